@@ -1,0 +1,1 @@
+"""Statements that need no Spark job: SHOW, DESCRIBE, USE, SET."""

@@ -1,0 +1,55 @@
+"""The engine as the front ends see it: sessions that run statements.
+
+`EngineSession.execute` takes SQL text, `EngineSession.run` a statement value that a wire protocol made itself; both go
+down the one road of `engine/statement.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.context import StatementContext
+from engine.results import ResultStream
+from engine.statements import Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A value for a marker in the text: `:name`, or the next `?` where `name` is None.
+
+    `value` is text (None is NULL), `sql_type` how Spark spells the type it is cast to.
+    """
+
+    value: str | None
+    sql_type: str = "string"
+    name: str | None = None
+
+
+class EngineSession(Protocol):
+    """The state of one client's session: current catalog and schema, settings, temporary objects."""
+
+    @property
+    def current_catalog(self) -> str: ...
+
+    @property
+    def current_schema(self) -> str: ...
+
+    def execute(
+        self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()
+    ) -> ResultStream: ...
+
+    def run(self, statement: Statement, context: StatementContext) -> ResultStream: ...
+
+    def close(self) -> None: ...
+
+
+class Engine(Protocol):
+    """Opens sessions; `close()` stops Spark."""
+
+    def open_session(
+        self, principal: str, *, settings: Mapping[str, str], catalog: str | None, schema: str | None
+    ) -> EngineSession: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,47 @@
+"""Conditions of the engine that belong to no single room.
+
+Rooms declare their own beside their code (`engine/delta/errors.py`, `engine/sql/errors.py`); all derive from
+:class:`catalog.errors.SqlError`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+
+
+@dataclass(eq=False)
+class StatementCancelled(SqlError, condition="OPERATION_CANCELED", sqlstate="HY008"):
+    template = "The statement was cancelled."
+
+
+@dataclass(eq=False)
+class StatementTimedOut(SqlError, condition="STATEMENT_TIMEOUT", sqlstate="57014"):
+    timeout_s: float
+    template = "The statement ran longer than its limit of {timeout_s:g} s and was ended. Raise the limit or narrow it."
+
+
+@dataclass(eq=False)
+class ResultTooLarge(SqlError, condition="RESULT_TOO_LARGE", sqlstate="54000"):
+    bytes_max: int
+    template = (
+        "The result is larger than the limit of {bytes_max} bytes. Aggregate it, add a LIMIT, or raise "
+        "results.bytes_max in the server's configuration."
+    )
+
+
+@dataclass(eq=False)
+class SparkFailure(SqlError, condition="SPARK_ERROR", sqlstate="XX000"):
+    """An error that Spark raised, under Spark's own condition and SQLSTATE."""
+
+    spark_condition: str | None
+    spark_sqlstate: str | None
+    text: str
+    template = "{text}"
+
+    def __post_init__(self) -> None:
+        if self.spark_condition:
+            self.condition = self.spark_condition
+        if self.spark_sqlstate:
+            self.sqlstate = self.spark_sqlstate

@@ -1,0 +1,1 @@
+"""Plans, one statement family per file: what to read or write, decided without touching data."""

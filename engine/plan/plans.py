@@ -1,0 +1,37 @@
+"""What a statement will do, decided from pinned snapshots: values only, nothing is opened or run here.
+
+A :class:`Scan` is the listed-file scan: an exact list of data files, each with constants from the log. It says *what*
+to read; `engine/exec` says how.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """One table of a statement, pinned at one version.
+
+    `relation` is the name under which the rewritten text refers to it; it is unique within the statement.
+    `schema_json` is the table's logical schema as in the log (Spark's JSON). `files` has one row a data file:
+    `path` string (decoded; relative to `table_root` or absolute, a path or a URI), `size` int64 (bytes),
+    `modification_time` int64 (ms) and `partition_values` map<string, string> (keyed by physical column name, serialised as
+    the protocol says). `time_zone` is the zone in which partition timestamps without an offset are read (the session's).
+    """
+
+    relation: str
+    table_root: str
+    schema_json: str
+    partition_columns: tuple[str, ...]
+    files: pa.Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadPlan:
+    """`text` is the user's text with every relation replaced by the name of one of `scans`."""
+
+    text: str
+    scans: tuple[Scan, ...]

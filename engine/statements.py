@@ -1,0 +1,238 @@
+"""The closed union of statements: what SQL text, or a metadata call of a wire protocol, means before names are bound.
+
+Pure values. `engine/sql` makes them from text; a front end may make the `List…` ones for its metadata calls, which then
+take the same road (bind, authorise, …) as any other statement. `match` over :data:`Statement` ends in `assert_never`.
+Offsets are into `text`, in characters, the end exclusive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`text[start:end]`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class AsOfVersion:
+    """`VERSION AS OF n`, `t@v3`."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class AsOfTimestamp:
+    """`TIMESTAMP AS OF '…'`, `t@20240101000000000`: an expression without columns, as text."""
+
+    expression: str
+
+
+TimeTravel = AsOfVersion | AsOfTimestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """One place in a query that names a table (not a CTE, not a function).
+
+    `name_parts` as written, without quotes, one to three (``delta.`/p` `` is `("delta", "/p")`). `span` covers the name
+    and its time travel clause, nothing else. `alias` is the name by which the query calls it: the written alias or None.
+    """
+
+    name_parts: tuple[str, ...]
+    span: Span
+    alias: str | None = None
+    time_travel: TimeTravel | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Qualifier:
+    """A column's qualifier (`s.t` in `s.t.c` and in `s.t.*`) that stands for a relation without a written alias.
+
+    `relation` is the index into `Query.relations`; `span` covers the qualifier without the dot before the column.
+    """
+
+    relation: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """SELECT, WITH, VALUES, TABLE t, FROM t: the user's own text and where it names tables."""
+
+    text: str
+    relations: tuple[Relation, ...] = ()
+    qualifiers: tuple[Qualifier, ...] = ()
+
+
+class ExplainMode(StrEnum):
+    SIMPLE = "simple"
+    EXTENDED = "extended"
+    CODEGEN = "codegen"
+    COST = "cost"
+    FORMATTED = "formatted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explain:
+    mode: ExplainMode
+    inner: Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowCatalogs:
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowSchemas:
+    """`SHOW SCHEMAS|DATABASES [IN catalog] [LIKE 'pattern']`."""
+
+    catalog: str | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTables:
+    """`SHOW TABLES [IN schema] [LIKE 'pattern']`; `schema_parts` is empty for the current schema."""
+
+    schema_parts: tuple[str, ...] = ()
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowViews:
+    schema_parts: tuple[str, ...] = ()
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowColumns:
+    table_parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowFunctions:
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeTable:
+    """`DESCRIBE [TABLE] [EXTENDED|FORMATTED] t [column]`."""
+
+    table_parts: tuple[str, ...]
+    extended: bool = False
+    column_parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeSchema:
+    schema_parts: tuple[str, ...]
+    extended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeQuery:
+    """`DESCRIBE [QUERY] SELECT …`: the columns of the result, nothing runs."""
+
+    inner: Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UseSchema:
+    """`USE [SCHEMA|DATABASE] a[.b]`: one part is a schema (or, for plain `USE`, a catalog); two are catalog.schema."""
+
+    parts: tuple[str, ...]
+    schema_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UseCatalog:
+    """`USE CATALOG c`, `SET CATALOG c`."""
+
+    catalog: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetSetting:
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowSettings:
+    """`SET` (key None: all), `SET -v`, `SET key`."""
+
+    key: str | None = None
+    verbose: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetSetting:
+    """`RESET` (key None: all), `RESET key`."""
+
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListSchemas:
+    """Metadata call: JDBC patterns (`%`, `_`, backslash escapes), None matches all."""
+
+    catalog: str | None = None
+    schema_pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListTables:
+    """Metadata call; `types` among TABLE and VIEW, empty for all."""
+
+    catalog: str | None = None
+    schema_pattern: str | None = None
+    table_pattern: str | None = None
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListColumns:
+    """Metadata call."""
+
+    catalog: str | None = None
+    schema_pattern: str | None = None
+    table_pattern: str | None = None
+    column_pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListFunctions:
+    """Metadata call."""
+
+    pattern: str | None = None
+
+
+Statement = (
+    Query
+    | Explain
+    | ShowCatalogs
+    | ShowSchemas
+    | ShowTables
+    | ShowViews
+    | ShowColumns
+    | ShowFunctions
+    | DescribeTable
+    | DescribeSchema
+    | DescribeQuery
+    | UseSchema
+    | UseCatalog
+    | SetSetting
+    | ShowSettings
+    | ResetSetting
+    | ListSchemas
+    | ListTables
+    | ListColumns
+    | ListFunctions
+)

@@ -1,0 +1,46 @@
+"""Conditions of sessions and operations; all derive from :class:`catalog.errors.SqlError`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+
+
+@dataclass(eq=False)
+class SessionNotFound(SqlError, condition="INVALID_HANDLE.SESSION_NOT_FOUND", sqlstate="08003"):
+    template = "The session does not exist or was closed. Open a new one."
+
+
+@dataclass(eq=False)
+class OperationNotFound(SqlError, condition="INVALID_HANDLE.OPERATION_NOT_FOUND", sqlstate="HY000"):
+    template = "The statement's handle is unknown: it was closed, or it expired. Run the statement again."
+
+
+@dataclass(eq=False)
+class OperationClosed(SqlError, condition="INVALID_HANDLE.OPERATION_CLOSED", sqlstate="24000"):
+    template = "The statement was closed and its result is gone. Run it again."
+
+
+@dataclass(eq=False)
+class ResultNotReady(SqlError, condition="RESULT_NOT_READY", sqlstate="55000"):
+    template = "The statement has not finished, so there are no rows yet. Ask for its status first."
+
+
+@dataclass(eq=False)
+class TooManySessions(SqlError, condition="TOO_MANY_SESSIONS", sqlstate="53300"):
+    limit: int
+    template = (
+        "The server has its {limit} sessions. Close one, or raise sessions.max in the server's configuration."
+    )
+
+
+@dataclass(eq=False)
+class TooManyStatements(SqlError, condition="TOO_MANY_STATEMENTS", sqlstate="53300"):
+    limit: int
+    template = "The session has its {limit} open statements. Close some, or raise sessions.statements_max."
+
+
+@dataclass(eq=False)
+class ServerDraining(SqlError, condition="SERVER_SHUTTING_DOWN", sqlstate="57P01"):
+    template = "The server is shutting down and takes no new work. Connect again in a moment."

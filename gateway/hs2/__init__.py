@@ -1,0 +1,1 @@
+"""HiveServer2 Thrift: IDL, generated stubs, service, SASL, transports and row-set encoding."""

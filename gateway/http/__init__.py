@@ -1,0 +1,1 @@
+"""The HTTP front end: statement API, health and the page for people."""

@@ -1,0 +1,282 @@
+"""An operation is a statement's run in a session, as a small state machine that every front end reads the same way.
+
+    PENDING ──► RUNNING ──► FINISHED ──► CLOSED
+       │           ├──────► FAILED   ──► CLOSED
+       └───────────┴──────► CANCELED ──► CLOSED      (also TIMED_OUT, for a statement past its time limit)
+
+:data:`TRANSITIONS` is the whole rule; `Operation._move` is the only place that applies it. An operation is made PENDING
+by its session, run once by a thread of the registry's pool, and read by the threads of the front ends. Its one lock
+guards the state; its condition variable is what `wait` sleeps on, so a long poll costs no processor time. Cancelling
+throws the statement's :class:`~engine.context.CancelToken`, which reaches the Spark job; a terminal state never changes
+but to CLOSED. Results are pulled from the engine's stream as they are asked for and kept until the operation closes, so
+that a client may read them again (FETCH_FIRST over Thrift, a chunk by number over HTTP).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import pyarrow as pa
+
+from catalog.errors import InternalError, SqlError
+from engine.context import CancelToken, StatementContext
+from engine.errors import ResultTooLarge, StatementCancelled, StatementTimedOut
+from engine.results import ResultStream
+from gateway.errors import OperationClosed, ResultNotReady
+
+logger = logging.getLogger(__name__)
+
+
+class OperationState(Enum):
+    PENDING = auto()
+    RUNNING = auto()
+    FINISHED = auto()
+    FAILED = auto()
+    CANCELED = auto()
+    TIMED_OUT = auto()
+    CLOSED = auto()
+
+    @property
+    def is_terminal(self) -> bool:
+        return self not in (OperationState.PENDING, OperationState.RUNNING)
+
+
+_S = OperationState
+_ENDED_BADLY = frozenset({_S.FAILED, _S.CANCELED, _S.TIMED_OUT, _S.CLOSED})
+TRANSITIONS: dict[OperationState, frozenset[OperationState]] = {
+    _S.PENDING: _ENDED_BADLY | {_S.RUNNING},
+    _S.RUNNING: _ENDED_BADLY | {_S.FINISHED},
+    _S.FINISHED: frozenset({_S.CLOSED}),
+    _S.FAILED: frozenset({_S.CLOSED}),
+    _S.CANCELED: frozenset({_S.CLOSED}),
+    _S.TIMED_OUT: frozenset({_S.CLOSED}),
+    _S.CLOSED: frozenset(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows of a result: `row_offset` of the first one, the rows, and whether any follow them."""
+
+    row_offset: int
+    rows: pa.Table
+    has_more: bool
+
+
+class ResultBuffer:
+    """The batches pulled from a stream so far; bounded by `bytes_max`."""
+
+    def __init__(self, stream: ResultStream, bytes_max: int) -> None:
+        self.schema = stream.schema
+        self._stream, self._batches = stream, stream.batches()
+        self._pulled: list[pa.RecordBatch] = []
+        self._starts: list[int] = []
+        self._rows = 0
+        self._bytes, self._bytes_max = 0, bytes_max
+        self._exhausted = False
+        self._lock = threading.Lock()
+
+    def page(self, offset: int, rows_max: int) -> Page:
+        """Rows `offset` to `offset + rows_max`, fewer at the end of the result."""
+        with self._lock:
+            self._pull_to(offset + rows_max + 1)  # one more row tells whether any follow
+            kept = [
+                batch.slice(
+                    max(0, offset - start),
+                    min(batch.num_rows, offset + rows_max - start) - max(0, offset - start),
+                )
+                for start, batch in zip(self._starts, self._pulled, strict=True)
+                if start < offset + rows_max and start + batch.num_rows > offset
+            ]
+            rows = pa.Table.from_batches(kept, self.schema)
+            return Page(offset, rows, self._rows > offset + rows.num_rows)
+
+    def count(self) -> int:
+        """All rows, which pulls the rest of the stream."""
+        with self._lock:
+            self._pull_to(None)
+            return self._rows
+
+    def _pull_to(self, rows: int | None) -> None:
+        while not self._exhausted and (rows is None or self._rows < rows):
+            batch = next(self._batches, None)
+            if batch is None:
+                self._exhausted = True
+                self._stream.close()
+            elif batch.num_rows:
+                self._bytes += batch.nbytes
+                if self._bytes > self._bytes_max:
+                    raise ResultTooLarge(self._bytes_max)
+                self._starts.append(self._rows)
+                self._pulled.append(batch)
+                self._rows += batch.num_rows
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class Operation:
+    """One statement's run. Thread-safe; see the module for the states."""
+
+    def __init__(
+        self,
+        principal: str,
+        text: str,
+        run: Callable[[StatementContext], ResultStream],
+        *,
+        result_bytes_max: int,
+    ) -> None:
+        self.id = uuid.uuid4()
+        self.text = text
+        self.cancel_token = CancelToken()
+        self.created_ms = time.time_ns() // 1_000_000
+        self.ended_ms: int | None = None
+        self.last_used = time.monotonic()
+        self.error: SqlError | None = None
+        self._context = StatementContext(
+            principal=principal,
+            cancel=self.cancel_token,
+            statement_id=self.id.hex,
+            result_bytes_max=result_bytes_max,
+        )
+        self._run = run
+        self._state = OperationState.PENDING
+        self._changed = threading.Condition()
+        self._stream: ResultStream | None = None
+        self._buffer: ResultBuffer | None = None
+        self._next_row = 0
+        self._timer: threading.Timer | None = None
+
+    @property
+    def state(self) -> OperationState:
+        return self._state
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of the result; raises the error of an operation that has none."""
+        return self._result().schema
+
+    @property
+    def has_rows(self) -> bool:
+        return self._stream is not None and self._stream.has_rows
+
+    @property
+    def rows_modified(self) -> int | None:
+        return self._stream.rows_modified if self._stream else None
+
+    @property
+    def time_zone(self) -> str:
+        """The zone in which the session shows timestamps."""
+        return self._stream.time_zone if self._stream else "UTC"
+
+    def start_timer(self, timeout_s: float) -> None:
+        """End the statement as TIMED_OUT after `timeout_s` seconds, queueing included."""
+        self._timer = threading.Timer(timeout_s, self.cancel, [StatementTimedOut(timeout_s)])
+        self._timer.daemon = True
+        self._timer.start()
+
+    def run(self) -> None:
+        """Run to a terminal state; never raises. The first of the three rims where any exception is caught."""
+        if not self._move(OperationState.RUNNING):
+            return
+        try:
+            stream = self._run(self._context)
+        except SqlError as error:
+            self._fail(error)
+        except Exception as error:  # noqa: BLE001 a bug must end this statement, not the thread that runs others
+            error_id = uuid.uuid4().hex[:12]
+            logger.exception("internal error %s in statement %s: %s", error_id, self.id, type(error).__name__)
+            self._fail(InternalError(error_id))
+        else:
+            with self._changed:
+                self._stream = stream
+                self._buffer = ResultBuffer(stream, self._context.result_bytes_max)
+                finished = self._move(OperationState.FINISHED)
+            if not finished:  # cancelled or closed while it ended
+                stream.close()
+
+    def wait(self, timeout_s: float) -> OperationState:
+        """Sleep until the state is terminal, at most `timeout_s` seconds; the state then."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._state.is_terminal, timeout_s)
+            return self._state
+
+    def cancel(self, reason: StatementCancelled | StatementTimedOut | None = None) -> None:
+        """End the statement if it has not ended; returns at once. Ending an ended one does nothing."""
+        reason = reason or StatementCancelled()
+        if not self._state.is_terminal:
+            self._fail(reason)
+        self.cancel_token.cancel(reason)
+
+    def fetch(self, rows_max: int, *, from_start: bool = False) -> Page:
+        """The next `rows_max` rows after the last fetched ones, or the first ones."""
+        with self._changed:
+            buffer, offset = self._result(), 0 if from_start else self._next_row
+        page = self._pull(buffer, offset, rows_max)
+        with self._changed:
+            self._next_row = offset + page.rows.num_rows
+        return page
+
+    def page(self, offset: int, rows_max: int) -> Page:
+        """Rows by position, which leaves the position of `fetch` alone."""
+        return self._pull(self._result(), offset, rows_max)
+
+    def row_count(self) -> int:
+        """Rows of the whole result."""
+        return self._result().count()
+
+    def close(self) -> None:
+        """Cancel if need be and give back the result; closing twice does nothing."""
+        self.cancel_token.cancel()
+        with self._changed:
+            if not self._move(OperationState.CLOSED):
+                return
+            buffer, self._buffer = self._buffer, None
+        if buffer:
+            buffer.close()
+
+    def _pull(self, buffer: ResultBuffer, offset: int, rows_max: int) -> Page:
+        self.last_used = time.monotonic()
+        return buffer.page(offset, rows_max)
+
+    def _result(self) -> ResultBuffer:
+        if self.error is not None:
+            raise self.error
+        if self._state is OperationState.CLOSED:
+            raise OperationClosed()
+        if self._buffer is None:
+            raise ResultNotReady()
+        return self._buffer
+
+    def _fail(self, error: SqlError) -> None:
+        match error:
+            case StatementCancelled():
+                state = OperationState.CANCELED
+            case StatementTimedOut():
+                state = OperationState.TIMED_OUT
+            case _:
+                state = OperationState.FAILED
+        with self._changed:
+            if state in TRANSITIONS[self._state]:
+                self.error = error
+                self._move(state)
+
+    def _move(self, to: OperationState) -> bool:
+        """Apply TRANSITIONS; False, and nothing changed, where the table does not allow it."""
+        with self._changed:
+            if to not in TRANSITIONS[self._state]:
+                return False
+            self._state = to
+            self.last_used = time.monotonic()
+            if to.is_terminal:
+                self.ended_ms = self.ended_ms or time.time_ns() // 1_000_000
+                if self._timer:
+                    self._timer.cancel()
+            self._changed.notify_all()
+            return True

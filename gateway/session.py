@@ -1,0 +1,96 @@
+"""A session is a connection's state: who it is, its engine session and its open operations."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+
+from engine.context import StatementContext
+from engine.engine import EngineSession, Parameter
+from engine.results import ResultStream
+from engine.statements import Statement
+from gateway.errors import SessionNotFound, TooManyStatements
+from gateway.operation import Operation
+
+
+class Session:
+    """Made by the registry; `close()` cancels and closes all its operations and its engine session."""
+
+    def __init__(
+        self,
+        principal: str,
+        engine_session: EngineSession,
+        submit: Callable[[Callable[[], None]], object],
+        *,
+        statements_max: int,
+        result_bytes_max: int,
+    ) -> None:
+        self.id = uuid.uuid4()
+        self.principal = principal
+        self.engine_session = engine_session
+        self.created = self.last_used = time.monotonic()
+        self._submit = submit
+        self._statements_max, self._result_bytes_max = statements_max, result_bytes_max
+        self._operations: dict[uuid.UUID, Operation] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def execute(
+        self, text: str, *, parameters: Sequence[Parameter] = (), timeout_s: float | None = None
+    ) -> Operation:
+        """Start SQL text; returns at once with an operation that will run. Errors of the statement are the operation's."""
+        return self._start(
+            text, lambda context: self.engine_session.execute(text, context, parameters), timeout_s
+        )
+
+    def request(self, statement: Statement) -> Operation:
+        """Start a metadata call, as a statement value."""
+        return self._start(
+            type(statement).__name__, lambda context: self.engine_session.run(statement, context), None
+        )
+
+    def operations(self) -> tuple[Operation, ...]:
+        with self._lock:
+            return tuple(self._operations.values())
+
+    def forget(self, operation: Operation) -> None:
+        """Close `operation` and drop it."""
+        with self._lock:
+            self._operations.pop(operation.id, None)
+        operation.close()
+
+    def operation(self, operation_id: uuid.UUID) -> Operation | None:
+        return self._operations.get(operation_id)
+
+    def is_idle(self) -> bool:
+        """Whether no operation is waiting or running."""
+        return all(operation.state.is_terminal for operation in self.operations())
+
+    def close(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            operations = tuple(self._operations.values())
+            self._operations.clear()
+        for operation in operations:
+            operation.close()
+        self.engine_session.close()
+
+    def _start(
+        self, text: str, run: Callable[[StatementContext], ResultStream], timeout_s: float | None
+    ) -> Operation:
+        operation = Operation(self.principal, text, run, result_bytes_max=self._result_bytes_max)
+        with self._lock:
+            if self._closed:
+                raise SessionNotFound()
+            if len(self._operations) >= self._statements_max:
+                raise TooManyStatements(self._statements_max)
+            self._operations[operation.id] = operation
+            self.last_used = time.monotonic()
+        if timeout_s:
+            operation.start_timer(timeout_s)
+        self._submit(operation.run)
+        return operation
