@@ -30,9 +30,7 @@ class ResultNotReady(SqlError, condition="RESULT_NOT_READY", sqlstate="55000"):
 @dataclass(eq=False)
 class TooManySessions(SqlError, condition="TOO_MANY_SESSIONS", sqlstate="53300"):
     limit: int
-    template = (
-        "The server has its {limit} sessions. Close one, or raise sessions.max in the server's configuration."
-    )
+    template = "The server has its {limit} sessions. Close one, or raise sessions.max in the server's configuration."
 
 
 @dataclass(eq=False)

@@ -189,7 +189,7 @@ class Operation:
             stream = self._run(self._context)
         except SqlError as error:
             self._fail(error)
-        except Exception as error:  # noqa: BLE001 a bug must end this statement, not the thread that runs others
+        except Exception as error:
             error_id = uuid.uuid4().hex[:12]
             logger.exception("internal error %s in statement %s: %s", error_id, self.id, type(error).__name__)
             self._fail(InternalError(error_id))

@@ -64,9 +64,7 @@ class Registry:
         """A new session; refuses unknown settings, catalogs and schemas by name."""
         with self._lock:
             self._ensure_room()
-        engine_session = self.engine.open_session(
-            principal, settings=settings or {}, catalog=catalog, schema=schema
-        )
+        engine_session = self.engine.open_session(principal, settings=settings or {}, catalog=catalog, schema=schema)
         session = Session(
             principal,
             engine_session,
@@ -137,10 +135,7 @@ class Registry:
             now = time.monotonic()
             for session in self.sessions():
                 for operation in session.operations():
-                    if (
-                        operation.state.is_terminal
-                        and now - operation.last_used > self.limits.statement_idle_s
-                    ):
+                    if operation.state.is_terminal and now - operation.last_used > self.limits.statement_idle_s:
                         session.forget(operation)
                 if session.is_idle() and now - session.last_used > self.limits.session_idle_s:
                     logger.info("session %s of %s expired", session.id, session.principal)

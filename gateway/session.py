@@ -37,19 +37,13 @@ class Session:
         self._lock = threading.Lock()
         self._closed = False
 
-    def execute(
-        self, text: str, *, parameters: Sequence[Parameter] = (), timeout_s: float | None = None
-    ) -> Operation:
+    def execute(self, text: str, *, parameters: Sequence[Parameter] = (), timeout_s: float | None = None) -> Operation:
         """Start SQL text; returns at once with an operation that will run. Errors of the statement are the operation's."""
-        return self._start(
-            text, lambda context: self.engine_session.execute(text, context, parameters), timeout_s
-        )
+        return self._start(text, lambda context: self.engine_session.execute(text, context, parameters), timeout_s)
 
     def request(self, statement: Statement) -> Operation:
         """Start a metadata call, as a statement value."""
-        return self._start(
-            type(statement).__name__, lambda context: self.engine_session.run(statement, context), None
-        )
+        return self._start(type(statement).__name__, lambda context: self.engine_session.run(statement, context), None)
 
     def operations(self) -> tuple[Operation, ...]:
         with self._lock:
@@ -79,9 +73,7 @@ class Session:
             operation.close()
         self.engine_session.close()
 
-    def _start(
-        self, text: str, run: Callable[[StatementContext], ResultStream], timeout_s: float | None
-    ) -> Operation:
+    def _start(self, text: str, run: Callable[[StatementContext], ResultStream], timeout_s: float | None) -> Operation:
         operation = Operation(self.principal, text, run, result_bytes_max=self._result_bytes_max)
         with self._lock:
             if self._closed:
