@@ -41,7 +41,7 @@ class Relation:
     """One place in a query that names a table (not a CTE, not a function).
 
     `name_parts` as written, without quotes, one to three (``delta.`/p` `` is `("delta", "/p")`). `span` covers the name
-    and its time travel clause, nothing else. `alias` is the name by which the query calls it: the written alias or None.
+    and its time travel clause, nothing else. `alias` is the written alias, or None.
     """
 
     name_parts: tuple[str, ...]

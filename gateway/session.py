@@ -38,7 +38,7 @@ class Session:
         self._closed = False
 
     def execute(self, text: str, *, parameters: Sequence[Parameter] = (), timeout_s: float | None = None) -> Operation:
-        """Start SQL text; returns at once with an operation that will run. Errors of the statement are the operation's."""
+        """Start SQL text; returns at once. Errors of the statement are the operation's, not this call's."""
         return self._start(text, lambda context: self.engine_session.execute(text, context, parameters), timeout_s)
 
     def request(self, statement: Statement) -> Operation:

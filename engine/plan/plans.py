@@ -18,8 +18,8 @@ class Scan:
     `relation` is the name under which the rewritten text refers to it; it is unique within the statement.
     `schema_json` is the table's logical schema as in the log (Spark's JSON). `files` has one row a data file:
     `path` string (decoded; relative to `table_root` or absolute, a path or a URI), `size` int64 (bytes),
-    `modification_time` int64 (ms) and `partition_values` map<string, string> (keyed by physical column name, serialised as
-    the protocol says). `time_zone` is the zone in which partition timestamps without an offset are read (the session's).
+    `modification_time` int64 (ms) and `partition_values` map<string, string> (keyed by physical column name, as the
+    protocol serialises them; a timestamp without an offset is read in the session's zone).
     """
 
     relation: str
