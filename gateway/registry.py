@@ -1,8 +1,8 @@
 """All sessions and operations of the server, by id: the one table that both front ends and the shutdown share.
 
 Every limit of a session is kept here: how many there are, how long one may idle, how many statements run at once (a
-pool of threads; further ones wait as PENDING). One thread looks for what has expired. `drain` is the orderly end: no new
-statements, the running ones finish or are cancelled at the deadline, all sessions close.
+pool of threads; further ones wait as PENDING). One thread looks for what has expired. `drain` is the orderly end: no
+new statements, the running ones finish or are cancelled at the deadline, all sessions close.
 """
 
 from __future__ import annotations
