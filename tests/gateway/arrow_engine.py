@@ -1,0 +1,205 @@
+"""A small engine for tests of the front ends: scripted answers over Arrow tables, with faults, and no Spark.
+
+A statement's text (without a trailing semicolon) is looked up in `answers`; what it does is an `Answer`:
+
+    engine = ArrowEngine()
+    engine.answers["SELECT two"] = rows(table)               # or rows(table, sql_types={"d": "varchar(5)"})
+    engine.answers["SELECT slow"] = sleeps(30)               # ends early when the statement is cancelled
+    engine.answers["SELECT broken"] = fails(SomeSqlError())  # any exception, also one that is no SqlError
+
+Understood without a script: `SELECT 1`, `ROWS n` (an `id bigint` and a `name string` column, in batches of 1,000 rows),
+`SLEEP s` (seconds), and USE/SET, which answer no rows. Anything else fails like a syntax error. `engine.runs` has every
+run's text and context, so that a test can look at its cancel token. The catalog is `spark_catalog` with the views and
+tables of `tables`: `{("default", "t"): table}`.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from catalog.errors import SqlError
+from engine.context import StatementContext
+from engine.engine import Parameter
+from engine.results import ResultStream, empty_result, sql_field, string_rows
+from engine.statements import ListColumns, ListFunctions, ListSchemas, ListTables, Statement
+
+Answer = Callable[[StatementContext], ResultStream]
+CATALOG = "spark_catalog"
+BATCH_ROWS = 1000
+
+
+@dataclass(eq=False)
+class ScriptSyntaxError(SqlError, condition="PARSE_SYNTAX_ERROR.TEST", sqlstate="42601"):
+    text: str
+    template = "Syntax error at or near {text!r}."
+
+
+@dataclass(eq=False)
+class SchemaMissing(SqlError, condition="SCHEMA_NOT_FOUND.TEST", sqlstate="42704"):
+    name: str
+    template = "The schema {name} cannot be found."
+
+
+def typed(table: pa.Table, sql_types: Mapping[str, str] | None = None, default: str | None = None) -> pa.Table:
+    """`table` with a SQL type on each field: from `sql_types`, else guessed from the Arrow type."""
+    guesses = {"int64": "bigint", "int32": "int", "int16": "smallint", "int8": "tinyint", "bool": "boolean"}
+    guesses |= {"date32[day]": "date", "timestamp[us]": "timestamp_ntz", "timestamp[us, tz=UTC]": "timestamp"}
+    fields = []
+    for field_ in table.schema:
+        name = str(field_.type).replace("decimal128", "decimal").replace(" ", "")
+        sql_type = (sql_types or {}).get(field_.name, guesses.get(str(field_.type), default or name))
+        fields.append(sql_field(field_.name, field_.type, sql_type))
+    return table.cast(pa.schema(fields))
+
+
+def rows(table: pa.Table, sql_types: Mapping[str, str] | None = None, *, time_zone: str = "UTC") -> Answer:
+    """Answer the rows of `table`."""
+    table = typed(table, sql_types)
+    return lambda _: ResultStream(schema=table.schema, source=table.to_batches(BATCH_ROWS), time_zone=time_zone)
+
+
+def modifies(rows_modified: int) -> Answer:
+    """Answer like a DML statement that counted `rows_modified` rows."""
+    return lambda _: ResultStream(schema=pa.schema([]), has_rows=False, rows_modified=rows_modified)
+
+
+def fails(error: Exception) -> Answer:
+    def answer(_: StatementContext) -> ResultStream:
+        raise error
+
+    return answer
+
+
+def sleeps(seconds: float) -> Answer:
+    """Run for `seconds` or until the statement is cancelled."""
+
+    def answer(context: StatementContext) -> ResultStream:
+        cancelled = threading.Event()
+        context.cancel.on_cancel(cancelled.set)
+        cancelled.wait(seconds)
+        context.cancel.ensure_live()
+        return rows(pa.table({"slept": [seconds]}), {"slept": "double"})(context)
+
+    return answer
+
+
+def numbered(n: int) -> Answer:
+    """`n` rows `id bigint, name string`, made as they are pulled."""
+    schema = pa.schema([sql_field("id", pa.int64(), "bigint"), sql_field("name", pa.string(), "string")])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for start in range(0, n, BATCH_ROWS):
+            ids = range(start, min(n, start + BATCH_ROWS))
+            yield pa.record_batch([pa.array(ids, pa.int64()), pa.array([f"row {i}" for i in ids])], schema=schema)
+
+    return lambda _: ResultStream(schema=schema, source=batches())
+
+
+@dataclass
+class Run:
+    text: str
+    context: StatementContext
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass
+class ArrowEngine:
+    """`engine.engine.Engine` for tests; see the module."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    tables: dict[tuple[str, str], pa.Table] = field(default_factory=dict)
+    runs: list[Run] = field(default_factory=list)
+    sessions: list[ArrowSession] = field(default_factory=list)
+    closed: bool = False
+
+    def open_session(
+        self, principal: str, *, settings: Mapping[str, str], catalog: str | None, schema: str | None
+    ) -> ArrowSession:
+        self._ensure_schema(schema)
+        session = ArrowSession(self, principal, dict(settings), catalog or CATALOG, schema or "default")
+        self.sessions.append(session)
+        return session
+
+    def close(self) -> None:
+        self.closed = True
+
+    def schemas(self) -> list[str]:
+        return sorted({"default"} | {schema for schema, _ in self.tables})
+
+    def _ensure_schema(self, schema: str | None) -> None:
+        if schema not in (None, *self.schemas()):
+            raise SchemaMissing(schema or "")
+
+
+@dataclass
+class ArrowSession:
+    """`engine.engine.EngineSession` for tests."""
+
+    engine: ArrowEngine
+    principal: str
+    settings: dict[str, str]
+    current_catalog: str
+    current_schema: str
+    closed: bool = False
+
+    def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
+        self.engine.runs.append(Run(text, context, tuple(parameters)))
+        text = text.strip().rstrip("; \n")
+        if text in self.engine.answers:
+            return self.engine.answers[text](context)
+        match text.split():
+            case [verb, "1"] if verb.upper() == "SELECT":
+                return rows(pa.table({"1": pa.array([1], pa.int32())}))(context)
+            case ["ROWS", n]:
+                return numbered(int(n))(context)
+            case ["SLEEP", seconds]:
+                return sleeps(float(seconds))(context)
+            case [verb, *_] if verb.upper() in ("USE", "SET"):
+                return empty_result()
+        raise ScriptSyntaxError(text)
+
+    def run(self, statement: Statement, context: StatementContext) -> ResultStream:
+        self.engine.runs.append(Run(type(statement).__name__, context))
+        tables = self.engine.tables
+        match statement:
+            case ListSchemas(schema_pattern=pattern):
+                found = [[CATALOG, name] for name in self.engine.schemas() if _like(name, pattern)]
+                return string_rows(["catalog", "schema"], found)
+            case ListTables(schema_pattern=schemas, table_pattern=names):
+                found = [[CATALOG, s, t, "TABLE", None] for s, t in tables if _like(s, schemas) and _like(t, names)]
+                return string_rows(["catalog", "schema", "table", "type", "comment"], found)
+            case ListColumns(schema_pattern=schemas, table_pattern=names, column_pattern=columns):
+                chosen = [key for key in tables if _like(key[0], schemas) and _like(key[1], names)]
+                return _columns([(s, t, tables[s, t]) for s, t in chosen], columns)
+            case ListFunctions(pattern=pattern):
+                found = [[name, f"The function {name}."] for name in ("abs", "concat") if _like(name, pattern)]
+                return string_rows(["name", "description"], found)
+        raise ScriptSyntaxError(type(statement).__name__)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _columns(tables: list[tuple[str, str, pa.Table]], pattern: str | None) -> ResultStream:
+    found = [
+        {"catalog": CATALOG, "schema": schema, "table": name, "column": field_.name, "position": position}
+        | {"sql_type": field_.metadata[b"sql_type"].decode(), "nullable": field_.nullable}
+        | {"comment": None, "default": None}
+        for schema, name, table in tables
+        for position, field_ in enumerate(typed(table).schema, 1)
+        if _like(field_.name, pattern)
+    ]
+    names = ["catalog", "schema", "table", "column", "sql_type", "nullable", "position", "comment", "default"]
+    other = {"nullable": (pa.bool_(), "boolean"), "position": (pa.int32(), "int")}
+    schema_ = pa.schema([sql_field(name, *other.get(name, (pa.string(), "string"))) for name in names])
+    return ResultStream(schema=schema_, source=pa.Table.from_pylist(found, schema_).to_batches())
+
+
+def _like(name: str, pattern: str | None) -> bool:
+    """JDBC's `%` and `_`, as far as tests need them."""
+    return pattern is None or fnmatch.fnmatchcase(name, pattern.replace("%", "*").replace("_", "?"))
