@@ -43,6 +43,7 @@ class Registry:
     def __init__(self, engine: Engine, limits: Limits) -> None:
         self.engine, self.limits = engine, limits
         self._sessions: dict[uuid.UUID, Session] = {}
+        self._owners: dict[uuid.UUID, Session] = {}
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(limits.statements_running_max, thread_name_prefix="statement")
         self._draining = threading.Event()
@@ -69,8 +70,10 @@ class Registry:
             principal,
             engine_session,
             self._submit,
+            self._owners,
             statements_max=self.limits.statements_per_session_max,
             result_bytes_max=self.limits.result_bytes_max,
+            timeout_s=self.limits.statement_timeout_s,
         )
         try:
             with self._lock:
@@ -90,11 +93,11 @@ class Registry:
 
     def find_operation(self, operation_id: uuid.UUID) -> tuple[Session, Operation]:
         """The operation and its session; any session's, since handles are unguessable."""
-        for session in self.sessions():
-            operation = session.operation(operation_id)
-            if operation is not None:
-                session.last_used = time.monotonic()
-                return session, operation
+        session = self._owners.get(operation_id)
+        operation = session.operation(operation_id) if session else None
+        if session and operation:
+            session.last_used = time.monotonic()
+            return session, operation
         raise OperationNotFound()
 
     def sessions(self) -> tuple[Session, ...]:

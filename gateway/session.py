@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 
+from catalog.errors import SqlError
 from engine.context import StatementContext
 from engine.engine import EngineSession, Parameter
 from engine.results import ResultStream
@@ -16,23 +17,28 @@ from gateway.operation import Operation
 
 
 class Session:
-    """Made by the registry; `close()` cancels and closes all its operations and its engine session."""
+    """Made by the registry; `close()` cancels and closes all its operations and its engine session.
+
+    `owners` is the registry's index of operations, which the session keeps true.
+    """
 
     def __init__(
         self,
         principal: str,
         engine_session: EngineSession,
         submit: Callable[[Callable[[], None]], object],
+        owners: dict[uuid.UUID, Session],
         *,
         statements_max: int,
         result_bytes_max: int,
+        timeout_s: float = 0.0,
     ) -> None:
         self.id = uuid.uuid4()
         self.principal = principal
         self.engine_session = engine_session
         self.created = self.last_used = time.monotonic()
-        self._submit = submit
-        self._statements_max, self._result_bytes_max = statements_max, result_bytes_max
+        self._submit, self._owners = submit, owners
+        self._statements_max, self._result_bytes_max, self._timeout_s = statements_max, result_bytes_max, timeout_s
         self._operations: dict[uuid.UUID, Operation] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -53,6 +59,7 @@ class Session:
         """Close `operation` and drop it."""
         with self._lock:
             self._operations.pop(operation.id, None)
+            self._owners.pop(operation.id, None)
         operation.close()
 
     def operation(self, operation_id: uuid.UUID) -> Operation | None:
@@ -69,6 +76,8 @@ class Session:
             self._closed = True
             operations = tuple(self._operations.values())
             self._operations.clear()
+            for operation in operations:
+                self._owners.pop(operation.id, None)
         for operation in operations:
             operation.close()
         self.engine_session.close()
@@ -81,8 +90,14 @@ class Session:
             if len(self._operations) >= self._statements_max:
                 raise TooManyStatements(self._statements_max)
             self._operations[operation.id] = operation
+            self._owners[operation.id] = self
             self.last_used = time.monotonic()
-        if timeout_s:
-            operation.start_timer(timeout_s)
-        self._submit(operation.run)
+        limits = [limit for limit in (timeout_s, self._timeout_s) if limit]
+        if limits:
+            operation.start_timer(min(limits))
+        try:
+            self._submit(operation.run)
+        except SqlError:
+            self.forget(operation)
+            raise
         return operation

@@ -1,0 +1,199 @@
+"""Settings that a session may change, as a table: anything that is not in it is refused by name.
+
+`SET spark.…` reaches the machine (files, classes, jobs of others), so the list is by allowance: a key is here because
+changing it in one session can only change that session's own answers or speed. Names are Spark's where Spark has the
+setting, so that clients that send them (dbt, JDBC URLs, notebooks) find them; the gateway's own start with `gateway.`.
+"""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from catalog.errors import SqlError
+
+
+@dataclass(eq=False)
+class SettingNotAvailable(SqlError, condition="CONFIG_NOT_AVAILABLE", sqlstate="42K0I"):
+    key: str
+    hint: str
+    template = (
+        "The setting {key} does not exist or may not be changed in a session.{hint} `SET -v` lists those that may."
+    )
+
+
+@dataclass(eq=False)
+class InvalidSettingValue(SqlError, condition="INVALID_CONF_VALUE", sqlstate="22022"):
+    key: str
+    value: str
+    expected: str
+    template = "The value '{value}' of the setting {key} is invalid: {expected} is expected."
+
+
+Check = Callable[[str], str | None]
+"""Text of a value → its canonical spelling, or None where it is none."""
+
+
+def _boolean(value: str) -> str | None:
+    return value.lower() if value.lower() in ("true", "false") else None
+
+
+def _positive(value: str) -> str | None:
+    return value if re.fullmatch(r"[1-9][0-9]{0,8}", value) else None
+
+
+def _size(value: str) -> str | None:
+    return value.lower() if re.fullmatch(r"-1|[0-9]{1,15}([bkmgt]b?)?", value.lower()) else None
+
+
+def _time_zone(value: str) -> str | None:
+    if re.fullmatch(r"[+-](0?[0-9]|1[0-8]):[0-5]?[0-9](:[0-5][0-9])?", value) or value in ("Z", "UTC"):
+        return value
+    return value if value in zoneinfo.available_timezones() else None
+
+
+def _seconds(value: str) -> str | None:
+    return value if re.fullmatch(r"[0-9]{1,7}", value) else None
+
+
+def _one_of(*choices: str) -> Check:
+    def check(value: str) -> str | None:
+        return value.upper() if value.upper() in choices else None
+
+    return check
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One row of :data:`SETTINGS`. `default` None: Spark's own, or the server's."""
+
+    key: str
+    doc: str
+    check: Check
+    expected: str
+    default: str | None = None
+    is_spark: bool = True
+
+
+def _flag(key: str, doc: str, default: str | None = None, *, is_spark: bool = True) -> Setting:
+    return Setting(key=key, doc=doc, check=_boolean, expected="true or false", default=default, is_spark=is_spark)
+
+
+_ROWS = (
+    _flag("spark.sql.ansi.enabled", "Errors instead of nulls on overflow, bad casts and bad indexes."),
+    Setting(
+        key="spark.sql.session.timeZone",
+        doc="The zone in which timestamps are read and shown.",
+        check=_time_zone,
+        expected="a region such as Europe/Berlin, or an offset such as +02:00",
+    ),
+    Setting(
+        key="spark.sql.shuffle.partitions",
+        doc="Partitions of a join or an aggregation before they are coalesced.",
+        check=_positive,
+        expected="a positive whole number",
+    ),
+    Setting(
+        key="spark.sql.autoBroadcastJoinThreshold",
+        doc="Tables up to this size are sent whole to each task of a join; -1 never.",
+        check=_size,
+        expected="a size such as 10485760 or 10MB, or -1",
+    ),
+    Setting(
+        key="spark.sql.mapKeyDedupPolicy",
+        doc="What a map with the same key twice does.",
+        check=_one_of("EXCEPTION", "LAST_WIN"),
+        expected="EXCEPTION or LAST_WIN",
+    ),
+    Setting(
+        key="spark.sql.storeAssignmentPolicy",
+        doc="Which casts a write may make.",
+        check=_one_of("ANSI", "STRICT"),
+        expected="ANSI or STRICT",
+    ),
+    Setting(
+        key="spark.sql.sources.partitionOverwriteMode",
+        doc="Whether INSERT OVERWRITE replaces the whole table or the partitions it writes.",
+        check=_one_of("STATIC", "DYNAMIC"),
+        expected="STATIC or DYNAMIC",
+    ),
+    Setting(
+        key="spark.sql.legacy.timeParserPolicy",
+        doc="How date patterns are parsed.",
+        check=_one_of("EXCEPTION", "CORRECTED", "LEGACY"),
+        expected="EXCEPTION, CORRECTED or LEGACY",
+    ),
+    _flag("spark.sql.adaptive.enabled", "Replan a query from the sizes seen while it runs."),
+    _flag("spark.sql.adaptive.coalescePartitions.enabled", "Join small shuffle partitions."),
+    _flag("spark.sql.adaptive.skewJoin.enabled", "Split skewed partitions of a join."),
+    _flag("spark.sql.cbo.enabled", "Plan joins by cost."),
+    _flag("spark.sql.crossJoin.enabled", "Allow joins without a condition."),
+    _flag("spark.sql.optimizer.dynamicPartitionPruning.enabled", "Prune partitions by the other side of a join."),
+    _flag("spark.sql.join.preferSortMergeJoin", "Prefer sort-merge joins to shuffled hash joins."),
+    Setting(
+        key="gateway.statement.timeout",
+        doc="Seconds after which a statement is ended; 0 never. The server's own limit stays in force.",
+        check=_seconds,
+        expected="a whole number of seconds",
+        default="0",
+        is_spark=False,
+    ),
+    _flag(
+        "gateway.show_tables.hive_shape",
+        "SHOW TABLES and SHOW VIEWS answer one column (tab_name), as Hive does, for clients that read the first.",
+        "false",
+        is_spark=False,
+    ),
+)
+
+SETTINGS: Mapping[str, Setting] = MappingProxyType({row.key.lower(): row for row in _ROWS})
+
+_ALIASES = {"timezone": "spark.sql.session.timezone", "ansi_mode": "spark.sql.ansi.enabled"}
+
+
+def find_setting(key: str) -> Setting:
+    """The row for `key`, in any case and under its short names; refuses others by name."""
+    folded = key.strip().lower()
+    setting = SETTINGS.get(_ALIASES.get(folded, folded))
+    if setting is None:
+        near = get_close_matches(folded, SETTINGS, n=1, cutoff=0.75)
+        raise SettingNotAvailable(key, f" Did you mean {SETTINGS[near[0]].key}?" if near else "")
+    return setting
+
+
+def parse_setting(key: str, value: str) -> tuple[Setting, str]:
+    """The row and the canonical spelling of `value`; refuses a value that the row does not allow."""
+    setting = find_setting(key)
+    canonical = setting.check(value.strip())
+    if canonical is None:
+        raise InvalidSettingValue(setting.key, value, setting.expected)
+    return setting, canonical
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionState:
+    """What a session holds between statements; replaced as a whole, never changed.
+
+    `values` has the settings that were set, by their key.
+    """
+
+    principal: str
+    catalog: str
+    schema: str
+    values: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def value(self, key: str) -> str | None:
+        """The value in force, None where Spark's own default is."""
+        return self.values.get(key, find_setting(key).default)
+
+    def with_value(self, key: str, value: str) -> SessionState:
+        return replace(self, values=MappingProxyType({**self.values, key: value}))
+
+    def without(self, key: str | None) -> SessionState:
+        """All settings reset, or one."""
+        kept = {name: value for name, value in self.values.items() if key is not None and name != key}
+        return replace(self, values=MappingProxyType(kept))

@@ -1,0 +1,163 @@
+"""The state machine of an operation, its cancellation, its timer and its result pages."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+import pyarrow as pa
+import pytest
+
+from catalog.errors import InternalError
+from engine.context import StatementContext
+from engine.errors import ResultTooLarge, StatementCancelled, StatementTimedOut
+from engine.results import ResultStream, sql_field
+from gateway.errors import OperationClosed, ResultNotReady
+from gateway.operation import TRANSITIONS, Operation, OperationState, ResultBuffer
+
+SCHEMA = pa.schema([sql_field("id", pa.int64(), "bigint")])
+
+
+def batches(*sizes: int) -> list[pa.RecordBatch]:
+    numbers = itertools.count()
+    return [
+        pa.record_batch([pa.array([next(numbers) for _ in range(size)], pa.int64())], schema=SCHEMA) for size in sizes
+    ]
+
+
+def stream(*sizes: int) -> ResultStream:
+    return ResultStream(schema=SCHEMA, source=batches(*sizes))
+
+
+def operation(run: object, bytes_max: int = 1 << 20) -> Operation:
+    return Operation("ann", "SELECT", run, result_bytes_max=bytes_max)  # type: ignore[arg-type]
+
+
+def test_every_state_has_a_row_and_only_closed_is_an_end() -> None:
+    assert set(TRANSITIONS) == set(OperationState)
+    assert [state for state, allowed in TRANSITIONS.items() if not allowed] == [OperationState.CLOSED]
+    for state, allowed in TRANSITIONS.items():
+        assert state not in allowed
+        if state.is_terminal:
+            assert allowed <= {OperationState.CLOSED}
+
+
+@pytest.mark.parametrize("sizes", [(), (0,), (5,), (2, 3), (0, 2, 0, 3), (1, 1, 1, 1, 1)])
+@pytest.mark.parametrize("rows_max", [1, 2, 3, 5, 6])
+def test_pages_give_every_row_once_in_order_and_say_when_they_end(sizes: tuple[int, ...], rows_max: int) -> None:
+    total = sum(sizes)
+    done = operation(lambda context: stream(*sizes))
+    done.run()
+    seen: list[int] = []
+    while True:
+        page = done.fetch(rows_max)
+        assert page.row_offset == len(seen)
+        seen += page.rows.column("id").to_pylist()
+        assert page.has_more == (len(seen) < total)
+        if not page.has_more:
+            break
+    assert seen == list(range(total))
+    assert done.fetch(rows_max).rows.num_rows == 0
+    again = done.fetch(rows_max, from_start=True)
+    assert again.rows.column("id").to_pylist() == list(range(min(rows_max, total)))
+    assert done.page(1, 2).rows.column("id").to_pylist() == list(range(total))[1:3]
+    assert done.row_count() == total
+
+
+def test_a_result_over_the_limit_is_refused_while_it_is_pulled() -> None:
+    buffer = ResultBuffer(stream(10, 10, 10), bytes_max=100)
+    assert buffer.page(0, 9).rows.num_rows == 9
+    with pytest.raises(ResultTooLarge):
+        buffer.page(9, 10)
+
+
+def test_the_stream_is_closed_when_it_is_read_to_its_end_or_the_operation_closes() -> None:
+    closed: list[str] = []
+    read = operation(lambda context: ResultStream(SCHEMA, batches(3), on_close=lambda: closed.append("read")))
+    left = operation(lambda context: ResultStream(SCHEMA, batches(3), on_close=lambda: closed.append("left")))
+    for each in (read, left):
+        each.run()
+    assert closed == []
+    read.fetch(10)
+    assert closed == ["read"]
+    left.close()
+    left.close()
+    assert closed == ["read", "left"]
+    with pytest.raises(OperationClosed):
+        left.fetch(1)
+
+
+def waits(context: StatementContext) -> ResultStream:
+    ended = threading.Event()
+    context.cancel.on_cancel(ended.set)
+    assert ended.wait(10)
+    context.cancel.ensure_live()
+    raise AssertionError("the token was thrown without a reason")
+
+
+@pytest.mark.parametrize(
+    ("end", "state", "error"),
+    [
+        (lambda it: it.cancel(), OperationState.CANCELED, StatementCancelled),
+        (lambda it: it.cancel(StatementTimedOut(1)), OperationState.TIMED_OUT, StatementTimedOut),
+        (lambda it: it.start_timer(0.01), OperationState.TIMED_OUT, StatementTimedOut),
+    ],
+)
+def test_a_running_statement_can_be_ended_from_another_thread(end: object, state: object, error: type) -> None:
+    running = operation(waits)
+    thread = threading.Thread(target=running.run)
+    thread.start()
+    assert not running.wait(0.05).is_terminal
+    end(running)  # type: ignore[operator]
+    thread.join(5)
+    assert not thread.is_alive()
+    assert running.wait(1) is state
+    with pytest.raises(error):
+        running.fetch(1)
+    running.close()
+    assert running.state is OperationState.CLOSED
+
+
+def test_closing_a_running_statement_cancels_it_and_gives_back_a_late_result() -> None:
+    closed = threading.Event()
+    entered, go_on = threading.Event(), threading.Event()
+
+    def run(context: StatementContext) -> ResultStream:
+        entered.set()
+        assert go_on.wait(5)
+        return ResultStream(SCHEMA, batches(1), on_close=closed.set)
+
+    running = operation(run)
+    thread = threading.Thread(target=running.run)
+    thread.start()
+    assert entered.wait(5)
+    running.close()
+    assert running.cancel_token.reason is not None
+    go_on.set()
+    thread.join(5)
+    assert closed.is_set()
+    assert running.state is OperationState.CLOSED
+
+
+def test_an_operation_cancelled_before_it_started_never_runs() -> None:
+    ran: list[int] = []
+    pending = operation(lambda context: ran.append(1))
+    pending.cancel()
+    pending.run()
+    assert ran == [] and pending.state is OperationState.CANCELED
+
+
+def test_a_bug_shows_the_client_an_id_and_the_log_the_trace(caplog: pytest.LogCaptureFixture) -> None:
+    def run(context: StatementContext) -> ResultStream:
+        raise ZeroDivisionError("secret detail")
+
+    broken = operation(run)
+    broken.run()
+    assert isinstance(broken.error, InternalError)
+    assert "secret detail" not in str(broken.error)
+    assert broken.error.error_id in caplog.text and "secret detail" in caplog.text
+
+
+def test_rows_before_the_end_are_refused_by_name() -> None:
+    with pytest.raises(ResultNotReady):
+        operation(lambda context: stream(1)).fetch(1)

@@ -1,0 +1,120 @@
+"""Sessions by id, their limits, their expiry, and the orderly end."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from gateway.errors import OperationNotFound, ServerDraining, SessionNotFound, TooManySessions, TooManyStatements
+from gateway.operation import OperationState
+from gateway.registry import Limits, Registry
+from tests.gateway.arrow_engine import ArrowEngine
+
+Maker = Callable[..., Registry]
+
+
+@pytest.fixture
+def make() -> Iterator[Maker]:
+    made: list[Registry] = []
+
+    def build(**limits: float) -> Registry:
+        made.append(Registry(ArrowEngine(), Limits(**limits)))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield build
+    for registry in made:
+        registry.drain(0)
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 5) -> bool:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
+def test_an_operation_is_found_by_its_id_from_anywhere_until_it_is_forgotten(make: Maker) -> None:
+    registry = make()
+    session = registry.open_session("ann")
+    operation = session.execute("SELECT 1")
+    assert operation.wait(5) is OperationState.FINISHED
+    assert registry.find_operation(operation.id) == (session, operation)
+    session.forget(operation)
+    assert operation.state is OperationState.CLOSED
+    with pytest.raises(OperationNotFound):
+        registry.find_operation(operation.id)
+
+
+def test_closing_a_session_ends_what_it_runs_and_frees_its_place(make: Maker) -> None:
+    registry = make(sessions_max=1)
+    session = registry.open_session("ann")
+    slow = session.execute("SLEEP 30")
+    with pytest.raises(TooManySessions):
+        registry.open_session("bob")
+    registry.close_session(session.id)
+    registry.close_session(session.id)
+    assert slow.state is OperationState.CLOSED and slow.cancel_token.reason is not None
+    with pytest.raises(SessionNotFound):
+        registry.session(session.id)
+    with pytest.raises(SessionNotFound):
+        session.execute("SELECT 1")
+    registry.open_session("bob")
+
+
+def test_an_unknown_session_is_refused(make: Maker) -> None:
+    with pytest.raises(SessionNotFound):
+        make().session(uuid.uuid4())
+
+
+def test_statements_over_the_running_limit_wait_their_turn(make: Maker) -> None:
+    registry = make(statements_running_max=1)
+    session = registry.open_session("ann")
+    first, second = session.execute("SLEEP 30"), session.execute("SELECT 1")
+    assert eventually(lambda: first.state is OperationState.RUNNING)
+    assert second.state is OperationState.PENDING
+    first.cancel()
+    assert second.wait(5) is OperationState.FINISHED
+
+
+def test_a_session_holds_a_limited_number_of_statements(make: Maker) -> None:
+    session = make(statements_per_session_max=2).open_session("ann")
+    kept = [session.execute("SELECT 1") for _ in range(2)]
+    with pytest.raises(TooManyStatements):
+        session.execute("SELECT 1")
+    session.forget(kept[0])
+    assert session.execute("SELECT 1").wait(5) is OperationState.FINISHED
+
+
+def test_a_statement_past_the_servers_limit_is_ended(make: Maker) -> None:
+    session = make(statement_timeout_s=0.05).open_session("ann")
+    assert session.execute("SLEEP 30").wait(5) is OperationState.TIMED_OUT
+    assert session.execute("SLEEP 30", timeout_s=60).wait(5) is OperationState.TIMED_OUT
+
+
+def test_idle_sessions_and_ended_statements_expire_and_busy_ones_do_not(make: Maker) -> None:
+    registry = make(session_idle_s=0.2, statement_idle_s=0.05, reap_every_s=0.02)
+    idle, busy = registry.open_session("ann"), registry.open_session("bob")
+    ended, running = idle.execute("SELECT 1"), busy.execute("SLEEP 30")
+    assert eventually(lambda: ended.state is OperationState.CLOSED)
+    assert eventually(lambda: idle not in registry.sessions())
+    time.sleep(0.3)
+    assert registry.sessions() == (busy,) and running.state is OperationState.RUNNING
+
+
+def test_draining_refuses_new_work_and_lets_short_work_end(make: Maker) -> None:
+    registry = make()
+    session = registry.open_session("ann")
+    short, long = session.execute("SLEEP 0.2"), session.execute("SLEEP 30")
+    ends: list[OperationState] = []
+    assert eventually(lambda: short.state is OperationState.RUNNING)
+    short_wait = short.wait(5)
+    ends.append(short_wait)
+    registry.drain(0.2)
+    assert ends == [OperationState.FINISHED]
+    assert long.state is OperationState.CLOSED and long.cancel_token.reason is not None
+    assert registry.sessions() == ()
+    with pytest.raises(ServerDraining):
+        registry.open_session("ann")
