@@ -1,0 +1,1 @@
+"""The Delta transaction log, read and written; usable without Spark, SQL text or the catalog."""

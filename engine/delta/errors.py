@@ -1,0 +1,175 @@
+"""Conditions of the transaction log, under Delta's own names and SQLSTATEs where Delta has one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+
+
+class DeltaError(SqlError):
+    """Family of all errors of the log."""
+
+
+# --- Reading: what is wrong with the bytes -------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class MalformedLogEntry(DeltaError, condition="DELTA_MALFORMED_LOG_ENTRY", sqlstate="XXKDS"):
+    """Foreign bytes that are not what the protocol says: JSON, actions, checkpoints, file names inside of them."""
+
+    source: str
+    """What was read: a file name, or the kind of value where no file is known."""
+    detail: str
+    template = "{source} is not readable as a part of a Delta log: {detail}. Restore the file from a backup."
+
+
+@dataclass(eq=False)
+class UnsupportedDataType(DeltaError, condition="DELTA_UNSUPPORTED_DATA_TYPES", sqlstate="0AKDC"):
+    data_type: str
+    template = "The table's schema has the data type {data_type}, which this release does not support."
+
+
+@dataclass(eq=False)
+class LogIntegrityFailed(DeltaError, condition="DELTA_TXN_LOG_FAILED_INTEGRITY", sqlstate="XXKDS"):
+    """A version checksum file disagrees with the state replayed from the log."""
+
+    table: str
+    version: int
+    detail: str
+    template = "The log of {table} failed its integrity check at version {version}: {detail}."
+
+
+# --- Reading: what is missing --------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class DeltaTableNotFound(DeltaError, condition="DELTA_TABLE_NOT_FOUND", sqlstate="42P01"):
+    table: str
+    template = "{table} is no Delta table: its _delta_log has neither a commit nor a complete checkpoint."
+
+
+@dataclass(eq=False)
+class VersionNotFound(DeltaError, condition="DELTA_VERSION_NOT_FOUND", sqlstate="22003"):
+    table: str
+    version: int
+    earliest: int
+    latest: int
+    template = "Version {version} of {table} cannot be read. Versions {earliest} to {latest} can be reconstructed."
+
+
+@dataclass(eq=False)
+class VersionsNotContiguous(DeltaError, condition="DELTA_VERSIONS_NOT_CONTIGUOUS", sqlstate="KD00C"):
+    table: str
+    before: int
+    after: int
+    template = (
+        "The log of {table} has a gap: version {after} follows version {before}. Commits were deleted by hand; restore "
+        "them from a backup, or read a version before the gap."
+    )
+
+
+@dataclass(eq=False)
+class LogTruncated(DeltaError, condition="DELTA_TRUNCATED_TRANSACTION_LOG", sqlstate="42K03"):
+    table: str
+    version: int
+    earliest: int
+    template = (
+        "Version {version} of {table} cannot be reconstructed: the log begins at version {earliest} and no complete "
+        "checkpoint stands before it."
+    )
+
+
+@dataclass(eq=False)
+class MissingPartFiles(DeltaError, condition="DELTA_MISSING_PART_FILES", sqlstate="42KD6"):
+    table: str
+    version: int
+    template = (
+        "The log of {table} cannot be read from the checkpoint of version {version}: parts of it are missing or "
+        "corrupt, and no earlier checkpoint or complete run of commits can stand in."
+    )
+
+
+@dataclass(eq=False)
+class StateNotRecoverable(DeltaError, condition="DELTA_STATE_RECOVER_ERROR", sqlstate="XXKDS"):
+    table: str
+    version: int
+    action: str
+    template = "The log of {table} has no {action} action at or before version {version}: the table cannot be read."
+
+
+@dataclass(eq=False)
+class LogFileNotFound(DeltaError, condition="DELTA_LOG_FILE_NOT_FOUND", sqlstate="42K03"):
+    """A file that was listed, or that a checkpoint names, has gone."""
+
+    path: str
+    template = "The log file {path} does not exist. It may have been cleaned up while it was read; try again."
+
+
+# --- Deletion vectors ----------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class DeletionVectorChecksumMismatch(DeltaError, condition="DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH", sqlstate="XXKDS"):
+    source: str
+    template = "The deletion vector {source} is corrupt: its checksum does not match its bytes."
+
+
+@dataclass(eq=False)
+class DeletionVectorSizeMismatch(DeltaError, condition="DELTA_DELETION_VECTOR_SIZE_MISMATCH", sqlstate="XXKDS"):
+    source: str
+    expected: int
+    actual: int
+    template = "The deletion vector {source} is corrupt: {expected} bytes were recorded, {actual} found."
+
+
+@dataclass(eq=False)
+class DeletionVectorCardinalityMismatch(
+    DeltaError, condition="DELTA_DELETION_VECTOR_CARDINALITY_MISMATCH", sqlstate="XXKDS"
+):
+    source: str
+    expected: int
+    actual: int
+    template = "The deletion vector {source} is corrupt: {expected} rows were recorded, {actual} found."
+
+
+# --- Time travel ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class TimestampBeforeLog(DeltaError, condition="DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION", sqlstate="42816"):
+    table: str
+    requested: str
+    earliest: str
+    template = (
+        "The timestamp {requested} is before the earliest version of {table} that can be reconstructed ({earliest}). "
+        "Use a timestamp at or after it."
+    )
+
+
+@dataclass(eq=False)
+class TimestampAfterLog(DeltaError, condition="DELTA_TIMESTAMP_GREATER_THAN_COMMIT", sqlstate="42816"):
+    table: str
+    requested: str
+    latest: str
+    template = "The timestamp {requested} is after the latest version of {table} ({latest}). Use one at or before it."
+
+
+@dataclass(eq=False)
+class MissingCommitInfo(DeltaError, condition="DELTA_MISSING_COMMIT_INFO", sqlstate="KD004"):
+    table: str
+    version: int
+    template = (
+        "In-commit timestamps are enabled on {table}, but commit {version} has no commitInfo: another writer broke the "
+        "protocol."
+    )
+
+
+@dataclass(eq=False)
+class MissingCommitTimestamp(DeltaError, condition="DELTA_MISSING_COMMIT_TIMESTAMP", sqlstate="KD004"):
+    table: str
+    version: int
+    template = (
+        "In-commit timestamps are enabled on {table}, but the commitInfo of commit {version} has no inCommitTimestamp: "
+        "another writer broke the protocol."
+    )

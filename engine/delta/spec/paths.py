@@ -1,0 +1,178 @@
+"""Names: every file in `_delta_log`, and the paths of data files.
+
+Log files carry their version as 20 digits, so that their names sort as their versions do::
+
+    00000000000000000010.json                                      commit
+    00000000000000000010.checkpoint.parquet                        classic checkpoint (its body may be v2)
+    00000000000000000010.checkpoint.0000000001.0000000003.parquet  part 1 of 3
+    00000000000000000010.checkpoint.<uuid>.json|parquet            v2 checkpoint, with files under _sidecars/
+    00000000000000000004.00000000000000000009.compacted.json       log compaction of [4, 9]
+    00000000000000000010.crc                                       version checksum
+    _last_checkpoint                                               hint
+    _staged_commits/00000000000000000010.<uuid>.json               staged commit
+
+Anything else is foreign (editors, Hadoop's `.*.crc`) and is ignored.
+
+Paths of data files are URI references (RFC 2396) relative to the table root, or absolute. They are decoded exactly
+once; a partition directory is Hive-escaped *before* that encoding, so its `%` shows up as `%25` in the log.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from urllib.parse import quote, unquote
+
+LOG_DIR = "_delta_log"
+SIDECAR_DIR = "_sidecars"
+STAGED_COMMIT_DIR = "_staged_commits"
+CHANGE_DATA_DIR = "_change_data"
+LAST_CHECKPOINT = "_last_checkpoint"
+
+_UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+_NAME = re.compile(
+    r"(?P<version>[0-9]{20})\."
+    r"(?:(?P<commit>json)"
+    r"|(?P<checksum>crc)"
+    r"|(?P<to>[0-9]{20})\.compacted\.json"
+    r"|checkpoint\.(?:(?P<classic>parquet)"
+    r"|(?P<part>[0-9]{10})\.(?P<parts>[0-9]{10})\.parquet"
+    rf"|(?P<uuid>{_UUID})\.(?P<body>json|parquet)))"
+)
+_VERSION_MAX = 2**63 - 1
+
+
+class LogFileKind(Enum):
+    COMMIT = "commit"
+    CHECKSUM = "checksum"
+    COMPACTION = "log compaction"
+    CHECKPOINT_CLASSIC = "classic checkpoint"
+    CHECKPOINT_PART = "part of a checkpoint"
+    CHECKPOINT_V2 = "v2 checkpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class LogPath:
+    """What the name of a log file says."""
+
+    name: str
+    kind: LogFileKind
+    version: int
+    """Of a compaction: its first version."""
+    version_to: int
+    """Last version covered; another than `version` only for a compaction."""
+    part: int = 1
+    parts: int = 1
+
+    @property
+    def is_checkpoint(self) -> bool:
+        return self.kind in _CHECKPOINTS
+
+    @property
+    def is_json(self) -> bool:
+        return self.name.endswith(".json")
+
+
+_CHECKPOINTS = {LogFileKind.CHECKPOINT_CLASSIC, LogFileKind.CHECKPOINT_PART, LogFileKind.CHECKPOINT_V2}
+
+
+def parse_log_path(name: str) -> LogPath | None:
+    """What a file name in `_delta_log` means; None for a file that is none of the log's."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    group = match.groupdict()
+    version = int(group["version"])
+    if version > _VERSION_MAX:
+        return None
+    if group["commit"]:
+        return LogPath(name, LogFileKind.COMMIT, version, version)
+    if group["checksum"]:
+        return LogPath(name, LogFileKind.CHECKSUM, version, version)
+    if group["to"]:
+        to = int(group["to"])
+        return LogPath(name, LogFileKind.COMPACTION, version, to) if version < to <= _VERSION_MAX else None
+    if group["classic"]:
+        return LogPath(name, LogFileKind.CHECKPOINT_CLASSIC, version, version)
+    if group["uuid"]:
+        return LogPath(name, LogFileKind.CHECKPOINT_V2, version, version)
+    part, parts = int(group["part"]), int(group["parts"])
+    if not 1 <= part <= parts:
+        return None
+    return LogPath(name, LogFileKind.CHECKPOINT_PART, version, version, part, parts)
+
+
+def version_prefix(version: int) -> str:
+    """The 20 digits that every file of this version begins with; the place where a listing starts."""
+    return f"{version:020d}"
+
+
+def commit_name(version: int) -> str:
+    return f"{version:020d}.json"
+
+
+def checksum_name(version: int) -> str:
+    return f"{version:020d}.crc"
+
+
+def checkpoint_name(version: int) -> str:
+    return f"{version:020d}.checkpoint.parquet"
+
+
+def checkpoint_part_name(version: int, part: int, parts: int) -> str:
+    """`part` counts from 1."""
+    return f"{version:020d}.checkpoint.{part:010d}.{parts:010d}.parquet"
+
+
+def checkpoint_v2_name(version: int, uuid: str, extension: str) -> str:
+    """`extension` is `json` or `parquet`."""
+    return f"{version:020d}.checkpoint.{uuid}.{extension}"
+
+
+def compaction_name(version: int, version_to: int) -> str:
+    return f"{version:020d}.{version_to:020d}.compacted.json"
+
+
+def staged_commit_name(version: int, uuid: str) -> str:
+    return f"{STAGED_COMMIT_DIR}/{version:020d}.{uuid}.json"
+
+
+def sidecar_name(uuid: str) -> str:
+    return f"{uuid}.parquet"
+
+
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
+_PATH_SAFE = "/:;$&+=,@-_.!~*'()"
+"""What a URI path may hold besides letters and digits."""
+
+
+def decode_path(text: str) -> str:
+    """A path of the log, percent-decoded once."""
+    return unquote(text) if "%" in text else text
+
+
+def encode_path(path: str) -> str:
+    """A path as it belongs into the log; the inverse of `decode_path`."""
+    encoded = quote(path, safe=_PATH_SAFE)
+    # A relative path whose first segment has a colon would read as a scheme: `a:b` is `./a:b` or `a%3Ab` (RFC 2396 5).
+    if not path.startswith("/") and "://" not in path and _SCHEME.match(encoded):
+        head, slash, rest = encoded.partition("/")
+        encoded = head.replace(":", "%3A") + slash + rest
+    return encoded
+
+
+def is_absolute_path(path: str) -> bool:
+    """For a decoded path: does it stand alone, rather than under the table root?"""
+    return path.startswith("/") or "://" in path
+
+
+def resolve_path(path: str) -> str:
+    """The one spelling of a decoded path: `file:/x`, `file:///x` and `/x` are the same file."""
+    if not path.startswith("file:"):
+        return path
+    rest = path[len("file:") :]
+    if rest.startswith("//"):
+        rest = rest[2:]
+        rest = rest[rest.find("/") :] if "/" in rest else "/" + rest
+    return rest if rest.startswith("/") else path
