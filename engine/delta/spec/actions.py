@@ -190,8 +190,8 @@ class Metadata(_Wire):
     name: str | None = None
     description: str | None = None
     format: Format = field(default_factory=Format)
-    schema_string: str
-    """The schema as JSON text: `engine.delta.spec.schema.parse_schema`."""
+    schema_string: str = '{"type":"struct","fields":[]}'
+    """The schema as JSON text: `engine.delta.spec.schema.parse_schema`. Absent in some very old logs."""
     partition_columns: tuple[str, ...] = ()
     """Logical names."""
     configuration: Mapping[str, str | None] = field(default_factory=dict)

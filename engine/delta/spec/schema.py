@@ -217,7 +217,7 @@ def _format_field(item: StructField) -> dict[str, Any]:
     }
 
 
-def _flag(value: Mapping[str, Any], name: str) -> bool:
+def _flag(value: Mapping[Any, Any], name: str) -> bool:
     """A boolean that defaults to true, as nullability does."""
     flag = value.get(name)
     return True if flag is None else bool(flag)
