@@ -78,7 +78,7 @@ class ResultBuffer:
         self._pulled: list[pa.RecordBatch] = []
         self._starts: list[int] = []
         self._rows = 0
-        self._bytes, self._bytes_max = 0, bytes_max
+        self.bytes_held, self._bytes_max = 0, bytes_max
         self._exhausted = False
         self._lock = threading.Lock()
 
@@ -110,8 +110,8 @@ class ResultBuffer:
                 self._exhausted = True
                 self._stream.close()
             elif batch.num_rows:
-                self._bytes += batch.nbytes
-                if self._bytes > self._bytes_max:
+                self.bytes_held += batch.nbytes
+                if self.bytes_held > self._bytes_max:
                     raise ResultTooLarge(self._bytes_max)
                 self._starts.append(self._rows)
                 self._pulled.append(batch)
@@ -152,6 +152,7 @@ class Operation:
         self._buffer: ResultBuffer | None = None
         self._next_row = 0
         self._timer: threading.Timer | None = None
+        self._on_end: list[Callable[[], None]] = []
 
     @property
     def state(self) -> OperationState:
@@ -169,6 +170,12 @@ class Operation:
     @property
     def rows_modified(self) -> int | None:
         return self._stream.rows_modified if self._stream else None
+
+    @property
+    def result_bytes(self) -> int:
+        """Bytes of the rows held so far."""
+        buffer = self._buffer
+        return buffer.bytes_held if buffer else 0
 
     @property
     def time_zone(self) -> str:
@@ -200,12 +207,21 @@ class Operation:
                 finished = self._move(OperationState.FINISHED)
             if not finished:  # cancelled or closed while it ended
                 stream.close()
+            self._tell_end()
 
     def wait(self, timeout_s: float) -> OperationState:
         """Sleep until the state is terminal, at most `timeout_s` seconds; the state then."""
         with self._changed:
             self._changed.wait_for(lambda: self._state.is_terminal, timeout_s)
             return self._state
+
+    def on_end(self, callback: Callable[[], None]) -> None:
+        """Run `callback` once the state is terminal: on the thread that ends the operation, or at once."""
+        with self._changed:
+            if not self._state.is_terminal:
+                self._on_end.append(callback)
+                return
+        callback()
 
     def cancel(self, reason: StatementCancelled | StatementTimedOut | None = None) -> None:
         """End the statement if it has not ended; returns at once. Ending an ended one does nothing."""
@@ -240,6 +256,7 @@ class Operation:
             buffer, self._buffer = self._buffer, None
         if buffer:
             buffer.close()
+        self._tell_end()
 
     def _pull(self, buffer: ResultBuffer, offset: int, rows_max: int) -> Page:
         self.last_used = time.monotonic()
@@ -266,6 +283,7 @@ class Operation:
             if state in TRANSITIONS[self._state]:
                 self.error = error
                 self._move(state)
+        self._tell_end()
 
     def _move(self, to: OperationState) -> bool:
         """Apply TRANSITIONS; False, and nothing changed, where the table does not allow it."""
@@ -280,3 +298,10 @@ class Operation:
                     self._timer.cancel()
             self._changed.notify_all()
             return True
+
+    def _tell_end(self) -> None:
+        """Run the callbacks of `on_end`; called without the lock, since they may take their time."""
+        with self._changed:
+            callbacks, self._on_end = self._on_end, []
+        for callback in callbacks:
+            callback()

@@ -3,6 +3,9 @@
 Every limit of a session is kept here: how many there are, how long one may idle, how many statements run at once (a
 pool of threads; further ones wait as PENDING). One thread looks for what has expired. `drain` is the orderly end: no
 new statements, the running ones finish or are cancelled at the deadline, all sessions close.
+
+A session that was opened for one statement retires when that statement ends (`retire_after`): it no longer counts, and
+the operation stays behind with its rows until it is closed, expires, or must make room for newer ones.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import logging
 import threading
 import time
 import uuid
+from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,7 +29,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Times in seconds, sizes in bytes."""
+    """Times in seconds, sizes in bytes; 0 seconds for `statement_timeout_s` is no limit.
+
+    `kept_max` and `kept_bytes_max` bound the ended statements without a session whose rows wait to be fetched.
+    `linger_s` is how long a client may be silent before the shutdown stops waiting for it to fetch an ended result.
+    """
 
     sessions_max: int = 1000
     session_idle_s: float = 3600.0
@@ -34,7 +42,10 @@ class Limits:
     statement_idle_s: float = 3600.0
     statement_timeout_s: float = 0.0
     result_bytes_max: int = 1 << 30
+    kept_max: int = 1000
+    kept_bytes_max: int = 2 << 30
     reap_every_s: float = 5.0
+    linger_s: float = 1.0
 
 
 class Registry:
@@ -43,6 +54,7 @@ class Registry:
     def __init__(self, engine: Engine, limits: Limits) -> None:
         self.engine, self.limits = engine, limits
         self._sessions: dict[uuid.UUID, Session] = {}
+        self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
         self._owners: dict[uuid.UUID, Session] = {}
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(limits.statements_running_max, thread_name_prefix="statement")
@@ -100,14 +112,35 @@ class Registry:
             return session, operation
         raise OperationNotFound()
 
+    def retire_after(self, session: Session, operation: Operation) -> None:
+        """Let `session` go when `operation`, its only one, ends. The whole result must be held by then."""
+        operation.on_end(lambda: self._retire(session, operation))
+
+    def close_operation(self, operation_id: uuid.UUID) -> None:
+        """End and drop an operation, with its session if that was opened for it; an unknown one is no error."""
+        session = self._owners.get(operation_id)
+        operation = session.operation(operation_id) if session else None
+        if session and operation:
+            session.forget(operation)
+            if session.id in self._retired:
+                self.close_session(session.id)
+
     def sessions(self) -> tuple[Session, ...]:
         with self._lock:
             return tuple(self._sessions.values())
 
+    def operations(self) -> tuple[Operation, ...]:
+        """All that were not closed, those of retired sessions too."""
+        return tuple(
+            operation
+            for operation_id, session in list(self._owners.items())
+            if (operation := session.operation(operation_id))
+        )
+
     def close_session(self, session_id: uuid.UUID) -> None:
         """Close it with all it runs; closing an unknown one does nothing."""
         with self._lock:
-            session = self._sessions.pop(session_id, None)
+            session = self._sessions.pop(session_id, None) or self._retired.pop(session_id, (None, None))[0]
         if session:
             session.close()
 
@@ -115,10 +148,12 @@ class Registry:
         """Refuse new work, wait for the running statements up to `deadline_s` seconds, then cancel and close all."""
         self._draining.set()
         end = time.monotonic() + deadline_s
-        while time.monotonic() < end and not all(session.is_idle() for session in self.sessions()):
-            time.sleep(0.05)
+        while time.monotonic() < end and any(map(self._is_awaited, self.operations())):
+            time.sleep(0.02)
         for session in self.sessions():
             self.close_session(session.id)
+        for operation in self.operations():
+            self.close_operation(operation.id)
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._reaper.join(timeout=self.limits.reap_every_s + 1)
 
@@ -128,6 +163,32 @@ class Registry:
         if len(self._sessions) >= self.limits.sessions_max:
             raise TooManySessions(self.limits.sessions_max)
 
+    def _is_awaited(self, operation: Operation) -> bool:
+        """Whether it runs, or a client still fetches from it."""
+        return not operation.state.is_terminal or time.monotonic() - operation.last_used < self.limits.linger_s
+
+    def _retire(self, session: Session, operation: Operation) -> None:
+        with self._lock:
+            if self._sessions.pop(session.id, None) is None:
+                return  # closed by its client or by the shutdown
+            self._retired[session.id] = session, operation
+            dropped = self._take_excess()
+        session.retire()
+        for old in dropped:
+            old.close()
+
+    def _take_excess(self) -> list[Session]:
+        """Remove retired sessions, oldest first, until the newest ones keep within the limits."""
+        dropped = []
+        size = sum(operation.result_bytes for _, operation in self._retired.values())
+        while len(self._retired) > self.limits.kept_max or (
+            size > self.limits.kept_bytes_max and len(self._retired) > 1
+        ):
+            _, (session, operation) = self._retired.popitem(last=False)
+            size -= operation.result_bytes
+            dropped.append(session)
+        return dropped
+
     def _submit(self, run: object) -> object:
         if self._draining.is_set():
             raise ServerDraining()
@@ -136,10 +197,10 @@ class Registry:
     def _reap_loop(self) -> None:
         while not self._draining.wait(self.limits.reap_every_s):
             now = time.monotonic()
+            for operation in self.operations():
+                if operation.state.is_terminal and now - operation.last_used > self.limits.statement_idle_s:
+                    self.close_operation(operation.id)
             for session in self.sessions():
-                for operation in session.operations():
-                    if operation.state.is_terminal and now - operation.last_used > self.limits.statement_idle_s:
-                        session.forget(operation)
                 if session.is_idle() and now - session.last_used > self.limits.session_idle_s:
                     logger.info("session %s of %s expired", session.id, session.principal)
                     self.close_session(session.id)

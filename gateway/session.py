@@ -16,6 +16,10 @@ from gateway.errors import SessionNotFound, TooManyStatements
 from gateway.operation import Operation
 
 
+def _as_it_is(stream: ResultStream) -> ResultStream:
+    return stream
+
+
 class Session:
     """Made by the registry; `close()` cancels and closes all its operations and its engine session.
 
@@ -43,9 +47,24 @@ class Session:
         self._lock = threading.Lock()
         self._closed = False
 
-    def execute(self, text: str, *, parameters: Sequence[Parameter] = (), timeout_s: float | None = None) -> Operation:
-        """Start SQL text; returns at once. Errors of the statement are the operation's, not this call's."""
-        return self._start(text, lambda context: self.engine_session.execute(text, context, parameters), timeout_s)
+    def execute(
+        self,
+        text: str,
+        *,
+        parameters: Sequence[Parameter] = (),
+        timeout_s: float | None = None,
+        through: Callable[[ResultStream], ResultStream] = _as_it_is,
+    ) -> Operation:
+        """Start SQL text; returns at once. Errors of the statement are the operation's, not this call's.
+
+        `through` gets the result on the statement's own thread, before the statement counts as finished: a front end
+        that must know the whole result first pulls it there, where cancelling and limits still hold.
+        """
+
+        def run(context: StatementContext) -> ResultStream:
+            return through(self.engine_session.execute(text, context, parameters))
+
+        return self._start(text, run, timeout_s)
 
     def request(self, statement: Statement) -> Operation:
         """Start a metadata call, as a statement value."""
@@ -69,18 +88,24 @@ class Session:
         """Whether no operation is waiting or running."""
         return all(operation.state.is_terminal for operation in self.operations())
 
+    def retire(self) -> None:
+        """Take no more statements and close the engine's session, but keep the operations for their results."""
+        with self._lock:
+            was_closed, self._closed = self._closed, True
+        if not was_closed:
+            self.engine_session.close()
+
     def close(self) -> None:
         with self._lock:
-            if self._closed:
-                return
-            self._closed = True
+            was_closed, self._closed = self._closed, True
             operations = tuple(self._operations.values())
             self._operations.clear()
             for operation in operations:
                 self._owners.pop(operation.id, None)
         for operation in operations:
             operation.close()
-        self.engine_session.close()
+        if not was_closed:
+            self.engine_session.close()
 
     def _start(self, text: str, run: Callable[[StatementContext], ResultStream], timeout_s: float | None) -> Operation:
         operation = Operation(self.principal, text, run, result_bytes_max=self._result_bytes_max)
