@@ -97,14 +97,16 @@ class ResultBuffer:
             rows = pa.Table.from_batches(kept, self.schema)
             return Page(offset, rows, self._rows > offset + rows.num_rows)
 
-    def count(self) -> int:
-        """All rows, which pulls the rest of the stream."""
+    def count(self, cancel: CancelToken | None = None) -> int:
+        """All rows, which pulls the rest of the stream; ends early where `cancel` says so."""
         with self._lock:
-            self._pull_to(None)
+            self._pull_to(None, cancel)
             return self._rows
 
-    def _pull_to(self, rows: int | None) -> None:
+    def _pull_to(self, rows: int | None, cancel: CancelToken | None = None) -> None:
         while not self._exhausted and (rows is None or self._rows < rows):
+            if cancel:
+                cancel.ensure_live()
             batch = next(self._batches, None)
             if batch is None:
                 self._exhausted = True
@@ -131,7 +133,9 @@ class Operation:
         run: Callable[[StatementContext], ResultStream],
         *,
         result_bytes_max: int,
+        whole: bool = False,
     ) -> None:
+        """`whole`: the statement counts as finished when its whole result is held, not when its first rows are."""
         self.id = uuid.uuid4()
         self.text = text
         self.cancel_token = CancelToken()
@@ -145,7 +149,7 @@ class Operation:
             statement_id=self.id.hex,
             result_bytes_max=result_bytes_max,
         )
-        self._run = run
+        self._run, self._whole = run, whole
         self._state = OperationState.PENDING
         self._changed = threading.Condition()
         self._stream: ResultStream | None = None
@@ -193,7 +197,7 @@ class Operation:
         if not self._move(OperationState.RUNNING):
             return
         try:
-            stream = self._run(self._context)
+            stream, buffer = self._open()
         except SqlError as error:
             self._fail(error)
         except Exception as error:
@@ -202,8 +206,7 @@ class Operation:
             self._fail(InternalError(error_id))
         else:
             with self._changed:
-                self._stream = stream
-                self._buffer = ResultBuffer(stream, self._context.result_bytes_max)
+                self._stream, self._buffer = stream, buffer
                 finished = self._move(OperationState.FINISHED)
             if not finished:  # cancelled or closed while it ended
                 stream.close()
@@ -257,6 +260,17 @@ class Operation:
         if buffer:
             buffer.close()
         self._tell_end()
+
+    def _open(self) -> tuple[ResultStream, ResultBuffer]:
+        stream = self._run(self._context)
+        buffer = ResultBuffer(stream, self._context.result_bytes_max)
+        if self._whole:
+            try:
+                buffer.count(self.cancel_token)
+            except BaseException:
+                buffer.close()
+                raise
+        return stream, buffer
 
     def _pull(self, buffer: ResultBuffer, offset: int, rows_max: int) -> Page:
         self.last_used = time.monotonic()

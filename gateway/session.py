@@ -16,10 +16,6 @@ from gateway.errors import SessionNotFound, TooManyStatements
 from gateway.operation import Operation
 
 
-def _as_it_is(stream: ResultStream) -> ResultStream:
-    return stream
-
-
 class Session:
     """Made by the registry; `close()` cancels and closes all its operations and its engine session.
 
@@ -53,22 +49,23 @@ class Session:
         *,
         parameters: Sequence[Parameter] = (),
         timeout_s: float | None = None,
-        through: Callable[[ResultStream], ResultStream] = _as_it_is,
+        through: Callable[[ResultStream], ResultStream] | None = None,
     ) -> Operation:
         """Start SQL text; returns at once. Errors of the statement are the operation's, not this call's.
 
-        `through` gets the result on the statement's own thread, before the statement counts as finished: a front end
-        that must know the whole result first pulls it there, where cancelling and limits still hold.
+        A front end that must know the whole result before it can answer gives `through`, which may cut the stream
+        short; the result is then pulled on the statement's own thread, while it still counts as running.
         """
 
         def run(context: StatementContext) -> ResultStream:
-            return through(self.engine_session.execute(text, context, parameters))
+            stream = self.engine_session.execute(text, context, parameters)
+            return through(stream) if through else stream
 
-        return self._start(text, run, timeout_s)
+        return self._start(text, run, timeout_s, whole=through is not None)
 
     def request(self, statement: Statement) -> Operation:
         """Start a metadata call, as a statement value."""
-        return self._start(type(statement).__name__, lambda context: self.engine_session.run(statement, context), None)
+        return self._start(type(statement).__name__, lambda context: self.engine_session.run(statement, context))
 
     def operations(self) -> tuple[Operation, ...]:
         with self._lock:
@@ -107,8 +104,15 @@ class Session:
         if not was_closed:
             self.engine_session.close()
 
-    def _start(self, text: str, run: Callable[[StatementContext], ResultStream], timeout_s: float | None) -> Operation:
-        operation = Operation(self.principal, text, run, result_bytes_max=self._result_bytes_max)
+    def _start(
+        self,
+        text: str,
+        run: Callable[[StatementContext], ResultStream],
+        timeout_s: float | None = None,
+        *,
+        whole: bool = False,
+    ) -> Operation:
+        operation = Operation(self.principal, text, run, result_bytes_max=self._result_bytes_max, whole=whole)
         with self._lock:
             if self._closed:
                 raise SessionNotFound()
