@@ -1,0 +1,1 @@
+"""Generated from `../TCLIService.thrift`; see README.md. Do not edit."""

@@ -1,0 +1,80 @@
+"""What a client is told when something fails: the one translation of exceptions, for every front end.
+
+`describe` turns any exception into a :class:`Failure`, which is neutral: a condition, an SQLSTATE and a message. The
+front ends only spell it: Thrift as a TStatus, HTTP as a status line and an error body, whose two values follow from
+the condition by :data:`_HTTP`. An exception that is no :class:`~catalog.errors.SqlError` is a bug of ours: the client
+gets an id, the log gets the trace under that id.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from catalog.errors import InternalError, SqlError
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """`message` is the whole text for people, with the condition in front and the SQLSTATE at its end.
+
+    `name` is the object that a "not found" condition is about, where the error has one.
+    """
+
+    condition: str
+    sqlstate: str
+    message: str
+    name: str | None = None
+
+    @property
+    def is_stale_handle(self) -> bool:
+        """Whether the client used the handle of a session or statement that is gone."""
+        return self.condition.startswith("INVALID_HANDLE")
+
+    @property
+    def http_status(self) -> HTTPStatus:
+        return self._http()[0]
+
+    @property
+    def http_error_code(self) -> str:
+        """The `error_code` of Databricks' REST interfaces."""
+        return self._http()[1]
+
+    def _http(self) -> tuple[HTTPStatus, str]:
+        for prefix, answer in _HTTP:
+            if self.condition.startswith(prefix) or self.sqlstate.startswith(prefix):
+                return answer
+        return HTTPStatus.BAD_REQUEST, "BAD_REQUEST"
+
+
+# The first row whose prefix starts the condition or the SQLSTATE; a bad request where none does, since most conditions
+# are about the client's statement.
+_HTTP: tuple[tuple[str, tuple[HTTPStatus, str]], ...] = (
+    ("INVALID_HANDLE", (HTTPStatus.NOT_FOUND, "RESOURCE_DOES_NOT_EXIST")),
+    ("SERVER_SHUTTING_DOWN", (HTTPStatus.SERVICE_UNAVAILABLE, "TEMPORARILY_UNAVAILABLE")),
+    ("RESULT_NOT_READY", (HTTPStatus.CONFLICT, "INVALID_STATE")),
+    ("28", (HTTPStatus.UNAUTHORIZED, "UNAUTHENTICATED")),
+    ("42501", (HTTPStatus.FORBIDDEN, "PERMISSION_DENIED")),
+    ("53", (HTTPStatus.TOO_MANY_REQUESTS, "REQUEST_LIMIT_EXCEEDED")),
+    ("INTERNAL_ERROR", (HTTPStatus.INTERNAL_SERVER_ERROR, "INTERNAL_ERROR")),
+    ("XX", (HTTPStatus.INTERNAL_SERVER_ERROR, "INTERNAL_ERROR")),
+)
+
+
+def describe(error: BaseException) -> Failure:
+    """The failure a client is told of; an exception that is not ours goes to the log with its trace."""
+    if not isinstance(error, SqlError):
+        error_id = uuid.uuid4().hex[:12]
+        logger.error("internal error %s: %s", error_id, type(error).__name__, exc_info=error)
+        error = InternalError(error_id)
+    name = getattr(error, "name", None)
+    return Failure(
+        condition=error.condition,
+        sqlstate=error.sqlstate,
+        message=str(error),
+        name=name if isinstance(name, str) else None,
+    )

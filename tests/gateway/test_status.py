@@ -1,0 +1,59 @@
+"""One translation of errors: every declared condition has an HTTP status, and a bug never shows its insides."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+
+import pytest
+
+from catalog.errors import SqlError, declared_errors
+from engine.errors import ResultTooLarge, SparkFailure, StatementCancelled, StatementTimedOut
+from gateway.errors import OperationNotFound, ResultNotReady, ServerDraining, SessionNotFound, TooManySessions
+from gateway.status import Failure, describe
+
+CASES = [
+    (SessionNotFound(), "08003", HTTPStatus.NOT_FOUND, "RESOURCE_DOES_NOT_EXIST"),
+    (OperationNotFound(), "HY000", HTTPStatus.NOT_FOUND, "RESOURCE_DOES_NOT_EXIST"),
+    (ResultNotReady(), "55000", HTTPStatus.CONFLICT, "INVALID_STATE"),
+    (TooManySessions(3), "53300", HTTPStatus.TOO_MANY_REQUESTS, "REQUEST_LIMIT_EXCEEDED"),
+    (ServerDraining(), "57P01", HTTPStatus.SERVICE_UNAVAILABLE, "TEMPORARILY_UNAVAILABLE"),
+    (StatementCancelled(), "HY008", HTTPStatus.BAD_REQUEST, "BAD_REQUEST"),
+    (StatementTimedOut(2.0), "57014", HTTPStatus.BAD_REQUEST, "BAD_REQUEST"),
+    (ResultTooLarge(10), "54000", HTTPStatus.BAD_REQUEST, "BAD_REQUEST"),
+    (SparkFailure("DIVIDE_BY_ZERO", "22012", "[…]"), "22012", HTTPStatus.BAD_REQUEST, "BAD_REQUEST"),
+    (SparkFailure("INSUFFICIENT_PERMISSIONS", "42501", "no"), "42501", HTTPStatus.FORBIDDEN, "PERMISSION_DENIED"),
+    (SparkFailure(None, None, "?"), "XX000", HTTPStatus.INTERNAL_SERVER_ERROR, "INTERNAL_ERROR"),
+]
+
+
+@pytest.mark.parametrize(("error", "sqlstate", "status", "code"), CASES, ids=lambda case: type(case).__name__)
+def test_an_error_keeps_its_condition_and_gets_a_status(
+    error: SqlError, sqlstate: str, status: HTTPStatus, code: str
+) -> None:
+    failure = describe(error)
+    assert (failure.condition, failure.sqlstate) == (error.condition, sqlstate)
+    assert failure.message == str(error)
+    assert (failure.http_status, failure.http_error_code) == (status, code)
+
+
+def test_a_bug_shows_an_id_and_logs_the_trace(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        failure = describe(RuntimeError("secret path"))
+    assert failure.condition == "INTERNAL_ERROR"
+    assert failure.http_status is HTTPStatus.INTERNAL_SERVER_ERROR
+    assert "secret" not in failure.message
+    (record,) = caplog.records
+    assert "secret path" in caplog.text
+    error_id = str(record.args[0]) if isinstance(record.args, tuple) else ""
+    assert error_id and error_id in failure.message
+
+
+def test_only_lost_handles_are_stale() -> None:
+    stale = {error.condition for error in declared_errors() if _failure(error).is_stale_handle}
+    assert {"INVALID_HANDLE.SESSION_NOT_FOUND", "INVALID_HANDLE.OPERATION_CLOSED"} <= stale
+    assert all(condition.startswith("INVALID_HANDLE") for condition in stale)
+
+
+def _failure(error: type[SqlError]) -> Failure:
+    return Failure(condition=error.condition, sqlstate=error.sqlstate, message="")
