@@ -1,0 +1,205 @@
+"""Where tables lie: the only door to file systems.
+
+A `Storage` is rooted at one table. Names are relative to that root (`_delta_log/00000000000000000000.json`) or absolute.
+Local tables go through plain `os` calls, which matters where ten thousand commits are read; every other scheme goes
+through fsspec. A missing file is `FileNotFoundError` whatever the scheme; other failures are the scheme's own `OSError`.
+
+Listings are consistent in order only: names come sorted, and a file that is written during the listing may be missing.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, BinaryIO, cast
+
+import fsspec
+
+from engine.delta.spec.paths import is_absolute_path, resolve_path
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    name: str
+    """Without its directory."""
+    size: int
+    """Bytes."""
+    modified_ms: int
+    """Milliseconds since the epoch."""
+
+
+class Storage(ABC):
+    """One table's files."""
+
+    root: str
+    """The table root: an absolute local path, or a URL. Never ends in a slash."""
+
+    @abstractmethod
+    def list_names(self, directory: str, start: str = "") -> list[str]:
+        """Names of the files (not folders) in `directory` that sort at or after `start`, sorted.
+
+        A directory that does not exist is empty: object stores know no other.
+        """
+
+    @abstractmethod
+    def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
+        """As `list_names`, with sizes and times."""
+
+    @abstractmethod
+    def stat(self, name: str) -> FileStatus: ...
+
+    @abstractmethod
+    def exists(self, name: str) -> bool: ...
+
+    @abstractmethod
+    def read_bytes(self, name: str) -> bytes: ...
+
+    @abstractmethod
+    def read_range(self, name: str, offset: int, length: int) -> bytes:
+        """At most `length` bytes from `offset`; fewer where the file ends before."""
+
+    @abstractmethod
+    def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
+        """The files' bytes in the order of `names`, fetched ahead where latency is worth hiding."""
+
+    @abstractmethod
+    def open_input(self, name: str) -> BinaryIO:
+        """A seekable file for a Parquet reader; the caller closes it."""
+
+    def path_of(self, name: str) -> str:
+        """The absolute path or URL of a name."""
+        return resolve_path(name) if is_absolute_path(name) else f"{self.root}/{name}"
+
+
+class LocalStorage(Storage):
+    """A folder of this machine."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.abspath(root)
+
+    def list_names(self, directory: str, start: str = "") -> list[str]:
+        try:
+            with os.scandir(self.path_of(directory)) as entries:
+                return sorted(entry.name for entry in entries if entry.name >= start and entry.is_file())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
+        folder = self.path_of(directory)
+        result = []
+        for name in self.list_names(directory, start):
+            try:
+                status = os.stat(f"{folder}/{name}")
+            except FileNotFoundError:  # cleaned up since the listing
+                continue
+            result.append(FileStatus(name, status.st_size, status.st_mtime_ns // 1_000_000))
+        return result
+
+    def stat(self, name: str) -> FileStatus:
+        status = os.stat(self.path_of(name))
+        return FileStatus(os.path.basename(name), status.st_size, status.st_mtime_ns // 1_000_000)
+
+    def exists(self, name: str) -> bool:
+        return os.path.exists(self.path_of(name))
+
+    def read_bytes(self, name: str) -> bytes:
+        descriptor = os.open(self.path_of(name), os.O_RDONLY)
+        try:
+            size = os.fstat(descriptor).st_size
+            data = os.read(descriptor, size + 1)
+            if len(data) == size:
+                return data
+            pieces = [data]
+            while piece := os.read(descriptor, 1 << 20):
+                pieces.append(piece)
+            return b"".join(pieces)
+        finally:
+            os.close(descriptor)
+
+    def read_range(self, name: str, offset: int, length: int) -> bytes:
+        with open(self.path_of(name), "rb") as file:
+            file.seek(offset)
+            return file.read(length)
+
+    def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
+        return map(self.read_bytes, names)
+
+    def open_input(self, name: str) -> BinaryIO:
+        return open(self.path_of(name), "rb")
+
+
+class FsspecStorage(Storage):
+    """Any other scheme."""
+
+    FETCH_AHEAD = 64
+    """Files requested at once by `read_many`; fsspec's asynchronous schemes fetch them concurrently."""
+
+    def __init__(self, url: str, options: Mapping[str, Any] | None = None) -> None:
+        self.root = url.rstrip("/")
+        self.fs, _ = fsspec.core.url_to_fs(self.root, **dict(options or {}))
+
+    def list_names(self, directory: str, start: str = "") -> list[str]:
+        return [status.name for status in self.list_files(directory, start)]
+
+    def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
+        path = self.path_of(directory)
+        self.fs.invalidate_cache(path)  # a cached listing would hide other writers' commits
+        try:
+            entries = self.fs.ls(path, detail=True)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        found = (_status(entry) for entry in entries if entry["type"] == "file")
+        return sorted((status for status in found if status.name >= start), key=lambda status: status.name)
+
+    def stat(self, name: str) -> FileStatus:
+        return _status(self.fs.info(self.path_of(name)))
+
+    def exists(self, name: str) -> bool:
+        return bool(self.fs.exists(self.path_of(name)))
+
+    def read_bytes(self, name: str) -> bytes:
+        return cast(bytes, self.fs.cat_file(self.path_of(name)))
+
+    def read_range(self, name: str, offset: int, length: int) -> bytes:
+        return cast(bytes, self.fs.cat_file(self.path_of(name), start=offset, end=offset + length))
+
+    def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
+        for first in range(0, len(names), self.FETCH_AHEAD):
+            paths = [self.path_of(name) for name in names[first : first + self.FETCH_AHEAD]]
+            if len(paths) == 1:
+                yield self.fs.cat_file(paths[0])
+                continue
+            fetched = self.fs.cat(paths)
+            stripped = [self.fs._strip_protocol(path) for path in paths]
+            yield from (fetched[path] for path in stripped)
+
+    def open_input(self, name: str) -> BinaryIO:
+        return cast(BinaryIO, self.fs.open(self.path_of(name), "rb"))
+
+
+def open_storage(path: str, options: Mapping[str, Any] | None = None) -> Storage:
+    """The storage of the table at `path`: a local path, `file:` URL, or any URL that fsspec knows.
+
+    `options` are fsspec's storage options (credentials, endpoint).
+    """
+    path = resolve_path(os.fspath(path))
+    if "://" in path:
+        return FsspecStorage(path, options)
+    return LocalStorage(path)
+
+
+def _status(entry: Mapping[str, Any]) -> FileStatus:
+    """fsspec schemes agree on `name` and `size`, not on how they spell the time of modification."""
+    modified: Any = next(
+        (entry[key] for key in ("mtime", "LastModified", "last_modified", "updated", "created") if entry.get(key)), 0
+    )
+    if hasattr(modified, "timestamp"):
+        modified = modified.timestamp()
+    elif isinstance(modified, str):
+        modified = datetime.fromisoformat(modified).timestamp()
+    return FileStatus(
+        entry["name"].rstrip("/").rsplit("/", 1)[-1], int(entry.get("size") or 0), int(round(float(modified) * 1000))
+    )

@@ -1,0 +1,75 @@
+"""Three-valued logic over many entries at once, where each entry stands for many rows.
+
+Of a data file one knows bounds, not rows, so the question "is the predicate true?" has a *set* of answers: those that
+some row of the file might give. Such a set is one byte, with a bit for each of TRUE, FALSE and NULL; a million files
+are a megabyte, and AND, OR and NOT are a few bit operations on it. Sets only ever err by being too large:
+
+- a file without the TRUE bit holds no matching row: it is pruned;
+- a file with the TRUE bit alone holds matching rows only: it can be counted or removed without being read.
+
+All functions take and give `numpy.uint8` arrays of one shape or of shape (), which stands for all entries.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+TRUE = np.uint8(1)
+FALSE = np.uint8(2)
+NULL = np.uint8(4)
+ANY = np.uint8(7)
+
+Truths: TypeAlias = npt.NDArray[np.uint8]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+
+def truths(*, can_be_true: Mask, can_be_false: Mask, can_be_null: Mask) -> Truths:
+    """The sets whose members the masks say."""
+    false = can_be_false.astype(np.uint8) << 1
+    null = can_be_null.astype(np.uint8) << 2
+    result: Truths = can_be_true.astype(np.uint8) | false | null
+    return result
+
+
+def constant(value: bool | None) -> Truths:
+    """The set with one member, for all entries."""
+    return np.asarray(NULL if value is None else TRUE if value else FALSE)
+
+
+def unknown() -> Truths:
+    """The set with all members, for all entries."""
+    return np.asarray(ANY)
+
+
+def negate(operand: Truths) -> Truths:
+    """NOT."""
+    result: Truths = ((operand & TRUE) << 1) | ((operand & FALSE) >> 1) | (operand & NULL)
+    return result
+
+
+def conjoin(left: Truths, right: Truths) -> Truths:
+    """AND: what two rows' worth of answers can make, taken as independent (so possibly too large)."""
+    both = left & right
+    null_with_true = (left & ((right & TRUE) << 2)) | (right & ((left & TRUE) << 2))
+    result: Truths = (both & (TRUE | NULL)) | ((left | right) & FALSE) | null_with_true
+    return result
+
+
+def disjoin(left: Truths, right: Truths) -> Truths:
+    """OR."""
+    return negate(conjoin(negate(left), negate(right)))
+
+
+def can_be(operand: Truths, answer: np.uint8) -> Mask:
+    """Where `answer` (TRUE, FALSE or NULL) is a member."""
+    result: Mask = (operand & answer) != 0
+    return result
+
+
+def is_always(operand: Truths, answer: np.uint8) -> Mask:
+    """Where `answer` is the only member."""
+    result: Mask = operand == answer
+    return result
