@@ -22,19 +22,7 @@ import pyarrow.compute as pc
 
 _LAST_MICROS_OF_9999 = 253_402_300_799_999_999
 _LAST_DAY_OF_9999 = 2_932_896
-_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?")
-# Java's three-letter zones (java.time.ZoneId.SHORT_IDS) that the zone database has not, or has otherwise.
-_ZONE_ALIASES: dict[str, str] = dict(
-    pair.split("=")
-    for pair in """
-        Z=UTC UT=UTC UTC0=UTC GMT0=UTC EST=-05:00 MST=-07:00 HST=-10:00 ACT=Australia/Darwin AET=Australia/Sydney
-        AGT=America/Argentina/Buenos_Aires ART=Africa/Cairo AST=America/Anchorage BET=America/Sao_Paulo BST=Asia/Dhaka
-        CAT=Africa/Harare CNT=America/St_Johns CST=America/Chicago CTT=Asia/Shanghai EAT=Africa/Addis_Ababa
-        ECT=Europe/Paris IET=America/Indiana/Indianapolis IST=Asia/Kolkata JST=Asia/Tokyo MIT=Pacific/Apia
-        NET=Asia/Yerevan NST=Pacific/Auckland PLT=Asia/Karachi PNT=America/Phoenix PRT=America/Puerto_Rico
-        PST=America/Los_Angeles SST=Pacific/Guadalcanal VST=Asia/Ho_Chi_Minh
-    """.split()
-)
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?(?::?(\d{2}))?")
 _HEX = np.frombuffer("".join(f"{byte:02X}" for byte in range(256)).encode(), np.uint8).reshape(256, 2)
 _ESCAPES = {char: json.dumps(char)[1:-1] for char in map(chr, range(32))}
 
@@ -109,10 +97,9 @@ def _timestamps(values: pa.Array, time_zone: str) -> pa.StringArray:
 
 def _local(values: pa.Array, time_zone: str) -> pa.Array:
     """Instants as the zone's wall clock shows them, without a zone."""
-    zone = _ZONE_ALIASES.get(time_zone, time_zone)
-    offset = _OFFSET.fullmatch(zone)
+    offset = _OFFSET.fullmatch(time_zone)
     if not offset:
-        return pc.local_timestamp(values.cast(pa.timestamp("us", zone)))
+        return pc.local_timestamp(values.cast(pa.timestamp("us", "UTC" if time_zone == "Z" else time_zone)))
     sign, *parts = offset.groups()
     hours, minutes, seconds = (int(part or 0) for part in parts)
     shift = (hours * 3600 + minutes * 60 + seconds) * (-1 if sign == "-" else 1)
