@@ -1,8 +1,9 @@
 """Where tables lie: the only door to file systems.
 
-A `Storage` is rooted at one table. Names are relative to that root (`_delta_log/00000000000000000000.json`) or absolute.
-Local tables go through plain `os` calls, which matters where ten thousand commits are read; every other scheme goes
-through fsspec. A missing file is `FileNotFoundError` whatever the scheme; other failures are the scheme's own `OSError`.
+A `Storage` is rooted at one table. Names are relative to that root (`_delta_log/00000000000000000000.json`) or
+absolute. Local tables go through plain `os` calls, which matters where ten thousand commits are read; every other
+scheme goes through fsspec. A missing file is `FileNotFoundError` whatever the scheme; other failures are the scheme's
+own `OSError`.
 
 Listings are consistent in order only: names come sorted, and a file that is written during the listing may be missing.
 """

@@ -1,0 +1,121 @@
+"""`_last_checkpoint`: a hint where a recent checkpoint is, with a checksum over itself.
+
+The hint saves a listing from the beginning of the log. It may be missing, stale, empty or corrupt, and nothing may
+depend on it: `parse_last_checkpoint` returns None for whatever cannot be trusted, and never raises.
+
+Protocol: "Last Checkpoint File", "JSON checksum".
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import md5
+from typing import Any
+from urllib.parse import quote
+
+_CHECKSUM = "checksum"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastCheckpoint:
+    version: int
+    size: int
+    """Actions in the checkpoint."""
+    parts: int | None = None
+    size_in_bytes: int | None = None
+    num_of_add_files: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Everything else, such as `checkpointSchema` and `v2Checkpoint`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The object with its checksum, without nulls."""
+        value: dict[str, Any] = {
+            "version": self.version,
+            "size": self.size,
+            "parts": self.parts,
+            "sizeInBytes": self.size_in_bytes,
+            "numOfAddFiles": self.num_of_add_files,
+            **self.extra,
+        }
+        value = {name: item for name, item in value.items() if item is not None and name != _CHECKSUM}
+        return {**value, _CHECKSUM: json_checksum(value)}
+
+
+def parse_last_checkpoint(data: bytes) -> LastCheckpoint | None:
+    """The hint, or None where it is unusable: no JSON, no version, duplicate keys, a checksum that does not match."""
+    try:
+        spelled = json.loads(data, object_pairs_hook=_unique_keys, parse_float=_Number, parse_int=_Number)
+        if not isinstance(spelled, dict):
+            return None
+        recorded = spelled.get(_CHECKSUM)
+        if recorded is not None and recorded != json_checksum(spelled):
+            return None
+        value = json.loads(data)
+        known = {name: value.pop(name, None) for name in ("version", "size", "parts", "sizeInBytes", "numOfAddFiles")}
+        if not all(item is None or type(item) is int for item in known.values()):
+            return None
+        value.pop(_CHECKSUM, None)
+        return LastCheckpoint(
+            version=operator.index(known["version"]),
+            size=known["size"] or 0,
+            parts=known["parts"],
+            size_in_bytes=known["sizeInBytes"],
+            num_of_add_files=known["numOfAddFiles"],
+            extra=value,
+        )
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+def json_checksum(value: Mapping[str, Any]) -> str:
+    """The digest of the canonical form, without the key `checksum` at the top: 32 hexadecimal digits."""
+    return md5(canonical_json(value).encode(), usedforsecurity=False).hexdigest()
+
+
+def canonical_json(value: Mapping[str, Any]) -> str:
+    """Every leaf as `path=value`, sorted by the bytes of the path, joined by commas."""
+    top = {name: item for name, item in value.items() if name != _CHECKSUM}
+    pairs = sorted(_leaves(top, ()), key=lambda pair: pair[0].encode())
+    return ",".join(f"{path}={text}" for path, text in pairs)
+
+
+def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _leaves(item, (*path, _quoted(name)))
+    elif isinstance(value, list | tuple):
+        for position, item in enumerate(value):
+            yield from _leaves(item, (*path, str(position)))
+    else:
+        yield "+".join(path), _scalar(value)
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, _Number):
+        return value.text
+    if isinstance(value, str):
+        return _quoted(value)
+    return json.dumps(value)
+
+
+def _quoted(text: str) -> str:
+    return f'"{quote(text, safe="-._~")}"'
+
+
+class _Number:
+    """A number by its own spelling, since "numeric values are their own canonical form": 1.0 is not 1."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("duplicate keys")
+    return value
