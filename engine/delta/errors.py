@@ -173,3 +173,158 @@ class MissingCommitTimestamp(DeltaError, condition="DELTA_MISSING_COMMIT_TIMESTA
         "In-commit timestamps are enabled on {table}, but the commitInfo of commit {version} has no inCommitTimestamp: "
         "another writer broke the protocol."
     )
+
+
+# --- Features and properties ---------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class UnsupportedReaderFeatures(DeltaError, condition="DELTA_UNSUPPORTED_FEATURES_FOR_READ", sqlstate="56038"):
+    table: str
+    features: str
+    """Names, comma-separated."""
+    operation: str
+    template = (
+        "Unsupported Delta read: {operation} of {table} needs table features that this release does not support: "
+        "{features}. Read it with an engine that supports them, or drop the features there."
+    )
+
+
+@dataclass(eq=False)
+class UnsupportedWriterFeatures(DeltaError, condition="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE", sqlstate="56038"):
+    table: str
+    features: str
+    operation: str
+    template = (
+        "Unsupported Delta write: {operation} on {table} needs table features that this release does not support: "
+        "{features}. Write it with an engine that supports them, or drop the features."
+    )
+
+
+@dataclass(eq=False)
+class InvalidProtocolVersion(DeltaError, condition="DELTA_INVALID_PROTOCOL_VERSION", sqlstate="KD004"):
+    table: str
+    reader_version: int
+    writer_version: int
+    supported: str
+    template = (
+        "Unsupported Delta protocol: {table} requires reader version {reader_version} and writer version "
+        "{writer_version}, this release supports {supported}. Upgrade to a newer release."
+    )
+
+
+@dataclass(eq=False)
+class FeaturesProtocolMismatch(DeltaError, condition="DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH", sqlstate="KD004"):
+    table: str
+    features: str
+    template = (
+        "The metadata of {table} uses table features that its protocol does not have: {features}. Enable them by "
+        "setting delta.feature.<name> = 'supported'."
+    )
+
+
+@dataclass(eq=False)
+class FeaturesRequireManualEnablement(
+    DeltaError, condition="DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT", sqlstate="42000"
+):
+    table: str
+    features: str
+    template = (
+        "The change needs table features that are never enabled by themselves on an existing table: {features}. "
+        "Enable them on {table} by ALTER TABLE ... SET TBLPROPERTIES ('delta.feature.<name>' = 'supported'); this "
+        "locks out engines that do not support them."
+    )
+
+
+@dataclass(eq=False)
+class UnsupportedFeaturesInConfig(DeltaError, condition="DELTA_UNSUPPORTED_FEATURES_IN_CONFIG", sqlstate="56038"):
+    features: str
+    template = "Unsupported table features in table properties: {features}. Correct or remove the names."
+
+
+@dataclass(eq=False)
+class UnsupportedFeatureStatus(DeltaError, condition="DELTA_UNSUPPORTED_FEATURE_STATUS", sqlstate="0AKDE"):
+    feature: str
+    status: str
+    template = "The table feature {feature} cannot be set to {status!r}; the only status is 'supported'."
+
+
+@dataclass(eq=False)
+class InvalidProtocolDowngrade(DeltaError, condition="DELTA_INVALID_PROTOCOL_DOWNGRADE", sqlstate="KD004"):
+    table: str
+    current: str
+    requested: str
+    template = (
+        "The protocol of {table} cannot be downgraded from {current} to {requested}. Protocol upgrades are "
+        "irreversible; drop features with ALTER TABLE ... DROP FEATURE."
+    )
+
+
+@dataclass(eq=False)
+class ReaderFeaturesRequireWriter(DeltaError, condition="DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE", sqlstate="KD004"):
+    reader_version: int
+    writer_version: int
+    template = "Reader version {reader_version} requires writer version 7, not {writer_version}. Set both."
+
+
+@dataclass(eq=False)
+class ProtocolPropertyNotInteger(DeltaError, condition="DELTA_PROTOCOL_PROPERTY_NOT_INT", sqlstate="42K06"):
+    key: str
+    value: str
+    template = "The protocol property {key} must be an integer, not {value!r}."
+
+
+@dataclass(eq=False)
+class FeatureNotPresent(DeltaError, condition="DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT", sqlstate="55000"):
+    table: str
+    feature: str
+    template = "The feature {feature} cannot be dropped: the protocol of {table} does not have it."
+
+
+@dataclass(eq=False)
+class FeatureNotRemovable(DeltaError, condition="DELTA_FEATURE_DROP_NONREMOVABLE_FEATURE", sqlstate="0AKDC"):
+    feature: str
+    template = "The table feature {feature} cannot be dropped once a table has it."
+
+
+@dataclass(eq=False)
+class FeatureHasDependents(DeltaError, condition="DELTA_FEATURE_DROP_DEPENDENT_FEATURE", sqlstate="55000"):
+    feature: str
+    dependents: str
+    template = (
+        "The feature {feature} cannot be dropped because other features depend on it: {dependents}. Drop those first."
+    )
+
+
+@dataclass(eq=False)
+class UnknownTableProperty(DeltaError, condition="DELTA_UNKNOWN_CONFIGURATION", sqlstate="F0000"):
+    key: str
+    nearest: str
+    template = "Unknown table property {key}; the nearest known one is {nearest}."
+
+
+@dataclass(eq=False)
+class PropertyNotSettable(DeltaError, condition="DELTA_CANNOT_MODIFY_TABLE_PROPERTY", sqlstate="42939"):
+    key: str
+    template = "The table property {key} is kept by the product and cannot be set or unset by users."
+
+
+@dataclass(eq=False)
+class InvalidTableProperty(DeltaError, condition="DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED", sqlstate="0A000"):
+    key: str
+    value: str
+    expected: str
+    template = "The value {value!r} of the table property {key} is not valid: {expected}."
+
+
+# --- Writing -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class StorageNotWritable(DeltaError, condition="STORAGE_NOT_WRITABLE", sqlstate="0A000"):
+    location: str
+    reason: str
+    template = (
+        "{location} cannot be written: {reason}, so two writers could both commit the same version. Keep the table in "
+        "a local folder with hard links, in S3, Google Cloud Storage or Azure."
+    )

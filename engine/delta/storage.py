@@ -6,19 +6,33 @@ scheme goes through fsspec. A missing file is `FileNotFoundError` whatever the s
 own `OSError`.
 
 Listings are consistent in order only: names come sorted, and a file that is written during the listing may be missing.
+
+Writing has two forms. `put_if_absent` is for commits and for whatever must never be overwritten; `write` and
+`open_output` put a whole file over whatever stands there, which is right for checkpoints and the hint. Neither form
+ever shows half a file.
 """
 
 from __future__ import annotations
 
 import os
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, BinaryIO, cast
 
 import fsspec
 
+from engine.delta.put_if_absent import (
+    TEMPORARY_SUFFIX,
+    ensure_scheme_writable,
+    output_local,
+    put_fsspec,
+    put_local,
+    replace_local,
+)
 from engine.delta.spec.paths import is_absolute_path, resolve_path
 
 
@@ -69,6 +83,29 @@ class Storage(ABC):
     @abstractmethod
     def open_input(self, name: str) -> BinaryIO:
         """A seekable file for a Parquet reader; the caller closes it."""
+
+    @abstractmethod
+    def ensure_writable(self) -> None:
+        """Raises `StorageNotWritable` where commits cannot be atomic."""
+
+    @abstractmethod
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        """Create a file; False where one of this name exists, `OSError` where the outcome is unknown.
+
+        See `engine.delta.put_if_absent` for what False can also mean. Raises `StorageNotWritable`.
+        """
+
+    @abstractmethod
+    def write(self, name: str, data: bytes) -> None:
+        """Create or replace a file."""
+
+    @abstractmethod
+    def open_output(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """As `write`, for files that should not be built in memory: it appears when the block ends without an error."""
+
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Remove a file; one that is missing is removed already."""
 
     def path_of(self, name: str) -> str:
         """The absolute path or URL of a name."""
@@ -131,6 +168,22 @@ class LocalStorage(Storage):
     def open_input(self, name: str) -> BinaryIO:
         return open(self.path_of(name), "rb")
 
+    def ensure_writable(self) -> None:
+        """Found out by the first put: only the file system knows whether it has hard links."""
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        return put_local(self.path_of(name), data)
+
+    def write(self, name: str, data: bytes) -> None:
+        replace_local(self.path_of(name), data)
+
+    def open_output(self, name: str) -> AbstractContextManager[BinaryIO]:
+        return output_local(self.path_of(name))
+
+    def delete(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self.path_of(name))
+
 
 class FsspecStorage(Storage):
     """Any other scheme."""
@@ -140,6 +193,7 @@ class FsspecStorage(Storage):
 
     def __init__(self, url: str, options: Mapping[str, Any] | None = None) -> None:
         self.root = url.rstrip("/")
+        self.scheme = self.root.partition("://")[0]
         self.fs, _ = fsspec.core.url_to_fs(self.root, **dict(options or {}))
 
     def list_names(self, directory: str, start: str = "") -> list[str]:
@@ -179,6 +233,27 @@ class FsspecStorage(Storage):
 
     def open_input(self, name: str) -> BinaryIO:
         return cast(BinaryIO, self.fs.open(self.path_of(name), "rb"))
+
+    def ensure_writable(self) -> None:
+        ensure_scheme_writable(self.scheme)
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        return put_fsspec(self.fs, self.scheme, self.path_of(name), data)
+
+    def write(self, name: str, data: bytes) -> None:
+        self.fs.pipe_file(self.path_of(name), data)
+
+    @contextmanager
+    def open_output(self, name: str) -> Iterator[BinaryIO]:
+        # Through a local file: schemes differ in what a failed upload stream leaves behind, a put is whole or nothing.
+        with tempfile.NamedTemporaryFile(suffix=TEMPORARY_SUFFIX) as file:
+            yield cast(BinaryIO, file)
+            file.flush()
+            self.fs.put_file(file.name, self.path_of(name))
+
+    def delete(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            self.fs.rm_file(self.path_of(name))
 
 
 def open_storage(path: str, options: Mapping[str, Any] | None = None) -> Storage:

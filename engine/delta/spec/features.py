@@ -1,0 +1,459 @@
+"""Table features: one row of `FEATURES` for each, and the only place that says which of them this product supports.
+
+A feature is *supported by a table* when its protocol lists it (or implies it by a legacy version), *demanded* when the
+metadata cannot stand without it (a property is set, a column has a key or a type), and *in use* when the table may
+hold something that only the feature explains. What a row `allows` is what we do on a table in which the feature is in
+use; on a table that merely lists it, every operation is as on a plain table. So a later change that teaches the
+product a feature flips an entry here and nowhere else.
+
+The rules that hold for all:
+
+- A reader-writer feature stands in both lists of the protocol, a writer feature in `writerFeatures` alone. Where a
+  reader-writer feature stands in one list only (such logs exist) it is taken as supported: that errs to the safe side.
+- Unknown reader features refuse every operation; unknown writer features refuse writes, and never reads.
+- Names in the log are case-sensitive; in statements they match without regard to case.
+
+Protocol: "Table Features", "Valid Feature Names in Table Features"; the rows without a section there are known from
+other writers (RFCs, previews). `legacy` is the map from versions to features of "Requirements for Writers".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TypeAlias, assert_never
+
+from engine.delta.spec import properties
+from engine.delta.spec.properties import Configuration, Property
+from engine.delta.spec.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType, walk_fields
+
+
+class FeatureKind(Enum):
+    WRITER = "writer"
+    READER_WRITER = "reader-writer"
+
+
+class Operation(Enum):
+    """What may be done with a table; the value completes the sentence "… of the table" in an error."""
+
+    READ = "reading"
+    CDF_READ = "reading the change data"
+    APPEND = "appending rows"
+    DML = "changing or removing rows"
+    OPTIMIZE = "rearranging files"
+    METADATA = "changing metadata"
+    CHECKPOINT = "writing a checkpoint"
+    VACUUM = "removing unused files"
+
+
+READS = frozenset({Operation.READ, Operation.CDF_READ})
+WRITES = frozenset(Operation) - READS
+
+_ALL = frozenset(Operation)
+_NONE: frozenset[Operation] = frozenset()
+_ROW_WRITES = frozenset({Operation.APPEND, Operation.DML})
+_UPKEEP = frozenset({Operation.METADATA, Operation.CHECKPOINT, Operation.VACUUM})
+"""What needs the log alone, and no rows."""
+
+
+class Removal(Enum):
+    """May `DROP FEATURE` take it out of the protocol?"""
+
+    NO = "not removable"
+    YES = "removable"
+    WITH_HISTORY = "removable once no retained version needs it"
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyVersions:
+    """The protocol versions that imply a feature without listing it."""
+
+    reader: int
+    writer: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableTraits:
+    """What of a table's metadata features hang on."""
+
+    configuration: Configuration
+    types: frozenset[str]
+    """Names of the primitive types that occur at any depth."""
+    column_keys: frozenset[str]
+    """Keys of column metadata that occur at any depth."""
+
+
+Trait: TypeAlias = Callable[[TableTraits], bool]
+
+
+def table_traits(configuration: Configuration, schema: StructType) -> TableTraits:
+    return TableTraits(
+        configuration=configuration,
+        types=frozenset(_type_names(schema)),
+        column_keys=frozenset(key for _, item in walk_fields(schema) for key in item.metadata),
+    )
+
+
+def _type_names(data_type: DataType) -> Iterator[str]:
+    match data_type:
+        case PrimitiveType():
+            yield data_type.value
+        case DecimalType():
+            yield "decimal"
+        case ArrayType(element):
+            yield from _type_names(element)
+        case MapType(key, value):
+            yield from _type_names(key)
+            yield from _type_names(value)
+        case StructType(items):
+            for item in items:
+                yield from _type_names(item.data_type)
+        case _:
+            assert_never(data_type)
+
+
+def _always(_: TableTraits) -> bool:
+    return True
+
+
+def _never(_: TableTraits) -> bool:
+    return False
+
+
+def _flag(key: Property[bool]) -> Trait:
+    return lambda traits: key.read(traits.configuration)
+
+
+def _setting(key: Property[str], *values: str) -> Trait:
+    return lambda traits: key.read(traits.configuration) in values
+
+
+def _has_key(prefix: str) -> Trait:
+    return lambda traits: any(key.startswith(prefix) for key in traits.configuration)
+
+
+def _has_column_key(prefix: str) -> Trait:
+    return lambda traits: any(key.startswith(prefix) for key in traits.column_keys)
+
+
+def _has_type(data_type: PrimitiveType) -> Trait:
+    return lambda traits: data_type.value in traits.types
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """One row of the table."""
+
+    name: str
+    """As in the log."""
+    kind: FeatureKind = FeatureKind.WRITER
+    legacy: LegacyVersions | None = None
+    requires: tuple[str, ...] = ()
+    """Features that the protocol has to list beside it."""
+    demanded: Trait = _never
+    """Does the metadata need the feature in the protocol?"""
+    use: Trait | None = None
+    """May a table that lists the feature hold something that only it explains? None: exactly where it is demanded."""
+    allows: frozenset[Operation] = _ALL
+    """What this product does on a table in which the feature is in use."""
+    auto_upgrade: bool = False
+    """May metadata that demands the feature bring it into the protocol of an existing table by itself?"""
+    removal: Removal = Removal.NO
+    aborts_concurrents: bool = False
+    """Does adding it to a protocol fail the commits that are in flight?"""
+    same_as: str | None = None
+    """The name under which this feature became final; previews and old spellings mean the same."""
+
+    @property
+    def is_reader(self) -> bool:
+        return self.kind is FeatureKind.READER_WRITER
+
+    @property
+    def canonical_name(self) -> str:
+        return self.same_as or self.name
+
+    @property
+    def versions(self) -> LegacyVersions:
+        """The least protocol versions that can carry the feature."""
+        return self.legacy or LegacyVersions(3 if self.is_reader else 1, 7)
+
+    def is_in_use(self, traits: TableTraits) -> bool:
+        return (self.use or self.demanded)(traits)
+
+    def also_called(self, name: str) -> Feature:
+        """The same feature under another name, which is recognized but never chosen for a table."""
+        return replace(
+            self, name=name, same_as=self.name, demanded=_never, use=self.use or self.demanded, auto_upgrade=False
+        )
+
+
+_READER = FeatureKind.READER_WRITER
+
+_TIMESTAMP_NTZ = Feature(name="timestampNtz", kind=_READER, demanded=_has_type(PrimitiveType.TIMESTAMP_NTZ))
+_CATALOG_MANAGED = Feature(
+    name="catalogManaged",
+    kind=_READER,
+    requires=("inCommitTimestamp", "vacuumProtocolCheck"),
+    use=_always,
+    allows=_NONE,
+)
+_TYPE_WIDENING = Feature(
+    name="typeWidening",
+    kind=_READER,
+    demanded=_flag(properties.TYPE_WIDENING),
+    use=_has_column_key("delta.typeChanges"),
+    allows=_UPKEEP | {Operation.APPEND},
+    auto_upgrade=True,
+    removal=Removal.WITH_HISTORY,
+)
+_VARIANT = Feature(
+    name="variantType",
+    kind=_READER,
+    demanded=_has_type(PrimitiveType.VARIANT),
+    allows=_UPKEEP,
+    auto_upgrade=True,
+    aborts_concurrents=True,
+)
+_VARIANT_SHREDDING = Feature(
+    name="variantShredding",
+    kind=_READER,
+    requires=("variantType",),
+    demanded=_flag(properties.VARIANT_SHREDDING),
+    use=_has_type(PrimitiveType.VARIANT),
+    allows=_UPKEEP,
+    auto_upgrade=True,
+    aborts_concurrents=True,
+)
+_CLUSTERING = Feature(
+    name="clustering",
+    requires=("domainMetadata",),
+    use=_always,
+    allows=READS | _UPKEEP,
+    aborts_concurrents=True,
+)
+_COLLATIONS = Feature(name="collations", use=_has_column_key("__COLLATIONS"), allows=READS | _UPKEEP)
+_GEOSPATIAL = Feature(
+    name="geospatial",
+    kind=_READER,
+    use=_always,
+    allows=_NONE,
+    removal=Removal.WITH_HISTORY,
+    aborts_concurrents=True,
+)
+
+_ROWS: tuple[Feature, ...] = (
+    # Those that old protocol versions imply.
+    Feature(name="appendOnly", legacy=LegacyVersions(1, 2), demanded=_flag(properties.APPEND_ONLY), auto_upgrade=True),
+    Feature(
+        name="invariants",
+        legacy=LegacyVersions(1, 2),
+        demanded=_has_column_key("delta.invariants"),
+        allows=_ALL - _ROW_WRITES,
+        auto_upgrade=True,
+        aborts_concurrents=True,
+    ),
+    Feature(
+        name="checkConstraints",
+        legacy=LegacyVersions(1, 3),
+        demanded=_has_key(properties.CONSTRAINT_PREFIX),
+        allows=_ALL - _ROW_WRITES,
+        auto_upgrade=True,
+        removal=Removal.YES,
+        aborts_concurrents=True,
+    ),
+    Feature(
+        name="changeDataFeed",
+        legacy=LegacyVersions(1, 4),
+        demanded=_flag(properties.CHANGE_DATA_FEED),
+        allows=_ALL - {Operation.DML},
+        auto_upgrade=True,
+    ),
+    Feature(
+        name="generatedColumns",
+        legacy=LegacyVersions(1, 4),
+        demanded=_has_column_key("delta.generationExpression"),
+        allows=_ALL - _ROW_WRITES,
+        auto_upgrade=True,
+        aborts_concurrents=True,
+    ),
+    Feature(
+        name="columnMapping",
+        kind=_READER,
+        legacy=LegacyVersions(2, 5),
+        demanded=_setting(properties.COLUMN_MAPPING_MODE, "name", "id"),
+        allows=_UPKEEP,
+        auto_upgrade=True,
+        removal=Removal.WITH_HISTORY,
+    ),
+    Feature(
+        name="identityColumns",
+        legacy=LegacyVersions(1, 6),
+        demanded=_has_column_key("delta.identity."),
+        allows=_ALL - _ROW_WRITES,
+        auto_upgrade=True,
+        aborts_concurrents=True,
+    ),
+    # Those of the protocol's list. Deletion vectors outlive the property that allows to make them.
+    Feature(
+        name="deletionVectors",
+        kind=_READER,
+        demanded=_flag(properties.DELETION_VECTORS),
+        use=_always,
+        allows=_UPKEEP | {Operation.APPEND},
+        auto_upgrade=True,
+        removal=Removal.WITH_HISTORY,
+    ),
+    Feature(
+        name="rowTracking",
+        requires=("domainMetadata",),
+        demanded=_flag(properties.ROW_TRACKING),
+        allows=_ALL - {Operation.DML, Operation.OPTIMIZE},
+        auto_upgrade=True,
+        removal=Removal.YES,
+    ),
+    _TIMESTAMP_NTZ,
+    _TIMESTAMP_NTZ.also_called("timestampWithoutTimezone"),
+    Feature(name="domainMetadata", removal=Removal.YES),
+    Feature(
+        name="v2Checkpoint",
+        kind=_READER,
+        demanded=_setting(properties.CHECKPOINT_POLICY, "v2"),
+        auto_upgrade=True,
+        removal=Removal.WITH_HISTORY,
+    ),
+    _CATALOG_MANAGED,
+    _CATALOG_MANAGED.also_called("catalogOwned-preview"),
+    Feature(
+        name="icebergCompatV1",
+        requires=("columnMapping",),
+        demanded=_flag(properties.ICEBERG_COMPAT_V1),
+        allows=READS | {Operation.CHECKPOINT, Operation.VACUUM},
+        auto_upgrade=True,
+    ),
+    Feature(
+        name="icebergCompatV2",
+        requires=("columnMapping",),
+        demanded=_flag(properties.ICEBERG_COMPAT_V2),
+        allows=READS | {Operation.CHECKPOINT, Operation.VACUUM},
+        auto_upgrade=True,
+    ),
+    _CLUSTERING,
+    _CLUSTERING.also_called("liquid"),
+    Feature(name="vacuumProtocolCheck", kind=_READER, removal=Removal.WITH_HISTORY),
+    Feature(
+        name="inCommitTimestamp",
+        demanded=_flag(properties.IN_COMMIT_TIMESTAMPS),
+        auto_upgrade=True,
+        removal=Removal.YES,
+    ),
+    _TYPE_WIDENING,
+    _TYPE_WIDENING.also_called("typeWidening-preview"),
+    _VARIANT,
+    _VARIANT.also_called("variantType-preview"),
+    _VARIANT_SHREDDING,
+    _VARIANT_SHREDDING.also_called("variantShredding-preview"),
+    Feature(
+        name="allowColumnDefaults",
+        demanded=_has_column_key("CURRENT_DEFAULT"),
+        allows=_ALL - _ROW_WRITES,
+        aborts_concurrents=True,
+    ),
+    # Those that real writers leave behind, without a section in the protocol.
+    Feature(
+        name="checkpointProtection",
+        use=lambda traits: properties.CHECKPOINT_PROTECTION_VERSION.read(traits.configuration) > 0,
+        removal=Removal.WITH_HISTORY,
+        aborts_concurrents=True,
+    ),
+    Feature(
+        name="materializePartitionColumns",
+        demanded=_flag(properties.MATERIALIZE_PARTITION_COLUMNS),
+        allows=READS | _UPKEEP,
+        auto_upgrade=True,
+        removal=Removal.YES,
+        aborts_concurrents=True,
+    ),
+    Feature(
+        name="icebergCompatV3",
+        requires=("columnMapping", "rowTracking"),
+        demanded=_flag(properties.ICEBERG_COMPAT_V3),
+        allows=READS | {Operation.CHECKPOINT, Operation.VACUUM},
+        auto_upgrade=True,
+    ),
+    Feature(
+        name="icebergWriterCompatV1",
+        requires=("icebergCompatV2",),
+        demanded=_flag(properties.ICEBERG_WRITER_COMPAT_V1),
+        allows=READS | {Operation.CHECKPOINT, Operation.VACUUM},
+    ),
+    Feature(
+        name="icebergWriterCompatV3",
+        requires=("icebergCompatV3",),
+        demanded=_flag(properties.ICEBERG_WRITER_COMPAT_V3),
+        allows=READS | {Operation.CHECKPOINT, Operation.VACUUM},
+    ),
+    _COLLATIONS,
+    _COLLATIONS.also_called("collations-preview"),
+    _GEOSPATIAL,
+    _GEOSPATIAL.also_called("geospatial-dev"),
+    Feature(name="adaptiveMetadata-preview", kind=_READER, use=_always, allows=_NONE),
+    Feature(
+        name="coordinatedCommits-preview",
+        requires=("inCommitTimestamp", "vacuumProtocolCheck"),
+        use=_has_key("delta.coordinatedCommits.commitCoordinator"),
+        allows=READS,
+        removal=Removal.YES,
+        aborts_concurrents=True,
+    ),
+    Feature(
+        name="redirectReaderWriter-preview",
+        kind=_READER,
+        use=_has_key("delta.redirectReaderWriter"),
+        allows=_NONE,
+        removal=Removal.WITH_HISTORY,
+    ),
+    Feature(
+        name="redirectWriterOnly-preview",
+        use=_has_key("delta.redirectWriterOnly"),
+        allows=READS,
+        removal=Removal.YES,
+    ),
+    Feature(name="columnMappingUsageTracking", use=_always, allows=READS),
+    Feature(name="concurrentIdentityColumns", use=_always, allows=READS),
+    Feature(name="timestampNanos", kind=_READER, use=_always, allows=_NONE),
+)
+
+FEATURES: Mapping[str, Feature] = {row.name: row for row in _ROWS}
+"""Every feature that we know of, by its name in the log."""
+
+_BY_FOLDED_NAME = {name.lower(): row for name, row in FEATURES.items()}
+
+
+def find_feature(name: str) -> Feature | None:
+    """The feature that a statement means by `name`."""
+    return _BY_FOLDED_NAME.get(name.lower())
+
+
+def with_requirements(names: frozenset[str]) -> frozenset[str]:
+    """`names` and every feature that they require, however deep."""
+    closed = set(names)
+    pending = list(names)
+    while pending:
+        row = FEATURES.get(pending.pop())
+        missing = [name for name in (row.requires if row else ()) if not is_listed(name, frozenset(closed))]
+        closed.update(missing)
+        pending.extend(missing)
+    return frozenset(closed)
+
+
+def is_listed(name: str, names: frozenset[str]) -> bool:
+    """Does `names` hold the feature, under this name or an alias of it?"""
+    return name in names or any(
+        row.canonical_name == name for row in (FEATURES.get(other) for other in names) if row is not None
+    )
+
+
+def demanded_features(traits: TableTraits) -> frozenset[str]:
+    """The features that the metadata cannot stand without."""
+    return frozenset(row.name for row in _ROWS if row.demanded(traits))

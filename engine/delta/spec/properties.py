@@ -1,0 +1,302 @@
+"""Table properties: what every `delta.*` key of a table's configuration means.
+
+One row of `PROPERTIES` per key, with its parser and default. Three rules:
+
+1. *Reading keeps everything.* Keys that we do not know, and keys of other products, stay in the configuration.
+2. *Setting refuses what it does not know*, so that a misspelled key is an error and not a silent no-op
+   (`parse_setting`). Keys match without regard to case and are stored in the spelling of the table.
+3. *A value that cannot be parsed* was put there by another writer. Where ignoring it could corrupt the table or misread
+   it the property is `strict` and refuses; a mere tuning value falls back to its default.
+
+`delta.minReaderVersion`, `delta.minWriterVersion` and `delta.feature.*` are spoken to the protocol action and never
+stored; `delta.constraints.*` hold CHECK constraints and have statements of their own.
+
+Source: "Table Properties" of the Delta documentation; names and defaults as delta-spark 4.4 has them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from engine.delta.errors import InvalidTableProperty, PropertyNotSettable, UnknownTableProperty
+
+T = TypeVar("T")
+Configuration: TypeAlias = Mapping[str, str | None]
+
+DELTA_PREFIX = "delta."
+CONSTRAINT_PREFIX = "delta.constraints."
+FEATURE_PREFIX = "delta.feature."
+MIN_READER_VERSION = "delta.minReaderVersion"
+MIN_WRITER_VERSION = "delta.minWriterVersion"
+
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
+
+_INTERVAL = re.compile(r"\s*(?:interval\s+)?((?:[+-]?\d+(?:\.\d+)?\s+[a-z]+\s*)+)", re.IGNORECASE)
+_INTERVAL_PART = re.compile(r"([+-]?\d+(?:\.\d+)?)\s+([a-z]+)")
+_UNITS_MS = {
+    "microsecond": 0.001,
+    "millisecond": 1,
+    "second": 1000,
+    "minute": MINUTE_MS,
+    "hour": HOUR_MS,
+    "day": DAY_MS,
+    "week": 7 * DAY_MS,
+}
+_SIZE = re.compile(r"\s*(\d+)\s*([kmgtp]?)(?:i?b)?\s*", re.IGNORECASE)
+_SIZE_FACTORS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "p": 2**50}
+
+
+def parse_boolean(text: str) -> bool:
+    """`true` or `false` in any case."""
+    try:
+        return {"true": True, "false": False}[text.strip().lower()]
+    except KeyError:
+        raise ValueError("it must be true or false") from None
+
+
+def parse_interval_ms(text: str) -> int:
+    """Milliseconds of an interval such as `interval 30 days` or `1 week 12 hours`.
+
+    Months and years have no fixed length and are refused, as are negative intervals.
+    """
+    matched = _INTERVAL.fullmatch(text)
+    if matched is None:
+        raise ValueError("it must be an interval such as 'interval 30 days'")
+    total = 0.0
+    for number, unit in _INTERVAL_PART.findall(matched[1].lower()):
+        factor = _UNITS_MS.get(unit.removesuffix("s"))
+        if factor is None:
+            raise ValueError(f"{unit} is no unit of fixed length; use weeks, days, hours, minutes or seconds")
+        total += float(number) * factor
+    if total < 0:
+        raise ValueError("it must not be negative")
+    return round(total)
+
+
+def parse_size_bytes(text: str) -> int:
+    """Bytes of a size such as `104857600` or `100mb`."""
+    matched = _SIZE.fullmatch(text)
+    size = int(matched[1]) * _SIZE_FACTORS[matched[2].lower()] if matched else 0
+    if size <= 0:
+        raise ValueError("it must be a size such as '128mb'")
+    return size
+
+
+def _integer(minimum: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise ValueError("it must be an integer") from None
+        if not minimum <= value < 2**63:
+            raise ValueError(f"it must be an integer of at least {minimum}")
+        return value
+
+    return parse
+
+
+def _one_of(*choices: str, folded: bool = True) -> Callable[[str], str]:
+    """One of `choices`, matched without regard to case where `folded`."""
+
+    def parse(text: str) -> str:
+        for choice in choices:
+            if text == choice or (folded and text.lower() == choice.lower()):
+                return choice
+        raise ValueError(f"it must be {' or '.join(choices)}")
+
+    return parse
+
+
+def _optional(parse: Callable[[str], T]) -> Callable[[str], T | None]:
+    return parse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Property(Generic[T]):
+    """One key of the configuration."""
+
+    key: str
+    parse: Callable[[str], T]
+    """From the stored text; a `ValueError` says what the value must be."""
+    default: T
+    strict: bool = False
+    """Refuse an unreadable value instead of falling back to the default."""
+    settable: bool = True
+    """May a user set it? The others are written by the product alone."""
+
+    def read(self, configuration: Configuration) -> T:
+        """The value in `configuration`. Raises `InvalidTableProperty` for an unreadable strict one."""
+        text = configuration.get(self.key)
+        if text is None:
+            return self.default
+        try:
+            return self.parse(text)
+        except ValueError as error:
+            if self.strict:
+                raise InvalidTableProperty(self.key, text, str(error)) from error
+            return self.default
+
+
+APPEND_ONLY = Property(key="delta.appendOnly", parse=parse_boolean, default=False, strict=True)
+CHANGE_DATA_FEED = Property(key="delta.enableChangeDataFeed", parse=parse_boolean, default=False, strict=True)
+CHECKPOINT_INTERVAL = Property(key="delta.checkpointInterval", parse=_integer(1), default=10)
+CHECKPOINT_POLICY = Property(key="delta.checkpointPolicy", parse=_one_of("classic", "v2"), default="classic")
+CHECKPOINT_RETENTION = Property(key="delta.checkpointRetentionDuration", parse=parse_interval_ms, default=2 * DAY_MS)
+COLUMN_MAPPING_MODE = Property(
+    key="delta.columnMapping.mode", parse=_one_of("none", "name", "id"), default="none", strict=True
+)
+COLUMN_MAPPING_MAX_ID = Property(
+    key="delta.columnMapping.maxColumnId", parse=_integer(0), default=0, strict=True, settable=False
+)
+DATA_SKIPPING_COLUMNS = Property(key="delta.dataSkippingStatsColumns", parse=_optional(str), default=None)
+DATA_SKIPPING_INDEXED_COLUMNS = Property(key="delta.dataSkippingNumIndexedCols", parse=_integer(-1), default=32)
+DELETED_FILE_RETENTION = Property(
+    key="delta.deletedFileRetentionDuration", parse=parse_interval_ms, default=7 * DAY_MS, strict=True
+)
+DELETION_VECTORS = Property(key="delta.enableDeletionVectors", parse=parse_boolean, default=False, strict=True)
+DROP_FEATURE_RETENTION = Property(
+    key="delta.dropFeatureTruncateHistory.retentionDuration", parse=parse_interval_ms, default=DAY_MS
+)
+EXPIRED_LOG_CLEANUP = Property(key="delta.enableExpiredLogCleanup", parse=parse_boolean, default=True)
+ICEBERG_COMPAT_V1 = Property(key="delta.enableIcebergCompatV1", parse=parse_boolean, default=False, strict=True)
+ICEBERG_COMPAT_V2 = Property(key="delta.enableIcebergCompatV2", parse=parse_boolean, default=False, strict=True)
+ICEBERG_COMPAT_V3 = Property(key="delta.enableIcebergCompatV3", parse=parse_boolean, default=False, strict=True)
+ICEBERG_WRITER_COMPAT_V1 = Property(
+    key="delta.enableIcebergWriterCompatV1", parse=parse_boolean, default=False, strict=True
+)
+ICEBERG_WRITER_COMPAT_V3 = Property(
+    key="delta.enableIcebergWriterCompatV3", parse=parse_boolean, default=False, strict=True
+)
+IN_COMMIT_TIMESTAMPS = Property(key="delta.enableInCommitTimestamps", parse=parse_boolean, default=False, strict=True)
+ICT_ENABLEMENT_VERSION = Property(
+    key="delta.inCommitTimestampEnablementVersion",
+    parse=_optional(_integer(0)),
+    default=None,
+    strict=True,
+    settable=False,
+)
+ICT_ENABLEMENT_TIMESTAMP = Property(
+    key="delta.inCommitTimestampEnablementTimestamp",
+    parse=_optional(_integer(0)),
+    default=None,
+    strict=True,
+    settable=False,
+)
+ISOLATION_LEVEL = Property(
+    key="delta.isolationLevel",
+    parse=_one_of("Serializable", "WriteSerializable", "SnapshotIsolation"),
+    default="Serializable",
+    strict=True,
+)
+LOG_RETENTION = Property(key="delta.logRetentionDuration", parse=parse_interval_ms, default=30 * DAY_MS, strict=True)
+MATERIALIZE_PARTITION_COLUMNS = Property(
+    key="delta.enableMaterializePartitionColumnsFeature", parse=parse_boolean, default=False, strict=True
+)
+PARQUET_COMPRESSION = Property(
+    key="delta.parquet.compression.codec",
+    parse=_one_of("snappy", "zstd", "gzip", "lz4", "lz4_raw", "brotli", "uncompressed", "none"),
+    default="snappy",
+)
+PARQUET_FORMAT_VERSION = Property(key="delta.parquet.format.version", parse=_one_of("1.0.0", "2.12.0"), default="1.0.0")
+RANDOM_PREFIX_LENGTH = Property(key="delta.randomPrefixLength", parse=_integer(1), default=2)
+RANDOMIZE_FILE_PREFIXES = Property(key="delta.randomizeFilePrefixes", parse=parse_boolean, default=False)
+CHECKPOINT_PROTECTION_VERSION = Property(
+    key="delta.requireCheckpointProtectionBeforeVersion",
+    parse=_integer(0),
+    default=0,
+    strict=True,
+    settable=False,
+)
+ROW_TRACKING = Property(key="delta.enableRowTracking", parse=parse_boolean, default=False, strict=True)
+ROW_TRACKING_SUSPENDED = Property(key="delta.rowTrackingSuspended", parse=parse_boolean, default=False, strict=True)
+ROW_ID_COLUMN = Property(
+    key="delta.rowTracking.materializedRowIdColumnName", parse=_optional(str), default=None, settable=False
+)
+ROW_COMMIT_VERSION_COLUMN = Property(
+    key="delta.rowTracking.materializedRowCommitVersionColumnName",
+    parse=_optional(str),
+    default=None,
+    settable=False,
+)
+SET_TRANSACTION_RETENTION = Property(
+    key="delta.setTransactionRetentionDuration", parse=_optional(parse_interval_ms), default=None
+)
+STATS_AS_JSON = Property(key="delta.checkpoint.writeStatsAsJson", parse=parse_boolean, default=True)
+STATS_AS_STRUCT = Property(key="delta.checkpoint.writeStatsAsStruct", parse=parse_boolean, default=True)
+TARGET_FILE_SIZE = Property(key="delta.targetFileSize", parse=_optional(parse_size_bytes), default=None)
+TYPE_WIDENING = Property(key="delta.enableTypeWidening", parse=parse_boolean, default=False, strict=True)
+VARIANT_SHREDDING = Property(key="delta.enableVariantShredding", parse=parse_boolean, default=False, strict=True)
+WRITE_PARTITION_COLUMNS = Property(
+    key="delta.writePartitionColumnsToParquet", parse=_optional(parse_boolean), default=None
+)
+
+# Keys that other products act upon: accepted and kept, without effect here.
+_HINTS: tuple[Property[Any], ...] = (
+    Property(key="delta.autoOptimize", parse=parse_boolean, default=False),
+    Property(key="delta.autoOptimize.autoCompact", parse=_one_of("true", "false", "auto", "legacy"), default="false"),
+    Property(key="delta.autoOptimize.optimizeWrite", parse=parse_boolean, default=False),
+    Property(key="delta.tuneFileSizesForRewrites", parse=parse_boolean, default=False),
+    Property(key="delta.sampleRetentionDuration", parse=parse_interval_ms, default=7 * DAY_MS),
+    Property(key="delta.enableFullRetentionRollback", parse=parse_boolean, default=True),
+)
+
+_ACTED_UPON: tuple[Property[Any], ...] = tuple(item for item in list(vars().values()) if isinstance(item, Property))
+PROPERTIES: Mapping[str, Property[Any]] = {item.key: item for item in (*_ACTED_UPON, *_HINTS)}
+"""Every known key, by its spelling in the log."""
+
+_ALIASES = {"delta.enablechangedatacapture": CHANGE_DATA_FEED}
+_BY_FOLDED_KEY = {key.lower(): item for key, item in PROPERTIES.items()} | _ALIASES
+
+
+def parse_setting(key: str, value: str) -> tuple[str, str]:
+    """What a user's `SET TBLPROPERTIES (key = value)` stores.
+
+    Keys without the `delta.` prefix are the user's own and pass. Values are stored as written, except that closed sets
+    take their canonical spelling. Raises `UnknownTableProperty`, `PropertyNotSettable`, `InvalidTableProperty`.
+
+    The keys that speak to the protocol and the constraints are for the caller to take out first.
+    """
+    folded = key.lower()
+    if not folded.startswith(DELTA_PREFIX):
+        return key, value
+    known = _BY_FOLDED_KEY.get(folded)
+    if known is None:
+        raise UnknownTableProperty(key, nearest(key))
+    if not known.settable:
+        raise PropertyNotSettable(known.key)
+    try:
+        parsed = known.parse(value)
+    except ValueError as error:
+        raise InvalidTableProperty(known.key, value, str(error)) from error
+    if known is ISOLATION_LEVEL and parsed != ISOLATION_LEVEL.default:
+        raise InvalidTableProperty(known.key, value, f"it must be {ISOLATION_LEVEL.default}")
+    return known.key, parsed if isinstance(parsed, str) else value.strip()
+
+
+def canonical_key(key: str) -> str:
+    """The spelling under which a key is stored; a key that we do not know keeps its own."""
+    known = _BY_FOLDED_KEY.get(key.lower())
+    return known.key if known else key
+
+
+def nearest(key: str) -> str:
+    """The known key that `key` probably means."""
+    names = list(_BY_FOLDED_KEY)
+    close = difflib.get_close_matches(key.lower(), names, n=1, cutoff=0)
+    return _BY_FOLDED_KEY[close[0]].key
+
+
+def ensure_consistent(configuration: Configuration) -> None:
+    """Raises `InvalidTableProperty` where two properties contradict each other."""
+    log, files = LOG_RETENTION.read(configuration), DELETED_FILE_RETENTION.read(configuration)
+    if log < files:
+        text = configuration.get(LOG_RETENTION.key) or "interval 30 days"
+        raise InvalidTableProperty(
+            LOG_RETENTION.key, text, f"it must be at least as long as {DELETED_FILE_RETENTION.key}"
+        )

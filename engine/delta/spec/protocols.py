@@ -1,0 +1,84 @@
+"""Protocol arithmetic: which features a protocol carries, and the weakest protocol that carries given features.
+
+Legacy versions imply bundles: writer version 4 means appendOnly, invariants, checkConstraints, changeDataFeed and
+generatedColumns, whether the table uses them or not. From (3, 7) on features are listed. A protocol is always written
+in its *weakest form*: as legacy versions where its features are exactly a bundle, so that older engines can still read
+and write the table, and as lists otherwise. (2, 7) and (1, 7) have a list of writer features only; the reader's side is
+implied by the version.
+
+Protocol: "Protocol Evolution", "Requirements for Writers".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engine.delta.errors import MalformedLogEntry
+from engine.delta.spec.actions import Protocol
+from engine.delta.spec.features import FEATURES, with_requirements
+
+READER_VERSION_MAX = 3
+WRITER_VERSION_MAX = 7
+READER_FEATURES_VERSION = 3
+WRITER_FEATURES_VERSION = 7
+
+DEFAULT_FEATURES = frozenset({"appendOnly", "invariants"})
+"""What every new table carries: the bundle of (1, 2)."""
+
+
+def implied_features(reader_version: int, writer_version: int) -> frozenset[str]:
+    """The features that legacy versions stand for. Versions that list features imply none of their own side."""
+    return frozenset(
+        name
+        for name, row in FEATURES.items()
+        if row.legacy is not None
+        and row.legacy.writer <= writer_version < WRITER_FEATURES_VERSION
+        and row.legacy.reader <= reader_version < READER_FEATURES_VERSION
+    )
+
+
+def protocol_features(protocol: Protocol) -> frozenset[str]:
+    """Every feature that the protocol carries, listed or implied.
+
+    Raises `MalformedLogEntry` for a protocol whose version promises a list that it does not have.
+    """
+    for version, threshold, names, field in (
+        (protocol.min_reader_version, READER_FEATURES_VERSION, protocol.reader_features, "readerFeatures"),
+        (protocol.min_writer_version, WRITER_FEATURES_VERSION, protocol.writer_features, "writerFeatures"),
+    ):
+        if version >= threshold and names is None:
+            raise MalformedLogEntry("protocol", f"version {version} requires the field {field}")
+    listed = (protocol.reader_features or ()) + (protocol.writer_features or ())
+    return frozenset(listed) | implied_features(protocol.min_reader_version, protocol.min_writer_version)
+
+
+def weakest_protocol(features: Iterable[str]) -> Protocol:
+    """The weakest protocol that carries exactly `features` and what they require. All names must be known ones."""
+    names = with_requirements(frozenset(features))
+    versions = [FEATURES[name].versions for name in names]
+    reader = max((item.reader for item in versions), default=1)
+    writer = max((item.writer for item in versions), default=1)
+    if names == implied_features(reader, writer):
+        return Protocol(min_reader_version=reader, min_writer_version=writer)
+    return Protocol(
+        min_reader_version=reader,
+        min_writer_version=WRITER_FEATURES_VERSION,
+        reader_features=(
+            tuple(sorted(name for name in names if FEATURES[name].is_reader))
+            if reader >= READER_FEATURES_VERSION
+            else None
+        ),
+        writer_features=tuple(sorted(names)),
+    )
+
+
+def add_features(protocol: Protocol, features: Iterable[str]) -> Protocol:
+    """`protocol` with `features` (and what they require) as well; the very same value if it carries them already."""
+    present = protocol_features(protocol)
+    wanted = with_requirements(present | frozenset(features))
+    return protocol if wanted == present else weakest_protocol(wanted)
+
+
+def remove_feature(protocol: Protocol, feature: str) -> Protocol:
+    """`protocol` without `feature`, in its weakest form."""
+    return weakest_protocol(protocol_features(protocol) - {feature})
