@@ -68,3 +68,167 @@ class InternalError(SqlError, condition="INTERNAL_ERROR", sqlstate="XX000"):
 
     error_id: str
     template = "An internal error occurred; the server's log has the details under id {error_id}."
+
+
+@dataclass(eq=False)
+class InvalidName(SqlError, condition="INVALID_SCHEMA_OR_RELATION_NAME", sqlstate="42602"):
+    name: str
+    template = (
+        "{name!r} is no valid name for a schema, table or view. Use 1 to 255 printable characters without a slash, "
+        "other than '.' and '..'."
+    )
+
+
+@dataclass(eq=False)
+class TooManyNameParts(SqlError, condition="IDENTIFIER_TOO_MANY_NAME_PARTS", sqlstate="42601"):
+    name: str
+    parts_max: int
+    template = "{name} has too many parts: at most {parts_max} are allowed here. Put a part with dots in backticks."
+
+
+@dataclass(eq=False)
+class CatalogNotFound(SqlError, condition="CATALOG_NOT_FOUND", sqlstate="42P08"):
+    """`hint` is empty, or a sentence with a space before it; so it is in the classes below."""
+
+    name: str
+    hint: str = ""
+    template = "The catalog {name} cannot be found.{hint} SHOW CATALOGS lists those there are."
+
+
+@dataclass(eq=False)
+class SchemaNotFound(SqlError, condition="SCHEMA_NOT_FOUND", sqlstate="42704"):
+    name: str
+    hint: str = ""
+    template = "The schema {name} cannot be found.{hint} SHOW SCHEMAS lists those there are."
+
+
+@dataclass(eq=False)
+class TableNotFound(SqlError, condition="TABLE_OR_VIEW_NOT_FOUND", sqlstate="42P01"):
+    name: str
+    hint: str = ""
+    template = (
+        "The table or view {name} cannot be found.{hint} Check the spelling and the current schema; SHOW TABLES lists "
+        "the tables of a schema."
+    )
+
+
+@dataclass(eq=False)
+class TableAmbiguous(SqlError, condition="AMBIGUOUS_TABLE_OR_VIEW", sqlstate="42704"):
+    name: str
+    candidates: str
+    template = (
+        "{name} stands for several tables whose folders differ only in case: {candidates}. Spell the name exactly as "
+        "one of them."
+    )
+
+
+@dataclass(eq=False)
+class CatalogAlreadyExists(SqlError, condition="CATALOG_ALREADY_EXISTS", sqlstate="42710"):
+    name: str
+    template = "The catalog {name} exists already. Choose another name, or drop it first."
+
+
+@dataclass(eq=False)
+class SchemaAlreadyExists(SqlError, condition="SCHEMA_ALREADY_EXISTS", sqlstate="42P06"):
+    name: str
+    template = "The schema {name} exists already. Choose another name, drop it first, or use IF NOT EXISTS."
+
+
+@dataclass(eq=False)
+class TableAlreadyExists(SqlError, condition="TABLE_OR_VIEW_ALREADY_EXISTS", sqlstate="42P07"):
+    name: str
+    template = (
+        "The table or view {name} exists already. Choose another name, drop it first, or use CREATE OR REPLACE or "
+        "IF NOT EXISTS."
+    )
+
+
+@dataclass(eq=False)
+class CatalogNotEmpty(SqlError, condition="CATALOG_NOT_EMPTY", sqlstate="2BP01"):
+    name: str
+    template = "The catalog {name} still holds schemas. Drop them first."
+
+
+@dataclass(eq=False)
+class SchemaNotEmpty(SqlError, condition="SCHEMA_NOT_EMPTY", sqlstate="2BP01"):
+    name: str
+    template = "The schema {name} still holds tables or views. Drop them first, or use DROP SCHEMA … CASCADE."
+
+
+@dataclass(eq=False)
+class DropNotAllowed(SqlError, condition="UNSUPPORTED_FEATURE.DROP_DATABASE", sqlstate="0A000"):
+    name: str
+    template = "{name} is where names without a schema or catalog lead, so it cannot be dropped."
+
+
+@dataclass(eq=False)
+class ViewExpected(SqlError, condition="EXPECT_VIEW_NOT_TABLE", sqlstate="42809"):
+    name: str
+    template = "{name} is a table where a view is needed. Use the statement's TABLE form."
+
+
+@dataclass(eq=False)
+class TableExpected(SqlError, condition="EXPECT_TABLE_NOT_VIEW", sqlstate="42809"):
+    name: str
+    template = "{name} is a view where a table is needed. Use the statement's VIEW form."
+
+
+@dataclass(eq=False)
+class DiscoveredObject(SqlError, condition="DISCOVERED_OBJECT_NOT_CHANGEABLE", sqlstate="55000"):
+    """The name comes from a folder below the served one; there is no catalog record to change."""
+
+    name: str
+    location: str
+    template = (
+        "{name} is known only because its folder {location} lies in the served folder. Move or remove the folder to "
+        "rename or drop it."
+    )
+
+
+@dataclass(eq=False)
+class PathNotAllowed(SqlError, condition="PATH_NOT_ALLOWED", sqlstate="42501"):
+    """Says nothing of what lies there, so that the message is no probe of the server's disks."""
+
+    path: str
+    template = (
+        "The path {path} is not below a folder that may be read by path. Use an absolute path below the served folder "
+        "or below one of catalog.allowed_roots in the server's configuration, without '..' and links that leave it."
+    )
+
+
+@dataclass(eq=False)
+class StoreSchemeNotSupported(SqlError, condition="CATALOG_STORE_SCHEME_NOT_SUPPORTED", sqlstate="0A000"):
+    scheme: str
+    supported: str
+    template = (
+        "The catalog cannot be written on {scheme!r}, which has no atomic create: two servers could lose each other's "
+        "changes. Put it on one of: {supported}."
+    )
+
+
+@dataclass(eq=False)
+class CatalogUnreadable(SqlError, condition="CATALOG_UNREADABLE", sqlstate="58030"):
+    """A file of the catalog that is not what this release writes or understands."""
+
+    path: str
+    reason: str
+    template = "The catalog's file {path} cannot be read: {reason}. Restore it, or start a release that knows it."
+
+
+@dataclass(eq=False)
+class CatalogBusy(SqlError, condition="CATALOG_CONCURRENT_CHANGE", sqlstate="40001"):
+    attempts: int
+    template = (
+        "Others changed the catalog {attempts} times while this change was tried; nothing was changed. Try again."
+    )
+
+
+@dataclass(eq=False)
+class CatalogOutcomeUnknown(SqlError, condition="CATALOG_OUTCOME_UNKNOWN", sqlstate="08007"):
+    """The writer slept through so many changes of others that the record of its own fate is gone."""
+
+    generation: int
+    template = (
+        "The change was written as generation {generation}, which has left the catalog's history since. Look whether "
+        "it is there before trying again."
+    )

@@ -1,0 +1,198 @@
+"""A change of the catalog is a value; :func:`apply` is the one pure fold of changes onto a state.
+
+The fold checks what must hold of the state it is applied to, so a change that lost a race is checked again on the state
+that won: two sessions that create one table cannot both succeed. `CREATE … IF NOT EXISTS` and `DROP … IF EXISTS` are
+the caller's: it expects the named error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import assert_never
+
+from catalog.entries import CatalogEntry, Relation, SchemaEntry, TableEntry, ViewEntry
+from catalog.errors import (
+    CatalogAlreadyExists,
+    CatalogNotEmpty,
+    CatalogNotFound,
+    DropNotAllowed,
+    SchemaAlreadyExists,
+    SchemaNotEmpty,
+    SchemaNotFound,
+    TableAlreadyExists,
+    TableExpected,
+    TableNotFound,
+    ViewExpected,
+)
+from catalog.names import CatalogName, SchemaName, TableName, ensure_valid_part
+from catalog.state import DEFAULT_CATALOG_NAME, DEFAULT_SCHEMA_NAME, CatalogState
+
+
+@dataclass(frozen=True, slots=True)
+class CreateCatalog:
+    entry: CatalogEntry
+
+
+@dataclass(frozen=True, slots=True)
+class DropCatalog:
+    """Only an empty one."""
+
+    name: CatalogName
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSchema:
+    entry: SchemaEntry
+
+
+@dataclass(frozen=True, slots=True)
+class DropSchema:
+    """With all that it holds if `cascade`, else only an empty one."""
+
+    name: SchemaName
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """`replace`: put the entry in the place of a table's of that name."""
+
+    entry: TableEntry
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    name: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTable:
+    """A table or a view, also into another schema."""
+
+    name: TableName
+    new_name: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView:
+    """`replace`: put the entry in the place of a view's of that name."""
+
+    entry: ViewEntry
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropView:
+    name: TableName
+
+
+Change = (
+    CreateCatalog
+    | DropCatalog
+    | CreateSchema
+    | DropSchema
+    | CreateTable
+    | DropTable
+    | RenameTable
+    | CreateView
+    | DropView
+)
+
+
+def apply(state: CatalogState, *changes: Change) -> CatalogState:
+    """`state` after all of `changes`, as one further generation; raises the SqlError that says why it cannot be."""
+    return replace(reduce(_apply, changes, state), generation=state.generation + 1)
+
+
+def _apply(state: CatalogState, change: Change) -> CatalogState:
+    match change:
+        case CreateCatalog(entry):
+            return _create_catalog(state, entry)
+        case DropCatalog(name):
+            return _drop_catalog(state, name)
+        case CreateSchema(entry_):
+            return _create_schema(state, entry_)
+        case DropSchema(name_, cascade):
+            return _drop_schema(state, name_, cascade)
+        case CreateTable(table, replace_):
+            return _put_relation(state, table, replace_)
+        case CreateView(view, replace_):
+            return _put_relation(state, view, replace_)
+        case DropTable(table_name):
+            if isinstance(_relation(state, table_name), ViewEntry):
+                raise TableExpected(str(table_name))
+            return _without_relation(state, table_name)
+        case DropView(table_name):
+            if isinstance(_relation(state, table_name), TableEntry):
+                raise ViewExpected(str(table_name))
+            return _without_relation(state, table_name)
+        case RenameTable(old, new):
+            renamed = replace(_relation(state, old), name=new)
+            return _put_relation(_without_relation(state, old), renamed, False)
+        case _:
+            assert_never(change)
+
+
+def _create_catalog(state: CatalogState, entry: CatalogEntry) -> CatalogState:
+    ensure_valid_part(entry.name.catalog)
+    if entry.name in state.catalogs:
+        raise CatalogAlreadyExists(str(entry.name))
+    return replace(state, catalogs={**state.catalogs, entry.name: entry})
+
+
+def _drop_catalog(state: CatalogState, name: CatalogName) -> CatalogState:
+    if name == DEFAULT_CATALOG_NAME:
+        raise DropNotAllowed(str(name))
+    if name not in state.catalogs:
+        raise CatalogNotFound(str(name))
+    if any(state.schemas_of(name)):
+        raise CatalogNotEmpty(str(name))
+    return replace(state, catalogs={key: entry for key, entry in state.catalogs.items() if key != name})
+
+
+def _create_schema(state: CatalogState, entry: SchemaEntry) -> CatalogState:
+    ensure_valid_part(entry.name.schema)
+    if entry.name.catalog_name not in state.catalogs:
+        raise CatalogNotFound(str(entry.name.catalog_name))
+    if entry.name in state.schemas:
+        raise SchemaAlreadyExists(str(entry.name))
+    return replace(state, schemas={**state.schemas, entry.name: entry})
+
+
+def _drop_schema(state: CatalogState, name: SchemaName, cascade: bool) -> CatalogState:
+    if name == DEFAULT_SCHEMA_NAME:
+        raise DropNotAllowed(str(name))
+    if name not in state.schemas:
+        raise SchemaNotFound(str(name))
+    inside = {entry.name for entry in state.relations_of(name)}
+    if inside and not cascade:
+        raise SchemaNotEmpty(str(name))
+    return replace(
+        state,
+        schemas={key: entry for key, entry in state.schemas.items() if key != name},
+        relations={key: entry for key, entry in state.relations.items() if key not in inside},
+    )
+
+
+def _put_relation(state: CatalogState, entry: Relation, may_replace: bool) -> CatalogState:
+    ensure_valid_part(entry.name.table)
+    if entry.name.schema_name not in state.schemas:
+        raise SchemaNotFound(str(entry.name.schema_name))
+    present = state.relations.get(entry.name)
+    if present is not None and not (may_replace and type(present) is type(entry)):
+        raise TableAlreadyExists(str(entry.name))
+    kept = {key: relation for key, relation in state.relations.items() if key != entry.name}
+    return replace(state, relations={**kept, entry.name: entry})
+
+
+def _relation(state: CatalogState, name: TableName) -> Relation:
+    relation = state.relations.get(name)
+    if relation is None:
+        raise TableNotFound(str(name))
+    return relation
+
+
+def _without_relation(state: CatalogState, name: TableName) -> CatalogState:
+    return replace(state, relations={key: entry for key, entry in state.relations.items() if key != name})

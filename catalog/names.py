@@ -1,0 +1,192 @@
+"""Names of catalogs, schemas and tables, and the patterns that select them. Pure.
+
+Names are case-insensitive and keep their spelling: two names are equal when their folded parts are, and both hash by
+them, so they key a dictionary directly. Folding is `str.lower`, as Spark folds. The default catalog is
+:data:`DEFAULT_CATALOG`; clients of Databricks say `hive_metastore` for it, which is taken as the same name everywhere.
+
+Parts arrive as tuples, already unquoted by the parser: dots inside a part mean nothing here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from catalog.errors import InvalidName, TooManyNameParts
+
+DEFAULT_CATALOG = "spark_catalog"
+DEFAULT_SCHEMA = "default"
+PATH_SCHEMA = "delta"
+NAME_CHARS_MAX = 255
+
+_CATALOG_ALIASES = {"hive_metastore": DEFAULT_CATALOG}
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MATCHES_ALL = frozenset({"", "%", "*", ".*"})
+
+Matcher = Callable[[str], bool]
+
+
+def fold(part: str) -> str:
+    """The form in which names are compared."""
+    return part.lower()
+
+
+def quote(part: str) -> str:
+    """`part` in backticks."""
+    return "`" + part.replace("`", "``") + "`"
+
+
+def quote_if_needed(part: str) -> str:
+    """`part`, in backticks unless it is a plain identifier."""
+    return part if _PLAIN.fullmatch(part) else quote(part)
+
+
+def ensure_valid_part(part: str) -> None:
+    """Raise InvalidName for a part that no new object may have.
+
+    A slash is refused because a name is also a folder's name, and because it tells a path from a name
+    (:func:`path_of`).
+    """
+    if not part or part in (".", "..") or len(part) > NAME_CHARS_MAX or "/" in part or not part.isprintable():
+        raise InvalidName(part)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogName:
+    """A catalog; an alias becomes the name that it stands for."""
+
+    catalog: str = field(compare=False)
+    key: tuple[str, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "catalog", _CATALOG_ALIASES.get(fold(self.catalog), self.catalog))
+        object.__setattr__(self, "key", _key(self.parts))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return (self.catalog,)
+
+    def __str__(self) -> str:
+        return quote(self.catalog)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaName:
+    """`catalog.schema`."""
+
+    catalog: str = field(compare=False)
+    schema: str = field(compare=False)
+    key: tuple[str, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "catalog", CatalogName(self.catalog).catalog)
+        object.__setattr__(self, "key", _key(self.parts))
+
+    @classmethod
+    def from_parts(cls, parts: tuple[str, ...], current_catalog: str) -> SchemaName:
+        """One part is in the current catalog; raises TooManyNameParts for more than two."""
+        match parts:
+            case (schema,):
+                return cls(current_catalog, schema)
+            case (catalog, schema):
+                return cls(catalog, schema)
+            case _:
+                raise TooManyNameParts(_dotted(parts), 2)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return (self.catalog, self.schema)
+
+    @property
+    def catalog_name(self) -> CatalogName:
+        return CatalogName(self.catalog)
+
+    def __str__(self) -> str:
+        return _dotted(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """`catalog.schema.table`: a table or a view."""
+
+    catalog: str = field(compare=False)
+    schema: str = field(compare=False)
+    table: str = field(compare=False)
+    key: tuple[str, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "catalog", CatalogName(self.catalog).catalog)
+        object.__setattr__(self, "key", _key(self.parts))
+
+    @classmethod
+    def from_parts(cls, parts: tuple[str, ...], current: SchemaName) -> TableName:
+        """One part is in the current schema, two in the current catalog; raises TooManyNameParts for more than 3."""
+        match parts:
+            case (table,):
+                return cls(current.catalog, current.schema, table)
+            case (schema, table):
+                return cls(current.catalog, schema, table)
+            case (catalog, schema, table):
+                return cls(catalog, schema, table)
+            case _:
+                raise TooManyNameParts(_dotted(parts), 3)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return (self.catalog, self.schema, self.table)
+
+    @property
+    def schema_name(self) -> SchemaName:
+        return SchemaName(self.catalog, self.schema)
+
+    def __str__(self) -> str:
+        return _dotted(self.parts)
+
+
+def path_of(parts: tuple[str, ...]) -> str | None:
+    """The path in ``delta.`/path` ``, or None where `parts` are the name of a table.
+
+    No name holds a slash and every path does, so a schema called `delta` keeps its tables.
+    """
+    if len(parts) == 2 and fold(parts[0]) == PATH_SCHEMA and "/" in parts[1]:
+        return parts[1]
+    return None
+
+
+def matches_all(name: str) -> bool:
+    """The matcher of no pattern."""
+    return True
+
+
+def like_matcher(pattern: str | None) -> Matcher:
+    """The pattern of `SHOW … LIKE`: `*` is any text, `|` separates alternatives, case is ignored; None matches all."""
+    if pattern is None:
+        return matches_all
+    branches = (".*".join(re.escape(piece) for piece in branch.strip().split("*")) for branch in pattern.split("|"))
+    return _matcher("|".join(f"(?:{branch})" for branch in branches))
+
+
+def jdbc_matcher(pattern: str | None) -> Matcher:
+    r"""The pattern of a metadata call: `%` is any text, `_` one character, a backslash takes the next one literally.
+
+    None and an empty pattern match all, and so do `*` and `.*`, which some clients send; case is ignored.
+    """
+    if pattern is None or pattern in _MATCHES_ALL:
+        return matches_all
+    wild = {"%": ".*", "_": "."}
+    tokens = re.findall(r"\\.|.", pattern, re.DOTALL)
+    return _matcher("".join(wild.get(token) or re.escape(token[-1]) for token in tokens))
+
+
+def _matcher(regex: str) -> Matcher:
+    compiled = re.compile(regex, re.IGNORECASE | re.DOTALL)
+    return lambda name: compiled.fullmatch(name) is not None
+
+
+def _key(parts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(fold(part) for part in parts)
+
+
+def _dotted(parts: tuple[str, ...]) -> str:
+    return ".".join(quote(part) for part in parts)

@@ -1,0 +1,27 @@
+"""Where the catalog is kept: the contract of every store.
+
+A store holds the newest state and swaps it for the next one only if nobody did so before. All rules of the catalog are
+in :mod:`catalog.changes`, so a store knows nothing of them, and a lost race is a value, not an error: the caller
+applies its change to the state that won.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from catalog.state import CatalogState
+
+
+class CatalogStore(Protocol):
+    """Thread-safe, and safe among processes where the store is shared by them."""
+
+    def load(self) -> CatalogState:
+        """The newest committed state; :data:`~catalog.state.INITIAL_STATE` in a new store."""
+        ...
+
+    def swap(self, base: CatalogState, new: CatalogState) -> bool:
+        """Commit `new`, made from `base`, as the generation after it; False if another one was committed meanwhile.
+
+        All of `new` becomes visible at once or none of it, also if the process dies half way.
+        """
+        ...
