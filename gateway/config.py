@@ -1,0 +1,176 @@
+"""The server's settings: names, types, defaults and texts. The classes below are their only list.
+
+`gateway/config_loader.py` fills them from a file, the environment and the command line, and writes them out as the
+reference in `deploy/gateway.example.toml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any, get_type_hints
+
+from gateway.registry import Limits
+
+ENVIRONMENT_PREFIX = "GATEWAY_"
+
+
+class LogLevel(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+def _setting(default: Any, doc: str, *, low: float | None = None, high: float | None = None) -> Any:
+    """A documented setting; `low` and `high` bound a number, both inclusive."""
+    metadata = {"doc": doc, "low": low, "high": high}
+    if isinstance(default, Mapping):
+        return field(default_factory=lambda: dict(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSection:
+    """Where the server listens and how it ends."""
+
+    host: str = _setting("127.0.0.1", "Address to listen on. Without authentication only a loopback address.")
+    thrift_port: int = _setting(
+        10000, "Port for HiveServer2 clients (beeline, PyHive, JDBC); 0 takes any.", low=0, high=65535
+    )
+    http_port: int = _setting(8080, "Port for the HTTP API and its page; 0 takes any.", low=0, high=65535)
+    port_file: str = _setting("", "File for the ports in use, written as JSON when the server is ready; empty: none.")
+    drain_deadline_s: float = _setting(
+        30.0, "Seconds that running statements get to end after SIGTERM before they are cancelled.", low=0
+    )
+    http_threads: int = _setting(
+        32, "Threads that answer HTTP requests; a request that waits for its statement holds one.", low=4, high=1024
+    )
+    http_hosts: tuple[str, ...] = _setting(
+        (),
+        "Further names by which clients may address the HTTP port, such as the name of a proxy in front of it. "
+        "Requests for other names than these, localhost and the address itself are refused, so that no web page can "
+        "reach the API through a name of its own.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LakeSection:
+    """Which tables are served."""
+
+    folder: str = _setting(
+        "",
+        "Folder whose Delta tables are served: <folder>/<schema>/<table>, and tables directly in it as schema "
+        "`default`. Empty: a small sample lake, written at the first start.",
+    )
+    allowed_roots: tuple[str, ...] = _setting(
+        (), "Further folders below which delta.`/path` may name tables; the lake's own folder always may."
+    )
+    catalog_folder: str = _setting("", "Folder of the catalog's own files; empty: `.catalog` in the lake's folder.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsSection:
+    """Limits of client sessions."""
+
+    max: int = _setting(1000, "Sessions that may be open at once.", low=1)
+    idle_s: float = _setting(3600.0, "Seconds without a call after which an idle session closes.", low=1)
+    statements_max: int = _setting(100, "Statements that one session may hold open, ended ones included.", low=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementsSection:
+    """Limits of statements."""
+
+    running_max: int = _setting(32, "Statements that run at once; further ones wait their turn.", low=1, high=1024)
+    timeout_s: float = _setting(0.0, "Seconds after which a statement is ended, queueing included; 0: never.", low=0)
+    idle_s: float = _setting(3600.0, "Seconds after which an ended statement that nobody reads is forgotten.", low=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultsSection:
+    """Limits of results, which the server holds until they are fetched."""
+
+    bytes_max: int = _setting(1 << 30, "Bytes of one result.", low=1)
+    kept_max: int = _setting(1000, "Results kept for HTTP statements without a session; the oldest go first.", low=1)
+    kept_bytes_max: int = _setting(2 << 30, "Bytes of all those results together.", low=1)
+    link_lifetime_s: float = _setting(900.0, "Seconds for which a link to a chunk of a result is good.", low=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkSection:
+    """The Spark session that reads and writes the data."""
+
+    master: str = _setting("local[*]", "Spark's master URL.")
+    driver_memory: str = _setting("2g", "Heap of Spark's driver, which is also the executor of a local master.")
+    conf: Mapping[str, str] = _setting(
+        {}, "Further Spark settings by name, as strings; these win over the gateway's own."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSection:
+    """What the server writes to its standard error."""
+
+    level: LogLevel = _setting(LogLevel.INFO, "Least severe level that is logged: debug, info, warning or error.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """All sections."""
+
+    server: ServerSection = field(default_factory=ServerSection)
+    lake: LakeSection = field(default_factory=LakeSection)
+    sessions: SessionsSection = field(default_factory=SessionsSection)
+    statements: StatementsSection = field(default_factory=StatementsSection)
+    results: ResultsSection = field(default_factory=ResultsSection)
+    spark: SparkSection = field(default_factory=SparkSection)
+    log: LogSection = field(default_factory=LogSection)
+
+    def limits(self) -> Limits:
+        """The limits as the registry takes them."""
+        return Limits(
+            sessions_max=self.sessions.max,
+            session_idle_s=self.sessions.idle_s,
+            statements_running_max=self.statements.running_max,
+            statements_per_session_max=self.sessions.statements_max,
+            statement_idle_s=self.statements.idle_s,
+            statement_timeout_s=self.statements.timeout_s,
+            result_bytes_max=self.results.bytes_max,
+            kept_max=self.results.kept_max,
+            kept_bytes_max=self.results.kept_bytes_max,
+        )
+
+
+SECTIONS: Mapping[str, type] = get_type_hints(Config)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting by its full name, such as `server.http_port`."""
+
+    section: str
+    key: str
+    kind: Any
+    default: object
+    doc: str
+    low: float | None
+    high: float | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.section}.{self.key}"
+
+    @property
+    def variable(self) -> str:
+        return f"{ENVIRONMENT_PREFIX}{self.section}_{self.key}".upper()
+
+
+def settings() -> Iterator[Setting]:
+    """All settings in the order of the example file."""
+    for section, kind in SECTIONS.items():
+        hints = get_type_hints(kind)
+        defaults = kind()
+        for member in fields(kind):
+            yield Setting(section, member.name, hints[member.name], getattr(defaults, member.name), **member.metadata)

@@ -1,0 +1,67 @@
+"""Conditions that keep the server from starting; the operator sees them as one line on the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+
+
+@dataclass(eq=False)
+class ConfigUnreadable(SqlError, condition="CONFIG_UNREADABLE", sqlstate="F0000"):
+    source: str
+    reason: str
+    template = "The configuration {source} cannot be read: {reason}."
+
+
+@dataclass(eq=False)
+class ConfigUnknownKey(SqlError, condition="CONFIG_UNKNOWN_KEY", sqlstate="F0000"):
+    key: str
+    source: str
+    nearest: str
+    template = "{source} sets {key}, which does not exist. The nearest known setting is {nearest}."
+
+
+@dataclass(eq=False)
+class ConfigInvalidValue(SqlError, condition="CONFIG_INVALID_VALUE", sqlstate="F0000"):
+    key: str
+    source: str
+    value: str
+    expected: str
+    template = "{source} sets {key} to {value}; {expected} is expected."
+
+
+@dataclass(eq=False)
+class HostNotLoopback(SqlError, condition="HOST_NOT_LOOPBACK", sqlstate="28000"):
+    host: str
+    template = (
+        "The server has no authentication yet, so it listens on this machine only: {host} is not a loopback address. "
+        "Use 127.0.0.1, ::1 or localhost, and a tunnel or an authenticating proxy for other machines."
+    )
+
+
+@dataclass(eq=False)
+class PortInUse(SqlError, condition="PORT_UNAVAILABLE", sqlstate="08001"):
+    interface: str
+    host: str
+    port: int
+    reason: str
+    template = (
+        "The {interface} port {port} on {host} cannot be opened: {reason}. "
+        "Stop the program that holds it, or choose another with --{interface}-port (0 for any)."
+    )
+
+
+@dataclass(eq=False)
+class JavaNotFound(SqlError, condition="JAVA_NOT_FOUND", sqlstate="58000"):
+    reason: str
+    template = (
+        "Spark needs Java 17 or newer: {reason}. Install one (on Debian: apt-get install openjdk-17-jre-headless) "
+        "or point JAVA_HOME at it."
+    )
+
+
+@dataclass(eq=False)
+class StartFailed(SqlError, condition="START_FAILED", sqlstate="58000"):
+    reason: str
+    template = "The server cannot start: {reason}. Run with --log-level debug for the details."
