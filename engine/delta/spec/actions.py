@@ -346,12 +346,15 @@ def parse_json_stream(data: bytes, source: str) -> Iterator[Json]:
     try:
         text = data.decode("utf-8-sig")
         position, end = 0, len(text)
+        surrogates = "\\ud" in text.lower()  # half of an escaped pair is no text, and must not get further
         while True:
             while position < end and text[position] in " \t\r\n":
                 position += 1
             if position == end:
                 return
             value, position = _DECODER.raw_decode(text, position)
+            if surrogates:
+                json.dumps(value, ensure_ascii=False).encode()
             yield value
     except (ValueError, RecursionError) as error:
         raise MalformedLogEntry(source, f"no JSON ({error})") from error

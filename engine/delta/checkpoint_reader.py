@@ -1,0 +1,214 @@
+"""Checkpoints: classic, in parts, and v2 with sidecars, read by column and in batches.
+
+A checkpoint is a table with one column per kind of action, one row per action. Two things are read from it, apart:
+
+* `read_small_actions`: protocol, metadata, transactions, domains, sidecars. Row groups whose statistics say that these
+  columns are null are skipped, so that a table's schema costs little whatever the number of its files.
+* `read_adds`, `read_removes`: the files, as batches of `FILES_SCHEMA` or `TOMBSTONES_SCHEMA`, one at a time. Only the
+  columns of those schemas are decoded; what is held at once is one batch.
+
+The body of a checkpoint decides its form, not its name: a classic name may have a v2 body. A v2 checkpoint has its files
+inline or in sidecars (Parquet under `_sidecars/`); its top level may be JSON.
+
+Everything that is wrong with the bytes is `MalformedLogEntry`, a part that has gone `LogFileNotFound`: the caller may fall
+back to an older checkpoint on either.
+
+Protocol: "Checkpoints", "V2 Spec", "Sidecar Files", "Checkpoint Schema".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from engine.delta.commit_reader import CommitParser, LogActions
+from engine.delta.errors import LogFileNotFound, MalformedLogEntry
+from engine.delta.file_table import (
+    DELETION_VECTOR,
+    FILES_SCHEMA,
+    TOMBSTONES_SCHEMA,
+    Array,
+    RecordBatch,
+    make_batch,
+)
+from engine.delta.log_segment import Checkpoint
+from engine.delta.spec.actions import Sidecar, camel_case
+from engine.delta.spec.paths import LOG_DIR, SIDECAR_DIR, is_absolute_path
+from engine.delta.storage import Storage
+
+_BATCH_ROWS = 1 << 16
+_SMALL_ACTIONS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
+_STATS_PARSED = "stats_parsed"
+
+
+class CheckpointReader:
+    """Reads one checkpoint. Holds no file open between calls."""
+
+    def __init__(self, storage: Storage, checkpoint: Checkpoint) -> None:
+        self._storage = storage
+        self._checkpoint = checkpoint
+        self._json = checkpoint.files[0].is_json
+        self._actions: LogActions | None = None
+
+    def read_small_actions(self) -> LogActions:
+        """All but the files; only a JSON top level brings its files along, since it is read as a whole."""
+        if self._actions is None:
+            parser = CommitParser()
+            for name in self._checkpoint.names:
+                if self._json:
+                    parser.feed(self._read_bytes(name), name)
+                else:
+                    self._feed_small_actions(parser, name)
+            self._actions = parser.finish()
+        return self._actions
+
+    def read_adds(self) -> Iterator[RecordBatch]:
+        """Batches of `FILES_SCHEMA`, of about 65,000 rows."""
+        yield from self.read_small_actions().adds.batches
+        yield from self._read_files("add", FILES_SCHEMA)
+
+    def read_removes(self) -> Iterator[RecordBatch]:
+        """Batches of `TOMBSTONES_SCHEMA`."""
+        yield from self.read_small_actions().removes.batches
+        yield from self._read_files("remove", TOMBSTONES_SCHEMA)
+
+    def _file_names(self) -> list[str]:
+        """Where the file actions lie: the Parquet files of the checkpoint itself, and its sidecars."""
+        names = [] if self._json else list(self._checkpoint.names)
+        return names + [sidecar_path(sidecar) for sidecar in self.read_small_actions().sidecars]
+
+    def _read_files(self, action: str, schema: Any) -> Iterator[RecordBatch]:
+        for name in self._file_names():
+            with self._open(name) as file:
+                struct = _struct_of(file.schema_arrow, action)
+                if struct is None:
+                    continue
+                leaves = _leaves(action, struct, schema)
+                groups = _row_groups_with(file, f"{action}.path")
+                for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=leaves):
+                    rows = _present(batch.column(0))
+                    if len(rows):
+                        yield _convert(rows, schema)
+
+    def _feed_small_actions(self, parser: CommitParser, name: str) -> None:
+        with self._open(name) as file:
+            columns = [column for column in _SMALL_ACTIONS if _struct_of(file.schema_arrow, column) is not None]
+            for column in columns:
+                groups = _row_groups_with(file, f"{column}.")
+                for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=[column]):
+                    for value in _present(batch.column(0)).to_pylist():
+                        parser.take_json({column: value}, name)
+
+    def _read_bytes(self, name: str) -> bytes:
+        try:
+            return self._storage.read_bytes(name)
+        except FileNotFoundError as error:
+            raise LogFileNotFound(self._storage.path_of(name)) from error
+
+    @contextmanager
+    def _open(self, name: str) -> Iterator[Any]:
+        """A `ParquetFile`; failures inside the block are named."""
+        try:
+            with self._storage.open_input(name) as raw, pq.ParquetFile(raw, pre_buffer=False) as file:
+                yield file
+        except FileNotFoundError as error:
+            raise LogFileNotFound(self._storage.path_of(name)) from error
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise MalformedLogEntry(name, str(error)) from error
+
+
+def sidecar_path(sidecar: Sidecar) -> str:
+    """The file of a sidecar: its name under `_sidecars`, or an absolute path."""
+    if is_absolute_path(sidecar.path):
+        return sidecar.path
+    return f"{LOG_DIR}/{SIDECAR_DIR}/{sidecar.path}"
+
+
+def _struct_of(schema: Any, column: str) -> Any:
+    """The struct type of an action's column; None where the checkpoint has no such column."""
+    index = schema.get_field_index(column)
+    if index < 0:
+        return None
+    data_type = schema.field(index).type
+    if not pa.types.is_struct(data_type):
+        raise ValueError(f"column {column} is {data_type}, not a struct")
+    return data_type
+
+
+def _leaves(action: str, struct: Any, schema: Any) -> list[str]:
+    """The Parquet columns to decode: those of the schema that the checkpoint has, `path` in any case."""
+    present = {struct.field(i).name for i in range(struct.num_fields)}
+    if "path" not in present:
+        raise ValueError(f"column {action} has no field path")
+    wanted = ["path", *(camel_case(field.name) for field in schema if field.name not in ("path", "log_path"))]
+    return [f"{action}.{name}" for name in wanted if name in present]
+
+
+def _row_groups_with(file: Any, prefix: str) -> list[int]:
+    """The row groups in which some column under `prefix` may hold a value, by the statistics of the footer."""
+    metadata = file.metadata
+    if metadata.num_row_groups == 0:
+        return []
+    first = metadata.row_group(0)
+    columns = [i for i in range(first.num_columns) if first.column(i).path_in_schema.startswith(prefix)]
+    return [
+        group
+        for group in range(metadata.num_row_groups)
+        if not columns or any(_may_hold_values(metadata.row_group(group).column(i)) for i in columns)
+    ]
+
+
+def _may_hold_values(column: Any) -> bool:
+    statistics = column.statistics
+    return statistics is None or not statistics.has_null_count or statistics.null_count < column.num_values
+
+
+def _present(column: Array) -> Array:
+    """The rows that are actions of this kind."""
+    if column.null_count == 0:
+        return column
+    if column.null_count == len(column):
+        return column.slice(0, 0)
+    return column.filter(column.is_valid())
+
+
+def _convert(rows: Array, schema: Any) -> RecordBatch:
+    fields = {field.name: rows.field(i) for i, field in enumerate(rows.type)}
+    columns = {
+        "log_path" if field.name == "path" else field.name: _column(field, fields)
+        for field in schema
+        if field.name != "log_path" and camel_case(field.name) in fields
+    }
+    if columns["log_path"].null_count:
+        raise ValueError("an action without a path")
+    return make_batch(schema, columns, len(rows))
+
+
+def _column(field: Any, fields: Mapping[str, Array]) -> Array:
+    array = fields[camel_case(field.name)]
+    if field.name == "deletion_vector":
+        return _vectors(array)
+    if field.name == "stats":
+        return pc.if_else(pc.equal(array, ""), pa.scalar(None, pa.string()), array)
+    return array
+
+
+def _vectors(array: Array) -> Array:
+    """The descriptors in our order of fields. Writers differ in whether an absent one is a null struct or one of nulls."""
+    if array.null_count == len(array):
+        return array
+    names = {field.name: i for i, field in enumerate(array.type)}
+    storage_type = array.field(names["storageType"])
+    children = [
+        array.field(names[camel_case(field.name)]).cast(field.type)
+        if camel_case(field.name) in names
+        else pa.nulls(len(array), field.type)
+        for field in DELETION_VECTOR
+    ]
+    absent = pc.or_(array.is_null(), storage_type.is_null())
+    return pa.StructArray.from_arrays(children, fields=list(DELETION_VECTOR), mask=absent)

@@ -1,0 +1,134 @@
+"""Live files and tombstones as Arrow: their schemas, and how rows of the log become columns.
+
+One row is one logical file, and its identity is `(path, deletion vector id)`. Both tables carry the path twice: `path`
+is decoded and in one spelling, to compare and to open; `log_path` is the text of the log, which a `Remove` has to
+repeat. Where nothing is encoded, as is usual, both columns share one buffer.
+
+Columns that hold nothing share a constant: a table of a million files pays only for what its log says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.spec.paths import decode_path, resolve_path
+
+RecordBatch: TypeAlias = Any
+Array: TypeAlias = Any
+
+STRING_MAP = pa.map_(pa.string(), pa.string())
+DELETION_VECTOR = pa.struct(
+    [
+        ("storage_type", pa.string()),
+        ("path_or_inline_dv", pa.string()),
+        ("offset", pa.int32()),
+        ("size_in_bytes", pa.int32()),
+        ("cardinality", pa.int64()),
+    ]
+)
+
+FILES_SCHEMA = pa.schema(
+    [
+        ("path", pa.string()),  # decoded; relative to the table root, or absolute
+        ("log_path", pa.string()),  # as in the log
+        ("size", pa.int64()),  # bytes
+        ("modification_time", pa.int64()),  # milliseconds since the epoch
+        ("partition_values", STRING_MAP),  # by physical name
+        ("stats", pa.string()),  # JSON, null where the file has none
+        ("deletion_vector", DELETION_VECTOR),
+        ("tags", STRING_MAP),
+        ("base_row_id", pa.int64()),
+        ("default_row_commit_version", pa.int64()),
+        ("clustering_provider", pa.string()),
+    ]
+)
+"""`Snapshot.files`: one row per live file."""
+
+TOMBSTONES_SCHEMA = pa.schema(
+    [
+        ("path", pa.string()),
+        ("log_path", pa.string()),
+        ("deletion_timestamp", pa.int64()),  # milliseconds since the epoch
+        ("data_change", pa.bool_()),
+        ("extended_file_metadata", pa.bool_()),
+        ("partition_values", STRING_MAP),
+        ("size", pa.int64()),
+        ("deletion_vector", DELETION_VECTOR),
+        ("tags", STRING_MAP),
+        ("base_row_id", pa.int64()),
+        ("default_row_commit_version", pa.int64()),
+    ]
+)
+"""`Snapshot.tombstones`: one row per removed file that has not expired."""
+
+_NULLS_MAX = 1 << 17
+
+
+def nulls(data_type: Any, length: int) -> Array:
+    """A column of nulls; columns of equal type share their memory."""
+    if length > _NULLS_MAX:
+        return pa.nulls(length, data_type)
+    return _shared_nulls(data_type).slice(0, length)
+
+
+@lru_cache(maxsize=64)
+def _shared_nulls(data_type: Any) -> Array:
+    return pa.nulls(_NULLS_MAX, data_type)
+
+
+def make_batch(schema: Any, columns: Mapping[str, Array], length: int) -> RecordBatch:
+    """A batch of one of the schemas above from the columns that are there.
+
+    `columns` has `log_path`; `path` is derived from it. A column that is missing or holds only nulls is shared.
+    """
+    arrays = []
+    for field in schema:
+        array = paths_of(columns["log_path"]) if field.name == "path" else columns.get(field.name)
+        if array is None or array.null_count == length:
+            array = nulls(field.type, length)
+        elif array.type != field.type:
+            array = array.cast(field.type)
+        arrays.append(array)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def paths_of(log_paths: Array) -> Array:
+    """Decoded paths in one spelling; the same array where nothing has to be done."""
+    odd = pc.or_(pc.match_substring(log_paths, "%"), pc.starts_with(log_paths, "file:"))
+    if not pc.any(odd).as_py():
+        return log_paths
+    spelled = [resolve_path(decode_path(text)) for text in log_paths.filter(odd).to_pylist()]
+    return pc.replace_with_mask(log_paths, odd, pa.array(spelled, pa.string()))
+
+
+def file_keys(batch: RecordBatch) -> Array:
+    """The identity of each row as one string: the path, and after a NUL the deletion vector's id where there is one."""
+    paths, vectors = batch.column("path"), batch.column("deletion_vector")
+    if vectors.null_count == len(vectors):
+        return paths
+    offset = pc.coalesce(pc.binary_join_element_wise("@", pc.cast(vectors.field("offset"), pa.string()), ""), "")
+    ids = pc.binary_join_element_wise(vectors.field("storage_type"), vectors.field("path_or_inline_dv"), offset, "")
+    return pc.if_else(vectors.is_null(), paths, pc.binary_join_element_wise(paths, ids, "\0"))
+
+
+def map_array(maps: Iterable[Mapping[str, str | None] | None]) -> Array:
+    """A column of string maps; faster than handing pairs to `pa.array`."""
+    offsets: list[int | None] = [0]
+    keys: list[str] = []
+    items: list[str | None] = []
+    for one in maps:
+        if one is None:
+            # A null is a null *start*; its entry is replaced, so that the length before stays right.
+            offsets[-1] = None
+        else:
+            keys.extend(one)
+            items.extend(one.values())
+        offsets.append(len(keys))
+    return pa.MapArray.from_arrays(
+        pa.array(offsets, pa.int32()), pa.array(keys, pa.string()), pa.array(items, pa.string())
+    )
