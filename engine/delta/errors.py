@@ -185,7 +185,7 @@ class UnsupportedReaderFeatures(DeltaError, condition="DELTA_UNSUPPORTED_FEATURE
     """Names, comma-separated."""
     operation: str
     template = (
-        "Unsupported Delta read: {operation} of {table} needs table features that this release does not support: "
+        "Unsupported Delta read: {operation} {table} needs table features that this release does not support: "
         "{features}. Read it with an engine that supports them, or drop the features there."
     )
 
@@ -196,7 +196,7 @@ class UnsupportedWriterFeatures(DeltaError, condition="DELTA_UNSUPPORTED_FEATURE
     features: str
     operation: str
     template = (
-        "Unsupported Delta write: {operation} on {table} needs table features that this release does not support: "
+        "Unsupported Delta write: {operation} {table} needs table features that this release does not support: "
         "{features}. Write it with an engine that supports them, or drop the features."
     )
 

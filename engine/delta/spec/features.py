@@ -35,16 +35,16 @@ class FeatureKind(Enum):
 
 
 class Operation(Enum):
-    """What may be done with a table; the value completes the sentence "… of the table" in an error."""
+    """What may be done with a table; the value stands before its name in an error."""
 
     READ = "reading"
-    CDF_READ = "reading the change data"
-    APPEND = "appending rows"
-    DML = "changing or removing rows"
-    OPTIMIZE = "rearranging files"
-    METADATA = "changing metadata"
-    CHECKPOINT = "writing a checkpoint"
-    VACUUM = "removing unused files"
+    CDF_READ = "reading the change data of"
+    APPEND = "appending rows to"
+    DML = "changing or removing rows of"
+    OPTIMIZE = "rearranging files of"
+    METADATA = "changing the metadata of"
+    CHECKPOINT = "writing a checkpoint of"
+    VACUUM = "removing unused files of"
 
 
 READS = frozenset({Operation.READ, Operation.CDF_READ})
