@@ -233,11 +233,18 @@ class Operation:
             self._fail(reason)
         self.cancel_token.cancel(reason)
 
-    def fetch(self, rows_max: int, *, from_start: bool = False) -> Page:
-        """The next `rows_max` rows after the last fetched ones, or the first ones."""
+    def fetch(self, rows_max: int, *, from_start: bool = False, bytes_max: int | None = None) -> Page:
+        """The next `rows_max` rows after the last fetched ones, or the first ones; fewer where they pass `bytes_max`.
+
+        At least one row is answered where there is one, and rows are taken to be of one size.
+        """
         with self._changed:
             buffer, offset = self._result(), 0 if from_start else self._next_row
         page = self._pull(buffer, offset, rows_max)
+        if bytes_max is not None and page.rows.nbytes > bytes_max:
+            fitting = max(1, page.rows.num_rows * bytes_max // page.rows.nbytes)
+            if fitting < page.rows.num_rows:
+                page = Page(offset, page.rows.slice(0, fitting), True)
         with self._changed:
             self._next_row = offset + page.rows.num_rows
         return page

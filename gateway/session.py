@@ -63,9 +63,18 @@ class Session:
 
         return self._start(text, run, timeout_s, whole=through is not None)
 
-    def request(self, statement: Statement) -> Operation:
-        """Start a metadata call, as a statement value."""
-        return self._start(type(statement).__name__, lambda context: self.engine_session.run(statement, context))
+    def request(self, statement: Statement, through: Callable[[ResultStream], ResultStream] | None = None) -> Operation:
+        """Start a metadata call, as a statement value; `through` may give its result the columns of a protocol."""
+
+        def run(context: StatementContext) -> ResultStream:
+            stream = self.engine_session.run(statement, context)
+            return through(stream) if through else stream
+
+        return self._start(type(statement).__name__, run)
+
+    def answer(self, name: str, stream: ResultStream) -> Operation:
+        """Start an operation whose result is at hand, for calls of a protocol that need no engine."""
+        return self._start(name, lambda _: stream)
 
     def operations(self) -> tuple[Operation, ...]:
         with self._lock:

@@ -1,0 +1,44 @@
+"""Conditions of the HiveServer2 front end; all derive from :class:`catalog.errors.SqlError`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+
+
+@dataclass(eq=False)
+class MalformedHandle(SqlError, condition="INVALID_HANDLE.MALFORMED", sqlstate="HY000"):
+    template = "The request carries no handle of this server. Open a session, or run a statement, to get one."
+
+
+@dataclass(eq=False)
+class ProxyUserNotAllowed(SqlError, condition="PROXY_USER_NOT_ALLOWED", sqlstate="42501"):
+    principal: str
+    proxy_user: str
+    template = (
+        "{principal} may not act as {proxy_user}. Leave hive.server2.proxy.user out, or log in as that user directly."
+    )
+
+
+@dataclass(eq=False)
+class StatementSettingNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.STATEMENT_SETTING", sqlstate="0A000"):
+    key: str
+    template = "The setting {key} cannot be given for one statement. Use SET {key}=… in the session."
+
+
+@dataclass(eq=False)
+class FetchOrientationNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.FETCH_ORIENTATION", sqlstate="HYC00"):
+    orientation: str
+    template = "Rows cannot be fetched by {orientation}, only by FETCH_NEXT and FETCH_FIRST."
+
+
+@dataclass(eq=False)
+class InfoTypeUnknown(SqlError, condition="UNKNOWN_INFO_TYPE", sqlstate="HY096"):
+    info_type: int
+    template = "GetInfo knows no information of type {info_type}."
+
+
+@dataclass(eq=False)
+class DelegationTokenNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.DELEGATION_TOKEN", sqlstate="0A000"):
+    template = "Delegation tokens belong to Kerberos, which this server does not speak. Log in with user and password."

@@ -1,0 +1,74 @@
+"""What a client gives with OpenSession, and Hive's variables in statements. Pure.
+
+The configuration of OpenSession is one flat map that every client spells its own way:
+
+    use:database, use:catalog             where names begin
+    set:hiveconf:K, set:metaconf:K, K     a setting (JDBC's `?K=V` and `--hiveconf`; PyHive and dbt send the plain key)
+    set:hivevar:K                         a variable, `${K}` or `${hivevar:K}` in statements (JDBC's `#K=V`)
+    hive.server2.proxy.user               whom to act as
+
+Settings that only mean something to Hive, Hadoop or the driver itself are dropped, since every JDBC URL in the wild has
+some; all others go to the engine, which refuses what it does not know by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+PROXY_USER = "hive.server2.proxy.user"
+_SETTING_PREFIXES = ("set:hiveconf:", "set:metaconf:", "set:system:")
+_VARIABLE_PREFIX = "set:hivevar:"
+_FOREIGN_SETTINGS = (
+    *("hive.", "hadoop.", "mapred.", "mapreduce.", "tez.", "yarn.", "dfs.", "fs.", "javax.jdo.", "datanucleus."),
+    *("hiveconf:", "impala.", "spark.thriftserver.", "spark.hive.", "kyuubi."),
+)
+_REFERENCE = re.compile(r"\$\{(?:hivevar:)?([A-Za-z_][\w.]*)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRequest:
+    """OpenSession's configuration, sorted."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    catalog: str | None = None
+    schema: str | None = None
+    proxy_user: str | None = None
+
+
+def parse_configuration(configuration: Mapping[str, str]) -> SessionRequest:
+    settings, variables = {}, {}
+    for key, value in configuration.items():
+        name = _without_prefix(key)
+        if key.startswith(_VARIABLE_PREFIX):
+            variables[key.removeprefix(_VARIABLE_PREFIX)] = value
+        elif not key.startswith("use:") and not is_foreign(name):
+            settings[name] = value
+    return SessionRequest(
+        settings=settings,
+        variables=variables,
+        catalog=configuration.get("use:catalog") or None,
+        schema=configuration.get("use:database") or None,
+        proxy_user=configuration.get(PROXY_USER) or configuration.get(_SETTING_PREFIXES[0] + PROXY_USER) or None,
+    )
+
+
+def is_foreign(key: str) -> bool:
+    """Whether a setting is one of another program, which the gateway ignores."""
+    return key.startswith(_FOREIGN_SETTINGS)
+
+
+def substitute(text: str, variables: Mapping[str, str]) -> str:
+    """`text` with the variables' values for `${name}`; a name that is no variable stays as it stands."""
+    if not variables:
+        return text
+    return _REFERENCE.sub(lambda match: variables.get(match[1], match[0]), text)
+
+
+def _without_prefix(key: str) -> str:
+    for prefix in _SETTING_PREFIXES:
+        if key.startswith(prefix):
+            return key.removeprefix(prefix)
+    return key
