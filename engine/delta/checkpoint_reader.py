@@ -7,11 +7,11 @@ A checkpoint is a table with one column per kind of action, one row per action. 
 * `read_adds`, `read_removes`: the files, as batches of `FILES_SCHEMA` or `TOMBSTONES_SCHEMA`, one at a time. Only the
   columns of those schemas are decoded; what is held at once is one batch.
 
-The body of a checkpoint decides its form, not its name: a classic name may have a v2 body. A v2 checkpoint has its files
-inline or in sidecars (Parquet under `_sidecars/`); its top level may be JSON.
+The body of a checkpoint decides its form, not its name: a classic name may have a v2 body. A v2 checkpoint has its
+files inline or in sidecars (Parquet under `_sidecars/`); its top level may be JSON.
 
-Everything that is wrong with the bytes is `MalformedLogEntry`, a part that has gone `LogFileNotFound`: the caller may fall
-back to an older checkpoint on either.
+Everything that is wrong with the bytes is `MalformedLogEntry`, a part that has gone `LogFileNotFound`: the caller may
+fall back to an older checkpoint on either.
 
 Protocol: "Checkpoints", "V2 Spec", "Sidecar Files", "Checkpoint Schema".
 """
@@ -199,7 +199,7 @@ def _column(field: Any, fields: Mapping[str, Array]) -> Array:
 
 
 def _vectors(array: Array) -> Array:
-    """The descriptors in our order of fields. Writers differ in whether an absent one is a null struct or one of nulls."""
+    """The descriptors in our order of fields. Some writers spell an absent one as a struct of nulls."""
     if array.null_count == len(array):
         return array
     names = {field.name: i for i, field in enumerate(array.type)}

@@ -1,0 +1,149 @@
+"""The live files of a version: an immutable list of runs of Arrow rows that the next version shares.
+
+A table of a million files changes by a handful per commit, so the next version must not copy what stayed. `LiveFiles`
+is a tuple of runs; a run is a range of rows of a block, and a block is a batch of `FILES_SCHEMA` with whatever was
+computed from it (its keys, its parsed statistics). Removing a row splits its run in two, without copying; adding rows
+appends a block. When splitting has left a block in many small runs, those are copied into one new block, so that the
+number of runs stays bounded and the cost of copying is spread over the removals that caused it.
+
+Cost of `change`: one probe of the blocks' paths (about 20 ms a million files), plus work in proportion to the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.file_table import FILES_SCHEMA, Array, RecordBatch, file_keys
+
+_RUN_ROWS_MIN = 512
+"""Runs of one block that are shorter on average are copied together."""
+_RUNS_MIN = 8
+
+
+class Block:
+    """A batch of files, and what was derived from it once."""
+
+    __slots__ = ("batch", "_derived", "_lock")
+
+    def __init__(self, batch: RecordBatch) -> None:
+        self.batch = batch
+        self._derived: RecordBatch | None = None
+        self._lock = Lock()
+
+    def derive(self, schema: Any, make: Callable[[RecordBatch], RecordBatch]) -> RecordBatch:
+        """`make(batch)`, a batch of `schema`; the latest is remembered."""
+        with self._lock:
+            if self._derived is None or self._derived.schema != schema:
+                self._derived = make(self.batch)
+            return self._derived
+
+    @property
+    def num_bytes(self) -> int:
+        derived = self._derived
+        return int(self.batch.get_total_buffer_size() + (derived.get_total_buffer_size() if derived else 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Rows [start, stop) of a block."""
+
+    block: Block
+    start: int
+    stop: int
+
+    @property
+    def num_rows(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def batch(self) -> RecordBatch:
+        return self.block.batch.slice(self.start, self.num_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFiles:
+    runs: tuple[Run, ...] = ()
+
+    @property
+    def num_rows(self) -> int:
+        return sum(run.num_rows for run in self.runs)
+
+    @classmethod
+    def of(cls, batches: Iterable[RecordBatch]) -> LiveFiles:
+        return cls(tuple(Run(Block(batch), 0, len(batch)) for batch in batches if len(batch)))
+
+    def table(self) -> Any:
+        """A `pyarrow.Table` of `FILES_SCHEMA`; nothing is copied."""
+        return pa.Table.from_batches([run.batch for run in self.runs], FILES_SCHEMA)
+
+    def derive(self, schema: Any, make: Callable[[RecordBatch], RecordBatch]) -> Any:
+        """A table of `schema` with a row for each file, made block by block by `make` and remembered there."""
+        batches = [run.block.derive(schema, make).slice(run.start, run.num_rows) for run in self.runs]
+        return pa.Table.from_batches(batches, schema)
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory held by the blocks, with what was derived from them."""
+        return sum(block.num_bytes for block in {run.block for run in self.runs})
+
+    def change(self, gone: Array, added: Sequence[RecordBatch]) -> LiveFiles:
+        """Without the files whose keys (`file_keys`) are in `gone`, with the rows of `added`."""
+        kept: Iterable[Run] = self.runs
+        if len(gone):
+            kept = [piece for run in self.runs for piece in _split(run, gone)]
+            kept = _join_fragments(kept)
+        return LiveFiles((*kept, *LiveFiles.of(added).runs))
+
+
+def drop_rows(batch: RecordBatch, keys: Array) -> RecordBatch:
+    """The rows of a batch whose keys are not in `keys`; the batch itself where none is."""
+    hits = find_rows(batch, keys)
+    if not len(hits):
+        return batch
+    mask = np.ones(len(batch), np.bool_)
+    mask[hits] = False
+    return batch.filter(pa.array(mask))
+
+
+def find_rows(batch: RecordBatch, keys: Array) -> Any:
+    """Indices of the rows whose keys are in `keys`, ascending."""
+    mask = pc.is_in(file_keys(batch), value_set=keys)
+    if not pc.any(mask).as_py():
+        return np.empty(0, np.int64)
+    return np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+
+
+def _split(run: Run, gone: Array) -> list[Run]:
+    hits = find_rows(run.batch, gone)
+    if not len(hits):
+        return [run]
+    pieces, start = [], run.start
+    for hit in hits.tolist():
+        if run.start + hit > start:
+            pieces.append(Run(run.block, start, run.start + hit))
+        start = run.start + hit + 1
+    if start < run.stop:
+        pieces.append(Run(run.block, start, run.stop))
+    return pieces
+
+
+def _join_fragments(runs: Iterable[Run]) -> list[Run]:
+    """Copies the runs of each block that has become fragmented into one new block."""
+    result: list[Run] = []
+    for _, group in groupby(runs, key=lambda run: run.block):
+        pieces = list(group)
+        rows = sum(piece.num_rows for piece in pieces)
+        if len(pieces) < _RUNS_MIN or rows >= _RUN_ROWS_MIN * len(pieces):
+            result.extend(pieces)
+            continue
+        whole = pa.concat_batches([piece.batch for piece in pieces])
+        result.append(Run(Block(whole), 0, len(whole)))
+    return result
