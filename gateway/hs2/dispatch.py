@@ -1,0 +1,168 @@
+"""One message in, one message out: finds the RPC, decodes, calls the service, and turns any failure into an answer.
+
+What can go wrong has three levels, and the connection survives all but the last:
+
+* the service raises: a response of the same RPC whose status is the error;
+* the method is unknown, or the body is no such struct: a TApplicationException, which clients such as impyla provoke on
+  purpose to learn what they talk to. Unknown bodies are never decoded, since the message's end is known;
+* the bytes are no message: :class:`~gateway.hs2.messages.MalformedMessage`, after which nothing on the connection can
+  be trusted.
+
+hive-jdbc asks for the status of a finished statement before every single row. Such a request is, but for its sequence
+number, the bytes of the one before, so :class:`StatusMemo` answers it with the bytes of the answer before, as long as
+the statement is in the state it had then.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from thrift.Thrift import TApplicationException, TMessageType
+
+from gateway.hs2.gen import TCLIService
+from gateway.hs2.gen import ttypes as t
+from gateway.hs2.messages import (
+    Header,
+    MalformedMessage,
+    decode_struct,
+    encode_struct,
+    format_exception,
+    format_header,
+    parse_header,
+)
+from gateway.hs2.metadata_calls import METADATA_CALLS
+from gateway.hs2.service import SERVER_VERSION, Client, Encoded, Service, error_status
+from gateway.operation import Operation, OperationState
+
+logger = logging.getLogger(__name__)
+
+_SUCCESS_FIELD, _STOP = b"\x0c\x00\x00", b"\x00"
+
+
+@dataclass(frozen=True, slots=True)
+class Rpc:
+    """One method: the class of its arguments, what runs it, and its response for an error's status, if it has any."""
+
+    arguments: type[Any]
+    handle: Callable[[Service, Any, Client], Any]
+    refuse: Callable[[Any], Any] | None
+
+
+def _rpc(
+    name: str, handle: Callable[[Service, Any, Client], Any], refuse: Callable[[Any], Any] | None
+) -> tuple[str, Rpc]:
+    return name, Rpc(getattr(TCLIService, f"{name}_args"), handle, refuse)
+
+
+_no_token = Service.refuse_delegation_token
+RPCS: Mapping[str, Rpc] = dict(
+    (
+        _rpc("OpenSession", Service.open_session, lambda status: t.TOpenSessionResp(status, SERVER_VERSION)),
+        _rpc("CloseSession", Service.close_session, t.TCloseSessionResp),
+        _rpc("SetClientInfo", Service.set_client_info, t.TSetClientInfoResp),
+        # `infoValue` is required: without one, Java's clients cannot read the status beside it.
+        _rpc("GetInfo", Service.get_info, lambda status: t.TGetInfoResp(status, t.TGetInfoValue(stringValue=""))),
+        _rpc("ExecuteStatement", Service.execute_statement, t.TExecuteStatementResp),
+        _rpc("GetOperationStatus", Service.get_operation_status, t.TGetOperationStatusResp),
+        _rpc("CancelOperation", Service.cancel_operation, t.TCancelOperationResp),
+        _rpc("CloseOperation", Service.close_operation, t.TCloseOperationResp),
+        _rpc("GetResultSetMetadata", Service.get_result_set_metadata, t.TGetResultSetMetadataResp),
+        _rpc("FetchResults", Service.fetch_results, t.TFetchResultsResp),
+        _rpc("GetQueryId", Service.get_query_id, None),
+        _rpc("GetLog", Service.get_log, lambda status: t.TGetLogResp(status, "")),
+        _rpc("GetDelegationToken", _no_token, t.TGetDelegationTokenResp),
+        _rpc("CancelDelegationToken", _no_token, t.TCancelDelegationTokenResp),
+        _rpc("RenewDelegationToken", _no_token, t.TRenewDelegationTokenResp),
+        *(
+            _rpc(
+                call.name,
+                partial(lambda call, service, request, client: service.call_metadata(call, request), call),
+                call.response,
+            )
+            for call in METADATA_CALLS
+        ),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusMemo:
+    """A GetOperationStatus of an ended statement and its answer, both split around the sequence number."""
+
+    request: tuple[bytes, bytes]
+    answer: tuple[bytes, bytes]
+    operation: Operation
+    state: OperationState
+
+    def recall(self, message: bytes) -> bytes | None:
+        head, rest = self.request
+        at = len(head)
+        if message[at + 4 :] != rest or not message.startswith(head) or self.operation.state is not self.state:
+            return None
+        return self.answer[0] + message[at : at + 4] + self.answer[1]
+
+
+class Dispatcher:
+    """Answers the messages of one client."""
+
+    def __init__(self, service: Service, client: Client) -> None:
+        self._service, self._client = service, client
+        self._memo: StatusMemo | None = None
+
+    def answer(self, message: bytes) -> bytes:
+        """The reply to one message. Raises :class:`~gateway.hs2.messages.MalformedMessage` for bytes that are none."""
+        recalled = self._memo.recall(message) if self._memo else None
+        if recalled is not None:
+            return recalled
+        header = parse_header(message)
+        if header.kind not in (TMessageType.CALL, TMessageType.ONEWAY):
+            raise MalformedMessage(f"a message of kind {header.kind} is no call")
+        rpc = RPCS.get(header.name)
+        if rpc is None:
+            logger.debug("unknown method %s", header.name)
+            return _exception(header, TApplicationException.UNKNOWN_METHOD, f"Unknown function {header.name}")
+        try:
+            request = decode_struct(rpc.arguments, message[header.body_at :]).req
+        except MalformedMessage as error:
+            return _exception(header, TApplicationException.PROTOCOL_ERROR, str(error))
+        if request is None:
+            return _exception(header, TApplicationException.PROTOCOL_ERROR, f"{header.name} has no request")
+        self._client.settled = None
+        response = self._call(rpc, request)
+        if response is None:
+            return _exception(header, TApplicationException.INTERNAL_ERROR, f"{header.name} failed")
+        reply = (format_header(header.name, TMessageType.REPLY, header.sequence), _SUCCESS_FIELD, *response, _STOP)
+        return self._memorize(message, header, b"".join(reply))
+
+    def _call(self, rpc: Rpc, request: Any) -> tuple[bytes, ...] | None:
+        """The response struct, None for an error that the RPC cannot express.
+
+        The second of the three rims where any exception is caught; `describe` logs those that are bugs.
+        """
+        try:
+            response = rpc.handle(self._service, request, self._client)
+            return response.pieces if isinstance(response, Encoded) else (encode_struct(response),)
+        except Exception as error:  # noqa: BLE001
+            status = error_status(error)
+            return (encode_struct(rpc.refuse(status)),) if rpc.refuse else None
+
+    def _memorize(self, message: bytes, header: Header, reply: bytes) -> bytes:
+        """`reply`, kept if it is the status of a statement that has ended."""
+        operation = self._client.settled
+        if operation is not None:
+            at = header.body_at - 4  # the sequence number stands at the same place in both
+            self._memo = StatusMemo(
+                (message[:at], message[header.body_at :]),
+                (reply[:at], reply[header.body_at :]),
+                operation,
+                operation.state,
+            )
+        return reply
+
+
+def _exception(header: Header, kind: int, text: str) -> bytes:
+    return format_exception(header.name, header.sequence, kind, text)

@@ -1,0 +1,83 @@
+"""The RPCs for JDBC's metadata as a table: what each asks of the engine and how its answer is shaped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from engine.results import ResultStream
+from engine.statements import ListColumns, ListFunctions, ListSchemas, ListTables, ShowCatalogs, Statement
+from gateway.hs2 import metadata
+from gateway.hs2.gen import ttypes as t
+from gateway.hs2.metadata import Shape, parse_pattern, parse_table_types
+
+Plan = tuple[Statement, Shape] | ResultStream
+"""A statement for the engine and the shape of its answer, or a result that is at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataCall:
+    """One RPC; `response` is the class of its answer."""
+
+    name: str
+    operation_type: t.TOperationType
+    response: type[Any]
+    plan: Callable[[Any], Plan]
+
+
+def _schemas(request: Any) -> Plan:
+    statement = ListSchemas(
+        catalog=parse_pattern(request.catalogName), schema_pattern=parse_pattern(request.schemaName)
+    )
+    return statement, metadata.SCHEMA_SHAPE
+
+
+def _tables(request: Any) -> Plan:
+    types = parse_table_types(request.tableTypes)
+    if types is None:
+        return metadata.constant(metadata.TABLES)
+    statement = ListTables(
+        catalog=parse_pattern(request.catalogName),
+        schema_pattern=parse_pattern(request.schemaName),
+        table_pattern=parse_pattern(request.tableName),
+        types=types,
+    )
+    return statement, metadata.TABLE_SHAPE
+
+
+def _columns(request: Any) -> Plan:
+    statement = ListColumns(
+        catalog=parse_pattern(request.catalogName),
+        schema_pattern=parse_pattern(request.schemaName),
+        table_pattern=parse_pattern(request.tableName),
+        column_pattern=parse_pattern(request.columnName),
+    )
+    return statement, metadata.COLUMN_SHAPE
+
+
+def _functions(request: Any) -> Plan:
+    return ListFunctions(pattern=parse_pattern(request.functionName)), metadata.FUNCTION_SHAPE
+
+
+_Kind = t.TOperationType
+METADATA_CALLS = (
+    MetadataCall("GetTypeInfo", _Kind.GET_TYPE_INFO, t.TGetTypeInfoResp, lambda _: metadata.type_info()),
+    MetadataCall(
+        "GetCatalogs", _Kind.GET_CATALOGS, t.TGetCatalogsResp, lambda _: (ShowCatalogs(), metadata.CATALOG_SHAPE)
+    ),
+    MetadataCall("GetSchemas", _Kind.GET_SCHEMAS, t.TGetSchemasResp, _schemas),
+    MetadataCall("GetTables", _Kind.GET_TABLES, t.TGetTablesResp, _tables),
+    MetadataCall("GetTableTypes", _Kind.GET_TABLE_TYPES, t.TGetTableTypesResp, lambda _: metadata.table_types()),
+    MetadataCall("GetColumns", _Kind.GET_COLUMNS, t.TGetColumnsResp, _columns),
+    MetadataCall("GetFunctions", _Kind.GET_FUNCTIONS, t.TGetFunctionsResp, _functions),
+    MetadataCall(
+        "GetPrimaryKeys", _Kind.UNKNOWN, t.TGetPrimaryKeysResp, lambda _: metadata.constant(metadata.PRIMARY_KEYS)
+    ),
+    MetadataCall(
+        "GetCrossReference",
+        _Kind.UNKNOWN,
+        t.TGetCrossReferenceResp,
+        lambda _: metadata.constant(metadata.CROSS_REFERENCES),
+    ),
+)

@@ -1,0 +1,192 @@
+"""The Thrift port: accepts connections, a thread each, and ends a connection's sessions with it.
+
+Clients of HiveServer2 keep one connection for a session and often wait in it for minutes, so a thread per connection
+is the simple fit; a thousand idle ones cost some 25 MB. What a thread cannot see while it works for a client (in a
+synchronous statement, a held status call, a fetch) is that the client died: one watcher thread looks at the sockets of
+all busy connections and cancels the statements of those that were hung up, so that their threads come to the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import select
+import socket
+import threading
+import time
+from dataclasses import dataclass
+from functools import partial
+
+from gateway.authenticators import Authenticator
+from gateway.hs2.dispatch import Dispatcher
+from gateway.hs2.messages import MalformedMessage
+from gateway.hs2.service import Client, Service
+from gateway.hs2.transport import ByteStream, Disconnected, open_transport
+from gateway.registry import Registry
+
+logger = logging.getLogger(__name__)
+
+WATCH_EVERY_S = 0.2
+_HUNG_UP = select.POLLHUP | select.POLLERR | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
+_BACKLOG = 128
+_JOIN_S = 5.0
+_KEEP_ALIVE_S = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThriftSettings:
+    """Limits of the port."""
+
+    connections_max: int = 2000
+    message_bytes_max: int = 64 << 20
+
+
+class Connection:
+    """One client's socket and thread."""
+
+    def __init__(self, connection: socket.socket, peer: str, service: Service, authenticator: Authenticator) -> None:
+        self._socket, self._service, self._authenticator = connection, service, authenticator
+        self._client = Client(peer)
+        self.is_busy = False
+
+    def serve(self, message_bytes_max: int) -> None:
+        """Answer messages until either side ends; never raises."""
+        try:
+            self._answer_all(message_bytes_max)
+        except Disconnected:
+            pass
+        except MalformedMessage as error:
+            logger.info("connection from %s ended: %s", self._client.peer, error)
+        except Exception:
+            logger.exception("connection from %s ended by an error of ours", self._client.peer)
+        finally:
+            self._service.end_sessions(self._client)
+            self._socket.close()
+
+    def hang_up(self) -> None:
+        """End the connection from another thread: its own wakes up and cleans up."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._service.cancel_statements(self._client)
+
+    def descriptor(self) -> int:
+        """The socket's file descriptor, -1 once it is closed."""
+        return self._socket.fileno()
+
+    def _answer_all(self, message_bytes_max: int) -> None:
+        authenticate = partial(self._authenticator.authenticate, peer=self._client.peer)
+        messages, self._client.principal = open_transport(ByteStream(self._socket), authenticate, message_bytes_max)
+        dispatcher = Dispatcher(self._service, self._client)
+        while True:
+            message = messages.read()
+            self.is_busy = True
+            reply = dispatcher.answer(message)
+            self.is_busy = False
+            messages.write(reply)
+
+
+class ThriftServer:
+    """`start()` binds and serves in threads of its own; `stop()` ends every connection and with it its sessions."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        authenticator: Authenticator,
+        host: str,
+        port: int,
+        settings: ThriftSettings | None = None,
+    ) -> None:
+        """`port` 0 takes any."""
+        self._service, self._authenticator = Service(registry, authenticator), authenticator
+        self._address, self._settings = (host, port), settings or ThriftSettings()
+        self._connections: dict[Connection, threading.Thread] = {}
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._listener: socket.socket | None = None
+        self._threads = [
+            threading.Thread(target=self._accept_loop, name="thrift-accept", daemon=True),
+            threading.Thread(target=self._watch_loop, name="thrift-watch", daemon=True),
+        ]
+
+    def start(self) -> int:
+        """The port in use. Raises OSError where it cannot be had."""
+        family = socket.getaddrinfo(*self._address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+        self._listener = socket.create_server(self._address, family=family, backlog=_BACKLOG)
+        for thread in self._threads:
+            thread.start()
+        return int(self._listener.getsockname()[1])
+
+    def stop(self) -> None:
+        """Take no more connections, hang up on those there are, and wait shortly for their threads."""
+        self._stopping.set()
+        if self._listener:
+            with contextlib.suppress(OSError):
+                self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread in accept()
+            self._listener.close()
+        with self._lock:
+            connections = dict(self._connections)
+        for connection in connections:
+            connection.hang_up()
+        end = time.monotonic() + _JOIN_S
+        for thread in (*connections.values(), *self._threads):
+            if thread.ident:
+                thread.join(max(0.0, end - time.monotonic()))
+
+    def connection_count(self) -> int:
+        return len(self._connections)
+
+    def _accept_loop(self) -> None:
+        assert self._listener is not None
+        while not self._stopping.is_set():
+            try:
+                accepted, address = self._listener.accept()
+            except OSError as error:
+                if self._stopping.wait(0.1):  # a breath: the process may be out of descriptors
+                    return
+                logger.warning("no connection accepted: %s", error)
+                continue
+            if self.connection_count() >= self._settings.connections_max:
+                logger.warning("connection from %s refused: there are %d already", address[0], self.connection_count())
+                accepted.close()
+                continue
+            self._serve(accepted, address[0])
+
+    def _serve(self, accepted: socket.socket, peer: str) -> None:
+        _tune(accepted)
+        connection = Connection(accepted, peer, self._service, self._authenticator)
+        thread = threading.Thread(target=self._run, args=(connection,), name=f"thrift-{peer}", daemon=True)
+        with self._lock:
+            self._connections[connection] = thread
+        try:
+            thread.start()
+        except RuntimeError as error:  # the system has no thread left
+            logger.warning("connection from %s refused: %s", peer, error)
+            with self._lock:
+                self._connections.pop(connection, None)
+            accepted.close()
+
+    def _run(self, connection: Connection) -> None:
+        try:
+            connection.serve(self._settings.message_bytes_max)
+        finally:
+            with self._lock:
+                self._connections.pop(connection, None)
+
+    def _watch_loop(self) -> None:
+        while not self._stopping.wait(WATCH_EVERY_S):
+            with self._lock:
+                busy = {connection.descriptor(): connection for connection in self._connections if connection.is_busy}
+            poll = select.poll()
+            for descriptor in busy.keys() - {-1}:
+                poll.register(descriptor, _HUNG_UP)
+            for descriptor, _ in poll.poll(0):
+                busy[descriptor].hang_up()
+
+
+def _tune(connection: socket.socket) -> None:
+    """Send small answers at once, and notice a machine that vanished without a word."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEP_ALIVE_S.items():
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -1,0 +1,149 @@
+"""A client's socket as a sequence of messages: which transport it speaks, its frames, and its deadlines.
+
+One port serves two transports, told apart by the first byte: 0x01 begins a SASL handshake, after which messages are
+frames of a u32 length and bytes; 0x80 begins an unframed message of the strict binary protocol (NOSASL). Anything else
+(HTTP, TLS, a framed transport) is not served here, and the connection ends; to HTTP with a line that says so.
+
+A connection may idle between messages for as long as it likes, since clients keep them open; once a message has begun,
+or before the client has logged in, it must arrive in time. One `recv` brings a whole small message.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Callable
+
+from gateway.hs2.messages import FIRST_BYTE, MalformedMessage, read_message
+from gateway.hs2.sasl import HEADER, MESSAGE_BYTES_MAX, SaslNegotiation, SaslState, SaslStatus
+
+HANDSHAKE_S = 10.0
+"""From the connection's begin to the end of the log-in."""
+MESSAGE_S = 120.0
+"""From a message's first byte to its last."""
+_RECEIVE_BYTES = 1 << 16
+_LENGTH = struct.Struct(">I")
+_HTTP_FIRST_BYTES = b"GPHDOTC"  # GET, POST or PUT, HEAD, DELETE, OPTIONS, TRACE, CONNECT
+_HTTP_ANSWER = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
+    b"This port speaks HiveServer2's Thrift protocol. The HTTP interface has a port of its own.\n"
+)
+
+
+class Disconnected(Exception):
+    """The client is gone, or did not say in time what it had to."""
+
+
+class ByteStream:
+    """Reads exact counts of bytes from a socket, with a deadline where one is set."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._buffer = bytearray()
+        self._deadline: float | None = None
+        self._timeout: float | None = None
+        connection.settimeout(None)
+
+    def set_deadline(self, seconds: float | None) -> None:
+        """All reads from now on end within `seconds` together."""
+        self._deadline = None if seconds is None else time.monotonic() + seconds
+
+    def peek(self) -> int:
+        """The next byte, which stays."""
+        if not self._buffer:
+            self._receive(_RECEIVE_BYTES)
+        return self._buffer[0]
+
+    def take(self, count: int) -> bytes:
+        while len(self._buffer) < count:
+            self._receive(max(_RECEIVE_BYTES, count - len(self._buffer)))
+        taken = bytes(self._buffer[:count])
+        del self._buffer[:count]
+        return taken
+
+    def write(self, content: bytes) -> None:
+        try:
+            self._wait_at_most(None)
+            self._socket.sendall(content)
+        except OSError as error:
+            raise Disconnected() from error
+
+    def _receive(self, count: int) -> None:
+        try:
+            self._wait_at_most(self._time_left())
+            received = self._socket.recv(count)
+        except OSError as error:  # TimeoutError is one
+            raise Disconnected() from error
+        if not received:
+            raise Disconnected()
+        self._buffer += received
+
+    def _wait_at_most(self, seconds: float | None) -> None:
+        if seconds != self._timeout:  # each change is a system call
+            self._timeout = seconds
+            self._socket.settimeout(seconds)
+
+    def _time_left(self) -> float | None:
+        if self._deadline is None:
+            return None
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise Disconnected()
+        return left
+
+
+class MessageStream:
+    """Whole messages of a client whose transport is known."""
+
+    def __init__(self, stream: ByteStream, *, framed: bool, bytes_max: int) -> None:
+        self._stream, self._framed, self._bytes_max = stream, framed, bytes_max
+
+    def read(self) -> bytes:
+        """The next message, however long it takes to begin."""
+        self._stream.set_deadline(None)
+        self._stream.peek()
+        self._stream.set_deadline(MESSAGE_S)
+        if not self._framed:
+            return read_message(self._stream.take, self._bytes_max)
+        (length,) = _LENGTH.unpack(self._stream.take(_LENGTH.size))
+        if length > self._bytes_max:
+            raise MalformedMessage(f"a message of {length} bytes is longer than the server takes")
+        return self._stream.take(length)
+
+    def write(self, message: bytes) -> None:
+        self._stream.write(_LENGTH.pack(len(message)) + message if self._framed else message)
+
+
+def open_transport(
+    stream: ByteStream, authenticate: Callable[[str, str], str], bytes_max: int
+) -> tuple[MessageStream, str | None]:
+    """Find out what the client speaks and log it in.
+
+    The messages, and the principal of a transport that has a log-in. Raises :class:`Disconnected` where the client is
+    refused (it was told), gone or too slow.
+    """
+    stream.set_deadline(HANDSHAKE_S)
+    first = stream.peek()
+    if first == FIRST_BYTE:
+        return MessageStream(stream, framed=False, bytes_max=bytes_max), None
+    if first == SaslStatus.START:
+        principal = _negotiate(stream, authenticate)
+        return MessageStream(stream, framed=True, bytes_max=bytes_max), principal
+    if first in _HTTP_FIRST_BYTES:
+        stream.write(_HTTP_ANSWER)
+    raise Disconnected()
+
+
+def _negotiate(stream: ByteStream, authenticate: Callable[[str, str], str]) -> str:
+    negotiation = SaslNegotiation(authenticate)
+    while negotiation.principal is None:
+        status, length = HEADER.unpack(stream.take(HEADER.size))
+        if length > MESSAGE_BYTES_MAX:
+            raise Disconnected()
+        reply = negotiation.receive(status, stream.take(length))
+        if reply:
+            stream.write(reply.encode())
+        if negotiation.state is SaslState.REFUSED:
+            raise Disconnected()
+    return negotiation.principal
