@@ -225,10 +225,11 @@ class CatalogBusy(SqlError, condition="CATALOG_CONCURRENT_CHANGE", sqlstate="400
 
 @dataclass(eq=False)
 class CatalogOutcomeUnknown(SqlError, condition="CATALOG_OUTCOME_UNKNOWN", sqlstate="08007"):
-    """The writer slept through so many changes of others that the record of its own fate is gone."""
+    """The storage failed while the change was committed, and again when it was asked whether it had been."""
 
     generation: int
+    reason: str
     template = (
-        "The change was written as generation {generation}, which has left the catalog's history since. Look whether "
-        "it is there before trying again."
+        "It is not known whether the catalog was changed (as generation {generation}): {reason}. Look whether the "
+        "change is there before trying again."
     )

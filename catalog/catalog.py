@@ -1,0 +1,130 @@
+"""The catalog: a view for each statement, and changes.
+
+:meth:`Catalog.change` checks a change against what the served folder holds, of which the pure fold knows nothing, and
+then folds it onto the newest state until the store takes it. What lies in the served folder cannot be dropped or
+renamed here, since there is no record to change; a schema that only exists there gets its record when an object is
+created in it.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import assert_never
+
+from catalog.changes import (
+    Change,
+    CreateCatalog,
+    CreateSchema,
+    CreateTable,
+    CreateView,
+    DropCatalog,
+    DropSchema,
+    DropTable,
+    DropView,
+    RenameTable,
+    apply,
+)
+from catalog.discovery import ServedFolder
+from catalog.entries import SchemaEntry
+from catalog.errors import CatalogBusy, DiscoveredObject, SchemaAlreadyExists, SchemaNotEmpty, TableAlreadyExists
+from catalog.names import SchemaName, TableName
+from catalog.roots import AllowedRoots
+from catalog.store import CatalogStore
+from catalog.view import CatalogView
+
+__all__ = ["Catalog", "CatalogView"]
+
+CHANGE_ATTEMPTS_MAX = 50
+_BACKOFF_S = 0.02
+
+
+class Catalog:
+    """All catalogs of a server. Thread-safe.
+
+    `allowed_roots` are further folders, beside the served one, below which tables may be named by path.
+    """
+
+    def __init__(
+        self, store: CatalogStore, served: ServedFolder | None = None, allowed_roots: Iterable[str] = ()
+    ) -> None:
+        self._store, self._served = store, served
+        self._roots = AllowedRoots((*([served.root] if served else []), *allowed_roots))
+        self._lock = threading.Lock()
+
+    def view(self) -> CatalogView:
+        """The newest generation: one read of the store."""
+        return CatalogView(self._store.load(), self._served, self._roots)
+
+    def change(self, change: Change) -> CatalogView:
+        """Make the change, and answer the view of the generation that it made.
+
+        Raises the SqlError that forbids it, also if that came about while others changed the catalog; CatalogBusy if
+        they did so too often; CatalogOutcomeUnknown.
+        """
+        with self._lock:  # threads of one server wait for each other instead of racing
+            for attempt in range(CHANGE_ATTEMPTS_MAX):
+                base = self.view()
+                new = apply(base.state, *self._checked(base, change))
+                if self._store.swap(base.state, new):
+                    return CatalogView(new, self._served, self._roots)
+                time.sleep(random.uniform(0, _BACKOFF_S * min(attempt + 1, 10)))
+        raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
+
+    def _checked(self, view: CatalogView, change: Change) -> list[Change]:
+        """`change` with what it needs before it; raises where the served folder stands in its way."""
+        match change:
+            case CreateCatalog() | DropCatalog():
+                return [change]
+            case CreateSchema(entry):
+                if view.discovered_schema(entry.name) is not None and entry.name not in view.state.schemas:
+                    raise SchemaAlreadyExists(str(entry.name))
+                return [change]
+            case DropSchema(name, cascade):
+                _ensure_nothing_lies_in(view, name, cascade)
+                return [change]
+            case CreateTable(table, _):
+                location = self._roots.ensure_allowed(table.location)
+                _ensure_free(view, table.name, location)
+                return [*_adopt_schema(view, table.name), replace(change, entry=replace(table, location=location))]
+            case CreateView(view_entry, _):
+                _ensure_free(view, view_entry.name)
+                return [*_adopt_schema(view, view_entry.name), change]
+            case DropTable(table_name) | DropView(table_name):
+                _ensure_recorded(view, table_name)
+                return [change]
+            case RenameTable(old, new):
+                _ensure_recorded(view, old)
+                _ensure_free(view, new)
+                return [*_adopt_schema(view, new), change]
+            case _:
+                assert_never(change)
+
+
+def _ensure_free(view: CatalogView, name: TableName, location: str | None = None) -> None:
+    """Nothing lies in the served folder under `name`, or it lies at `location` and so is the table meant."""
+    found = None if name in view.state.relations else view.discovered(name)
+    if found is not None and found.location != location:
+        raise TableAlreadyExists(str(name))
+
+
+def _ensure_recorded(view: CatalogView, name: TableName) -> None:
+    found = None if name in view.state.relations else view.discovered(name)
+    if found is not None:
+        raise DiscoveredObject(str(name), found.location)
+
+
+def _ensure_nothing_lies_in(view: CatalogView, name: SchemaName, cascade: bool) -> None:
+    for entry in view.discovered_in(name):
+        if entry.name not in view.state.relations:
+            raise DiscoveredObject(str(entry.name), entry.location) if cascade else SchemaNotEmpty(str(name))
+
+
+def _adopt_schema(view: CatalogView, name: TableName) -> list[Change]:
+    """What records the schema of a new object if so far only a folder stands for it."""
+    schema = name.schema_name
+    discovered = None if schema in view.state.schemas else view.discovered_schema(schema)
+    return [] if discovered is None else [CreateSchema(SchemaEntry(name=discovered))]

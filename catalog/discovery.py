@@ -1,0 +1,186 @@
+"""A served folder: every Delta table below it is a table of the default catalog, found anew whenever it is asked for.
+
+The folder that holds a table is its schema:
+
+=====================  ==========  ===========================================================
+`orders`               `default`   `orders`
+`shop/orders`          `shop`      `orders`
+`crm/eu/customers`     `crm.eu`    `customers`: deeper folders are one schema with dots,
+                                   written `` `crm.eu`.customers ``
+the folder itself      `default`   its own name: serving one table's folder serves that table
+=====================  ==========  ===========================================================
+
+- A folder with a `_delta_log` is a table; nothing below it is looked at.
+- Folders that begin with `_` or `.` are hidden, and those with `=` are partitions of something that is no Delta table.
+- A folder in which no table lies is no schema.
+- Links are followed where they lead below an allowed root, so that a link put into the lake opens nothing else; a link
+  that leads back to a folder above it is not followed.
+- Names are case-insensitive. An exactly spelled name wins; otherwise it must be the only one.
+- Where `orders` and `default/orders` both are tables, the former is `default.orders`.
+
+Looking up one name asks for its folders directly and lists only the folders on its way if that fails, to find another
+spelling; it never walks the tree. Listing schemas does, and is bounded by two limits below.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from catalog.entries import TableEntry
+from catalog.errors import TableAmbiguous
+from catalog.files import Child, Tree
+from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, TableName, fold
+from catalog.roots import AllowedRoots
+
+logger = logging.getLogger(__name__)
+
+DEPTH_MAX = 8
+"""Folders between the served one and a table, at most."""
+
+FOLDERS_MAX = 50_000
+"""Folders, not counting tables, that one walk looks into."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder on the way to tables, with the schema of the tables that lie directly in it."""
+
+    location: str
+    schema: str
+    above: tuple[str, ...] = ()
+
+    @property
+    def depth(self) -> int:
+        return len(self.above)
+
+
+class ServedFolder:
+    """The tables below one folder; see the module. Thread-safe, and holds nothing itself."""
+
+    def __init__(self, tree: Tree, allowed_roots: tuple[str, ...] = ()) -> None:
+        self.root = tree.root
+        self._tree = tree
+        self._roots = AllowedRoots((tree.root, *allowed_roots))
+        self._top = _Folder(tree.root, DEFAULT_SCHEMA)
+
+    def find(self, schema: str, table: str) -> TableEntry | None:
+        """The table of that name, or None; raises TableAmbiguous."""
+        if self._tree.is_table(self.root):
+            own = self._own_entry()
+            return own if own.name == TableName(DEFAULT_CATALOG, schema, table) else None
+        for folder in self._folders(schema, exact=True):
+            child = self._child(folder, table)
+            if child is not None and self._tree.is_table(child.location):
+                return _entry(folder, child)
+        found: dict[tuple[str, str], TableEntry] = {}
+        for folder in self._folders(schema):
+            for child in self._children(folder):
+                if fold(child.name) == fold(table) and self._tree.is_table(child.location):
+                    found.setdefault((folder.schema, child.name), _entry(folder, child))
+        if len(found) > 1:
+            candidates = ", ".join(sorted(f"{schema_}.{table_}" for schema_, table_ in found))
+            raise TableAmbiguous(str(TableName(DEFAULT_CATALOG, schema, table)), candidates)
+        return next(iter(found.values()), None)
+
+    def find_schema(self, schema: str) -> str | None:
+        """The schema as its folder is spelled, or None where no such folder holds a table."""
+        if self._tree.is_table(self.root):
+            return DEFAULT_SCHEMA if fold(schema) == DEFAULT_SCHEMA else None
+        return next((folder.schema for folder in self._folders(schema) if self._has_table(folder)), None)
+
+    def schemas(self) -> list[str]:
+        """All schemas that hold a table, sorted; of spellings that differ in case, one."""
+        if self._tree.is_table(self.root):
+            return [DEFAULT_SCHEMA]
+        found: dict[str, str] = {}
+        for folder in self._walk():
+            if fold(folder.schema) not in found and self._has_table(folder):
+                found[fold(folder.schema)] = folder.schema
+        return [spelling for _, spelling in sorted(found.items())]
+
+    def tables(self, schema: str) -> list[TableEntry]:
+        """The tables of a schema, sorted; none where there is no such schema."""
+        if self._tree.is_table(self.root):
+            return [self._own_entry()] if fold(schema) == DEFAULT_SCHEMA else []
+        found: dict[tuple[str, str], TableEntry] = {}
+        for folder in self._folders(schema):
+            for child in self._children(folder):
+                if self._tree.is_table(child.location):
+                    found.setdefault((folder.schema, child.name), _entry(folder, child))
+        return sorted(found.values(), key=lambda entry: (entry.name.key, entry.name.parts))
+
+    def _own_entry(self) -> TableEntry:
+        return _entry(self._top, Child(self.root.rpartition("/")[2], self.root))
+
+    def _has_table(self, folder: _Folder) -> bool:
+        return any(self._tree.is_table(child.location) for child in self._children(folder))
+
+    def _folders(self, schema: str, *, exact: bool = False) -> Iterator[_Folder]:
+        """The folders whose tables are in `schema`: spelled just so if `exact`, which lists none of them."""
+        spelled = schema if exact else fold(schema)
+        if spelled == DEFAULT_SCHEMA:
+            yield self._top
+        yield from self._below(self._top, spelled, exact)
+
+    def _below(self, folder: _Folder, rest: str, exact: bool) -> Iterator[_Folder]:
+        """Folders below `folder` whose names, joined by dots, are `rest`; a folder's own name may hold dots, too."""
+        if folder.depth >= DEPTH_MAX:
+            return
+        for child in self._prefixes(folder, rest) if exact else self._children(folder):
+            name = child.name if exact else fold(child.name)
+            if not f"{rest}.".startswith(f"{name}.") or self._tree.is_table(child.location):
+                continue
+            if rest == name:
+                yield _inner(folder, child)
+            else:
+                yield from self._below(_inner(folder, child), rest[len(name) + 1 :], exact)
+
+    def _prefixes(self, folder: _Folder, rest: str) -> Iterator[Child]:
+        """Children whose names are `rest` up to one of its dots, or all of it."""
+        ends = [index for index, character in enumerate(rest) if character == "."]
+        for end in (*ends, len(rest)):
+            child = self._child(folder, rest[:end])
+            if child is not None:
+                yield child
+
+    def _walk(self) -> Iterator[_Folder]:
+        """All folders that are no tables, from the top down."""
+        waiting, count = [self._top], 0
+        while waiting:
+            folder = waiting.pop()
+            count += 1
+            if count > FOLDERS_MAX:
+                logger.warning("%s has more than %d folders; those left are not listed", self.root, FOLDERS_MAX)
+                return
+            yield folder
+            if folder.depth < DEPTH_MAX:
+                inner = [_inner(folder, child) for child in self._children(folder)]
+                waiting += [each for each in reversed(inner) if not self._tree.is_table(each.location)]
+
+    def _children(self, folder: _Folder) -> Iterator[Child]:
+        return (child for child in self._tree.children(folder.location) if self._is_visible(folder, child))
+
+    def _child(self, folder: _Folder, name: str) -> Child | None:
+        if not name or name in (".", "..") or "/" in name:
+            return None
+        child = self._tree.child(folder.location, name)
+        return child if child is not None and self._is_visible(folder, child) else None
+
+    def _is_visible(self, folder: _Folder, child: Child) -> bool:
+        if child.name.startswith(("_", ".")) or "=" in child.name:
+            return False
+        if child.location == f"{folder.location.rstrip('/')}/{child.name}":
+            return True
+        is_loop = child.location == folder.location or child.location in folder.above
+        return not is_loop and self._roots.contains(child.location)
+
+
+def _inner(folder: _Folder, child: Child) -> _Folder:
+    schema = f"{folder.schema}.{child.name}" if folder.above else child.name
+    return _Folder(child.location, schema, (*folder.above, folder.location))
+
+
+def _entry(folder: _Folder, child: Child) -> TableEntry:
+    return TableEntry(name=TableName(DEFAULT_CATALOG, folder.schema, child.name), location=child.location)

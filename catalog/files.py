@@ -1,0 +1,198 @@
+"""What the catalog asks of a file system, and the answer for this machine's.
+
+Two views of a folder. :class:`Files` is for the store: small files that are written once and never changed, so there is
+one way to write, put-if-absent. :class:`Tree` is for discovery: which folders lie in a folder, and which are tables.
+Other schemes are in :mod:`catalog.remote`.
+
+Put-if-absent must be atomic, or two servers lose each other's changes. A temporary file that is hard-linked to its name
+is: `link` fails where the name exists, and the file appears whole or not at all. (Opening with O_EXCL is not, because a
+crash leaves half a file under the final name.) Files and folders are synced before the call returns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+TABLE_MARKER = "_delta_log"
+"""A folder that holds a folder of this name is a table; this is all that the catalog knows of Delta."""
+
+_FOLDERS_CACHED_MAX = 50_000
+_SETTLED_NS = 50_000_000
+"""A folder can change twice within one tick of its clock, so a listing is kept only if the change before was older."""
+
+
+class Files(Protocol):
+    """Files below `root`, by relative path."""
+
+    root: str
+
+    def names(self, folder: str) -> list[str]:
+        """Names of the files directly in `folder`; none if there is no such folder."""
+        ...
+
+    def read(self, path: str) -> bytes:
+        """Raises FileNotFoundError."""
+        ...
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Write a new file; False if there is one of this name. OSError: it may have been written or not."""
+        ...
+
+    def delete(self, path: str) -> None:
+        """Remove a file; one that is gone is fine."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A folder directly in another one; `location` is where it really is, links followed."""
+
+    name: str
+    location: str
+
+
+class Tree(Protocol):
+    """Folders below `root`, by location. Unreadable and vanished folders are empty ones."""
+
+    root: str
+
+    def children(self, location: str) -> tuple[Child, ...]:
+        """The folders directly in one, by name. May be kept for a moment."""
+        ...
+
+    def child(self, location: str, name: str) -> Child | None:
+        """One of them, asked for directly: the cost does not depend on how many there are."""
+        ...
+
+    def is_table(self, location: str) -> bool: ...
+
+
+class LocalFiles:
+    """See :class:`Files`."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.abspath(root)
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            with os.scandir(self._full(folder)) as entries:
+                return [entry.name for entry in entries if entry.is_file()]
+        except FileNotFoundError:
+            return []
+
+    def read(self, path: str) -> bytes:
+        with open(self._full(path), "rb") as file:
+            return file.read()
+
+    def create(self, path: str, data: bytes) -> bool:
+        full = self._full(path)
+        _ensure_folder(os.path.dirname(full))
+        with _temporary_file(full, data) as temporary:
+            try:
+                os.link(temporary, full)
+            except FileExistsError:
+                return False
+        _sync_folder(os.path.dirname(full))
+        return True
+
+    def delete(self, path: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._full(path))
+
+    def _full(self, path: str) -> str:
+        return os.path.join(self.root, path)
+
+
+@contextlib.contextmanager
+def _temporary_file(full: str, data: bytes) -> Iterator[str]:
+    """A synced file beside `full`, under a name that no listing takes for one of the catalog's."""
+    temporary = f"{full}.{uuid.uuid4().hex}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        yield temporary
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+
+
+def _ensure_folder(folder: str) -> None:
+    """Make the folder and those above it, each durable in the one that it lies in."""
+    if os.path.isdir(folder):
+        return
+    above = os.path.dirname(folder)
+    _ensure_folder(above)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder)
+    _sync_folder(above)
+
+
+def _sync_folder(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class LocalTree:
+    """See :class:`Tree`. Thread-safe.
+
+    Listings are kept for as long as the folder's own modification time stands. That time does not move when a folder
+    inside becomes a table, so `is_table` always asks.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.realpath(root)
+        self._listings: dict[str, tuple[int, tuple[Child, ...]]] = {}
+        self._lock = threading.Lock()
+
+    def children(self, location: str) -> tuple[Child, ...]:
+        try:
+            modified_ns = os.stat(location).st_mtime_ns
+            kept = self._listings.get(location)
+            if kept is not None and kept[0] == modified_ns:
+                return kept[1]
+            with os.scandir(location) as entries:
+                found = [child for entry in entries if (child := _child_of(location, entry.name, entry)) is not None]
+        except OSError:
+            return ()
+        listing = tuple(sorted(found, key=lambda child: child.name))
+        if time.time_ns() - modified_ns > _SETTLED_NS:
+            with self._lock:
+                if len(self._listings) >= _FOLDERS_CACHED_MAX:
+                    self._listings.clear()
+                self._listings[location] = (modified_ns, listing)
+        return listing
+
+    def child(self, location: str, name: str) -> Child | None:
+        return _child_of(location, name, None)
+
+    def is_table(self, location: str) -> bool:
+        return os.path.isdir(f"{location}/{TABLE_MARKER}")
+
+
+def _child_of(location: str, name: str, entry: os.DirEntry[str] | None) -> Child | None:
+    """The folder `name` in `location`, or None if there is none; a listing spares the question what it is."""
+    path = f"{location.rstrip('/')}/{name}"
+    try:
+        if entry is not None and not entry.is_symlink():
+            return Child(name, path) if entry.is_dir(follow_symlinks=False) else None
+        mode = os.lstat(path).st_mode
+        if stat.S_ISDIR(mode):
+            return Child(name, path)
+        if stat.S_ISLNK(mode) and os.path.isdir(path):
+            return Child(name, os.path.realpath(path))
+    except (OSError, ValueError):  # ValueError: a null character, or a name that the file system cannot spell
+        return None
+    return None

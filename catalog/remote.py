@@ -1,0 +1,158 @@
+"""The catalog's door to fsspec: folders on schemes other than this machine's own file system.
+
+fsspec has `mode="create"` for put-if-absent, but what it does is up to each file system: on some it is a check followed
+by a write, which two writers can both pass. Only the schemes below are known to do it in one step on the server (or, in
+memory, under our lock); on all others a catalog may be read but not written. They are:
+
+==================  ============================================
+`s3`, `s3a`         `If-None-Match: *` (s3fs, from 2024.10)
+`gs`, `gcs`         `ifGenerationMatch=0` (gcsfs)
+`abfs`, `az`        `If-None-Match: *` (adlfs)
+`memory`            this process only; for tests
+==================  ============================================
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import fsspec
+
+from catalog.errors import StoreSchemeNotSupported
+from catalog.files import TABLE_MARKER, Child, Files, LocalFiles, LocalTree, Tree
+from catalog.roots import canonical_location, is_local
+
+ATOMIC_CREATE_SCHEMES = ("abfs", "abfss", "az", "gcs", "gs", "memory", "s3", "s3a")
+LISTING_KEPT_S = 5.0
+"""Object stores have no modification time of a folder, so what was listed is believed for this long."""
+
+_PROBES_AT_ONCE = 16
+_memory_lock = threading.Lock()
+
+
+def open_files(url: str, options: Mapping[str, Any] | None = None) -> Files:
+    """The files below a local path or a URL; `options` are fsspec's for the scheme."""
+    location = canonical_location(url)
+    return LocalFiles(location) if is_local(location) else RemoteFiles(location, options)
+
+
+def open_tree(url: str, options: Mapping[str, Any] | None = None) -> Tree:
+    """The folders below a local path or a URL."""
+    location = canonical_location(url)
+    return LocalTree(location) if is_local(location) else RemoteTree(location, options)
+
+
+class RemoteFiles:
+    """See :class:`catalog.files.Files`."""
+
+    def __init__(self, root: str, options: Mapping[str, Any] | None = None) -> None:
+        self.root = root.rstrip("/")
+        self._scheme = root.partition("://")[0]
+        self._fs, _ = fsspec.core.url_to_fs(root, **dict(options or {}))
+
+    def names(self, folder: str) -> list[str]:
+        return [_base_name(entry) for entry in _list(self._fs, self._full(folder)) if entry["type"] == "file"]
+
+    def read(self, path: str) -> bytes:
+        return bytes(self._fs.cat_file(self._full(path)))
+
+    def create(self, path: str, data: bytes) -> bool:
+        if self._scheme not in ATOMIC_CREATE_SCHEMES:
+            raise StoreSchemeNotSupported(self._scheme, ", ".join(("file", *ATOMIC_CREATE_SCHEMES)))
+        full = self._full(path)
+        try:
+            if self._scheme == "memory":
+                with _memory_lock:
+                    if self._fs.exists(full):
+                        return False
+                    self._fs.pipe_file(full, data)
+            else:
+                self._fs.pipe_file(full, data, mode="create")
+        except FileExistsError:
+            return False
+        return True
+
+    def delete(self, path: str) -> None:
+        try:
+            self._fs.rm_file(self._full(path))
+        except FileNotFoundError:
+            pass
+
+    def _full(self, path: str) -> str:
+        return f"{self.root}/{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    listed_s: float
+    children: tuple[Child, ...]
+    tables: frozenset[str]
+
+
+class RemoteTree:
+    """See :class:`catalog.files.Tree`. Thread-safe.
+
+    A listing costs a request for the folder and one for each folder in it, several at once; both are kept for
+    :data:`LISTING_KEPT_S`. `child`, and `is_table` of what was no table, always ask: a new table can be read at once.
+    """
+
+    def __init__(
+        self, root: str, options: Mapping[str, Any] | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.root = root.rstrip("/")
+        self._fs, _ = fsspec.core.url_to_fs(root, **dict(options or {}))
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._listings: dict[str, _Listing] = {}
+
+    def children(self, location: str) -> tuple[Child, ...]:
+        kept = self._kept(location)
+        if kept is not None:
+            return kept.children
+        names = sorted(_base_name(entry) for entry in _list(self._fs, location) if entry["type"] == "directory")
+        children = tuple(Child(name, f"{location}/{name}") for name in names)
+        with ThreadPoolExecutor(_PROBES_AT_ONCE) as pool:
+            marks = list(pool.map(self._has_marker, [child.location for child in children]))
+        tables = frozenset(child.location for child, mark in zip(children, marks, strict=True) if mark)
+        now = self._clock()
+        with self._lock:
+            fresh = {key: value for key, value in self._listings.items() if now - value.listed_s < LISTING_KEPT_S}
+            self._listings = {**fresh, location: _Listing(now, children, tables)}
+        return children
+
+    def child(self, location: str, name: str) -> Child | None:
+        path = f"{location}/{name}"
+        return Child(name, path) if self._is_folder(path) else None
+
+    def is_table(self, location: str) -> bool:
+        kept = self._kept(location.rpartition("/")[0])
+        return (kept is not None and location in kept.tables) or self._has_marker(location)
+
+    def _kept(self, location: str) -> _Listing | None:
+        kept = self._listings.get(location)
+        return kept if kept is not None and self._clock() - kept.listed_s < LISTING_KEPT_S else None
+
+    def _has_marker(self, location: str) -> bool:
+        return self._is_folder(f"{location}/{TABLE_MARKER}")
+
+    def _is_folder(self, path: str) -> bool:
+        self._fs.invalidate_cache(path.rpartition("/")[0])
+        return bool(self._fs.isdir(path))
+
+
+def _list(fs: Any, folder: str) -> list[dict[str, Any]]:
+    """One listing, never one that fsspec kept from before."""
+    fs.invalidate_cache(folder)
+    try:
+        return list(fs.ls(folder, detail=True))
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return []
+
+
+def _base_name(entry: Mapping[str, Any]) -> str:
+    return str(entry["name"]).rstrip("/").rpartition("/")[2]

@@ -1,0 +1,80 @@
+"""Which paths a statement may name: the ones below the allowed roots, as they really are on disk.
+
+``delta.`/path` `` and `LOCATION '/path'` let a client choose a path, so the choice is checked here and nowhere else.
+:meth:`AllowedRoots.ensure_allowed` answers the canonical location, and whoever opens the table opens that: links are
+followed and `..` is taken away *before* the check, so what was checked is what is opened.
+
+- Local paths are absolute, bare or as a `file:` URI. A path in SQL is literal: a percent sign is a percent sign, as it
+  is to Hadoop, so nothing is decoded that a later layer could decode differently.
+- Other schemes are compared by scheme, authority and whole segments. Empty, `.` and `..` segments are refused rather
+  than folded, because object stores take them literally and their clients do not agree; so is `::`, by which fsspec
+  chains file systems.
+- A refusal does not tell whether anything lies at the path.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from catalog.errors import PathNotAllowed
+
+_URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<rest>.*)", re.DOTALL)
+_LOCAL_AUTHORITIES = ("", "localhost")
+
+
+class AllowedRoots:
+    """Folders below which tables may be named by path. Immutable."""
+
+    def __init__(self, roots: Iterable[str]) -> None:
+        self.roots = tuple(canonical_location(root) for root in roots)
+
+    def ensure_allowed(self, path: str) -> str:
+        """The canonical location of `path`; raises PathNotAllowed."""
+        location = canonical_location(path)
+        if not self.contains(location):
+            raise PathNotAllowed(path)
+        return location
+
+    def contains(self, location: str) -> bool:
+        """Whether a canonical location is one of the roots or below one."""
+        return any(location == root or location.startswith(root.rstrip("/") + "/") for root in self.roots)
+
+
+def is_local(location: str) -> bool:
+    """Whether a canonical location is a path of this machine."""
+    return location.startswith("/")
+
+
+def canonical_location(path: str) -> str:
+    """An absolute local path without links and `..`, or `scheme://authority/segments`; raises PathNotAllowed."""
+    if "\0" in path:
+        raise PathNotAllowed(path)
+    uri = _URI.fullmatch(path)
+    if uri is None:
+        return _local(path, path)
+    scheme, rest = uri["scheme"].lower(), uri["rest"]
+    if scheme == "file":
+        return _local(_without_authority(rest), path)
+    if not rest.startswith("//") or "::" in path:
+        raise PathNotAllowed(path)
+    authority, *segments = rest[2:].rstrip("/").split("/")
+    if any(segment in ("", ".", "..") for segment in segments) or not (authority or segments):
+        raise PathNotAllowed(path)
+    return f"{scheme}://{'/'.join((authority, *segments))}"
+
+
+def _local(local: str, path: str) -> str:
+    if not local.startswith("/"):
+        raise PathNotAllowed(path)
+    # POSIX lets `//x` mean something else than `/x`; no system we run on uses that.
+    return os.path.realpath("/" + local.lstrip("/"))
+
+
+def _without_authority(rest: str) -> str:
+    """`/x` of `/x`, `///x` and `//localhost/x`; an empty text for another machine's."""
+    if not rest.startswith("//"):
+        return rest
+    authority, slash, tail = rest[2:].partition("/")
+    return slash + tail if authority in _LOCAL_AUTHORITIES else ""

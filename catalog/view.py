@@ -1,0 +1,158 @@
+"""The catalog as one statement sees it.
+
+Two sources are laid over each other: the store's state holds what somebody said (CREATE SCHEMA, CREATE TABLE …
+LOCATION, CREATE VIEW), the served folder what lies there. Where both know a name, the state's entry counts; a folder
+that a managed table owns is known by that table's name only, so a renamed table does not come back under its old one.
+
+The explicit entries are of one generation and do not change; folders are looked at when they are asked for, once, while
+the statement is bound.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from functools import cached_property
+
+from catalog.discovery import ServedFolder
+from catalog.entries import CatalogEntry, Relation, SchemaEntry, TableEntry
+from catalog.errors import CatalogNotFound, SchemaNotFound, TableNotFound
+from catalog.names import (
+    DEFAULT_CATALOG,
+    PATH_SCHEMA,
+    CatalogName,
+    Matcher,
+    SchemaName,
+    TableName,
+    fold,
+    matches_all,
+)
+from catalog.roots import AllowedRoots
+from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
+
+
+class CatalogView:
+    """Lookups at one generation. Those that raise say what the name may have meant."""
+
+    def __init__(self, state: CatalogState, served: ServedFolder | None, roots: AllowedRoots) -> None:
+        self.state, self._served, self._roots = state, served, roots
+
+    @property
+    def generation(self) -> int:
+        return self.state.generation
+
+    def catalogs(self) -> list[CatalogEntry]:
+        """All catalogs, by name."""
+        return sorted(self.state.catalogs.values(), key=lambda entry: entry.name.key)
+
+    def schemas(self, catalog: CatalogName, matches: Matcher = matches_all) -> list[SchemaEntry]:
+        """The schemas whose names match, by name; raises CatalogNotFound."""
+        self.catalog(catalog)
+        found = {entry.name: entry for entry in self.state.schemas_of(catalog)}
+        if self._served is not None and catalog == DEFAULT_CATALOG_NAME:
+            for schema in self._served.schemas():
+                name = SchemaName(DEFAULT_CATALOG, schema)
+                found.setdefault(name, SchemaEntry(name=name))
+        return sorted(
+            (entry for entry in found.values() if matches(entry.name.schema)), key=lambda entry: entry.name.key
+        )
+
+    def relations(self, schema: SchemaName, matches: Matcher = matches_all) -> list[Relation]:
+        """The tables and views whose names match, by name; raises CatalogNotFound, SchemaNotFound."""
+        self.schema(schema)
+        explicit = {entry.name: entry for entry in self.state.relations_of(schema)}
+        found = [*explicit.values(), *(entry for entry in self.discovered_in(schema) if entry.name not in explicit)]
+        matching = (entry for entry in found if matches(entry.name.table))
+        return sorted(matching, key=lambda entry: (entry.name.key, entry.name.parts))
+
+    def has_catalog(self, catalog: CatalogName) -> bool:
+        return catalog in self.state.catalogs
+
+    def catalog(self, catalog: CatalogName) -> CatalogEntry:
+        """Raises CatalogNotFound."""
+        entry = self.state.catalogs.get(catalog)
+        if entry is None:
+            raise CatalogNotFound(str(catalog), _did_you_mean(catalog.parts, (each.name for each in self.catalogs())))
+        return entry
+
+    def schema(self, schema: SchemaName) -> SchemaEntry:
+        """Raises CatalogNotFound, SchemaNotFound."""
+        entry = self._find_schema(schema)
+        if entry is None:
+            self.catalog(schema.catalog_name)
+            there_are = (each.name for each in self.schemas(schema.catalog_name))
+            raise SchemaNotFound(str(schema), _did_you_mean(schema.parts, there_are))
+        return entry
+
+    def resolve(self, name: TableName) -> Relation:
+        """The table or view; raises CatalogNotFound, TableNotFound, TableAmbiguous."""
+        entry = self.state.relations.get(name) or self.discovered(name)
+        if entry is None:
+            raise self._not_found(name)
+        return entry
+
+    def resolve_path(self, path: str) -> TableEntry:
+        """The table at a path that a client wrote; raises PathNotAllowed. Whether one is there is the log's to say."""
+        location = self._roots.ensure_allowed(path)
+        return TableEntry(name=TableName(DEFAULT_CATALOG, PATH_SCHEMA, location), location=location)
+
+    def discovered(self, name: TableName) -> TableEntry | None:
+        """What lies in the served folder under `name`, unless a managed table owns it; raises TableAmbiguous."""
+        if self._served is None or name.schema_name.catalog_name != DEFAULT_CATALOG_NAME:
+            return None
+        entry = self._served.find(name.schema, name.table)
+        return None if entry is None or entry.location in self._owned else entry
+
+    def discovered_in(self, schema: SchemaName) -> list[TableEntry]:
+        """All tables of the schema that lie in the served folder."""
+        if self._served is None or schema.catalog_name != DEFAULT_CATALOG_NAME:
+            return []
+        return [entry for entry in self._served.tables(schema.schema) if entry.location not in self._owned]
+
+    def discovered_schema(self, schema: SchemaName) -> SchemaName | None:
+        """The schema as the served folder spells it, or None where that has no such schema."""
+        if self._served is None or schema.catalog_name != DEFAULT_CATALOG_NAME:
+            return None
+        spelling = self._served.find_schema(schema.schema)
+        return None if spelling is None else SchemaName(DEFAULT_CATALOG, spelling)
+
+    @cached_property
+    def _owned(self) -> frozenset[str]:
+        relations = self.state.relations.values()
+        return frozenset(entry.location for entry in relations if isinstance(entry, TableEntry) and entry.managed)
+
+    def _find_schema(self, schema: SchemaName) -> SchemaEntry | None:
+        entry = self.state.schemas.get(schema)
+        if entry is None and (name := self.discovered_schema(schema)) is not None:
+            entry = SchemaEntry(name=name)
+        return entry
+
+    def _not_found(self, name: TableName) -> CatalogNotFound | TableNotFound:
+        """The error for a name that leads nowhere, with the likeliest thing that it meant."""
+        if not self.has_catalog(name.schema_name.catalog_name):
+            nested = TableName(DEFAULT_CATALOG, f"{name.catalog}.{name.schema}", name.table)
+            if self.discovered(nested) is not None:
+                return CatalogNotFound(str(CatalogName(name.catalog)), f" Did you mean {nested}?")
+            there_are = (each.name for each in self.catalogs())
+            return CatalogNotFound(str(CatalogName(name.catalog)), _did_you_mean((name.catalog,), there_are))
+        if self._find_schema(name.schema_name) is None:
+            schemas = (each.name for each in self.schemas(name.schema_name.catalog_name))
+            hint = _did_you_mean(name.schema_name.parts, schemas)
+            return TableNotFound(str(name), f" There is no schema {name.schema_name}.{hint}")
+        tables = (each.name for each in self.relations(name.schema_name))
+        return TableNotFound(str(name), _did_you_mean(name.parts, tables) or self._elsewhere(name))
+
+    def _elsewhere(self, name: TableName) -> str:
+        """A hint at a table of that name in another schema."""
+        for schema in self.schemas(name.schema_name.catalog_name):
+            other = TableName(name.catalog, schema.name.schema, name.table)
+            if other in self.state.relations or self.discovered(other) is not None:
+                return f" Did you mean {other}?"
+        return ""
+
+
+def _did_you_mean(parts: tuple[str, ...], there_are: Iterable[CatalogName | SchemaName | TableName]) -> str:
+    """A hint at the name whose last part is the closest to that of `parts`, or nothing if none is close."""
+    by_last = {fold(name.parts[-1]): name for name in there_are}
+    close = difflib.get_close_matches(fold(parts[-1]), by_last, n=1)
+    return f" Did you mean {by_last[close[0]]}?" if close else ""
