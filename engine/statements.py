@@ -41,29 +41,50 @@ class Relation:
     """One place in a query that names a table (not a CTE, not a function).
 
     `name_parts` as written, without quotes, one to three (``delta.`/p` `` is `("delta", "/p")`). `span` covers the name
-    and its time travel clause, nothing else. `alias` is the written alias, or None.
+    and its time travel clause, nothing else. `alias` is the written alias, or None; `alias_at` is where one may be put
+    in (after a TABLESAMPLE clause), None where the grammar allows none (`TABLE t`).
     """
 
     name_parts: tuple[str, ...]
     span: Span
     alias: str | None = None
+    alias_at: int | None = None
     time_travel: TimeTravel | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Qualifier:
-    """A column's qualifier (`s.t` in `s.t.c` and in `s.t.*`) that stands for a relation without a written alias.
+class Candidate:
+    """A relation without a written alias that a qualifier may stand for.
 
-    `relation` is the index into `Query.relations`; `span` covers the qualifier without the dot before the column.
+    `level` counts scopes outwards from the qualifier: the innermost candidate wins. `is_shadowed` says that another
+    source of the same last name is in sight, so that the last name alone would not lead to this relation.
     """
 
     relation: int
+    level: int
+    is_shadowed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Qualifier:
+    """A name before a column (`s.t` in `s.t.c` and in `s.t.*`), or in a join hint, that may stand for a relation.
+
+    `parts` as written, without quotes; `span` covers them without the dot before the column. `candidates` index
+    `Query.relations`, innermost first; one whose written name is shorter than `parts` counts only if its full name,
+    which the parser cannot know, ends in `parts`.
+    """
+
+    parts: tuple[str, ...]
     span: Span
+    candidates: tuple[Candidate, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """SELECT, WITH, VALUES, TABLE t, FROM t: the user's own text and where it names tables."""
+    """SELECT, WITH, VALUES, TABLE t, FROM t: the user's own text and where it names tables.
+
+    `relations` and `qualifiers` are in the order of the text. `engine.sql.splice` puts other names in their places.
+    """
 
     text: str
     relations: tuple[Relation, ...] = ()
@@ -106,6 +127,14 @@ class ShowTables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTableExtended:
+    """`SHOW TABLE EXTENDED [IN schema] LIKE 'pattern'`."""
+
+    pattern: str
+    schema_parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowViews:
     schema_parts: tuple[str, ...] = ()
     pattern: str | None = None
@@ -118,7 +147,63 @@ class ShowColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowFunctions:
+    """`SHOW [SYSTEM|USER|ALL] FUNCTIONS [LIKE 'pattern']`: `builtin` those of Spark, `user` those that were created."""
+
     pattern: str | None = None
+    builtin: bool = True
+    user: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowCurrentNamespace:
+    """`SHOW CURRENT NAMESPACE`: the session's catalog and schema."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindSchemas:
+    """`SHOW SCHEMAS IN ALL CATALOGS [LIKE 'pattern']`, as the Databricks clients list schemas."""
+
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindTables:
+    """`SHOW TABLES IN CATALOG c | ALL CATALOGS [SCHEMA LIKE 'p'] [TABLE LIKE 'p']`; `catalog` None for all."""
+
+    catalog: str | None = None
+    schema_pattern: str | None = None
+    table_pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindColumns:
+    """`SHOW COLUMNS IN CATALOG c | ALL CATALOGS [SCHEMA LIKE 'p'] [TABLE LIKE 'p'] [LIKE 'p']`, as `FindTables`."""
+
+    catalog: str | None = None
+    schema_pattern: str | None = None
+    table_pattern: str | None = None
+    column_pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTblProperties:
+    """`SHOW TBLPROPERTIES t [('key')]`."""
+
+    table_parts: tuple[str, ...]
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowPartitions:
+    """`SHOW PARTITIONS t [PARTITION (column = 'value', …)]`: `spec` has the columns and their values as text."""
+
+    table_parts: tuple[str, ...]
+    spec: tuple[tuple[str, str | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowCreateTable:
+    table_parts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +219,21 @@ class DescribeTable:
 class DescribeSchema:
     schema_parts: tuple[str, ...]
     extended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeHistory:
+    """`DESCRIBE HISTORY t|'/path' [LIMIT n]`; a path is `("delta", path)`."""
+
+    table_parts: tuple[str, ...]
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeDetail:
+    """`DESCRIBE DETAIL t|'/path'`; a path is `("delta", path)`."""
+
+    table_parts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,11 +320,21 @@ Statement = (
     | ShowCatalogs
     | ShowSchemas
     | ShowTables
+    | ShowTableExtended
     | ShowViews
     | ShowColumns
     | ShowFunctions
+    | ShowCurrentNamespace
+    | ShowTblProperties
+    | ShowPartitions
+    | ShowCreateTable
+    | FindSchemas
+    | FindTables
+    | FindColumns
     | DescribeTable
     | DescribeSchema
+    | DescribeHistory
+    | DescribeDetail
     | DescribeQuery
     | UseSchema
     | UseCatalog

@@ -1,0 +1,320 @@
+"""The statements that are no queries: SHOW, DESCRIBE, USE, EXPLAIN, read word by word with a cursor.
+
+Each function begins after the first word of its statement and leaves nothing over. Grammar: Spark's, Delta's `DESCRIBE
+HISTORY|DETAIL`, and what Databricks' clients send beyond it (`USE CATALOG`, `SHOW … IN ALL CATALOGS`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from catalog.errors import TooManyNameParts
+from engine.sql.cursor import Cursor
+from engine.sql.dialect import QUERY_HEADS
+from engine.sql.errors import ShowColumnsConflict, UnsupportedStatement
+from engine.sql.query import parse_query
+from engine.sql.refusals import refused_kind
+from engine.sql.relations import ensure_not_files
+from engine.statements import (
+    DescribeDetail,
+    DescribeHistory,
+    DescribeQuery,
+    DescribeSchema,
+    DescribeTable,
+    Explain,
+    ExplainMode,
+    FindColumns,
+    FindSchemas,
+    FindTables,
+    ShowCatalogs,
+    ShowColumns,
+    ShowCreateTable,
+    ShowCurrentNamespace,
+    ShowFunctions,
+    ShowPartitions,
+    ShowSchemas,
+    ShowTableExtended,
+    ShowTables,
+    ShowTblProperties,
+    ShowViews,
+    Statement,
+    UseCatalog,
+    UseSchema,
+)
+
+_TABLE_PARTS_MAX, _SCHEMA_PARTS_MAX, _CATALOG_PARTS_MAX = 3, 2, 1
+_SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
+
+
+def parse_explain(cursor: Cursor) -> Explain:
+    """`EXPLAIN [EXTENDED|CODEGEN|COST|FORMATTED] query`"""
+    mode = ExplainMode.SIMPLE
+    word = cursor.take_any("EXTENDED", "CODEGEN", "COST", "FORMATTED")
+    if word is not None:
+        mode = ExplainMode(word.lower())
+    if not _is_query(cursor):
+        kind = refused_kind(cursor.words(4)) or next(iter(cursor.words(1)), "")
+        if kind in ("LOGICAL", "PLAN") or not kind:
+            raise cursor.fail("a query is expected after EXPLAIN")
+        raise UnsupportedStatement(f"EXPLAIN {kind}")
+    return Explain(mode=mode, inner=parse_query(cursor))
+
+
+def parse_use(cursor: Cursor) -> UseSchema | UseCatalog:
+    """`USE [CATALOG|SCHEMA|DATABASE|NAMESPACE] name`"""
+    word = next(iter(cursor.words(1)), "")
+    if word in ("CATALOG", *_SCHEMA_WORDS):
+        cursor.take(word)
+        if cursor.is_done:
+            return UseSchema(parts=(word.lower(),))
+        if word == "CATALOG":
+            return UseCatalog(catalog=_read_catalog(cursor))
+        return UseSchema(parts=_read_parts(cursor, _SCHEMA_PARTS_MAX), schema_only=True)
+    return UseSchema(parts=_read_parts(cursor, _SCHEMA_PARTS_MAX))
+
+
+def parse_set_catalog(cursor: Cursor) -> UseCatalog:
+    """What follows `SET CATALOG`: a name, or a string."""
+    return UseCatalog(catalog=_read_catalog(cursor))
+
+
+def parse_describe(cursor: Cursor) -> Statement:
+    """`DESCRIBE` of a table, a column, a schema, a query, a table's history or its details."""
+    if cursor.words(1)[:1] != ["TABLE"] and _is_query(cursor):
+        return DescribeQuery(inner=parse_query(cursor))
+    if _is_word_with_name(cursor, "QUERY"):
+        cursor.read("QUERY")
+        return DescribeQuery(inner=parse_query(cursor))
+    if _is_word_with_name(cursor, "HISTORY"):
+        cursor.read("HISTORY")
+        parts = _read_table_or_path(cursor)
+        limit = _read_limit(cursor) if cursor.take("LIMIT") else None
+        return DescribeHistory(table_parts=parts, limit=limit)
+    if _is_word_with_name(cursor, "DETAIL"):
+        cursor.read("DETAIL")
+        return DescribeDetail(table_parts=_read_table_or_path(cursor))
+    for word in _SCHEMA_WORDS:
+        if _is_word_with_name(cursor, word):
+            cursor.read(word)
+            extended = _take_before_name(cursor, "EXTENDED")
+            return DescribeSchema(schema_parts=_read_parts(cursor, _SCHEMA_PARTS_MAX), extended=extended)
+    for word in ("FUNCTION", "PROCEDURE"):
+        if _is_word_with_name(cursor, word):
+            raise UnsupportedStatement(f"DESCRIBE {word}")
+    return _describe_table(cursor)
+
+
+def parse_show(cursor: Cursor) -> Statement:
+    """`SHOW …`, by the table of its kinds."""
+    for words, parse in _SHOWS.items():
+        if cursor.take(*words):
+            return parse(cursor)
+    word = next(iter(cursor.words(1)), "")
+    if not word.isalpha():
+        raise cursor.fail("what to show is expected")
+    raise UnsupportedStatement(f"SHOW {word}")
+
+
+def _describe_table(cursor: Cursor) -> DescribeTable:
+    _take_before_name(cursor, "TABLE")
+    extended = _take_before_name(cursor, "EXTENDED") or _take_before_name(cursor, "FORMATTED")
+    parts = _read_table(cursor)
+    if cursor.words(2) == ["PARTITION", "("]:
+        raise UnsupportedStatement("DESCRIBE TABLE … PARTITION")
+    column = cursor.read_names() if cursor.is_name() and cursor.words(2) != ["AS", "JSON"] else ()
+    if cursor.take("AS", "JSON"):
+        raise UnsupportedStatement("DESCRIBE TABLE … AS JSON")
+    return DescribeTable(table_parts=parts, extended=extended, column_parts=column)
+
+
+def _show_schemas(cursor: Cursor) -> ShowSchemas | FindSchemas:
+    if cursor.take("IN", "ALL", "CATALOGS") or cursor.take("FROM", "ALL", "CATALOGS"):
+        return FindSchemas(pattern=_take_pattern(cursor))
+    catalog = _read_parts(cursor, _CATALOG_PARTS_MAX)[0] if cursor.take_any("FROM", "IN") else None
+    return ShowSchemas(catalog=catalog, pattern=_take_pattern(cursor))
+
+
+def _show_tables(cursor: Cursor) -> ShowTables | FindTables:
+    is_wide, catalog = _take_catalogs(cursor)
+    if is_wide:
+        return FindTables(
+            catalog=catalog,
+            schema_pattern=_take_named_pattern(cursor, "SCHEMA"),
+            table_pattern=_take_named_pattern(cursor, "TABLE"),
+        )
+    return ShowTables(schema_parts=_take_schema(cursor), pattern=_take_pattern(cursor))
+
+
+def _show_table_extended(cursor: Cursor) -> ShowTableExtended:
+    schema = _take_schema(cursor)
+    cursor.read("LIKE")
+    pattern = cursor.read_string()
+    if cursor.take("PARTITION"):
+        raise UnsupportedStatement("SHOW TABLE EXTENDED … PARTITION")
+    return ShowTableExtended(schema_parts=schema, pattern=pattern)
+
+
+def _show_views(cursor: Cursor) -> ShowViews:
+    return ShowViews(schema_parts=_take_schema(cursor), pattern=_take_pattern(cursor))
+
+
+def _show_columns(cursor: Cursor) -> ShowColumns | FindColumns:
+    is_wide, catalog = _take_catalogs(cursor)
+    if is_wide:
+        return FindColumns(
+            catalog=catalog,
+            schema_pattern=_take_named_pattern(cursor, "SCHEMA"),
+            table_pattern=_take_named_pattern(cursor, "TABLE"),
+            column_pattern=cursor.read_string() if cursor.take("LIKE") else None,
+        )
+    if not cursor.take_any("FROM", "IN"):
+        raise cursor.fail("FROM or IN is expected after SHOW COLUMNS")
+    table = _read_table(cursor)
+    if cursor.take_any("FROM", "IN"):
+        schema = _read_parts(cursor, _SCHEMA_PARTS_MAX)
+        written = [part.lower() for part in table[:-1]]
+        if written and written != [part.lower() for part in schema[-len(written) :]]:
+            raise ShowColumnsConflict(".".join(table), ".".join(schema))
+        table = (*schema, table[-1])
+    return ShowColumns(table_parts=table)
+
+
+def _show_functions(cursor: Cursor, *, builtin: bool = True, user: bool = True) -> ShowFunctions:
+    if cursor.take_any("FROM", "IN"):
+        _read_parts(cursor, _SCHEMA_PARTS_MAX)  # functions belong to no schema here, so each schema shows all
+    pattern = _take_pattern(cursor)
+    if pattern is None and cursor.is_name():
+        pattern = cursor.read_names()[-1]
+    return ShowFunctions(pattern=pattern, builtin=builtin, user=user)
+
+
+def _show_tblproperties(cursor: Cursor) -> ShowTblProperties:
+    table = _read_table(cursor)
+    key = None
+    if cursor.take("("):
+        key = cursor.take_string() or ".".join(cursor.read_names())
+        cursor.read(")")
+    return ShowTblProperties(table_parts=table, key=key)
+
+
+def _show_partitions(cursor: Cursor) -> ShowPartitions:
+    table = _read_table(cursor)
+    spec: list[tuple[str, str | None]] = []
+    if cursor.take("PARTITION"):
+        cursor.read("(")
+        while not spec or cursor.take(","):
+            column = cursor.read_name()
+            cursor.read("=")
+            spec.append((column, _read_partition_value(cursor)))
+        cursor.read(")")
+    return ShowPartitions(table_parts=table, spec=tuple(spec))
+
+
+def _read_partition_value(cursor: Cursor) -> str | None:
+    if cursor.take("NULL"):
+        return None
+    sign = "-" if cursor.take("-") else ""
+    value = cursor.take_number_text() if sign else cursor.take_string() or cursor.take_number_text()
+    value = value or cursor.take_any("TRUE", "FALSE")
+    if value is None:
+        raise cursor.fail("a value (a string, a number, true, false or NULL) is expected")
+    return sign + value
+
+
+def _show_create_table(cursor: Cursor) -> ShowCreateTable:
+    table = _read_table(cursor)
+    if cursor.take("AS", "SERDE"):
+        raise UnsupportedStatement("SHOW CREATE TABLE … AS SERDE")
+    return ShowCreateTable(table_parts=table)
+
+
+_SHOWS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyType(
+    {
+        ("CATALOGS",): lambda cursor: ShowCatalogs(pattern=_take_pattern(cursor)),
+        ("SCHEMAS",): _show_schemas,
+        ("DATABASES",): _show_schemas,
+        ("NAMESPACES",): _show_schemas,
+        ("TABLES",): _show_tables,
+        ("TABLE", "EXTENDED"): _show_table_extended,
+        ("VIEWS",): _show_views,
+        ("COLUMNS",): _show_columns,
+        ("FUNCTIONS",): _show_functions,
+        ("ALL", "FUNCTIONS"): _show_functions,
+        ("USER", "FUNCTIONS"): lambda cursor: _show_functions(cursor, builtin=False),
+        ("SYSTEM", "FUNCTIONS"): lambda cursor: _show_functions(cursor, user=False),
+        ("CURRENT", "NAMESPACE"): lambda _: ShowCurrentNamespace(),
+        ("TBLPROPERTIES",): _show_tblproperties,
+        ("PARTITIONS",): _show_partitions,
+        ("CREATE", "TABLE"): _show_create_table,
+    }
+)
+
+
+def _is_query(cursor: Cursor) -> bool:
+    return next(iter(cursor.words(1)), "") in QUERY_HEADS
+
+
+def _is_word_with_name(cursor: Cursor, word: str) -> bool:
+    """Whether `word` is here as a keyword, so followed by something; alone, or before a dot, it is a name."""
+    words = cursor.words(2)
+    return words[:1] == [word] and cursor.count > 1 and words[1:] != ["."]
+
+
+def _take_before_name(cursor: Cursor, word: str) -> bool:
+    return _is_word_with_name(cursor, word) and cursor.take(word)
+
+
+def _read_parts(cursor: Cursor, parts_max: int) -> tuple[str, ...]:
+    parts = cursor.read_names()
+    if len(parts) > parts_max:
+        raise TooManyNameParts(".".join(parts), parts_max)
+    return parts
+
+
+def _read_table(cursor: Cursor) -> tuple[str, ...]:
+    parts = _read_parts(cursor, _TABLE_PARTS_MAX)
+    ensure_not_files(parts)
+    return parts
+
+
+def _read_table_or_path(cursor: Cursor) -> tuple[str, ...]:
+    path = cursor.take_string()
+    return ("delta", path) if path is not None else _read_table(cursor)
+
+
+def _read_catalog(cursor: Cursor) -> str:
+    name = cursor.take_string()
+    return name if name is not None else _read_parts(cursor, _CATALOG_PARTS_MAX)[0]
+
+
+def _read_limit(cursor: Cursor) -> int:
+    limit = cursor.take_number()
+    if limit is None:
+        raise cursor.fail("a whole number is expected after LIMIT")
+    return limit
+
+
+def _take_schema(cursor: Cursor) -> tuple[str, ...]:
+    """`FROM|IN schema`, or () for the current one."""
+    return _read_parts(cursor, _SCHEMA_PARTS_MAX) if cursor.take_any("FROM", "IN") else ()
+
+
+def _take_catalogs(cursor: Cursor) -> tuple[bool, str | None]:
+    """`IN ALL CATALOGS` (True, None), `IN CATALOG c` (True, c), or neither (False, None)."""
+    if cursor.take("IN", "ALL", "CATALOGS"):
+        return True, None
+    if cursor.words(2) == ["IN", "CATALOG"] and cursor.count > 2 and cursor.words(3)[2:] != ["."]:
+        cursor.read("IN", "CATALOG")
+        return True, _read_catalog(cursor)
+    return False, None
+
+
+def _take_pattern(cursor: Cursor) -> str | None:
+    """`[LIKE] 'pattern'`"""
+    return cursor.read_string() if cursor.take("LIKE") else cursor.take_string()
+
+
+def _take_named_pattern(cursor: Cursor, word: str) -> str | None:
+    """`SCHEMA LIKE 'pattern'`"""
+    return cursor.read_string() if cursor.take(word, "LIKE") else None

@@ -1,0 +1,235 @@
+"""Our dialect of sqlglot: a reader of Spark's queries that keeps positions, loses nothing and never guesses.
+
+sqlglot is made to translate between dialects; we only want to know where a query names tables. So this dialect differs
+from sqlglot's Databricks one, which it extends:
+
+1. *No opaque statements.* Where sqlglot falls back to an `exp.Command`, or knows a statement that is no query, we raise
+   `UnsupportedStatement`: a tree without its tables would hide them from whoever walks it.
+2. *No rewriting.* A function call stays a call with the name and the arguments of the text: sqlglot's builders drop,
+   copy and rename arguments, and with them subqueries and names.
+3. *Time travel.* `t@v3`, `t@20240101000000000` and the four spellings of AS OF become a `Version` with its span;
+   sqlglot reads `@v3` as an alias, which would silently answer from the latest version.
+4. *Positions.* What has no identifier of its own (versions, samples, hints) carries its span in `meta`.
+
+The authority on what a text means is still Spark, which runs it: this reader may refuse more than Spark, and where it
+misses a name, Spark does not find a table of that name and the check of its plan refuses the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, ClassVar, NoReturn, TypeVar
+
+from sqlglot import exp
+from sqlglot.dialects.databricks import Databricks
+from sqlglot.errors import ParseError
+from sqlglot.parsers.databricks import DatabricksParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from engine.sql.errors import UnsupportedClause, UnsupportedStatement
+from engine.sql.refusals import refused_kind
+
+_Node = TypeVar("_Node", bound=exp.Expr)
+
+SPAN = "span"
+"""Key in a node's `meta`: (start, end) offsets, the end exclusive."""
+
+TABLE_QUERY = "table_query"
+"""Key in a table's `meta`: it stands in `TABLE t`."""
+
+SUFFIX = "suffix"
+"""Key in a table's `meta`: the `Version` that its `@` suffix stands for."""
+
+QUERY_HEADS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("})
+"""Upper-case texts of the tokens that can begin a query."""
+
+
+class SyntaxFailure(ParseError):
+    """A syntax error with its offset; `engine/sql/parser.py` gives it line and column."""
+
+    def __init__(self, reason: str, offset: int) -> None:
+        super().__init__(reason)
+        self.reason, self.offset = reason, offset
+
+
+class _Tokenizer(Databricks.Tokenizer):
+    """Spark's tokens: no templating, and statement names are words like any other."""
+
+    COMMANDS: ClassVar[set[TokenType]] = set()
+    KEYWORDS: ClassVar[dict[str, TokenType]] = {
+        word: kind
+        for word, kind in Databricks.Tokenizer.KEYWORDS.items()
+        if kind not in (TokenType.COMMAND, TokenType.BLOCK_START, TokenType.BLOCK_END)
+    }
+
+
+_Tokenizer._COMMENTS = {start: end for start, end in _Tokenizer._COMMENTS.items() if start != "{#"}
+
+
+class _Parser(DatabricksParser):
+    SUPPORTS_TABLE_QUERY = True
+    FUNCTIONS: ClassVar[dict[str, Any]] = {}
+    FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        name: DatabricksParser.FUNCTION_PARSERS[name]
+        for name in ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "POSITION", "OVERLAY", "JSON_TABLE")
+    }
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        "ANY": DatabricksParser.NO_PAREN_FUNCTION_PARSERS["ANY"],
+        "CASE": DatabricksParser.NO_PAREN_FUNCTION_PARSERS["CASE"],
+    }
+    STATEMENT_PARSERS: ClassVar[dict[TokenType, Any]] = {}
+
+    def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
+        place = token or self._curr
+        if not place:
+            raise SyntaxFailure("the statement ends too early", len(self.sql))
+        if message.startswith(_UNEXPECTED):
+            raise SyntaxFailure(f"{self._find_sql(place, place)} is not expected here", place.start)
+        raise SyntaxFailure(message[:1].lower() + message[1:], place.start)
+
+    def _parse_statement(self) -> exp.Expr | None:
+        """A query and nothing else; sqlglot also comes here for what follows WITH and stands in its parentheses."""
+        head = self._curr.text.upper() if self._curr else ""
+        if head not in QUERY_HEADS or self._curr.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+            kind = refused_kind([token.text.upper() for token in self._tokens[self._index : self._index + 4]])
+            if kind is not None:
+                raise UnsupportedStatement(kind)
+            self.raise_error("a query is expected")
+        return super()._parse_statement()
+
+    def _parse_as_command(self, start: Token) -> NoReturn:
+        raise UnsupportedStatement(start.text.upper())
+
+    def _parse_command(self) -> NoReturn:
+        raise UnsupportedStatement(self._prev.text.upper())
+
+    def _parse_parameter(self) -> NoReturn:
+        self.raise_error("unexpected '@' or '$'", self._prev)
+
+    def _parse_query_parameter(self) -> NoReturn:
+        self.raise_error("unexpected '{'", self._prev)
+
+    def _parse_stream(self) -> None:
+        if self._curr.token_type == TokenType.STREAM and self._next.token_type in self.ID_VAR_TOKENS:
+            raise UnsupportedClause("STREAM", "Read the table itself.")
+
+    def _parse_function_call(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        if self._curr.text.upper() == "IDENTIFIER" and self._next.token_type == TokenType.L_PAREN:
+            raise UnsupportedClause("IDENTIFIER(…)", "Write the name itself.")
+        return super()._parse_function_call(*args, **kwargs)
+
+    def _parse_table_parts_fast(self) -> None:
+        """Switched off: it does not look for `@`."""
+
+    def _parse_table_parts(
+        self, schema: bool = False, is_db_reference: bool = False, wildcard: bool = False, fast: bool = False
+    ) -> exp.Table | exp.Dot | None:
+        """A name, with the `@` suffix where there is one."""
+        is_table_query = self._prev.token_type == TokenType.TABLE
+        table = super()._parse_table_parts(schema, is_db_reference, wildcard, fast)
+        if table is not None and is_table_query:
+            table.meta[TABLE_QUERY] = True
+        if self._curr.text.upper() == "CHANGES" and self._next.token_type == TokenType.FROM:
+            raise UnsupportedClause("CHANGES FROM", "Use the function table_changes.")
+        if table is not None and self._curr.token_type == TokenType.PARAMETER and self._curr.text == "@":
+            table.meta[SUFFIX] = self._parse_suffix()
+        return table
+
+    def _parse_suffix(self) -> exp.Version:
+        """`@v3` or `@20240101000000000`, from the `@` on."""
+        start = self._curr
+        self._advance()
+        text = self._curr.text
+        if self._match(TokenType.NUMBER):
+            kind = "TIMESTAMP"
+        elif self._match(TokenType.VAR) and text[:1] in "vV":
+            kind, text = "VERSION", text[1:]
+            if not text and self._match_set((TokenType.NUMBER, TokenType.STRING)):
+                text = self._prev.text
+        else:
+            self.raise_error("a version (@v3) or a time (@20240131120000000) is expected after '@'")
+        return self._spanned(exp.Version(this=kind, kind="@", expression=exp.Literal.string(text)), start)
+
+    def _parse_version(self) -> exp.Version | None:
+        """`[FOR] (VERSION | SYSTEM_VERSION | TIMESTAMP | SYSTEM_TIME) AS OF …`; a lone such word is an alias."""
+        index, start = self._index, self._curr
+        self._match(TokenType.FOR)
+        kind = _VERSION_KINDS.get(self._curr.text.upper())
+        if kind is None or self._curr.token_type == TokenType.IDENTIFIER:
+            self._retreat(index)
+            return None
+        self._advance()
+        if not self._match_text_seq("AS", "OF"):
+            self._retreat(index)
+            return None
+        value = self._curr
+        if kind == "VERSION":
+            if not self._match_set((TokenType.NUMBER, TokenType.STRING)):
+                self.raise_error("a version number is expected after AS OF")
+            text = value.text
+        else:
+            if not self._parse_bitwise():
+                self.raise_error("a time is expected after AS OF")
+            text = self._find_sql(value, self._prev)
+        return self._spanned(exp.Version(this=kind, kind="AS OF", expression=exp.Literal.string(text)), start)
+
+    def _parse_table_sample(self, as_modifier: bool = False) -> exp.TableSample | None:
+        start = self._curr
+        sample = super()._parse_table_sample(as_modifier)
+        return self._spanned(sample, start) if sample else None
+
+    def _parse_table_alias(self, alias_tokens: Collection[TokenType] | None = None) -> exp.TableAlias | None:
+        """As sqlglot's, without aliases that are strings or placeholders."""
+        alias = super()._parse_table_alias(alias_tokens)
+        if alias and alias.this is not None and not isinstance(alias.this, exp.Identifier):
+            self.raise_error("an alias is expected")
+        return alias
+
+    def _parse_table_hints(self) -> None:
+        if self._curr.token_type == TokenType.WITH and self._next.token_type == TokenType.L_PAREN:
+            raise UnsupportedClause("WITH (…) after a table", "Leave the options out.")
+
+    def _parse_hint(self) -> exp.Hint | None:
+        """The span only: `engine/sql/hints.py` reads the names in it."""
+        if not self._match(TokenType.HINT):
+            return None
+        return self._spanned(exp.Hint(expressions=[]), self._prev)
+
+    def _spanned(self, node: _Node, start: Token) -> _Node:
+        node.meta[SPAN] = (start.start, self._prev.end + 1)
+        return node
+
+
+_UNEXPECTED = "Invalid expression"
+"""How sqlglot begins the message for tokens that are left over."""
+
+_VERSION_KINDS = {
+    "VERSION": "VERSION",
+    "SYSTEM_VERSION": "VERSION",
+    "TIMESTAMP": "TIMESTAMP",
+    "SYSTEM_TIME": "TIMESTAMP",
+}
+
+
+class GatewayDialect(Databricks):
+    """Spark's queries, as far as we read them."""
+
+    Tokenizer = _Tokenizer
+    Parser = _Parser
+
+
+_DIALECT = GatewayDialect()
+
+
+def tokenize(text: str) -> list[Token]:
+    """The tokens of `text`; `end` of a token is inclusive. Raises sqlglot's `TokenError`."""
+    return _Tokenizer(dialect=_DIALECT).tokenize(text)
+
+
+def parse_query_tree(tokens: list[Token], text: str) -> exp.Expr:
+    """The tree of one query. Raises `SyntaxFailure`, or a `SqlError` for what is known and refused."""
+    trees = _Parser(dialect=_DIALECT).parse(tokens, text)
+    tree = trees[0] if trees else None
+    if tree is None:
+        raise SyntaxFailure("a query is expected", 0)
+    return tree

@@ -1,0 +1,123 @@
+"""Why a text is refused before anything is bound: each reason a class, with the place in the text if there is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+
+
+@dataclass(eq=False)
+class EmptyStatement(SqlError, condition="PARSE_EMPTY_STATEMENT", sqlstate="42617"):
+    template = "The text holds no statement. Write one."
+
+
+@dataclass(eq=False)
+class StatementSyntaxError(SqlError, condition="PARSE_SYNTAX_ERROR", sqlstate="42601"):
+    """`line` and `column` count from 1; `excerpt` is the line with a mark below the place."""
+
+    reason: str
+    line: int
+    column: int
+    excerpt: str
+    template = "Syntax error: {reason} (line {line}, column {column}).\n{excerpt}"
+
+
+@dataclass(eq=False)
+class InvalidSetSyntax(SqlError, condition="INVALID_SET_SYNTAX", sqlstate="42000"):
+    template = (
+        "A setting is written SET key, SET key = value or SET -v. Put a key with other characters than letters, "
+        "digits, '_', '.' and ':' in backticks."
+    )
+
+
+@dataclass(eq=False)
+class SeveralStatements(SqlError, condition="MULTIPLE_STATEMENTS", sqlstate="42601"):
+    line: int
+    column: int
+    template = (
+        "The text holds more than one statement: another follows the semicolon at line {line}, column {column}. Send "
+        "them one by one."
+    )
+
+
+@dataclass(eq=False)
+class StatementTooLong(SqlError, condition="STATEMENT_TOO_LONG", sqlstate="54001"):
+    length: int
+    length_max: int
+    template = (
+        "The statement has {length} characters; the limit is {length_max}. Load data from a table or files instead of "
+        "writing it into the statement."
+    )
+
+
+@dataclass(eq=False)
+class StatementTooComplex(SqlError, condition="FAILED_TO_PARSE_TOO_COMPLEX", sqlstate="54001"):
+    template = "The statement is nested too deeply to be parsed. Split it, or name parts of it with WITH."
+
+
+@dataclass(eq=False)
+class UnsupportedStatement(SqlError, condition="UNSUPPORTED_STATEMENT", sqlstate="0A000"):
+    """A statement that is known by name and does not run here."""
+
+    kind: str
+    template = "{kind} is not supported by this gateway. Nothing was run."
+
+
+@dataclass(eq=False)
+class UnsupportedClause(SqlError, condition="UNSUPPORTED_CLAUSE", sqlstate="0A000"):
+    """`advice` is a sentence."""
+
+    clause: str
+    advice: str
+    template = "{clause} is not supported by this gateway. {advice}"
+
+
+@dataclass(eq=False)
+class UnsupportedFunction(SqlError, condition="UNSUPPORTED_FUNCTION", sqlstate="0A000"):
+    name: str
+    reason: str
+    template = "The function {name} may not be used: it {reason}."
+
+
+@dataclass(eq=False)
+class UnsupportedPathRelation(SqlError, condition="UNSUPPORTED_DATASOURCE_FOR_DIRECT_QUERY", sqlstate="0A000"):
+    relation_format: str
+    template = (
+        "Files cannot be queried as {relation_format}.`path`. Only Delta tables can be named by their path, as "
+        "delta.`path`."
+    )
+
+
+@dataclass(eq=False)
+class InvalidTimeTravel(SqlError, condition="INVALID_TIME_TRAVEL_SPEC", sqlstate="42K0E"):
+    clause: str
+    template = (
+        "{clause} names no version or time. Use VERSION AS OF 3, TIMESTAMP AS OF '2024-01-31 12:00:00', table@v3 or "
+        "table@20240131120000000."
+    )
+
+
+@dataclass(eq=False)
+class SeveralTimeTravels(SqlError, condition="MULTIPLE_TIME_TRAVEL_SPEC", sqlstate="42K0E"):
+    name: str
+    template = "The version of {name} is given twice: with '@' and with an AS OF clause. Leave one of them out."
+
+
+@dataclass(eq=False)
+class TimeTravelNotPossible(SqlError, condition="UNSUPPORTED_FEATURE.TIME_TRAVEL", sqlstate="0A000"):
+    relation: str
+    template = "Time travel on {relation} is not possible: it is a name of the WITH clause. Put it on the table inside."
+
+
+@dataclass(eq=False)
+class AmbiguousReference(SqlError, condition="AMBIGUOUS_REFERENCE", sqlstate="42704"):
+    name: str
+    template = "{name} stands for more than one relation of the statement. Give each an alias and use that."
+
+
+@dataclass(eq=False)
+class ShowColumnsConflict(SqlError, condition="SHOW_COLUMNS_WITH_CONFLICTING_NAMESPACE", sqlstate="42K05"):
+    table: str
+    namespace: str
+    template = "SHOW COLUMNS names {table} and also the schema {namespace}. Name the schema once."

@@ -1,0 +1,148 @@
+"""Parse: one text → one statement value, or an error that says what is wrong and where.
+
+The first word decides. A query goes to sqlglot through our dialect (`dialect.py`, `scopes.py`); the statements of a
+few words have their own small grammar (`commands.py`, `settings_text.py`); what is known and does not run is refused by
+name (`refusals.py`). Nothing falls through: a text that no part understands is a syntax error. Whatever the text, the
+answer is a statement or a `SqlError`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from catalog.errors import SqlError
+from engine.sql.commands import parse_describe, parse_explain, parse_set_catalog, parse_show, parse_use
+from engine.sql.cursor import Cursor
+from engine.sql.dialect import QUERY_HEADS, SyntaxFailure, tokenize
+from engine.sql.errors import (
+    EmptyStatement,
+    SeveralStatements,
+    StatementSyntaxError,
+    StatementTooComplex,
+    StatementTooLong,
+    UnsupportedStatement,
+)
+from engine.sql.query import parse_query
+from engine.sql.refusals import refused_kind
+from engine.sql.settings_text import parse_reset, parse_set
+from engine.statements import Statement
+
+TEXT_LENGTH_MAX = 4 * 1024 * 1024
+"""Characters of a statement; a longer one is data, which belongs into a table."""
+
+_EXCERPT_CHARS_MAX = 120
+_SETTING_HEAD = re.compile(r"(?is)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(SET|RESET)\b")
+
+_STATEMENTS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
+    {
+        "DESC": parse_describe,
+        "DESCRIBE": parse_describe,
+        "EXPLAIN": parse_explain,
+        "SHOW": parse_show,
+        "USE": parse_use,
+    }
+)
+"""First word → what reads the rest."""
+
+_SETTINGS: Mapping[str, Callable[[str], Statement]] = MappingProxyType({"SET": parse_set, "RESET": parse_reset})
+"""First word → what reads the raw text after it."""
+
+
+def parse(text: str) -> Statement:
+    """The one statement in `text`; comments around it and semicolons after it are fine.
+
+    Raises a `SqlError` (`engine/sql/errors.py`) for everything else, never another exception.
+    """
+    if len(text) > TEXT_LENGTH_MAX:
+        raise StatementTooLong(len(text), TEXT_LENGTH_MAX)
+    try:
+        return _parse(text)
+    except SyntaxFailure as failure:
+        raise syntax_error(text, failure.reason, failure.offset) from None
+    except RecursionError:
+        raise StatementTooComplex() from None
+
+
+def syntax_error(text: str, reason: str, offset: int) -> StatementSyntaxError:
+    """The error for a place in `text`, with its line and a mark below the place."""
+    offset = min(offset, len(text))
+    line_start = text.rfind("\n", 0, offset) + 1
+    line_end = text.find("\n", offset)
+    line = text[line_start : line_end if line_end >= 0 else len(text)]
+    column = offset - line_start
+    shown_from = max(0, column - _EXCERPT_CHARS_MAX // 2)
+    shown = line[shown_from : shown_from + _EXCERPT_CHARS_MAX]
+    mark = "".join("\t" if char == "\t" else " " for char in shown[: column - shown_from]) + "^"
+    return StatementSyntaxError(
+        reason=reason, line=text.count("\n", 0, offset) + 1, column=column + 1, excerpt=f"{shown}\n{mark}"
+    )
+
+
+def _parse(text: str) -> Statement:
+    try:
+        tokens = tokenize(text)
+    except TokenError as error:
+        return _parse_raw(text, error)
+    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+        tokens.pop()
+    if not tokens:
+        raise EmptyStatement()
+    cursor = Cursor(text, tokens)
+    head = tokens[0].text.upper() if tokens[0].token_type not in (TokenType.STRING, TokenType.IDENTIFIER) else ""
+    if head in _SETTINGS and cursor.words(2) != ["SET", "CATALOG"]:
+        return _parse_setting(head, text, tokens)
+    _ensure_one(text, tokens)
+    if head in QUERY_HEADS:
+        return parse_query(cursor)
+    if head in _STATEMENTS:
+        cursor.take(head)
+        statement = _STATEMENTS[head](cursor)
+    elif cursor.take("SET", "CATALOG"):
+        statement = parse_set_catalog(cursor)
+    else:
+        kind = refused_kind(cursor.words(4))
+        if kind is None:
+            raise cursor.fail("no statement begins so")
+        raise UnsupportedStatement(kind)
+    cursor.ensure_done()
+    return statement
+
+
+def _parse_setting(head: str, text: str, tokens: list[Token]) -> Statement:
+    """The value is raw, so where it ends is said by the last token, and a semicolon within begins another statement."""
+    for token in tokens:
+        if token.token_type == TokenType.SEMICOLON:
+            raise _several(text, token.end + 1)
+    end = text.find(";", tokens[-1].end + 1)
+    return _SETTINGS[head](text[tokens[0].end + 1 : end if end >= 0 else len(text)])
+
+
+def _parse_raw(text: str, error: TokenError) -> Statement:
+    """What cannot be split into tokens may still set a setting to a value with a lone quote."""
+    head = _SETTING_HEAD.match(text)
+    if head is not None:
+        return _SETTINGS[head[1].upper()](text[head.end() :].rstrip().rstrip(";"))
+    offset = _unclosed(text, error)
+    raise SyntaxFailure("a quote or a comment is not closed, or a number is malformed", offset)
+
+
+def _unclosed(text: str, error: TokenError) -> int:
+    """About where the tokenizer gave up: sqlglot reports 50 characters around it."""
+    return min(len(text), (error.start or 0))
+
+
+def _ensure_one(text: str, tokens: list[Token]) -> None:
+    if tokens[0].text.upper() == "BEGIN":
+        return  # scripting, which has statements inside and is refused by name
+    for token in tokens:
+        if token.token_type == TokenType.SEMICOLON and token is not tokens[0]:
+            raise _several(text, token.end + 1)
+
+
+def _several(text: str, offset: int) -> SqlError:
+    return SeveralStatements(line=text.count("\n", 0, offset) + 1, column=offset - text.rfind("\n", 0, offset))

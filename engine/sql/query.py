@@ -1,0 +1,43 @@
+"""The rest of a statement as a query: tokens → tree → where it names tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from engine.sql.cursor import Cursor
+from engine.sql.dialect import SyntaxFailure, parse_query_tree, tokenize
+from engine.sql.errors import UnsupportedClause
+from engine.sql.scopes import read_names
+from engine.statements import Query
+
+_SCRIPT_MARKS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.COLON, TokenType.PLACEHOLDER})
+"""What follows USING where a script is named; a JOIN's USING is followed by a parenthesis."""
+
+
+def parse_query(cursor: Cursor) -> Query:
+    """All that is left at `cursor`. The query's text keeps white space and comments before it, and nothing else."""
+    tokens = cursor.read_rest()
+    start = 0 if cursor.is_first(tokens[0]) else tokens[0].start
+    text = cursor.text[start : tokens[-1].end + 1]
+    if start:
+        tokens = tokenize(text)
+    _ensure_no_script(tokens)
+    try:
+        tree = parse_query_tree(tokens, text)
+    except SyntaxFailure as failure:
+        raise SyntaxFailure(failure.reason, failure.offset + start) from None
+    if not isinstance(tree, (exp.Query, exp.Values)):
+        raise SyntaxFailure("a query is expected", start + tokens[0].start)
+    return read_names(tree, text)
+
+
+def _ensure_no_script(tokens: Sequence[Token]) -> None:
+    for token, follower in pairwise(tokens):
+        if token.token_type == TokenType.USING and follower.token_type in _SCRIPT_MARKS:
+            raise UnsupportedClause(
+                "TRANSFORM … USING (also MAP and REDUCE)", "It runs a program on the server; use SQL functions."
+            )
