@@ -328,3 +328,70 @@ class StorageNotWritable(DeltaError, condition="STORAGE_NOT_WRITABLE", sqlstate=
         "{location} cannot be written: {reason}, so two writers could both commit the same version. Keep the table in "
         "a local folder with hard links, in S3, Google Cloud Storage or Azure."
     )
+
+
+@dataclass(eq=False)
+class RowIdsWithoutStatistics(DeltaError, condition="DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS", sqlstate="22000"):
+    table: str
+    template = (
+        "Row ids cannot be assigned to the new files of {table}: their statistics do not say how many rows they have."
+    )
+
+
+@dataclass(eq=False)
+class DuplicateActions(DeltaError, condition="DELTA_DUPLICATE_ACTIONS_FOUND", sqlstate="2D521"):
+    table: str
+    subject: str
+    template = "The commit to {table} would hold two actions for {subject}; a commit may hold one."
+
+
+@dataclass(eq=False)
+class DuplicateDomainMetadata(DeltaError, condition="DELTA_DUPLICATE_DOMAIN_METADATA_INTERNAL_ERROR", sqlstate="42601"):
+    table: str
+    domain: str
+    template = "The commit to {table} would hold two actions for the metadata domain {domain}; a commit may hold one."
+
+
+@dataclass(eq=False)
+class DomainMetadataNotSupported(DeltaError, condition="DELTA_DOMAIN_METADATA_NOT_SUPPORTED", sqlstate="0A000"):
+    table: str
+    domains: str
+    template = (
+        "The metadata domains {domains} cannot be written: the protocol of {table} lacks the table feature "
+        "domainMetadata. Enable it by setting delta.feature.domainMetadata = 'supported'."
+    )
+
+
+@dataclass(eq=False)
+class MissingPartitionColumn(DeltaError, condition="DELTA_MISSING_PARTITION_COLUMN", sqlstate="42KD6"):
+    table: str
+    path: str
+    expected: str
+    template = (
+        "The file {path} cannot be added to {table}: it must have a value for exactly the partition columns {expected}."
+    )
+
+
+@dataclass(eq=False)
+class CannotModifyAppendOnly(DeltaError, condition="DELTA_CANNOT_MODIFY_APPEND_ONLY", sqlstate="42809"):
+    table: str
+    template = (
+        "{table} is configured to allow appends only. To permit updates and deletes, run ALTER TABLE ... SET "
+        "TBLPROPERTIES ('delta.appendOnly' = 'false')."
+    )
+
+
+@dataclass(eq=False)
+class DeletionVectorsNotEnabled(DeltaError, condition="DELTA_DELETION_VECTORS_NOT_ENABLED", sqlstate="0AKDC"):
+    table: str
+    path: str
+    template = (
+        "The file {path} of {table} cannot get a deletion vector: deletion vectors are not enabled, or the file's "
+        "statistics do not say how many rows it has."
+    )
+
+
+@dataclass(eq=False)
+class NoMetadata(DeltaError, condition="DELTA_METADATA_ABSENT", sqlstate="XXKDS"):
+    table: str
+    template = "The first commit of {table} must set protocol and metadata; create the table first."

@@ -1,0 +1,99 @@
+"""Arrow columns as JSON text, a column at a time.
+
+`format_json` turns an array of any type that the log uses into an array of JSON texts. Nulls inside a struct are
+omitted, as the log wants it; a null in a map or a list is written as `null`; a null at the top stays null. There is no
+Python per row except for strings with control characters, which `json.dumps` escapes one by one.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Array: TypeAlias = Any
+
+_CONTROL = r"[\x00-\x1f]"
+
+
+def format_json(array: Array) -> Array:
+    """The JSON text of every value, null where the value is null. Raises `TypeError` for a type it does not know."""
+    kind = array.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _strings(array.cast(pa.string()))
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return pc.cast(array, pa.string())
+    if pa.types.is_map(kind):
+        return _objects(array)
+    if pa.types.is_list(kind):
+        return _lists(array)
+    if pa.types.is_struct(kind):
+        return _structs(array)
+    raise TypeError(f"{kind} has no place in the log")
+
+
+def format_lines(name: str, batch: Any) -> bytes:
+    """One line `{"<name>":{...}}` for each row of a record batch with the columns `batch.schema.names`."""
+    if batch.num_rows == 0:
+        return b""
+    rows = _join_fields(list(batch.schema.names), list(batch.columns), batch.num_rows)
+    lines = pc.binary_join_element_wise(f'{{"{name}":', rows, "}\n", "")
+    offsets = pa.array([0, len(lines)], pa.int32())
+    return bytes(pc.binary_join(pa.ListArray.from_arrays(offsets, lines), "")[0].as_buffer())
+
+
+def _strings(array: Array) -> Array:
+    escaped = pc.replace_substring(pc.replace_substring(array, "\\", "\\\\"), '"', '\\"')
+    quoted = pc.binary_join_element_wise('"', escaped, '"', "")
+    odd = pc.fill_null(pc.match_substring_regex(array, _CONTROL), False)
+    if pc.any(odd).as_py():
+        texts = [json.dumps(text, ensure_ascii=False) for text in array.filter(odd).to_pylist()]
+        quoted = pc.replace_with_mask(quoted, odd, pa.array(texts, pa.string()))
+    return quoted
+
+
+def _structs(array: Array) -> Array:
+    names = [field.name for field in array.type]
+    # `flatten` gives the children with the struct's own nulls and offset applied.
+    rows = _join_fields(names, array.flatten(), len(array))
+    return pc.if_else(array.is_valid(), rows, pa.scalar(None, pa.string()))
+
+
+def _join_fields(names: list[str], columns: list[Array], length: int) -> Array:
+    """Objects of the fields that are not null."""
+    members = [
+        pc.coalesce(pc.binary_join_element_wise(f",{json.dumps(name)}:", format_json(column), ""), "")
+        for name, column in zip(names, columns, strict=True)
+        if column.null_count < length
+    ]
+    if not members:
+        return pa.array(["{}"] * length, pa.string())
+    rows = pc.binary_join_element_wise("{", *members, "}", "")
+    return pc.replace_substring(rows, "{,", "{", max_replacements=1)
+
+
+def _objects(array: Array) -> Array:
+    offsets, keys, items = _entries(array, array.keys, array.items)
+    values = pc.coalesce(format_json(items), "null")
+    members = pc.binary_join_element_wise(format_json(keys), values, ":")
+    return _wrap(array, offsets, members, "{", "}")
+
+
+def _lists(array: Array) -> Array:
+    offsets, values = _entries(array, array.values)
+    return _wrap(array, offsets, pc.coalesce(format_json(values), "null"), "[", "]")
+
+
+def _entries(array: Array, *children: Array) -> tuple[Array, ...]:
+    """Offsets that begin at 0 and the children they point into, for an array that may be a slice of another."""
+    offsets = array.offsets
+    first, last = offsets[0].as_py(), offsets[-1].as_py()
+    return (pc.subtract(offsets, first), *(child.slice(first, last - first) for child in children))
+
+
+def _wrap(array: Array, offsets: Array, members: Array, opening: str, closing: str) -> Array:
+    joined = pc.binary_join(pa.ListArray.from_arrays(offsets, members), ",")
+    rows = pc.binary_join_element_wise(opening, joined, closing, "")
+    return pc.if_else(array.is_valid(), rows, pa.scalar(None, pa.string()))

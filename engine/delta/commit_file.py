@@ -1,0 +1,224 @@
+"""The bytes of one attempt: a staged commit as the file of a certain version.
+
+What depends on the version, or on who committed before, is settled here and again at every attempt:
+
+- `commitInfo` is the first line. With in-commit timestamps it carries the commit's own time, later than that of the
+  version before by at least a millisecond, whatever the clock says.
+- The commit that enables in-commit timestamps on an existing table records its version and time in the metadata.
+- Under row tracking every new file gets a range of row ids above the high-water mark of the head, and the new mark is
+  recorded in its domain. Files that come with ids keep them.
+
+Protocol: "Commit Provenance Information", "In-Commit Timestamps", "Row Tracking"; nulls are omitted throughout.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.arrow_json import format_lines
+from engine.delta.conflicts import Head
+from engine.delta.errors import RowIdsWithoutStatistics
+from engine.delta.file_table import Array, RecordBatch
+from engine.delta.spec import properties
+from engine.delta.spec.actions import (
+    Action,
+    CommitInfo,
+    DomainMetadata,
+    Json,
+    Metadata,
+    Protocol,
+    camel_case,
+    format_actions,
+)
+from engine.delta.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit, num_records
+from engine.delta.table_config import TableConfig
+
+ENGINE_INFO = "delta-gateway"
+ROW_IDS_PRESERVED = "delta.rowTracking.preserved"
+
+_FILE_FIELDS = (
+    "log_path",
+    "partition_values",
+    "size",
+    "modification_time",
+    "deletion_timestamp",
+    "data_change",
+    "extended_file_metadata",
+    "stats",
+    "tags",
+    "deletion_vector",
+    "base_row_id",
+    "default_row_commit_version",
+    "clustering_provider",
+)
+"""Columns of file actions in the order in which people are used to read them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitFile:
+    """One attempt, ready to be put."""
+
+    version: int
+    timestamp_ms: int
+    """In-commit timestamp, or the clock's."""
+    config: TableConfig
+    """What governs the table after the commit."""
+    adds: RecordBatch
+    """As committed, with row ids."""
+    row_id_high_water_mark: int
+    data: bytes
+
+
+def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, now_ms: int) -> CommitFile:
+    """The commit as version `head.version + 1`. Pure. Raises `RowIdsWithoutStatistics`."""
+    version = head.version + 1
+    protocol, metadata = _governing(staged, head)
+    config = TableConfig.of(head.table, protocol, metadata)
+    timestamps = config.is_enabled("inCommitTimestamp")
+    timestamp_ms = max(now_ms, head.timestamp_ms + 1) if timestamps else now_ms
+    if timestamps:
+        enabled = _with_enablement(metadata, head, version, timestamp_ms)
+        if enabled is not metadata:
+            metadata = enabled
+            config = TableConfig.of(head.table, protocol, metadata)
+    adds, mark = staged.adds, head.row_id_high_water_mark
+    if config.is_supported("rowTracking"):
+        adds, mark = assign_row_ids(adds, version, mark, head.table)
+    domains = staged.domain_metadata
+    if mark != head.row_id_high_water_mark:
+        domains = (*domains, _mark_domain(mark))
+    info = _commit_info(staged, config, level, timestamp_ms, in_commit=timestamps)
+    actions: list[Action] = [info]
+    if staged.protocol is not None:
+        actions.append(staged.protocol)
+    if staged.metadata is not None:
+        actions.append(metadata)
+    actions += [*staged.set_transactions, *domains]
+    data = b"".join(
+        (
+            format_actions(actions),
+            format_lines("remove", _wire_columns(staged.removes)),
+            format_lines("add", _wire_columns(adds)),
+            format_actions(staged.cdc_files),
+        )
+    )
+    return CommitFile(
+        version=version,
+        timestamp_ms=timestamp_ms,
+        config=config,
+        adds=adds,
+        row_id_high_water_mark=mark,
+        data=data,
+    )
+
+
+def assign_row_ids(adds: RecordBatch, version: int, mark: int, table: str) -> tuple[RecordBatch, int]:
+    """Row ids for the files that have none, from `mark` + 1 on, and the new high-water mark.
+
+    Raises `RowIdsWithoutStatistics` where the number of rows of such a file is not known.
+    """
+    fresh = adds.column("base_row_id").is_null()
+    if not pc.any(fresh).as_py():
+        return _with_commit_version(adds, version), mark
+    counts = num_records(adds.column("stats").filter(fresh))
+    if counts.null_count:
+        raise RowIdsWithoutStatistics(table)
+    ends = np.cumsum(counts.to_numpy()) + mark
+    bases = pc.subtract(pc.add(pa.array(ends), 1), counts)
+    base_row_ids = pc.replace_with_mask(adds.column("base_row_id"), fresh, bases)
+    adds = _with_column(adds, "base_row_id", base_row_ids)
+    return _with_commit_version(adds, version), int(ends[-1])
+
+
+def _governing(staged: StagedCommit, head: Head) -> tuple[Protocol, Metadata]:
+    config = head.config
+    protocol = staged.protocol or (config.protocol if config else None)
+    metadata = staged.metadata or (config.metadata if config else None)
+    assert protocol is not None and metadata is not None, "the first commit of a table was checked to have both"
+    return protocol, metadata
+
+
+def _with_enablement(metadata: Metadata, head: Head, version: int, timestamp_ms: int) -> Metadata:
+    """Records since when in-commit timestamps count; a table that began with them needs no record."""
+    before = head.config
+    if before is None:
+        return metadata
+    version_key, timestamp_key = properties.ICT_ENABLEMENT_VERSION.key, properties.ICT_ENABLEMENT_TIMESTAMP.key
+    if before.is_enabled("inCommitTimestamp"):
+        since = {
+            key: before.metadata.configuration[key]
+            for key in (version_key, timestamp_key)
+            if key in before.metadata.configuration and key not in metadata.configuration
+        }
+    else:
+        since = {version_key: str(version), timestamp_key: str(timestamp_ms)}
+    return replace(metadata, configuration={**metadata.configuration, **since}) if since else metadata
+
+
+def _commit_info(
+    staged: StagedCommit, config: TableConfig, level: IsolationLevel, timestamp_ms: int, *, in_commit: bool
+) -> CommitInfo:
+    described = staged.description
+    tags = dict(described.tags)
+    if config.is_enabled("rowTracking"):
+        # Rows that were rewritten by someone who says nothing of their ids have lost them.
+        tags.setdefault(ROW_IDS_PRESERVED, "false" if staged.removes.num_rows else "true")
+    return CommitInfo(
+        in_commit_timestamp=timestamp_ms if in_commit else None,
+        timestamp=timestamp_ms,
+        user_id=described.user_id,
+        user_name=described.user_name,
+        operation=described.name,
+        operation_parameters={key: _parameter(value) for key, value in described.parameters.items()},
+        read_version=staged.read_version if staged.read_version >= 0 else None,
+        isolation_level=level.value,
+        is_blind_append=staged.is_blind_append,
+        operation_metrics={key: str(value) for key, value in described.metrics.items()},
+        user_metadata=described.user_metadata,
+        tags=tags or None,
+        engine_info=ENGINE_INFO,
+        txn_id=staged.txn_id,
+    )
+
+
+def _parameter(value: Json) -> str:
+    """Parameters are strings in the log; what is none becomes JSON, as Delta users see it."""
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _mark_domain(mark: int) -> DomainMetadata:
+    return DomainMetadata(domain=ROW_TRACKING_DOMAIN, configuration=json.dumps({"rowIdHighWaterMark": mark}))
+
+
+def _with_commit_version(adds: RecordBatch, version: int) -> RecordBatch:
+    versions = pc.coalesce(adds.column("default_row_commit_version"), pa.scalar(version, pa.int64()))
+    return _with_column(adds, "default_row_commit_version", versions)
+
+
+def _with_column(batch: RecordBatch, name: str, column: Array) -> RecordBatch:
+    return batch.set_column(batch.schema.get_field_index(name), batch.schema.field(name), column)
+
+
+def _wire_columns(batch: RecordBatch) -> RecordBatch:
+    """The columns under their names in the log."""
+    present = set(batch.schema.names)
+    columns: Mapping[str, Any] = {
+        "path" if name == "log_path" else camel_case(name): _wire_struct(batch.column(name))
+        for name in _FILE_FIELDS
+        if name in present
+    }
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def _wire_struct(column: Array) -> Array:
+    if not pa.types.is_struct(column.type):
+        return column
+    names = [camel_case(field.name) for field in column.type]
+    return pa.StructArray.from_arrays(column.flatten(), names=names, mask=column.is_null())
