@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from catalog.names import CatalogName, SchemaName, TableName
 
 JsonObject = Mapping[str, object]
-_NOTHING: JsonObject = MappingProxyType({})
 
 
 class MalformedEntry(ValueError):
@@ -30,7 +28,7 @@ class CatalogEntry:
     name: CatalogName
     owner: str | None = None
     comment: str | None = None
-    extra: JsonObject = field(default=_NOTHING)
+    extra: JsonObject = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +39,7 @@ class SchemaEntry:
     location: str | None = None
     owner: str | None = None
     comment: str | None = None
-    extra: JsonObject = field(default=_NOTHING)
+    extra: JsonObject = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +53,7 @@ class TableEntry:
     owner: str | None = None
     comment: str | None = None
     created_ms: int | None = None
-    extra: JsonObject = field(default=_NOTHING)
+    extra: JsonObject = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +66,7 @@ class ViewEntry:
     owner: str | None = None
     comment: str | None = None
     created_ms: int | None = None
-    extra: JsonObject = field(default=_NOTHING)
+    extra: JsonObject = field(default_factory=dict, hash=False)
 
 
 Relation = TableEntry | ViewEntry
@@ -194,4 +192,4 @@ class _Fields:
         raise MalformedEntry(f"{key!r} is neither true nor false")
 
     def rest(self) -> JsonObject:
-        return MappingProxyType(self._left) if self._left else _NOTHING
+        return dict(self._left)
