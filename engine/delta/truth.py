@@ -22,40 +22,42 @@ FALSE = np.uint8(2)
 NULL = np.uint8(4)
 ANY = np.uint8(7)
 
+_TRUE_OR_NULL = np.uint8(5)
+_ONE, _TWO = np.uint8(1), np.uint8(2)
+
 Truths: TypeAlias = npt.NDArray[np.uint8]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 def truths(*, can_be_true: Mask, can_be_false: Mask, can_be_null: Mask) -> Truths:
     """The sets whose members the masks say."""
-    false = can_be_false.astype(np.uint8) << 1
-    null = can_be_null.astype(np.uint8) << 2
+    false = can_be_false.astype(np.uint8) << _ONE
+    null = can_be_null.astype(np.uint8) << _TWO
     result: Truths = can_be_true.astype(np.uint8) | false | null
     return result
 
 
 def constant(value: bool | None) -> Truths:
     """The set with one member, for all entries."""
-    return np.asarray(NULL if value is None else TRUE if value else FALSE)
+    return np.array(NULL if value is None else TRUE if value else FALSE, dtype=np.uint8)
 
 
 def unknown() -> Truths:
     """The set with all members, for all entries."""
-    return np.asarray(ANY)
+    return np.array(ANY, dtype=np.uint8)
 
 
 def negate(operand: Truths) -> Truths:
     """NOT."""
-    result: Truths = ((operand & TRUE) << 1) | ((operand & FALSE) >> 1) | (operand & NULL)
+    result: Truths = ((operand & TRUE) << _ONE) | ((operand & FALSE) >> _ONE) | (operand & NULL)
     return result
 
 
 def conjoin(left: Truths, right: Truths) -> Truths:
     """AND: what two rows' worth of answers can make, taken as independent (so possibly too large)."""
     both = left & right
-    null_with_true = (left & ((right & TRUE) << 2)) | (right & ((left & TRUE) << 2))
-    result: Truths = (both & (TRUE | NULL)) | ((left | right) & FALSE) | null_with_true
-    return result
+    null_with_true = (left & ((right & TRUE) << _TWO)) | (right & ((left & TRUE) << _TWO))
+    return np.asarray((both & _TRUE_OR_NULL) | ((left | right) & FALSE) | null_with_true, dtype=np.uint8)
 
 
 def disjoin(left: Truths, right: Truths) -> Truths:
@@ -65,11 +67,9 @@ def disjoin(left: Truths, right: Truths) -> Truths:
 
 def can_be(operand: Truths, answer: np.uint8) -> Mask:
     """Where `answer` (TRUE, FALSE or NULL) is a member."""
-    result: Mask = (operand & answer) != 0
-    return result
+    return np.asarray((operand & answer) != 0, dtype=bool)
 
 
 def is_always(operand: Truths, answer: np.uint8) -> Mask:
     """Where `answer` is the only member."""
-    result: Mask = operand == answer
-    return result
+    return np.asarray(operand == answer, dtype=bool)
