@@ -1,0 +1,48 @@
+"""Conditions of execution: what the guard refuses, and a Spark that is not there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+
+
+@dataclass(eq=False)
+class JavaNotFound(SqlError, condition="JAVA_NOT_FOUND", sqlstate="58000"):
+    """`reason` is what was found instead."""
+
+    reason: str
+    template = (
+        "Spark needs Java 17 or newer: {reason}. Install one (on Debian: apt-get install openjdk-17-jre-headless) "
+        "or point JAVA_HOME at it."
+    )
+
+
+@dataclass(eq=False)
+class SparkUnavailable(SqlError, condition="SPARK_UNAVAILABLE", sqlstate="08S01"):
+    reason: str
+    template = "Spark does not answer ({reason}). The server has to be restarted; its log has the details."
+
+
+@dataclass(eq=False)
+class RelationNotBound(SqlError, condition="UNSUPPORTED_RELATION", sqlstate="0A000"):
+    """A relation that the statement did not bind would be read."""
+
+    relation: str
+    template = (
+        "{relation} cannot be read: only tables of the catalog, and Delta tables named as delta.`path`, may be queried."
+    )
+
+
+@dataclass(eq=False)
+class FunctionNotAvailable(SqlError, condition="UNRESOLVED_ROUTINE", sqlstate="42883"):
+    function: str
+    template = "The {function} does not exist or may not be used here. SHOW FUNCTIONS lists those that may."
+
+
+@dataclass(eq=False)
+class PlanRefused(SqlError, condition="UNSUPPORTED_PLAN", sqlstate="0A000"):
+    """Spark parsed the text to something that is not on the list of what a query may hold."""
+
+    part: str
+    template = "The statement is not a plain query: {part} is not supported by this gateway. Nothing was run."

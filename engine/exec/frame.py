@@ -1,0 +1,111 @@
+"""A query's answer on its way from Java: a header and record batches (`Frame.java`), read without copying.
+
+The batches come without an Arrow schema; the one they are read with is made here, from Spark's types, so that a column
+carries its SQL type. Small results are in the answer itself, larger ones in a file that is mapped into memory and
+removed at once: it takes no heap, and goes when its last batch does, whatever happens to the process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from engine.results import ResultStream, sql_field
+
+_PRIMITIVES = {
+    "boolean": pa.bool_(),
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "void": pa.null(),
+}
+_DAY_TIME = ("interval day", "interval hour", "interval minute", "interval second")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a result; `sql_type` as DDL spells it."""
+
+    name: str
+    sql_type: str
+    comment: str | None
+
+
+def read_columns(frame: bytes) -> list[Column]:
+    """The columns of an answer."""
+    header, _ = _split(frame)
+    return [Column(column["name"], column["ddl"], column["comment"]) for column in header["columns"]]
+
+
+def read_result(frame: bytes) -> ResultStream:
+    """The rows of an answer, as a stream over the bytes where they are."""
+    header, body = _split(frame)
+    schema = pa.schema([sql_field(c["name"], arrow_type(c["type"]), c["ddl"]) for c in header["columns"]])
+    if header["file"] is not None:
+        with pa.memory_map(header["file"]) as mapped:
+            body = mapped.read_buffer()
+        os.unlink(header["file"])
+    batches = _Batches(schema, body, header["segments"])
+    return ResultStream(schema=schema, source=batches, time_zone=header["time_zone"], on_close=batches.release)
+
+
+def _split(frame: bytes) -> tuple[dict[str, Any], pa.Buffer]:
+    end = 4 + int.from_bytes(frame[:4], "big")
+    return json.loads(frame[4:end]), pa.py_buffer(memoryview(frame)[end:])
+
+
+class _Batches:
+    """Iterates the record batches of a result's segments, in their order."""
+
+    def __init__(self, schema: pa.Schema, body: pa.Buffer, segments: list[list[int]]) -> None:
+        self._schema, self._body, self._segments = schema, body, segments
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for offset, length in self._segments:
+            if self._body is None:
+                return
+            for message in pa.ipc.MessageReader.open_stream(self._body.slice(offset, length)):
+                yield pa.ipc.read_record_batch(message, self._schema)
+
+    def release(self) -> None:
+        """Let the memory go; what was already pulled stays valid."""
+        self._body = None
+
+
+def arrow_type(spark_type: str | dict[str, Any]) -> pa.DataType:
+    """The Arrow type of a Spark type in its JSON form, as `WireValues` and Spark's converter lay it out.
+
+    Intervals of months, calendar intervals and variants come as text.
+    """
+    match spark_type:
+        case str() if spark_type in _PRIMITIVES:
+            return _PRIMITIVES[spark_type]
+        case str() if spark_type.startswith("decimal"):
+            precision, scale = spark_type.removeprefix("decimal(").removesuffix(")").split(",")
+            return pa.decimal128(int(precision), int(scale))
+        case str() if spark_type.startswith(_DAY_TIME):
+            return pa.duration("us")
+        case str() if spark_type.startswith("time("):
+            return pa.time64("ns")
+        case str():
+            return pa.string()
+        case {"type": "array", "elementType": element}:
+            return pa.list_(pa.field("element", arrow_type(element)))
+        case {"type": "map", "keyType": key, "valueType": value}:
+            return pa.map_(arrow_type(key), arrow_type(value))
+        case {"type": "struct", "fields": fields}:
+            return pa.struct([pa.field(field["name"], arrow_type(field["type"])) for field in fields])
+        case _:
+            raise TypeError(f"no Arrow type for {spark_type}")

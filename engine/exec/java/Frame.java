@@ -1,0 +1,68 @@
+package deltagateway;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
+import java.util.Iterator;
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils$;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * The answer of a query in one array of bytes: the length of a JSON header (4 bytes, big-endian), the header, and the
+ * record batch messages of a small result. The header has the columns (name, Spark's type as JSON, its DDL spelling),
+ * the session's time zone, the segments (offset and length of each partition's messages) and the file that holds a
+ * larger result.
+ */
+final class Frame {
+  private Frame() {}
+
+  static byte[] ofSchema(StructType schema, String timeZone) throws Exception {
+    return frame(header(schema, timeZone), new byte[0]);
+  }
+
+  static byte[] ofResult(StructType schema, String timeZone, ResultSpool spool) throws Exception {
+    ObjectNode header = header(schema, timeZone);
+    header.put("file", spool.path());
+    ArrayNode segments = header.putArray("segments");
+    for (Iterator all = spool.segments().iterator(); all.hasNext(); ) {
+      long[] segment = (long[]) all.next();
+      segments.addArray().add(segment[0]).add(segment[1]);
+    }
+    return frame(header, spool.bytes());
+  }
+
+  private static ObjectNode header(StructType schema, String timeZone) throws Exception {
+    ObjectNode header = Request.JSON.createObjectNode();
+    header.put("time_zone", timeZone);
+    ArrayNode columns = header.putArray("columns");
+    StructField[] fields = schema.fields();
+    for (int i = 0; i < fields.length; i++) {
+      ObjectNode column = columns.addObject();
+      column.put("name", fields[i].name());
+      column.set("type", Request.JSON.readTree(fields[i].dataType().json()));
+      column.put("ddl", declared(fields[i]).catalogString());
+      scala.Option comment = fields[i].getComment();
+      column.put("comment", comment.isDefined() ? (String) comment.get() : null);
+    }
+    return header;
+  }
+
+  /** char(n) and varchar(n) are strings to Spark; what was declared stands in the metadata. */
+  private static DataType declared(StructField field) {
+    scala.Option raw = CharVarcharUtils$.MODULE$.getRawType(field.metadata());
+    return raw.isDefined() ? (DataType) raw.get() : field.dataType();
+  }
+
+  private static byte[] frame(ObjectNode header, byte[] body) throws Exception {
+    byte[] json = Request.JSON.writeValueAsBytes(header);
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream(4 + json.length + body.length);
+    DataOutputStream out = new DataOutputStream(bytes);
+    out.writeInt(json.length);
+    out.write(json);
+    out.write(body);
+    return bytes.toByteArray();
+  }
+}

@@ -1,0 +1,132 @@
+package deltagateway;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.CurrentUserContext$;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.classic.SparkSession$;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
+import org.apache.spark.sql.execution.ExplainMode$;
+
+/**
+ * One client's session: its own settings, current schema and temporary views over the shared Spark.
+ *
+ * A statement is one call, made on the thread that runs it. {@link #cancel} is called on any other thread; it reaches
+ * the statement also before it has a job and before it began.
+ */
+public final class GatewaySession {
+  private static final int CANCELLED_MAX = 1000;
+
+  private final SparkSession spark;
+  private final PlanGuard guard;
+  private final Map cancelled = Collections.synchronizedMap(new RecentlyCancelled());
+
+  public GatewaySession(SparkSession spark, PlanGuard guard) {
+    this.spark = spark;
+    this.guard = guard;
+  }
+
+  /** Runs a query and returns its frame (see Frame). */
+  public byte[] run(String request) throws Exception {
+    final Request parsed = new Request(request);
+    return (byte[]) within(parsed, new Work() {
+      public Object apply() throws Exception {
+        return new Statement(spark, guard, parsed, GatewaySession.this).run();
+      }
+    });
+  }
+
+  /** The frame of a query's columns, without rows: Spark analyzes it, nothing runs. */
+  public byte[] describe(String request) throws Exception {
+    final Request parsed = new Request(request);
+    return (byte[]) within(parsed, new Work() {
+      public Object apply() throws Exception {
+        return new Statement(spark, guard, parsed, GatewaySession.this).describe();
+      }
+    });
+  }
+
+  /** Spark's own plan text; `mode` is simple, extended, codegen, cost or formatted. */
+  public String explain(String request, final String mode) throws Exception {
+    final Request parsed = new Request(request);
+    return (String) within(parsed, new Work() {
+      public Object apply() throws Exception {
+        return new Statement(spark, guard, parsed, GatewaySession.this)
+            .analyzed()
+            .explainString(ExplainMode$.MODULE$.fromString(mode));
+      }
+    });
+  }
+
+  public void cancel(String statementId) {
+    cancelled.put(statementId, Boolean.TRUE);
+    spark.sparkContext().cancelJobGroupAndFutureJobs(statementId);
+  }
+
+  void ensureLive(String statementId) {
+    if (cancelled.containsKey(statementId)) throw new Refusal("cancelled", statementId);
+  }
+
+  public void set(String key, String value) {
+    spark.conf().set(key, value);
+  }
+
+  public void unset(String key) {
+    spark.conf().unset(key);
+  }
+
+  /** The setting's value or default; null where there is none. */
+  public String get(String key) {
+    return (String) spark.conf().getOption(key).getOrElse(new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        return null;
+      }
+    });
+  }
+
+  /** What `current_catalog()` and `current_schema()` answer. */
+  public void setCurrentSchema(String catalog, String schema) {
+    spark.conf().set("spark.sql.catalog." + catalog, NameOnlyCatalog.class.getName());
+    SparkSession$.MODULE$.setActiveSession(spark);
+    try {
+      CatalogManager catalogs = spark.sessionState().catalogManager();
+      catalogs.setCurrentCatalog(catalog);
+      catalogs.setCurrentNamespace(new String[] {schema});
+    } finally {
+      SparkSession$.MODULE$.clearActiveSession();
+    }
+  }
+
+  private abstract static class Work {
+    abstract Object apply() throws Exception;
+  }
+
+  /** Puts the thread's state in place for one statement, and takes it away whatever happens. */
+  private Object within(Request request, Work work) throws Exception {
+    SparkContext context = spark.sparkContext();
+    InheritableThreadLocal user = CurrentUserContext$.MODULE$.CURRENT_USER();
+    SparkSession$.MODULE$.setActiveSession(spark);
+    user.set(request.principal);
+    context.setJobGroup(request.id, "statement " + request.id, true);
+    try {
+      ensureLive(request.id);
+      Object result = work.apply();
+      ensureLive(request.id);
+      return result;
+    } finally {
+      context.clearJobGroup();
+      user.remove();
+      SparkSession$.MODULE$.clearActiveSession();
+      cancelled.remove(request.id);
+    }
+  }
+
+  /** A statement may be cancelled when it has just ended; its id must not stay for ever. */
+  private static final class RecentlyCancelled extends LinkedHashMap {
+    protected boolean removeEldestEntry(Map.Entry eldest) {
+      return size() > CANCELLED_MAX;
+    }
+  }
+}

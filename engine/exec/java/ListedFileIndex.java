@@ -1,0 +1,130 @@
+package deltagateway;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.BasePredicate;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Predicate;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.PartitionDirectory;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * An exact list of data files, each with constants, as Spark's file sources see it.
+ *
+ * Guarantees:
+ * 1. Nothing is listed and no name is interpreted: the files are those of {@link FileList}, the constants too.
+ * 2. Partition filters are applied here, for Spark does not evaluate them again.
+ * 3. It carries the id of its statement, so that {@link PlanGuard} can tell it from any other relation.
+ * 4. Two indexes of one statement over equal files are equal, so that Spark can reuse exchanges.
+ */
+public final class ListedFileIndex implements FileIndex {
+  private static final long BLOCK_SIZE = 128L << 20;
+
+  private final String statementId;
+  private final TableRoot root;
+  private final StructType constants;
+  private final FileList files;
+
+  public ListedFileIndex(String statementId, String root, StructType constants, FileList files) {
+    this.statementId = statementId;
+    this.root = new TableRoot(root);
+    this.constants = constants;
+    this.files = files;
+  }
+
+  public String statementId() {
+    return statementId;
+  }
+
+  public scala.collection.immutable.Seq rootPaths() {
+    return Scala.seq(Arrays.asList(new Object[] {root.path()}));
+  }
+
+  public scala.collection.immutable.Seq listFiles(
+      scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
+    BasePredicate[] predicates = new BasePredicate[partitionFilters.size()];
+    for (int i = 0; i < predicates.length; i++) predicates[i] = bind((Expression) partitionFilters.apply(i));
+    ArrayList kept = new ArrayList();
+    for (int group = 0; group < files.groups(); group++) {
+      boolean wanted = true;
+      for (int i = 0; wanted && i < predicates.length; i++) wanted = predicates[i].eval(files.constants(group));
+      if (wanted) kept.add(directory(group));
+    }
+    return Scala.seq(kept);
+  }
+
+  private BasePredicate bind(Expression filter) {
+    BasePredicate predicate = Predicate.createInterpreted((Expression) filter.transform(new Binder(constants.fields())));
+    predicate.initialize(0);
+    return predicate;
+  }
+
+  private PartitionDirectory directory(int group) {
+    int[] members = files.members(group);
+    FileStatus[] statuses = new FileStatus[members.length];
+    for (int i = 0; i < members.length; i++) {
+      int file = members[i];
+      statuses[i] = new FileStatus(
+          files.size(file), false, 1, BLOCK_SIZE, files.modificationTime(file), root.resolve(files.path(file)));
+    }
+    return PartitionDirectory.apply(files.constants(group), statuses);
+  }
+
+  public String[] inputFiles() {
+    String[] paths = new String[files.count()];
+    for (int i = 0; i < paths.length; i++) paths[i] = root.resolve(files.path(i)).toUri().toString();
+    return paths;
+  }
+
+  public void refresh() {}
+
+  public long sizeInBytes() {
+    return files.totalBytes();
+  }
+
+  public StructType partitionSchema() {
+    return constants;
+  }
+
+  public boolean equals(Object other) {
+    if (this == other) return true;
+    if (!(other instanceof ListedFileIndex)) return false;
+    ListedFileIndex that = (ListedFileIndex) other;
+    return statementId.equals(that.statementId)
+        && root.path().equals(that.root.path())
+        && constants.equals(that.constants)
+        && files.equals(that.files);
+  }
+
+  public int hashCode() {
+    return 31 * statementId.hashCode() + files.hashCode();
+  }
+
+  /** Turns a filter's references into positions of the row of constants. */
+  private static final class Binder extends scala.runtime.AbstractPartialFunction {
+    private final StructField[] fields;
+
+    Binder(StructField[] fields) {
+      this.fields = fields;
+    }
+
+    public boolean isDefinedAt(Object node) {
+      return node instanceof AttributeReference;
+    }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      if (!(node instanceof AttributeReference)) return otherwise.apply(node);
+      String name = ((AttributeReference) node).name();
+      for (int i = 0; i < fields.length; i++) {
+        if (fields[i].name().equalsIgnoreCase(name)) return new BoundReference(i, fields[i].dataType(), true);
+      }
+      throw new IllegalArgumentException("not a constant of this scan: " + name);
+    }
+  }
+}

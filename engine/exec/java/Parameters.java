@@ -1,0 +1,44 @@
+package deltagateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.parser.NamedParameterContext;
+import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.parser.PositionalParameterContext;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.DataType;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** Parses a text whose markers (`:name` or `?`) stand for values; each value is a text and the type it is cast to. */
+final class Parameters {
+  private Parameters() {}
+
+  static LogicalPlan parse(SparkSession spark, String text, JsonNode parameters, String timeZone) throws Exception {
+    ParserInterface parser = spark.sessionState().sqlParser();
+    if (parameters.size() == 0) return parser.parsePlan(text);
+    Map named = new HashMap();
+    ArrayList positional = new ArrayList();
+    for (int i = 0; i < parameters.size(); i++) {
+      JsonNode parameter = (JsonNode) parameters.get(i);
+      Literal literal = literal(parser, parameter, timeZone);
+      if (parameter.get("name").isNull()) positional.add(literal);
+      else named.put(parameter.get("name").textValue(), literal);
+    }
+    if (positional.isEmpty()) {
+      scala.collection.immutable.Map map =
+          scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(named));
+      return parser.parsePlanWithParameters(text, new NamedParameterContext(map));
+    }
+    return parser.parsePlanWithParameters(text, new PositionalParameterContext(Scala.seq(positional)));
+  }
+
+  private static Literal literal(ParserInterface parser, JsonNode parameter, String timeZone) throws Exception {
+    DataType type = parser.parseDataType(parameter.get("type").textValue());
+    String value = parameter.get("value").textValue();
+    return new Literal(value == null ? null : FileList.parse(value, type, timeZone), type);
+  }
+}

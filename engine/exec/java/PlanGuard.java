@@ -1,0 +1,225 @@
+package deltagateway;
+
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/**
+ * Decides, fail closed, whether Spark may analyze a parsed plan and whether it may run an analyzed one.
+ *
+ * Analysis alone can open files (a relation named by a path runs a job to infer its schema), so the parsed plan is
+ * checked first: only operators of a list, only relations that the statement bound or a CTE in scope, only functions of
+ * a list. After analysis every leaf must be this statement's own scan or a literal source.
+ *
+ * Both walks follow everything a node holds, not only its children: subqueries stand in expressions, CTE definitions in
+ * tuples, named windows in maps.
+ */
+final class PlanGuard {
+  private static final String CATALYST = "org.apache.spark.sql.catalyst.";
+  private static final String EXPRESSIONS = CATALYST + "expressions.";
+
+  /** Operators that a query may hold before and after analysis. */
+  private static final String[] OPERATORS = {
+    "Aggregate", "AsOfJoin", "Distinct", "Except", "Filter", "Generate", "GlobalLimit", "Intersect", "Join",
+    "LateralJoin", "LimitAll", "LocalLimit", "LocalRelation", "Offset", "OneRowRelation", "Pivot", "Project", "Range",
+    "RebalancePartitions", "Repartition", "RepartitionByExpression", "Sample", "Sort", "SubqueryAlias", "Union",
+    "UnionLoop", "Unpivot", "Window", "WithWindowDefinition",
+  };
+
+  /** Operators that only the parser makes. UnresolvedRelation and the table functions are checked by name besides. */
+  private static final String[] PARSED_OPERATORS = {
+    "UnresolvedHaving", "UnresolvedHint", "UnresolvedInlineTable", "UnresolvedQualify", "UnresolvedRelation",
+    "UnresolvedSubqueryColumnAliases", "UnresolvedTVFAliases", "UnresolvedTableValuedFunction", "UnresolvedWith",
+  };
+
+  /** Operators that only the analyzer makes. */
+  private static final String[] ANALYZED_OPERATORS = {
+    "CTERelationDef", "CTERelationRef", "Deduplicate", "EmptyRelation", "Expand", "ResolvedHint", "ResolvedInlineTable",
+    "UnionLoopRef", "View", "WithCTE",
+  };
+
+  /** Expressions that run foreign code. */
+  private static final Set FOREIGN_CODE = new HashSet(Arrays.asList(new Object[] {
+    "CallMethodViaReflection", "PythonUDAF", "PythonUDF", "PythonUDTF", "ScalaAggregator", "ScalaUDAF", "ScalaUDF",
+    "SQLFunctionExpression", "TryReflect", "UnresolvedPolymorphicPythonUDTF",
+  }));
+
+  private static final Set PARSED = union(OPERATORS, PARSED_OPERATORS);
+  private static final Set ANALYZED = union(OPERATORS, ANALYZED_OPERATORS);
+
+  private final Set functions;
+  private final Set tableFunctions;
+
+  PlanGuard(Set functions, Set tableFunctions) {
+    this.functions = functions;
+    this.tableFunctions = tableFunctions;
+  }
+
+  private static Set union(String[] left, String[] right) {
+    Set all = new HashSet(Arrays.asList((Object[]) left));
+    all.addAll(Arrays.asList((Object[]) right));
+    return all;
+  }
+
+  /** `relations` are the lower-case names of the statement's scans. */
+  void ensureMayAnalyze(LogicalPlan plan, Set relations) {
+    new ParsedWalk(relations).visit(plan);
+  }
+
+  void ensureMayRun(LogicalPlan plan, String statementId) {
+    new AnalyzedWalk(statementId).visit(plan);
+  }
+
+  /** Visits tree nodes wherever they hang: in fields, options, collections, maps, tuples and arrays. */
+  private abstract static class Walk {
+    abstract void visit(TreeNode node);
+
+    final void visitFields(TreeNode node) {
+      scala.collection.Iterator fields = node.productIterator();
+      while (fields.hasNext()) visitValue(fields.next());
+    }
+
+    final void visitValue(Object value) {
+      if (value instanceof TreeNode) visit((TreeNode) value);
+      else if (value instanceof scala.collection.Iterable) {
+        scala.collection.Iterator items = ((scala.collection.Iterable) value).iterator();
+        while (items.hasNext()) visitValue(items.next());
+      } else if (value instanceof Object[]) {
+        Object[] items = (Object[]) value;
+        for (int i = 0; i < items.length; i++) visitValue(items[i]);
+      } else if (value instanceof scala.Product && value.getClass().getName().startsWith("scala.")) {
+        scala.collection.Iterator items = ((scala.Product) value).productIterator();
+        while (items.hasNext()) visitValue(items.next());
+      }
+    }
+  }
+
+  private final class ParsedWalk extends Walk {
+    private final Set relations;
+    private Set ctes = new HashSet();
+
+    ParsedWalk(Set relations) {
+      this.relations = relations;
+    }
+
+    void visit(TreeNode node) {
+      if (node instanceof LogicalPlan) {
+        ensureOperator(node, PARSED);
+        if (node instanceof UnresolvedRelation) ensureBound((UnresolvedRelation) node);
+        if (node instanceof UnresolvedTableValuedFunction) {
+          ensureListed(((UnresolvedTableValuedFunction) node).name(), tableFunctions, "table function");
+        }
+        if (node instanceof UnresolvedWith) {
+          visitWith((UnresolvedWith) node);
+          return;
+        }
+      } else if (node instanceof UnresolvedFunction) {
+        ensureListed(((UnresolvedFunction) node).nameParts(), functions, "function");
+      } else {
+        ensureExpression(node);
+      }
+      visitFields(node);
+    }
+
+    /** A definition sees those before it and itself, the body sees all of them. */
+    private void visitWith(UnresolvedWith with) {
+      Set outer = ctes;
+      ctes = new HashSet(outer);
+      scala.collection.Iterator definitions = with.cteRelations().iterator();
+      while (definitions.hasNext()) {
+        scala.Tuple3 definition = (scala.Tuple3) definitions.next();
+        ctes.add(lower((String) definition._1()));
+        visit((TreeNode) definition._2());
+      }
+      visit(with.child());
+      ctes = outer;
+    }
+
+    private void ensureBound(UnresolvedRelation relation) {
+      List parts = Scala.list(relation.multipartIdentifier());
+      String name = lower((String) parts.get(parts.size() - 1));
+      boolean bound = parts.size() == 1 && !relation.isStreaming() && (relations.contains(name) || ctes.contains(name));
+      if (!bound) throw new Refusal("relation", dotted(parts));
+    }
+
+    private void ensureListed(scala.collection.immutable.Seq nameParts, Set listed, String kind) {
+      List parts = Scala.list(nameParts);
+      if (parts.size() != 1 || !listed.contains(lower((String) parts.get(0)))) throw new Refusal(kind, dotted(parts));
+    }
+  }
+
+  private static final class AnalyzedWalk extends Walk {
+    private final String statementId;
+
+    AnalyzedWalk(String statementId) {
+      this.statementId = statementId;
+    }
+
+    void visit(TreeNode node) {
+      if (node instanceof LogicalRelation) {
+        ensureOwnScan((LogicalRelation) node);
+        return;
+      }
+      if (node instanceof LogicalPlan) ensureOperator(node, ANALYZED);
+      else ensureExpression(node);
+      visitFields(node);
+    }
+
+    private void ensureOwnScan(LogicalRelation leaf) {
+      if (leaf.relation() instanceof HadoopFsRelation) {
+        FileIndex index = ((HadoopFsRelation) leaf.relation()).location();
+        if (index instanceof ListedFileIndex && ((ListedFileIndex) index).statementId().equals(statementId)) return;
+      }
+      throw new Refusal("relation", leaf.relation().getClass().getSimpleName());
+    }
+  }
+
+  private static void ensureOperator(TreeNode node, Set allowed) {
+    Class type = node.getClass();
+    if (!type.getName().startsWith(CATALYST) || !allowed.contains(simpleName(type))) {
+      throw new Refusal("operator", simpleName(type));
+    }
+  }
+
+  private static void ensureExpression(TreeNode node) {
+    String name = node.getClass().getName();
+    boolean known = name.startsWith(EXPRESSIONS) || name.startsWith(CATALYST + "analysis.Unresolved")
+        || name.startsWith(CATALYST + "analysis.MultiAlias") || node instanceof Expression == false;
+    if (!known || FOREIGN_CODE.contains(simpleName(node.getClass()))) {
+      throw new Refusal("expression", simpleName(node.getClass()));
+    }
+  }
+
+  /** Scala's objects end in a dollar sign. */
+  private static String simpleName(Class type) {
+    String name = type.getName();
+    String simple = name.substring(name.lastIndexOf('.') + 1);
+    return simple.endsWith("$") ? simple.substring(0, simple.length() - 1) : simple;
+  }
+
+  private static String lower(String text) {
+    return text.toLowerCase(Locale.ROOT);
+  }
+
+  private static String dotted(List parts) {
+    StringBuilder text = new StringBuilder();
+    for (int i = 0; i < parts.size(); i++) {
+      if (i > 0) text.append('.');
+      String part = (String) parts.get(i);
+      text.append(part.matches("[A-Za-z0-9_]+") ? part : "`" + part.replace("`", "``") + "`");
+    }
+    return text.toString();
+  }
+}

@@ -1,0 +1,62 @@
+package deltagateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.HashSet;
+import java.util.Locale;
+import java.util.Set;
+import org.apache.spark.sql.types.DataType$;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/** One statement as Python hands it over: everything in one JSON text, so that it takes one call. */
+final class Request {
+  static final ObjectMapper JSON = new ObjectMapper();
+
+  final String id;
+  final String principal;
+  final String text;
+  final Scan[] scans;
+  final String filesPath;
+  final JsonNode parameters;
+  final String spoolPath;
+  final long resultBytesMax;
+
+  Request(String json) throws Exception {
+    JsonNode node = JSON.readTree(json);
+    id = node.get("id").textValue();
+    principal = node.get("principal").textValue();
+    text = node.get("text").textValue();
+    filesPath = node.get("files").textValue();
+    parameters = node.get("parameters");
+    spoolPath = node.get("spool").textValue();
+    resultBytesMax = node.get("result_bytes_max").longValue();
+    JsonNode listed = node.get("scans");
+    scans = new Scan[listed.size()];
+    for (int i = 0; i < scans.length; i++) scans[i] = new Scan((JsonNode) listed.get(i));
+  }
+
+  Set relations() {
+    Set names = new HashSet();
+    for (int i = 0; i < scans.length; i++) names.add(scans[i].relation.toLowerCase(Locale.ROOT));
+    return names;
+  }
+
+  /** A table of the statement: its name in the text, where it lies, its columns, and which of them are constants. */
+  static final class Scan {
+    final String relation;
+    final String root;
+    final StructType schema;
+    final StructType constants;
+
+    Scan(JsonNode node) {
+      relation = node.get("relation").textValue();
+      root = node.get("root").textValue();
+      schema = ((StructType) DataType$.MODULE$.fromJson(node.get("schema").textValue())).asNullable();
+      JsonNode names = node.get("partition_columns");
+      StructField[] fields = new StructField[names.size()];
+      for (int i = 0; i < fields.length; i++) fields[i] = schema.apply(((JsonNode) names.get(i)).textValue());
+      constants = new StructType(fields);
+    }
+  }
+}

@@ -1,0 +1,171 @@
+package deltagateway;
+
+import java.io.BufferedInputStream;
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import org.apache.spark.SparkContext;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.CollectLimitExec;
+import org.apache.spark.sql.execution.CommandExecutionMode$;
+import org.apache.spark.sql.execution.LocalTableScanExec;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SQLExecution$;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation$;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * One run of one query: scans become temporary views, the text is parsed, guarded, analyzed, guarded again and run.
+ *
+ * Commands never run: Spark is told to skip them, besides being refused by the guard. The views are gone as soon as the
+ * plan is analyzed, for it holds the relations themselves.
+ */
+final class Statement {
+  /** A LIMIT whose rows are estimated below this runs partition by partition until it has enough. */
+  private static final long LIMIT_BYTES_MAX = 64L << 20;
+
+  private final SparkSession spark;
+  private final PlanGuard guard;
+  private final Request request;
+  private final GatewaySession session;
+  private final String timeZone;
+
+  Statement(SparkSession spark, PlanGuard guard, Request request, GatewaySession session) {
+    this.spark = spark;
+    this.guard = guard;
+    this.request = request;
+    this.session = session;
+    this.timeZone = spark.sessionState().conf().sessionLocalTimeZone();
+  }
+
+  byte[] describe() throws Exception {
+    return Frame.ofSchema(analyzed().analyzed().schema(), timeZone);
+  }
+
+  byte[] run() throws Exception {
+    QueryExecution execution = analyzed();
+    session.ensureLive(request.id);
+    StructType schema = execution.analyzed().schema();
+    ResultSpool spool = new ResultSpool(new File(request.spoolPath), request.resultBytesMax);
+    try {
+      collect(execution, schema, spool);
+      spool.finish();
+      if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
+      return Frame.ofResult(schema, timeZone, spool);
+    } catch (Throwable failure) {
+      spool.discard();
+      if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
+      throw failure;
+    }
+  }
+
+  QueryExecution analyzed() throws Exception {
+    FileList[] files = readFileLists();
+    LogicalPlan parsed = Parameters.parse(spark, request.text, request.parameters, timeZone);
+    guard.ensureMayAnalyze(parsed, request.relations());
+    session.ensureLive(request.id);
+    QueryExecution execution = spark.sessionState().executePlan(parsed, CommandExecutionMode$.MODULE$.SKIP());
+    analyze(execution, files);
+    guard.ensureMayRun(execution.analyzed(), request.id);
+    return execution;
+  }
+
+  /** Names of scans are unique in a statement only, so statements of one session take turns for this moment. */
+  private void analyze(QueryExecution execution, FileList[] files) throws Exception {
+    synchronized (session) {
+      int created = 0;
+      try {
+        for (; created < request.scans.length; created++) createView(request.scans[created], files[created]);
+        execution.assertAnalyzed();
+      } finally {
+        while (created > 0) spark.sessionState().catalog().dropTempView(request.scans[--created].relation);
+      }
+    }
+  }
+
+  private FileList[] readFileLists() throws Exception {
+    FileList[] lists = new FileList[request.scans.length];
+    if (lists.length == 0) return lists;
+    InputStream in = new BufferedInputStream(new FileInputStream(request.filesPath), 1 << 16);
+    try {
+      for (int i = 0; i < lists.length; i++) lists[i] = FileList.read(in, request.scans[i].constants, timeZone);
+    } finally {
+      in.close();
+    }
+    return lists;
+  }
+
+  /** All columns stand in the data schema, so that Spark keeps the table's order; constants win over the file's. */
+  private void createView(Request.Scan scan, FileList files) throws Exception {
+    ListedFileIndex index = new ListedFileIndex(request.id, scan.root, scan.constants, files);
+    HadoopFsRelation relation = new HadoopFsRelation(
+        index, scan.constants, scan.schema, Scala.none(), new ParquetFileFormat(), Scala.emptyMap(), spark);
+    Dataset rows = spark.baseRelationToDataFrame(relation);
+    rows.createTempView(scan.relation);
+  }
+
+  private void collect(QueryExecution execution, final StructType schema, final ResultSpool spool) throws Exception {
+    final SparkPlan plan = execution.executedPlan();
+    session.ensureLive(request.id);
+    if (plan instanceof LocalTableScanExec) {
+      addRows(plan.executeCollect(), schema, spool);
+      return;
+    }
+    SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        if (isSmallLimit(plan, schema)) addRows(plan.executeCollect(), schema, spool);
+        else runJob(plan.execute(), schema, spool);
+        return null;
+      }
+    });
+  }
+
+  /** Spark's distributed form of a LIMIT reads every partition; the collecting form stops when it has enough. */
+  private static boolean isSmallLimit(SparkPlan plan, StructType schema) {
+    SparkPlan root = plan instanceof AdaptiveSparkPlanExec ? ((AdaptiveSparkPlanExec) plan).inputPlan() : plan;
+    if (!(root instanceof CollectLimitExec)) return false;
+    int limit = ((CollectLimitExec) root).limit();
+    return limit >= 0 && (long) limit * schema.defaultSize() <= LIMIT_BYTES_MAX;
+  }
+
+  private void addRows(InternalRow[] rows, StructType schema, ResultSpool spool) {
+    scala.collection.Iterator iterator = scala.jdk.javaapi.CollectionConverters.asScala(
+        java.util.Arrays.asList((Object[]) rows).iterator());
+    add(0, new ArrowPartition(schema, timeZone, request.resultBytesMax).batches(iterator, null), spool);
+  }
+
+  private void runJob(RDD rows, StructType schema, final ResultSpool spool) {
+    final SparkContext context = spark.sparkContext();
+    context.runJob(
+        rows,
+        new ArrowPartition(schema, timeZone, request.resultBytesMax),
+        new scala.runtime.AbstractFunction2() {
+          public Object apply(Object partition, Object batches) {
+            if (!add(((Integer) partition).intValue(), (byte[][]) batches, spool)) {
+              context.cancelJobGroup(request.id, "the result is too large");
+            }
+            return scala.runtime.BoxedUnit.UNIT;
+          }
+        },
+        Scala.classTag(byte[][].class));
+  }
+
+  private static boolean add(int partition, byte[][] batches, ResultSpool spool) {
+    try {
+      return spool.add(partition, batches);
+    } catch (IOException failure) {
+      throw new java.io.UncheckedIOException(failure);
+    }
+  }
+}

@@ -1,0 +1,145 @@
+"""The Java side: finding a Java, launching Spark's process, and compiling the gateway's own classes in it.
+
+The classes of `java/` are compiled by Janino, which Spark ships, against the Spark that runs, each time a process
+starts (0.8 s beside Spark's own start). They go into a jar on the class path of Spark's main class loader, so that
+py4j, the driver and local executors see the same classes; remote executors get the jar from Spark. A Spark whose
+classes or signatures moved fails here, with the line that no longer compiles.
+
+Janino compiles plain old Java: no lambdas, no inferred generics; where a class narrows a method's return type it may
+pick the wider one, hence a cast here and there.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import subprocess
+import threading
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from py4j.clientserver import ClientServer
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+
+from engine.exec.errors import JavaNotFound, SparkUnavailable
+
+JAVA_VERSION_MIN = 17
+_STOP_TIMEOUT_S = 20
+
+_spark_log = logging.getLogger("engine.exec.spark")
+_LEVELS = {
+    "FATAL": logging.CRITICAL,
+    "ERROR": logging.ERROR,
+    "WARN": logging.WARNING,
+    "INFO": logging.INFO,
+    "DEBUG": logging.DEBUG,
+    "TRACE": logging.DEBUG,
+}
+_STACK = ("\tat ", "Caused by: ", "\t...")
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """What :func:`launch_gateway` asks of a configuration."""
+
+    values: Mapping[str, str]
+
+    def getAll(self) -> list[tuple[str, str]]:
+        return list(self.values.items())
+
+
+def ensure_java() -> Path:
+    """The `java` that Spark will use: JAVA_HOME's, else the first of PATH; raises `JavaNotFound`."""
+    home = os.environ.get("JAVA_HOME")
+    if home and not (Path(home) / "bin" / "java").exists():
+        raise JavaNotFound(f"JAVA_HOME is {home}, which has no bin/java")
+    java = Path(home) / "bin" / "java" if home else shutil.which("java")
+    if java is None:
+        raise JavaNotFound("JAVA_HOME is not set and there is no java in PATH")
+    try:
+        shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=60).stderr
+    except (OSError, subprocess.SubprocessError) as error:
+        raise JavaNotFound(f"{java} does not run ({error})") from error
+    version = re.search(r'version "(?:1\.)?(\d+)', shown)
+    if version is None or int(version[1]) < JAVA_VERSION_MIN:
+        raise JavaNotFound(f"{java} is {version[1] if version else 'of an unknown version'}")
+    return Path(java)
+
+
+def launch_jvm(settings: Mapping[str, str]) -> ClientServer:
+    """Start Spark's process with `settings`; it ends when this process does, however that ends."""
+    ensure_java()
+    try:
+        gateway = launch_gateway(_Settings(settings), popen_kwargs={"stderr": subprocess.PIPE})
+    except PySparkException as error:
+        raise SparkUnavailable(f"its process did not start: {error.getMessage()}") from error
+    threading.Thread(target=_forward_log, args=(gateway.proc.stderr,), name="spark-log", daemon=True).start()
+    return gateway
+
+
+def _forward_log(stderr: BinaryIO) -> None:
+    """Hand the process's log to ours, line by line, until the process ends."""
+    for raw in stderr:
+        line = raw.decode(errors="replace").rstrip()
+        level, _, text = line.partition(" ")
+        if level in _LEVELS:
+            _spark_log.log(_LEVELS[level], "%s", text)
+        elif line.startswith(_STACK):
+            _spark_log.error("%s", line)
+        else:
+            _spark_log.debug("%s", line)  # the launcher's remarks on its own flags
+
+
+def stop_jvm(gateway: ClientServer) -> None:
+    """End the process, by force if it does not end itself."""
+    gateway.shutdown()
+    process: subprocess.Popen[bytes] = gateway.proc
+    if process.stdin:
+        process.stdin.close()
+    try:
+        process.wait(_STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def install_classes(gateway: ClientServer, jar: Path) -> None:
+    """Compile the classes of `java/` into `jar` and put it on the class path."""
+    jvm = gateway.jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    with zipfile.ZipFile(jar, "w") as archive:
+        for name, content in _compile(gateway, loader).items():
+            archive.writestr(name, content)
+    loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
+
+
+def _compile(gateway: ClientServer, loader: Any) -> dict[str, bytes]:
+    """Class files by their path in a jar."""
+    jvm = gateway.jvm
+    resources = jvm.org.codehaus.commons.compiler.util.resource
+    compiler = jvm.org.codehaus.janino.Compiler(
+        resources.ResourceFinder.EMPTY_RESOURCE_FINDER, jvm.org.codehaus.janino.ClassLoaderIClassLoader(loader)
+    )
+    compiler.setSourceVersion(8)
+    compiler.setTargetVersion(8)  # older ones cannot call static methods of interfaces
+    compiler.setDebugLines(True)
+    compiler.setDebugSource(True)
+    classes = jvm.java.util.HashMap()
+    compiler.setClassFileCreator(resources.MapResourceCreator(classes))
+    sources = sorted(files("engine.exec").joinpath("java").iterdir(), key=lambda source: source.name)
+    units = gateway.new_array(resources.Resource, len(sources))
+    for position, source in enumerate(sources):
+        units[position] = resources.StringResource(source.name, source.read_text())
+    try:
+        compiler.compile(units)
+    except Py4JJavaError as error:
+        raise SparkUnavailable(f"its classes are not those expected: {error.java_exception.getMessage()}") from error
+    return {name: bytes(classes.get(name)) for name in classes.keySet()}

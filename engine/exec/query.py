@@ -1,0 +1,121 @@
+"""Running a plan in one client's Spark session: one call to Java for each statement.
+
+All that a run needs travels as one JSON text (and one file, for lists of data files), all that it answers as one
+frame; so a statement costs one round trip, and no state of it is left in Python. `SELECT 1` takes 10 ms warm on two
+busy cores, against 45 ms for `spark.sql("SELECT 1").toArrow()`.
+
+Cancelling: the callback runs on whichever thread cancels. It marks the statement, which looks at the mark between its
+phases, and cancels its jobs, those of the future included; so it does not matter when it comes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from py4j.clientserver import ClientServer
+from py4j.protocol import Py4JError
+
+from engine.context import StatementContext
+from engine.engine import Parameter
+from engine.exec.frame import read_columns, read_result
+from engine.exec.scan import scan_request, write_file_lists
+from engine.exec.spark_errors import restore_names, translate
+from engine.plan.plans import ReadPlan
+from engine.results import ResultStream, string_rows
+from engine.statements import ExplainMode
+
+
+class ExecSession:
+    """A Spark session of one client. Statements may run on several threads at once."""
+
+    def __init__(self, gateway: ClientServer, session: Any, spool_dir: Path) -> None:
+        self._gateway, self._session, self._spool_dir = gateway, session, spool_dir
+
+    def run_query(
+        self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
+    ) -> ResultStream:
+        """Run `plan` to its end and answer its rows.
+
+        Raises `StatementCancelled`, `StatementTimedOut`, `ResultTooLarge`, what the guard refuses
+        (`engine/exec/errors.py`), or `SparkFailure` with Spark's own condition.
+        """
+        return read_result(self._call(self._session.run, plan, context, parameters))
+
+    def describe(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
+        """The columns of `plan` as rows of name, type and comment; nothing runs."""
+        columns = read_columns(self._call(self._session.describe, plan, context, parameters))
+        rows = [(column.name, column.sql_type, column.comment) for column in columns]
+        return string_rows(("col_name", "data_type", "comment"), rows)
+
+    def explain(
+        self, plan: ReadPlan, mode: ExplainMode, context: StatementContext, parameters: Sequence[Parameter] = ()
+    ) -> ResultStream:
+        """Spark's plan as one cell of text; nothing runs."""
+        text = self._call(lambda request: self._session.explain(request, mode.value), plan, context, parameters)
+        return string_rows(("plan",), [(restore_names(text, _labels(plan)),)])
+
+    def set_setting(self, key: str, value: str | None) -> None:
+        """Set a setting of Spark for this session; None takes it back to its default."""
+        if value is None:
+            self._session.unset(key)
+        else:
+            self._session.set(key, value)
+
+    def get_setting(self, key: str) -> str | None:
+        """The value or default of a setting of Spark; None where it has neither."""
+        value: str | None = self._session.get(key)
+        return value
+
+    def set_current_schema(self, catalog: str, schema: str) -> None:
+        """What `current_catalog()` and `current_schema()` answer."""
+        self._session.setCurrentSchema(catalog, schema)
+
+    def close(self) -> None:
+        """Forget the session."""
+        self._gateway.detach(self._session)
+
+    def _call(
+        self,
+        call: Callable[[str], Any],
+        plan: ReadPlan,
+        context: StatementContext,
+        parameters: Sequence[Parameter],
+    ) -> Any:
+        files = self._spool_dir / f"{context.statement_id}.files" if plan.scans else None
+        request = self._request(plan, context, parameters, files)
+        context.cancel.on_cancel(lambda: self._session.cancel(context.statement_id))
+        try:
+            if files is not None:
+                write_file_lists(plan.scans, files)
+            answer = call(request)
+        except Py4JError as error:
+            context.cancel.ensure_live()
+            raise translate(error, self._gateway.jvm, _labels(plan), context.result_bytes_max) from error
+        finally:
+            if files is not None:
+                files.unlink(missing_ok=True)
+        return answer
+
+    def _request(
+        self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter], files: Path | None
+    ) -> str:
+        """What `Request.java` reads."""
+        return json.dumps(
+            {
+                "id": context.statement_id,
+                "principal": context.principal,
+                "text": plan.text,
+                "scans": [scan_request(scan) for scan in plan.scans],
+                "files": str(files) if files else None,
+                "parameters": [{"name": p.name, "value": p.value, "type": p.sql_type} for p in parameters],
+                "spool": str(self._spool_dir / f"{context.statement_id}.result"),
+                "result_bytes_max": context.result_bytes_max,
+            }
+        )
+
+
+def _labels(plan: ReadPlan) -> dict[str, str]:
+    return {scan.relation: scan.label for scan in plan.scans}

@@ -1,0 +1,151 @@
+"""One Spark for the process, one Spark session for each client session.
+
+Starting takes seconds: the Java process, Spark itself, and, at the same time as Spark, our own classes (`jvm.py`); a
+first query then loads what every query needs. Sessions are cheap (a `newSession` takes 1 ms, its first query no longer
+than any other), so there is no pool of them. All sessions share executors and files, each has its own settings, current
+schema and temporary names.
+
+What is fixed here, and why:
+- loopback only, no UI, no Hive: nothing of Spark is reachable from outside and nothing outlives the process;
+- no variable substitution (`${env:…}` would read the server's environment) and no queries on bare paths;
+- fair scheduling over a fixed number of pools, so that a long query does not hold up short ones.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from py4j.clientserver import ClientServer
+
+from engine.exec.jvm import install_classes, launch_jvm, stop_jvm
+from engine.exec.query import ExecSession
+
+__all__ = ["ExecSession", "SparkDriver", "SparkOptions"]
+
+_FIXED_CONF = MappingProxyType(
+    {
+        "spark.app.name": "delta-gateway",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.scheduler.mode": "FAIR",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.variable.substitute": "false",
+        "spark.sql.runSQLOnFiles": "false",
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        "spark.sql.execution.arrow.useLargeVarTypes": "false",
+    }
+)
+_DEFAULT_CONF = MappingProxyType({"spark.sql.shuffle.partitions": "32"})
+
+# A failing task is the statement's error, which is reported there; the two last loggers would say it again.
+_LOGGING = """\
+status = off
+rootLogger.level = {level}
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %p %c{{1}}: %m%n%ex
+logger.shell.name = org.apache.spark.api.python.PythonGatewayServer
+logger.shell.level = {level}
+logger.task.name = org.apache.spark.executor.Executor
+logger.task.level = off
+logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
+logger.tasks.level = off
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkOptions:
+    """`conf` is Spark's own configuration over our defaults; `local_dir` holds temporary files (None: the system's)."""
+
+    master: str = "local[*]"
+    driver_memory: str = "2g"
+    local_dir: str | None = None
+    log_level: str = "ERROR"
+    conf: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+class SparkDriver:
+    """The running Spark. Made by :meth:`start`; :meth:`stop` ends its process and removes its files."""
+
+    def __init__(self, gateway: ClientServer, driver: Any, work_dir: Path) -> None:
+        self._gateway, self._driver, self._work_dir = gateway, driver, work_dir
+
+    @classmethod
+    def start(
+        cls,
+        options: SparkOptions,
+        *,
+        allowed_functions: Collection[str],
+        allowed_table_functions: Collection[str],
+        progress: Callable[[str], None] = lambda step: None,
+    ) -> SparkDriver:
+        """Start Spark; only functions of the two lists may be called.
+
+        Raises `JavaNotFound`, or `SparkUnavailable` where Spark does not come up.
+        """
+        work_dir = Path(tempfile.mkdtemp(prefix="delta-gateway-", dir=options.local_dir))
+        gateway = None
+        try:
+            progress("starting Java")
+            gateway = launch_jvm(_conf(options, work_dir))
+            progress("starting Spark")
+            jar = work_dir / "gateway.jar"
+            with ThreadPoolExecutor(1) as compiling:
+                installed = compiling.submit(install_classes, gateway, jar)
+                spark = gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder().getOrCreate()
+                installed.result()
+            java = gateway.jvm.deltagateway.GatewayDriver(
+                spark, " ".join(allowed_functions), " ".join(allowed_table_functions)
+            )
+            if not options.master.startswith("local"):
+                java.addJar(str(jar))
+            progress("warming up Spark")
+            java.warmUp()
+        except BaseException:
+            if gateway is not None:
+                stop_jvm(gateway)
+            shutil.rmtree(work_dir, ignore_errors=True)
+            raise
+        return cls(gateway, java, work_dir)
+
+    def open_session(self) -> ExecSession:
+        """A session with its own settings and current schema."""
+        return ExecSession(self._gateway, self._driver.openSession(), self._work_dir / "spool")
+
+    def stop(self) -> None:
+        """End Spark and its process; running statements fail."""
+        stop_jvm(self._gateway)
+        shutil.rmtree(self._work_dir, ignore_errors=True)
+
+
+def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
+    """Spark's configuration, given at launch because memory and class path cannot be set later."""
+    for folder in ("spool", "warehouse", "spark"):
+        (work_dir / folder).mkdir()
+    logging = work_dir / "log4j2.properties"
+    logging.write_text(_LOGGING.format(level=options.log_level))
+    java_options = f"-Dlog4j2.configurationFile={logging.as_uri()}"
+    if "spark.driver.extraJavaOptions" in options.conf:
+        java_options += " " + options.conf["spark.driver.extraJavaOptions"]
+    return {
+        **_DEFAULT_CONF,
+        **options.conf,
+        **_FIXED_CONF,
+        "spark.master": options.master,
+        "spark.driver.memory": options.driver_memory,
+        "spark.driver.extraJavaOptions": java_options,
+        "spark.local.dir": str(work_dir / "spark"),
+        "spark.sql.warehouse.dir": (work_dir / "warehouse").as_uri(),
+    }

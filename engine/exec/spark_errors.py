@@ -1,0 +1,76 @@
+"""One translation of what Java raises: our own refusals, and Spark's errors under Spark's conditions.
+
+The user sees Spark's sentence without the Java stack, without the plan that Spark appends, and with the names of the
+tables instead of those of our scans. Positions go too, since they count in the rewritten text; the text at fault stays.
+What is no error of the statement (an I/O failure, a bug) is logged with its trace.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JJavaError
+
+from catalog.errors import SqlError
+from engine.errors import ResultTooLarge, SparkFailure, StatementCancelled
+from engine.exec.errors import FunctionNotAvailable, PlanRefused, RelationNotBound, SparkUnavailable
+
+_log = logging.getLogger(__name__)
+
+_SQLSTATE_AND_POSITION = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
+_RESULTS_TOO_LARGE = "Total size of serialized results"
+_SHOWN_MAX = 4000
+
+
+def translate(error: Py4JError, jvm: Any, labels: Mapping[str, str], bytes_max: int) -> SqlError:
+    """The error to raise instead of `error`; `labels` maps the names of scans to those of the tables."""
+    if not isinstance(error, Py4JJavaError):
+        _log.error("Spark is gone", exc_info=error)
+        return SparkUnavailable(type(error).__name__)
+    known: dict[str, Any] = json.loads(jvm.deltagateway.Failures.describe(error.java_exception))
+    if "refusal" in known:
+        return _refusal(known["refusal"], known["subject"], labels, bytes_max)
+    condition, sqlstate = known.get("condition"), known.get("sqlstate")
+    message: str = known["message"]
+    if condition is None and _RESULTS_TOO_LARGE in message:
+        return ResultTooLarge(bytes_max)
+    if condition is None or condition.startswith("INTERNAL_ERROR"):
+        _log.error("Spark failed: %s", error)
+    text = _sentence(message, condition)
+    if known.get("fragment"):
+        text += f"\n== SQL ==\n{known['fragment']}"
+    return SparkFailure(condition, sqlstate, restore_names(text, labels)[:_SHOWN_MAX])
+
+
+def _refusal(kind: str, subject: str, labels: Mapping[str, str], bytes_max: int) -> SqlError:
+    match kind:
+        case "cancelled":
+            return StatementCancelled()
+        case "result too large":
+            return ResultTooLarge(bytes_max)
+        case "relation":
+            return RelationNotBound(restore_names(subject, labels))
+        case "function" | "table function":
+            return FunctionNotAvailable(f"{kind} {subject}")
+        case _:
+            return PlanRefused(f"{kind} {subject}")
+
+
+def _sentence(message: str, condition: str | None) -> str:
+    """Spark's text without condition, SQLSTATE, position and what follows."""
+    text = message.strip()
+    if condition is not None:
+        text = text.removeprefix(f"[{condition}]")
+    return _SQLSTATE_AND_POSITION.sub("", text).strip()
+
+
+def restore_names(text: str, labels: Mapping[str, str]) -> str:
+    """`text` with the names of scans replaced by those of the tables, quoted or not."""
+    if not labels:
+        return text
+    names = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
+    return re.sub(rf"`({names})`|(?<!\w)({names})(?!\w)", lambda match: labels[match[1] or match[2]], text)
