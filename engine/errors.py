@@ -45,3 +45,9 @@ class SparkFailure(SqlError, condition="SPARK_ERROR", sqlstate="XX000"):
             self.condition = self.spark_condition
         if self.spark_sqlstate:
             self.sqlstate = self.spark_sqlstate
+
+
+@dataclass(eq=False)
+class StatementNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.STATEMENT", sqlstate="0A000"):
+    what: str
+    template = "{what} is not supported by this release of the gateway."

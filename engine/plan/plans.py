@@ -10,12 +10,16 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from engine.bound import BoundStatement
+from engine.statements import ExplainMode
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
     """One table of a statement, pinned at one version.
 
-    `relation` is the name under which the rewritten text refers to it; it is unique within the statement.
+    `relation` is the name under which the rewritten text refers to it; it is unique within the statement. `label` is
+    how messages call the table.
     `schema_json` is the table's logical schema as in the log (Spark's JSON). `files` has one row a data file:
     `path` string (decoded; relative to `table_root` or absolute, a path or a URI), `size` int64 (bytes),
     `modification_time` int64 (ms) and `partition_values` map<string, string> (keyed by physical column name, as the
@@ -23,6 +27,7 @@ class Scan:
     """
 
     relation: str
+    label: str
     table_root: str
     schema_json: str
     partition_columns: tuple[str, ...]
@@ -35,3 +40,28 @@ class ReadPlan:
 
     text: str
     scans: tuple[Scan, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainPlan:
+    """Show how Spark would run `read`; nothing runs."""
+
+    mode: ExplainMode
+    read: ReadPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaPlan:
+    """Show the columns of `read`; nothing runs."""
+
+    read: ReadPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandPlan:
+    """A statement that Spark has no part in; everything it may look at is bound."""
+
+    bound: BoundStatement
+
+
+Plan = ReadPlan | ExplainPlan | SchemaPlan | CommandPlan

@@ -1,0 +1,112 @@
+"""Bind: names → catalog entries → one pinned snapshot per table. The only maker of a `BoundStatement`.
+
+The catalog is read once, as a view at one generation, and each table's log is listed once: a table that a statement
+names several times is loaded once per version, so that all its names see the same files. Columns, types and functions
+are not bound here; Spark analyses them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from catalog.catalog import Catalog, CatalogView
+from catalog.entries import TableEntry, ViewEntry
+from catalog.errors import SqlError
+from catalog.names import CatalogName, SchemaName, TableName, jdbc_matcher, path_of
+from engine.bound import BoundStatement, BoundTable
+from engine.delta.snapshot import Snapshot
+from engine.errors import StatementNotSupported
+from engine.settings import SessionState
+from engine.statements import (
+    AsOfTimestamp,
+    AsOfVersion,
+    DescribeQuery,
+    DescribeTable,
+    Explain,
+    ListColumns,
+    Query,
+    Relation,
+    ShowColumns,
+    Statement,
+    TimeTravel,
+)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Where names and tables come from; shared by all sessions."""
+
+    catalog: Catalog
+    load: Callable[[str, int | None], Snapshot]
+    """The snapshot of the table at a location: of a version, or the newest one."""
+
+
+def bind(statement: Statement, state: SessionState, sources: Sources) -> BoundStatement:
+    """Resolve what `statement` names. Raises the catalog's and the log's errors, by name."""
+    binder = _Binder(state, sources.catalog.view(), sources.load)
+    match statement:
+        case Query(relations=relations):
+            tables = binder.tables(relations)
+        case Explain(inner=query) | DescribeQuery(inner=query):
+            tables = binder.tables(query.relations)
+        case DescribeTable(table_parts=parts) | ShowColumns(table_parts=parts):
+            tables = (binder.table(parts, None),)
+        case ListColumns():
+            tables = tuple(binder.listed(statement))
+        case _:
+            tables = ()
+    return BoundStatement(statement=statement, state=state, view=binder.view, tables=tables)
+
+
+class _Binder:
+    """One statement's lookups; `pinned` keeps what was loaded for it."""
+
+    def __init__(self, state: SessionState, view: CatalogView, load: Callable[[str, int | None], Snapshot]) -> None:
+        self.state, self.view, self.load = state, view, load
+        self.pinned: dict[tuple[str, TimeTravel | None], Snapshot] = {}
+
+    def tables(self, relations: tuple[Relation, ...]) -> tuple[BoundTable, ...]:
+        return tuple(self.table(relation.name_parts, relation.time_travel) for relation in relations)
+
+    def table(self, parts: tuple[str, ...], time_travel: TimeTravel | None) -> BoundTable:
+        path = path_of(parts)
+        if path is not None:
+            entry: TableEntry | ViewEntry = self.view.resolve_path(path)
+            name = None
+        else:
+            name = TableName.from_parts(parts, SchemaName(self.state.catalog, self.state.schema))
+            entry = self.view.resolve(name)
+        if isinstance(entry, ViewEntry):
+            raise StatementNotSupported(f"Reading the view {entry.name}")
+        return BoundTable(name=None if name is None else entry.name, entry=entry, snapshot=self.pin(entry, time_travel))
+
+    def listed(self, statement: ListColumns) -> Iterator[BoundTable]:
+        """The tables of a metadata call; one whose log cannot be read is left out, with a line in the server's log."""
+        catalogs = [CatalogName(statement.catalog)] if statement.catalog else [e.name for e in self.view.catalogs()]
+        for catalog in filter(self.view.has_catalog, catalogs):
+            for schema in self.view.schemas(catalog, jdbc_matcher(statement.schema_pattern)):
+                for entry in self.view.relations(schema.name, jdbc_matcher(statement.table_pattern)):
+                    if isinstance(entry, TableEntry):
+                        try:
+                            yield BoundTable(name=entry.name, entry=entry, snapshot=self.pin(entry, None))
+                        except SqlError as error:
+                            logger.warning("left out of a list of columns: %s: %s", entry.name, error)
+
+    def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> Snapshot:
+        key = (entry.location, time_travel)
+        if key not in self.pinned:
+            self.pinned[key] = self._load(entry, time_travel)
+        return self.pinned[key]
+
+    def _load(self, entry: TableEntry, time_travel: TimeTravel | None) -> Snapshot:
+        match time_travel:
+            case None:
+                return self.load(entry.location, None)
+            case AsOfVersion(version):
+                return self.load(entry.location, version)
+            case AsOfTimestamp():
+                raise StatementNotSupported("TIMESTAMP AS OF")

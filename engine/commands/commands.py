@@ -1,0 +1,55 @@
+"""Which function answers which statement: the table of all statements that Spark has no part in."""
+
+from __future__ import annotations
+
+from engine.bound import BoundStatement, Outcome
+from engine.commands.describe_commands import describe_schema, describe_table
+from engine.commands.list_commands import list_objects
+from engine.commands.session_commands import reset_setting, set_setting, show_settings, use_catalog, use_schema
+from engine.commands.show_commands import show
+from engine.errors import StatementNotSupported
+from engine.statements import (
+    DescribeSchema,
+    DescribeTable,
+    ListColumns,
+    ListFunctions,
+    ListSchemas,
+    ListTables,
+    ResetSetting,
+    SetSetting,
+    ShowCatalogs,
+    ShowColumns,
+    ShowFunctions,
+    ShowSchemas,
+    ShowSettings,
+    ShowTables,
+    ShowViews,
+    UseCatalog,
+    UseSchema,
+)
+
+
+def run_command(bound: BoundStatement) -> Outcome:
+    """Answer `bound`; a statement without a function here is refused by name."""
+    statement = bound.statement
+    match statement:
+        case UseCatalog():
+            return use_catalog(bound, statement)
+        case UseSchema():
+            return use_schema(bound, statement)
+        case SetSetting():
+            return set_setting(bound, statement)
+        case ShowSettings():
+            return show_settings(bound, statement)
+        case ResetSetting():
+            return reset_setting(bound, statement)
+        case DescribeTable():
+            return describe_table(bound, statement)
+        case DescribeSchema():
+            return describe_schema(bound, statement)
+        case ShowCatalogs() | ShowSchemas() | ShowTables() | ShowViews() | ShowColumns() | ShowFunctions():
+            return show(bound, statement)
+        case ListSchemas() | ListTables() | ListColumns() | ListFunctions():
+            return list_objects(bound, statement)
+        case _:
+            raise StatementNotSupported(type(statement).__name__)

@@ -1,0 +1,70 @@
+"""SHOW: lists out of the catalog and the tables' own schemas, in the columns that Spark's clients know."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import pyarrow as pa
+
+from catalog.entries import TableEntry, ViewEntry
+from catalog.names import CatalogName, SchemaName, like_matcher
+from engine.bound import BoundStatement, Outcome
+from engine.results import ResultStream, sql_field, string_rows
+from engine.sql.functions import ALLOWED_FUNCTIONS
+from engine.statements import ShowCatalogs, ShowColumns, ShowFunctions, ShowSchemas, ShowTables, ShowViews
+
+Show = ShowCatalogs | ShowSchemas | ShowTables | ShowViews | ShowColumns | ShowFunctions
+
+HIVE_SHAPE = "gateway.show_tables.hive_shape"
+
+
+def show(bound: BoundStatement, statement: Show) -> Outcome:
+    """The rows of one SHOW."""
+    match statement:
+        case ShowCatalogs():
+            matches = like_matcher(statement.pattern)
+            catalogs = [entry.name.catalog for entry in bound.view.catalogs()]
+            result = _names("catalog", [name for name in catalogs if matches(name)])
+        case ShowSchemas():
+            catalog = CatalogName(statement.catalog or bound.state.catalog)
+            schemas = bound.view.schemas(catalog, like_matcher(statement.pattern))
+            result = _names("namespace", [schema.name.schema for schema in schemas])
+        case ShowTables():
+            result = _relations(bound, statement, (TableEntry, ViewEntry), "tableName")
+        case ShowViews():
+            result = _relations(bound, statement, (ViewEntry,), "viewName")
+        case ShowColumns():
+            result = _names("col_name", list(bound.tables[0].snapshot.schema.names))
+        case ShowFunctions():
+            matches = like_matcher(statement.pattern)
+            result = _names("function", [name for name in sorted(ALLOWED_FUNCTIONS) if matches(name)])
+        case _:
+            assert_never(statement)
+    return Outcome(result=result)
+
+
+def _names(column: str, names: list[str]) -> ResultStream:
+    return string_rows((column,), ((name,) for name in names))
+
+
+def _relations(
+    bound: BoundStatement, statement: ShowTables | ShowViews, kinds: tuple[type, ...], column: str
+) -> ResultStream:
+    state = bound.state
+    parts = statement.schema_parts or (state.catalog, state.schema)
+    schema = bound.view.schema(SchemaName.from_parts(parts, state.catalog)).name
+    found = bound.view.relations(schema, like_matcher(statement.pattern))
+    entries = [entry for entry in found if isinstance(entry, kinds)]
+    names = [entry.name.table for entry in entries]
+    if state.value(HIVE_SHAPE) == "true":
+        return _names("tab_name", names)
+    fields = [
+        sql_field("namespace", pa.string(), "string"),
+        sql_field(column, pa.string(), "string"),
+        sql_field("isTemporary", pa.bool_(), "boolean"),
+    ]
+    arrays = [[entry.name.schema for entry in entries], names, [False] * len(names)]
+    batch = pa.record_batch(
+        [pa.array(values, field.type) for values, field in zip(arrays, fields, strict=True)], schema=pa.schema(fields)
+    )
+    return ResultStream(schema=batch.schema, source=(batch,))

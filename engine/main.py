@@ -1,0 +1,136 @@
+"""The engine that serves a lake: catalog, snapshots and Spark put together, and the sessions on top of them.
+
+A session holds a :class:`~engine.settings.SessionState` and its own Spark session. Statements of one session may run at
+once: each begins with the state as it was when it started, and what it changes (USE, SET) is applied to the newest
+state, under the session's lock, when it ends.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from catalog.catalog import Catalog
+from catalog.discovery import ServedFolder
+from catalog.file_store import FileStore
+from catalog.memory_store import MemoryStore
+from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
+from catalog.remote import open_files, open_tree
+from engine.binder import Sources
+from engine.context import StatementContext
+from engine.delta.snapshot import load_snapshot
+from engine.engine import Parameter
+from engine.exec.session import ExecSession, SparkDriver, SparkOptions
+from engine.results import ResultStream
+from engine.settings import SessionState, find_setting, parse_setting
+from engine.sql.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
+from engine.sql.parser import parse
+from engine.statement import run_statement
+from engine.statements import Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """What an engine is made of.
+
+    `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are kept
+    (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
+    `lake_folder`. `snapshot_cache_bytes` bounds the snapshots kept between statements.
+    """
+
+    lake_folder: str | None = None
+    catalog_folder: str | None = None
+    allowed_roots: tuple[str, ...] = ()
+    snapshot_cache_bytes: int = 1 << 30
+    spark: SparkOptions = field(default_factory=SparkOptions)
+
+
+def open_engine(options: EngineOptions, progress: Callable[[str], None] = lambda step: None) -> LakeEngine:
+    """Open the catalog and start Spark, which takes seconds; `progress` is told of each step."""
+    progress("opening the catalog")
+    catalog = open_catalog(options)
+    driver = SparkDriver.start(
+        options.spark,
+        allowed_functions=ALLOWED_FUNCTIONS,
+        allowed_table_functions=ALLOWED_TABLE_FUNCTIONS,
+        progress=progress,
+    )
+    return LakeEngine(Sources(catalog=catalog, load=load_snapshot), driver)
+
+
+def open_catalog(options: EngineOptions) -> Catalog:
+    """The catalog's own objects over the tables of the lake's folder."""
+    store = FileStore(open_files(options.catalog_folder)) if options.catalog_folder else MemoryStore()
+    served = ServedFolder(open_tree(options.lake_folder), options.allowed_roots) if options.lake_folder else None
+    return Catalog(store, served, options.allowed_roots)
+
+
+class LakeEngine:
+    """One for the whole server; see :class:`engine.engine.Engine`."""
+
+    def __init__(self, sources: Sources, driver: SparkDriver) -> None:
+        self._sources, self._driver = sources, driver
+
+    def open_session(
+        self, principal: str, *, settings: Mapping[str, str], catalog: str | None, schema: str | None
+    ) -> LakeSession:
+        """A session at `catalog`.`schema`; refuses unknown ones, and unknown settings, before Spark is asked."""
+        view = self._sources.catalog.view()
+        entry = view.schema(SchemaName(catalog or DEFAULT_CATALOG, schema or DEFAULT_SCHEMA))
+        values = {}
+        for key, value in settings.items():
+            setting, canonical = parse_setting(key, value)
+            values[setting.key] = canonical
+        state = SessionState(principal=principal, catalog=entry.name.catalog, schema=entry.name.schema, values=values)
+        return LakeSession(state, self._sources, self._driver.open_session())
+
+    def close(self) -> None:
+        """Stop Spark."""
+        self._driver.stop()
+
+
+class LakeSession:
+    """One client's session; see :class:`engine.engine.EngineSession`."""
+
+    def __init__(self, state: SessionState, sources: Sources, executor: ExecSession) -> None:
+        self._state, self._sources, self._executor = state, sources, executor
+        self._lock = threading.Lock()
+        self._apply_to_spark(SessionState(principal=state.principal, catalog="", schema=""), state)
+
+    @property
+    def current_catalog(self) -> str:
+        return self._state.catalog
+
+    @property
+    def current_schema(self) -> str:
+        return self._state.schema
+
+    def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
+        """Parse `text` and run it."""
+        return self._run(parse(text), context, parameters)
+
+    def run(self, statement: Statement, context: StatementContext) -> ResultStream:
+        """Run a statement that did not come as text."""
+        return self._run(statement, context, ())
+
+    def close(self) -> None:
+        self._executor.close()
+
+    def _run(self, statement: Statement, context: StatementContext, parameters: Sequence[Parameter]) -> ResultStream:
+        before = self._state
+        outcome = run_statement(statement, before, self._sources, self._executor, context, parameters)
+        if outcome.change is not None:
+            with self._lock:
+                after = outcome.change(self._state)
+                self._apply_to_spark(self._state, after)
+                self._state = after
+        return outcome.result
+
+    def _apply_to_spark(self, before: SessionState, after: SessionState) -> None:
+        """Make the Spark session answer `current_schema()` and keep Spark's settings as `after` says."""
+        if (before.catalog, before.schema) != (after.catalog, after.schema):
+            self._executor.set_current_schema(after.catalog, after.schema)
+        for key in before.values.keys() | after.values.keys():
+            if find_setting(key).is_spark and before.values.get(key) != after.values.get(key):
+                self._executor.set_setting(key, after.values.get(key))
