@@ -1,0 +1,97 @@
+"""The Flask application: routes, and the rim where every failure becomes JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from flask import Flask, Response, jsonify, request
+from flask.json.provider import DefaultJSONProvider
+from werkzeug.exceptions import HTTPException
+
+from gateway.authenticators import Authenticator
+from gateway.http.errors import HostRefused
+from gateway.http.health import health_blueprint
+from gateway.http.links import LinkSigner
+from gateway.http.statements import StatementApi
+from gateway.http.waiting import WaitingRoom
+from gateway.lifecycle import Lifecycle
+from gateway.status import describe
+
+BODY_BYTES_MAX = 16 << 20
+_LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+_ERROR_CODES = {
+    HTTPStatus.NOT_FOUND: "ENDPOINT_NOT_FOUND",
+    HTTPStatus.METHOD_NOT_ALLOWED: "METHOD_NOT_ALLOWED",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "REQUEST_TOO_LARGE",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpOptions:
+    """`threads` answer requests; `hosts` are names besides localhost by which clients may address the server."""
+
+    threads: int = 32
+    hosts: tuple[str, ...] = ()
+    link_lifetime_s: float = 900.0
+
+
+class _Json(DefaultJSONProvider):
+    ensure_ascii = False
+    sort_keys = False
+    compact = True
+
+
+class _App(Flask):
+    json_provider_class = _Json
+
+
+def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: HttpOptions) -> Flask:
+    """All routes over the registry of `lifecycle`, which may still be starting."""
+    app = _App(__name__, static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES_MAX
+    api = StatementApi(
+        lifecycle=lifecycle,
+        authenticator=authenticator,
+        signer=LinkSigner(lifetime_s=options.link_lifetime_s),
+        room=WaitingRoom(options.threads),
+    )
+    app.register_blueprint(api.blueprint())
+    app.register_blueprint(health_blueprint(lifecycle))
+    known_hosts = frozenset((*_LOOPBACK_NAMES, *options.hosts))
+
+    @app.before_request
+    def ensure_known_host() -> None:
+        _ensure_host(request.host, known_hosts)
+
+    @app.after_request
+    def harden(response: Response) -> Response:
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+    app.register_error_handler(HTTPException, _http_failure)
+    app.register_error_handler(Exception, _failure)
+    return app
+
+
+def _ensure_host(host: str, known: Collection[str]) -> None:
+    """Refuse names that a web page may have pointed at this machine (DNS rebinding)."""
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    if name.lower() not in known:
+        raise HostRefused(host)
+
+
+def _http_failure(error: HTTPException) -> tuple[Response, int]:
+    """Refusals of the routing itself: no such page, method or size."""
+    status = HTTPStatus(error.code or HTTPStatus.INTERNAL_SERVER_ERROR)
+    body = jsonify(error_code=_ERROR_CODES.get(status, "MALFORMED_REQUEST"), message=error.description)
+    body.headers.extend((name, value) for name, value in error.get_headers() if name == "Allow")
+    return body, status
+
+
+def _failure(error: Exception) -> tuple[Response, int]:
+    failure = describe(error)
+    body = jsonify(error_code=failure.http_error_code, message=failure.message, sql_state=failure.sqlstate)
+    return body, failure.http_status

@@ -1,0 +1,164 @@
+"""How one statement's result reaches its client: cut to its limits, in chunks, in a format, inline or as links.
+
+A chunk is a range of rows of the held result, so any chunk can be asked for again while the statement is open. All
+chunks but the last have the same number of rows, chosen so that a chunk of average rows has about `_CHUNK_BYTES` of
+Arrow memory: small enough to be made in one piece, large enough that a million rows are a few dozen requests.
+
+Byte counts are those of the rows in Arrow, before they are spelled in a format; a chunk's is its share by rows.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import assert_never
+
+import pyarrow as pa
+
+from engine.results import ResultStream, sql_field
+from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_rows
+from gateway.http.errors import ChunkNotFound
+from gateway.http.links import LinkSigner
+from gateway.http.requests import Disposition, Format, StatementRequest
+from gateway.operation import Operation
+
+API = "/api/2.0/sql"
+_CHUNK_BYTES = 4 << 20
+_MODIFIED = pa.schema([sql_field("num_affected_rows", pa.int64(), "bigint")])
+
+CONTENT_TYPES = {
+    Format.JSON_ARRAY: "application/json",
+    Format.ARROW_STREAM: "application/vnd.apache.arrow.stream",
+    Format.CSV: "text/csv; charset=utf-8",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    index: int
+    row_offset: int
+    row_count: int
+    byte_count: int
+
+
+class Delivery:
+    """What a statement's request said about its result; made with the request, asked with the operation."""
+
+    def __init__(self, request: StatementRequest) -> None:
+        self.format, self._disposition = request.format, request.disposition
+        self._row_limit, self._byte_limit = request.row_limit, request.byte_limit
+        self._is_truncated = False
+
+    def cut(self, stream: ResultStream) -> ResultStream:
+        """The result as clients see it: its first rows within the limits; the count of a DML statement as a row."""
+        if not stream.has_rows and stream.rows_modified is not None:
+            counted = pa.record_batch([pa.array([stream.rows_modified], pa.int64())], schema=_MODIFIED)
+            return ResultStream(schema=_MODIFIED, source=(counted,), on_close=stream.close)
+        return ResultStream(
+            schema=stream.schema,
+            source=self._within_limits(stream),
+            has_rows=stream.has_rows,
+            time_zone=stream.time_zone,
+            on_close=stream.close,
+        )
+
+    def _within_limits(self, stream: ResultStream) -> Iterator[pa.RecordBatch]:
+        rows_left = self._row_limit if self._row_limit is not None else 1 << 63
+        bytes_left = self._byte_limit if self._byte_limit is not None else 1 << 63
+        for batch in stream.batches():
+            if not batch.num_rows:
+                continue
+            fitting = min(batch.num_rows, rows_left, bytes_left * batch.num_rows // max(1, batch.nbytes))
+            if fitting:
+                yield batch.slice(0, fitting)
+            rows_left, bytes_left = rows_left - fitting, bytes_left - batch.nbytes
+            if fitting < batch.num_rows:
+                self._is_truncated = True
+                return
+
+    def manifest(self, operation: Operation) -> dict[str, object]:
+        schema, chunks = operation.schema, self.chunks(operation)
+        return {
+            "format": self.format,
+            "schema": {
+                "column_count": len(schema),
+                "columns": [column_info(field, position) for position, field in enumerate(schema)],
+            },
+            "total_chunk_count": len(chunks),
+            "total_row_count": operation.row_count(),
+            "total_byte_count": operation.result_bytes,
+            "truncated": self._is_truncated,
+            "chunks": [_chunk_info(chunk) for chunk in chunks],
+        }
+
+    def chunks(self, operation: Operation) -> list[Chunk]:
+        """At least one, since an empty result still has columns."""
+        total = operation.row_count()
+        rows = max(1, total * _CHUNK_BYTES // max(_CHUNK_BYTES, operation.result_bytes))
+        starts = range(0, max(1, total), rows)
+        counts = [min(rows, total - start) for start in starts]
+        return [
+            Chunk(index=i, row_offset=start, row_count=n, byte_count=operation.result_bytes * n // max(1, total))
+            for i, (start, n) in enumerate(zip(starts, counts, strict=True))
+        ]
+
+    def chunk(self, operation: Operation, index: int) -> Chunk:
+        chunks = self.chunks(operation)
+        if not 0 <= index < len(chunks):
+            raise ChunkNotFound(index, len(chunks))
+        return chunks[index]
+
+    def content(self, operation: Operation, chunk: Chunk, format_: Format) -> bytes:
+        """The rows of a chunk as a document of their own."""
+        table = _rows(operation, chunk)
+        match format_:
+            case Format.JSON_ARRAY:
+                return json.dumps(json_rows(table, operation.time_zone), ensure_ascii=False).encode()
+            case Format.ARROW_STREAM:
+                return arrow_stream(table)
+            case Format.CSV:
+                return csv_bytes(table, operation.time_zone, header=chunk.index == 0)
+            case _:
+                assert_never(format_)
+
+    def result(self, operation: Operation, index: int, signer: LinkSigner, base_url: str) -> dict[str, object]:
+        """The `result` object of chunk `index`."""
+        chunk = self.chunk(operation, index)
+        info = _chunk_info(chunk)
+        if chunk.index + 1 < len(self.chunks(operation)):
+            following = f"{API}/statements/{operation.id}/result/chunks/{chunk.index + 1}"
+            info |= {"next_chunk_index": chunk.index + 1, "next_chunk_internal_link": following}
+        if self._is_linked(operation):
+            path, expires = signer.sign(f"{API}/results/{operation.id}/{chunk.index}")
+            expiration = datetime.fromtimestamp(expires, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            return {"external_links": [info | {"external_link": base_url + path, "expiration": expiration}]}
+        if self.format is Format.JSON_ARRAY:
+            return info | {"data_array": json_rows(_rows(operation, chunk), operation.time_zone)}
+        return info | {"attachment": b64encode(self.content(operation, chunk, self.format)).decode()}
+
+    def _is_linked(self, operation: Operation) -> bool:
+        match self._disposition:
+            case Disposition.INLINE:
+                return False
+            case Disposition.EXTERNAL_LINKS:
+                return True
+            case Disposition.INLINE_OR_EXTERNAL_LINKS:
+                return operation.result_bytes > _CHUNK_BYTES or self.format is Format.CSV
+            case _:
+                assert_never(self._disposition)
+
+
+def _rows(operation: Operation, chunk: Chunk) -> pa.Table:
+    return operation.page(chunk.row_offset, chunk.row_count).rows
+
+
+def _chunk_info(chunk: Chunk) -> dict[str, object]:
+    return {
+        "chunk_index": chunk.index,
+        "row_offset": chunk.row_offset,
+        "row_count": chunk.row_count,
+        "byte_count": chunk.byte_count,
+    }

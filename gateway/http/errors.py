@@ -1,0 +1,62 @@
+"""Conditions of the HTTP interface itself: what is wrong with a request rather than with its statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+
+
+@dataclass(eq=False)
+class InvalidField(SqlError, condition="INVALID_PARAMETER_VALUE.HTTP_FIELD", sqlstate="22023"):
+    name: str
+    problem: str
+    template = "The field {name} of the request {problem}."
+
+
+@dataclass(eq=False)
+class MalformedBody(SqlError, condition="MALFORMED_REQUEST", sqlstate="22030"):
+    reason: str
+    template = "The body of the request is not a JSON object: {reason}."
+
+
+@dataclass(eq=False)
+class UnsupportedMediaType(SqlError, condition="UNSUPPORTED_MEDIA_TYPE", sqlstate="0A000"):
+    found: str
+    template = "The body of the request is {found}; send JSON with the header Content-Type: application/json."
+
+
+@dataclass(eq=False)
+class ChunkNotFound(SqlError, condition="INVALID_HANDLE.CHUNK_NOT_FOUND", sqlstate="HY000"):
+    chunk: int
+    total: int
+    template = "The result has no chunk {chunk}; its {total} chunks are numbered from 0."
+
+
+@dataclass(eq=False)
+class LinkRefused(SqlError, condition="RESULT_LINK_REFUSED", sqlstate="42501"):
+    reason: str
+    template = "The link to the result {reason}. Ask the statement for its chunk again to get a new one."
+
+
+@dataclass(eq=False)
+class HostRefused(SqlError, condition="HTTP_HOST_REFUSED", sqlstate="42501"):
+    host: str
+    template = (
+        "The server does not answer to the name {host}. Address it as localhost, or add the name to server.http_hosts "
+        "in its configuration."
+    )
+
+
+@dataclass(eq=False)
+class TooManyWaiting(SqlError, condition="TOO_MANY_REQUESTS_WAITING", sqlstate="53300"):
+    limit: int
+    template = (
+        "{limit} requests already wait for their statements. Send on_wait_timeout CONTINUE and ask for the status, "
+        "or raise server.http_threads."
+    )
+
+
+@dataclass(eq=False)
+class ServerStarting(SqlError, condition="SERVER_STARTING", sqlstate="57P03"):
+    template = "The server is starting and takes no statements yet. Try again in a few seconds."

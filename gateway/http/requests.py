@@ -1,0 +1,207 @@
+"""Bodies of requests, from JSON to frozen values, once, at the edge.
+
+The names are those of Databricks' SQL Statement Execution API 2.0. Fields that only make sense in a cloud
+(`warehouse_id`, `query_tags`) and permissions that the server need not use (`result_compression`) are accepted and
+not used; a field outside that API is refused by name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import TypeVar
+
+from engine.engine import Parameter
+from gateway.errors import SessionNotFound
+from gateway.http.errors import InvalidField, MalformedBody
+
+WAIT_MAX_S = 50.0
+_WAIT_DEFAULT_S = 10.0
+_LONG_MAX = 2**63 - 1
+_Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+class Disposition(StrEnum):
+    INLINE = "INLINE"
+    EXTERNAL_LINKS = "EXTERNAL_LINKS"
+    INLINE_OR_EXTERNAL_LINKS = "INLINE_OR_EXTERNAL_LINKS"
+
+
+class Format(StrEnum):
+    JSON_ARRAY = "JSON_ARRAY"
+    ARROW_STREAM = "ARROW_STREAM"
+    CSV = "CSV"
+
+
+class OnWaitTimeout(StrEnum):
+    CONTINUE = "CONTINUE"
+    CANCEL = "CANCEL"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementRequest:
+    """`POST /api/2.0/sql/statements`. Without `session_id` the statement gets a session of its own."""
+
+    text: str
+    session_id: uuid.UUID | None = None
+    catalog: str | None = None
+    schema: str | None = None
+    parameters: tuple[Parameter, ...] = ()
+    row_limit: int | None = None
+    byte_limit: int | None = None
+    disposition: Disposition = Disposition.INLINE
+    format: Format = Format.JSON_ARRAY
+    wait_timeout_s: float = _WAIT_DEFAULT_S
+    on_wait_timeout: OnWaitTimeout = OnWaitTimeout.CONTINUE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRequest:
+    """`POST /api/2.0/sql/sessions`."""
+
+    catalog: str | None
+    schema: str | None
+    settings: Mapping[str, str]
+
+
+class _Body:
+    """A JSON object whose members are taken one by one, each with its type."""
+
+    def __init__(self, members: object, known: frozenset[str], where: str = "") -> None:
+        if not isinstance(members, dict):
+            raise InvalidField(where, "must be an object") if where else MalformedBody("it is another JSON value")
+        for name in members:
+            if name not in known:
+                near = get_close_matches(name, known, n=1, cutoff=0.0)[0]
+                raise InvalidField(where + name, f"does not exist; the nearest known one is {near}")
+        self._members, self._where = members, where
+
+    def text(self, name: str) -> str | None:
+        value = self._members.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise self.wrong(name, "must be a string")
+        return self._encodable(name, value)
+
+    def whole_number(self, name: str) -> int | None:
+        value = self._members.get(name)
+        if value is not None and (type(value) is not int or not 1 <= value <= _LONG_MAX):
+            raise self.wrong(name, "must be a positive whole number of at most 64 bits")
+        return value
+
+    def choice(self, name: str, default: _Choice) -> _Choice:
+        value = self._members.get(name)
+        if value is None:
+            return default
+        found = next((member for member in type(default) if member == value), None)
+        if found is None:
+            raise self.wrong(name, f"must be one of {', '.join(type(default))}")
+        return found
+
+    def strings(self, name: str) -> dict[str, str]:
+        value = self._members.get(name)
+        if value is None:
+            return {}
+        if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+            raise self.wrong(name, "must be an object of strings")
+        return {self._encodable(name, key): self._encodable(name, item) for key, item in value.items()}
+
+    def items(self, name: str, known: frozenset[str]) -> Iterator[_Body]:
+        value = self._members.get(name)
+        if not isinstance(value, list | None):
+            raise self.wrong(name, "must be a list")
+        for position, item in enumerate(value or []):
+            yield _Body(item, known, f"{self._where}{name}[{position}].")
+
+    def wrong(self, name: str, problem: str) -> InvalidField:
+        return InvalidField(self._where + name, problem)
+
+    def _encodable(self, name: str, text: str) -> str:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise self.wrong(name, "has half of a surrogate pair, which is no Unicode text") from None
+        return text
+
+
+_STATEMENT_FIELDS = frozenset(
+    ("statement", "session_id", "warehouse_id", "catalog", "schema", "parameters", "row_limit", "byte_limit")
+    + ("disposition", "format", "wait_timeout", "on_wait_timeout", "query_tags", "result_compression")
+)
+_PARAMETER_FIELDS = frozenset(("name", "value", "type", "ordinal"))
+_SESSION_FIELDS = frozenset(("warehouse_id", "catalog", "schema", "session_confs", "execution_mode"))
+
+
+def parse_statement_request(content: bytes) -> StatementRequest:
+    body = _Body(_parse_json(content), _STATEMENT_FIELDS)
+    text, session_text = body.text("statement"), body.text("session_id")
+    if not text:
+        raise body.wrong("statement", "must be given and not be empty")
+    request = StatementRequest(
+        text=text,
+        session_id=parse_handle(session_text) if session_text is not None else None,
+        catalog=body.text("catalog"),
+        schema=body.text("schema"),
+        parameters=_parameters(body),
+        row_limit=body.whole_number("row_limit"),
+        byte_limit=body.whole_number("byte_limit"),
+        disposition=body.choice("disposition", Disposition.INLINE),
+        format=body.choice("format", Format.JSON_ARRAY),
+        wait_timeout_s=parse_wait("wait_timeout", body.text("wait_timeout"), _WAIT_DEFAULT_S),
+        on_wait_timeout=body.choice("on_wait_timeout", OnWaitTimeout.CONTINUE),
+    )
+    if request.session_id and (request.catalog or request.schema):
+        raise body.wrong("catalog" if request.catalog else "schema", "belongs to the session where session_id is given")
+    if request.format is Format.CSV and request.disposition is Disposition.INLINE:
+        raise body.wrong("format", "can be CSV with the disposition EXTERNAL_LINKS only")
+    if request.on_wait_timeout is OnWaitTimeout.CANCEL and not request.wait_timeout_s:
+        raise body.wrong("on_wait_timeout", "can be CANCEL only where wait_timeout is more than 0s")
+    return request
+
+
+def parse_session_request(content: bytes) -> SessionRequest:
+    body = _Body(_parse_json(content), _SESSION_FIELDS)
+    return SessionRequest(
+        catalog=body.text("catalog"), schema=body.text("schema"), settings=body.strings("session_confs")
+    )
+
+
+def parse_handle(text: str) -> uuid.UUID:
+    """The id of a session; text that is no id is a session that does not exist."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise SessionNotFound() from None
+
+
+def parse_wait(name: str, text: str | None, default: float) -> float:
+    """Seconds, from `10s`."""
+    if text is None:
+        return default
+    if not re.fullmatch(r"[0-9]{1,2}s", text) or float(text[:-1]) > WAIT_MAX_S:
+        raise InvalidField(name, f"must be whole seconds from 0s to {WAIT_MAX_S:g}s")
+    return float(text[:-1])
+
+
+def _parameters(body: _Body) -> tuple[Parameter, ...]:
+    """Named ones by name; those without a name in the order of `ordinal`, or as they come."""
+    numbered: list[tuple[int, Parameter]] = []
+    for position, item in enumerate(body.items("parameters", _PARAMETER_FIELDS), 1):
+        parameter = Parameter(value=item.text("value"), sql_type=item.text("type") or "string", name=item.text("name"))
+        numbered.append((item.whole_number("ordinal") or position, parameter))
+    return tuple(parameter for _, parameter in sorted(numbered, key=lambda pair: pair[0]))
+
+
+def _parse_json(content: bytes) -> object:
+    try:
+        return json.loads(content)
+    except RecursionError:
+        raise MalformedBody("it is nested too deeply") from None
+    except ValueError as error:
+        raise MalformedBody(str(error)) from None

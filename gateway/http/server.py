@@ -1,0 +1,65 @@
+"""The HTTP server: the application on a pool of threads, with keep-alive, until it is stopped."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+from cheroot import wsgi
+from flask import Flask
+
+from gateway.http.statements import CLIENT_SOCKET
+
+logger = logging.getLogger(__name__)
+
+_IDLE_CONNECTION_S = 60
+_IDLE_CONNECTIONS_MAX = 1000
+_BACKLOG = 128
+
+
+class _Gateway(wsgi.Gateway_10):
+    """Gives the application its client's socket, by which a waiting request sees that the client hung up."""
+
+    def get_environ(self) -> dict[str, Any]:  # type: ignore[override]  # cheroot's own annotation says None
+        environ: dict[str, Any] = super().get_environ()  # type: ignore[no-untyped-call]
+        return environ | {CLIENT_SOCKET: self.req.conn.socket}
+
+
+class _Server(wsgi.Server):
+    software = "delta-gateway"
+    keep_alive_conn_limit = _IDLE_CONNECTIONS_MAX
+
+    def error_log(self, msg: str = "", level: int = logging.INFO, traceback: bool = False) -> None:
+        logger.log(level, "%s", msg, exc_info=traceback)
+
+
+class HttpServer:
+    """Listens from `start` until `stop`; `port` is the one in use, also where any was asked for."""
+
+    def __init__(self, app: Flask, host: str, port: int, *, threads: int) -> None:
+        self._server = _Server(
+            (host, port),
+            app,
+            numthreads=threads,
+            request_queue_size=_BACKLOG,
+            timeout=_IDLE_CONNECTION_S,
+            shutdown_timeout=5,
+        )
+        self._server.gateway = _Gateway
+        self._thread = threading.Thread(target=self._server.serve, name="http", daemon=True)
+
+    @property
+    def port(self) -> int:
+        return int(self._server.bind_addr[1])
+
+    def start(self) -> None:
+        """Bind and answer; raises OSError where the port cannot be had."""
+        self._server.prepare()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish the requests at hand and close; stopping one that never started does nothing."""
+        self._server.stop()
+        if self._thread.is_alive():
+            self._thread.join()
