@@ -6,13 +6,16 @@ a transaction id that nobody else has, so the last two are settled by reading ve
 - it is there and has our id: we won, although the storage said otherwise. The clients of object stores repeat requests
   whose answer was lost, and the repetition finds the file of the first; so even "it exists" is not taken at its word.
 - it is there and has another id: we lost.
-- it is not there: the put did not happen, or has not yet. It is tried again, since a put that arrives late can only make
-  the repetition find our own id.
+- it is not there: the put did not happen, or has not yet. It is tried again, since a put that arrives late can only
+  make the repetition find our own id.
 - it cannot be read either, however often: the outcome stays unknown and is reported as that, never as a failure.
+
+Only what a storage refuses before it writes (no permission, no space) is a plain failure.
 """
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,9 +23,11 @@ from dataclasses import dataclass
 from engine.delta.commit_reader import parse_commits
 from engine.delta.conflict_errors import CommitOutcomeUnknown
 from engine.delta.conflicts import WinningCommit
-from engine.delta.errors import DeltaError, StorageNotWritable
+from engine.delta.errors import DeltaError, LogWriteFailed
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
 from engine.delta.storage import FileStatus, Storage
+
+_REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENAMETOOLONG}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +47,7 @@ class StoragePatience:
 def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, patience: StoragePatience) -> bool:
     """True: version `version` of the log is ours. False: it is another writer's.
 
-    Raises `StorageNotWritable`, `CommitOutcomeUnknown`.
+    Raises `StorageNotWritable`, `LogWriteFailed`, `CommitOutcomeUnknown`.
     """
     name = f"{LOG_DIR}/{commit_name(version)}"
     failure: OSError | None = None
@@ -52,9 +57,9 @@ def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, patienc
                 if storage.put_if_absent(name, data):
                     return True
             return _txn_id_of(storage, name) == txn_id
-        except StorageNotWritable:
-            raise
         except OSError as error:
+            if failure is None and error.errno in _REFUSALS:
+                raise LogWriteFailed(storage.root, version, str(error)) from error
             failure = error
             if tries < patience.tries_max:
                 patience.pause(tries)

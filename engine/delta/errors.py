@@ -331,6 +331,14 @@ class StorageNotWritable(DeltaError, condition="STORAGE_NOT_WRITABLE", sqlstate=
 
 
 @dataclass(eq=False)
+class LogWriteFailed(DeltaError, condition="LOG_WRITE_FAILED", sqlstate="58030"):
+    table: str
+    version: int
+    detail: str
+    template = "Version {version} of {table} could not be written, and was not: {detail}."
+
+
+@dataclass(eq=False)
 class RowIdsWithoutStatistics(DeltaError, condition="DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS", sqlstate="22000"):
     table: str
     template = (
@@ -382,12 +390,23 @@ class CannotModifyAppendOnly(DeltaError, condition="DELTA_CANNOT_MODIFY_APPEND_O
 
 
 @dataclass(eq=False)
-class DeletionVectorsNotEnabled(DeltaError, condition="DELTA_DELETION_VECTORS_NOT_ENABLED", sqlstate="0AKDC"):
+class DeletionVectorsDisallowed(DeltaError, condition="DELTA_ADDING_DELETION_VECTORS_DISALLOWED", sqlstate="0A000"):
     table: str
     path: str
     template = (
-        "The file {path} of {table} cannot get a deletion vector: deletion vectors are not enabled, or the file's "
-        "statistics do not say how many rows it has."
+        "The file {path} of {table} cannot get a deletion vector: the table's protocol does not have them. Enable them "
+        "by setting delta.enableDeletionVectors = 'true'."
+    )
+
+
+@dataclass(eq=False)
+class DeletionVectorWithoutRowCount(
+    DeltaError, condition="DELTA_DELETION_VECTOR_MISSING_NUM_RECORDS", sqlstate="2D521"
+):
+    table: str
+    path: str
+    template = (
+        "The file {path} of {table} cannot get a deletion vector: its statistics do not say how many rows it has."
     )
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
+from engine.delta.column_mapping import physical_name
 from engine.delta.errors import (
     FeaturesProtocolMismatch,
     FeaturesRequireManualEnablement,
@@ -92,6 +93,13 @@ class TableConfig:
     def column_mapping_mode(self) -> str:
         """`none`, `name` or `id`."""
         return self.get(COLUMN_MAPPING_MODE) if self.is_supported("columnMapping") else "none"
+
+    @property
+    def physical_partition_columns(self) -> tuple[str, ...]:
+        """The keys of `partitionValues`, in the order of the partition columns."""
+        mode = self.column_mapping_mode
+        fields = {name: self.schema.field(name) for name in self.metadata.partition_columns}
+        return tuple(physical_name(item, mode) if item else name for name, item in fields.items())
 
     def ensure_supported(self, operation: Operation) -> None:
         """Raises unless this product can run `operation` on the table.
