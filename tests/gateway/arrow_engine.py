@@ -26,7 +26,7 @@ from catalog.errors import SqlError
 from engine.context import StatementContext
 from engine.engine import Parameter
 from engine.results import ResultStream, empty_result, sql_field, string_rows
-from engine.statements import ListColumns, ListFunctions, ListSchemas, ListTables, Statement
+from engine.statements import ListColumns, ListFunctions, ListSchemas, ListTables, ShowCatalogs, Statement
 
 Answer = Callable[[StatementContext], ResultStream]
 CATALOG = "spark_catalog"
@@ -167,6 +167,8 @@ class ArrowSession:
         self.engine.runs.append(Run(type(statement).__name__, context))
         tables = self.engine.tables
         match statement:
+            case ShowCatalogs():
+                return string_rows(["catalog"], [[CATALOG]])
             case ListSchemas(schema_pattern=pattern):
                 found = [[CATALOG, name] for name in self.engine.schemas() if _like(name, pattern)]
                 return string_rows(["catalog", "schema"], found)

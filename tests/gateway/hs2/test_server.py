@@ -1,0 +1,271 @@
+"""The port: both transports, everything that is neither, limits, and what becomes of a client that goes away."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from thrift.Thrift import TMessageType
+from thrift.transport.TTransport import TTransportException
+
+from gateway.hs2 import transport
+from gateway.hs2.gen import TCLIService
+from gateway.hs2.gen import ttypes as t
+from gateway.hs2.messages import encode_struct, format_header
+from gateway.hs2.server import ThriftServer, ThriftSettings
+from gateway.registry import Registry
+from tests.gateway.arrow_engine import ArrowEngine
+from tests.gateway.hs2.wire import connect, log_in, open_session, read_all, sasl_frame, serving, unframed_client
+
+DEADLINE_S = 20.0
+
+
+def call(name: str, request: object) -> bytes:
+    body = encode_struct(getattr(TCLIService, f"{name}_args")(request))
+    return format_header(name, TMessageType.CALL, 1) + body
+
+
+def framed(message: bytes) -> bytes:
+    return len(message).to_bytes(4, "big") + message
+
+
+OPEN = call("OpenSession", t.TOpenSessionReq(9, "ada"))
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def engine() -> ArrowEngine:
+    return ArrowEngine()
+
+
+@pytest.fixture
+def served(engine: ArrowEngine) -> Iterator[tuple[int, ThriftServer, Registry]]:
+    with serving(engine) as server:
+        yield server
+
+
+@pytest.fixture
+def port(served: tuple[int, ThriftServer, Registry]) -> int:
+    return served[0]
+
+
+# -------------------------------------------------------------------------------------------------------- transports
+
+
+def test_an_unframed_client_needs_no_log_in(port: int, engine: ArrowEngine) -> None:
+    with unframed_client(port) as client:
+        session = open_session(client, username="grace")
+        response = client.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT 1"))
+        assert response.status.statusCode == t.TStatusCode.SUCCESS_STATUS
+    assert engine.sessions[0].principal == "grace"
+
+
+def test_a_sasl_client_is_who_it_logs_in_as(port: int, engine: ArrowEngine) -> None:
+    with connect(port) as connection:
+        log_in(connection, "ada")
+        connection.sendall(framed(call("OpenSession", t.TOpenSessionReq(9, "mallory"))))
+        assert int.from_bytes(connection.recv(4), "big") > 50
+    assert engine.sessions[0].principal == "ada"
+
+
+def test_a_message_may_come_byte_by_byte_and_two_may_come_at_once(port: int, engine: ArrowEngine) -> None:
+    with connect(port) as connection:
+        for byte in sasl_frame(1, b"PLAIN") + sasl_frame(2, b"\0ada\0x") + framed(OPEN):
+            connection.sendall(bytes([byte]))
+        connection.sendall(framed(OPEN) * 2)
+        wait_for(lambda: len(engine.sessions) == 3)
+
+
+@pytest.mark.parametrize(
+    ("content", "answer"),
+    [
+        (sasl_frame(1, b"GSSAPI"), b"\x03"),
+        (sasl_frame(1, b"PLAIN") + sasl_frame(2, b"no credentials"), b"\x04"),
+        (b"\x01\xff\xff\xff\xff", b""),  # a log-in of 4 GiB
+        (b"\x00\x00\x00\x20" + OPEN, b""),  # a framed transport without SASL
+        (b"\x16\x03\x01\x02\x00\x01", b""),  # TLS
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"HTTP/1.1 400 Bad Request"),
+        (b"\x80\x02rubbish...............", b""),
+        (sasl_frame(1, b"PLAIN") + sasl_frame(2, b"\0ada\0x") + b"\x7f\xff\xff\xff", b"\x05"),  # a message of 2 GiB
+        (sasl_frame(1, b"PLAIN") + sasl_frame(2, b"\0ada\0x") + framed(b"\x80"), b"\x05"),
+        (sasl_frame(1, b"PLAIN") + sasl_frame(2, b"\0ada\0x") + framed(b""), b"\x05"),
+        (b"", b""),
+    ],
+    ids=range(11),
+)
+def test_what_is_no_client_is_answered_shortly_and_left(
+    port: int, content: bytes, answer: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with connect(port) as connection:
+        connection.sendall(content)
+        if not content:
+            connection.shutdown(socket.SHUT_WR)
+        assert read_all(connection)[: len(answer) or None] == answer
+    assert all(record.levelno <= logging.INFO for record in caplog.records)
+    with unframed_client(port) as client:
+        open_session(client)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from([b"", b"\x01", b"\x80\x01", OPEN[:40], sasl_frame(1, b"PLAIN")]), st.binary(max_size=60))
+def test_foreign_bytes_end_the_connection_or_are_answered(
+    port: int, caplog: pytest.LogCaptureFixture, start: bytes, rest: bytes
+) -> None:
+    """Never a hang, and never more in the log than a line."""
+    caplog.clear()
+    with connect(port) as connection:
+        connection.sendall(start + rest)
+        connection.shutdown(socket.SHUT_WR)
+        read_all(connection)
+    assert len(caplog.records) <= 1
+    assert all(record.levelno <= logging.INFO for record in caplog.records)
+
+
+def test_a_log_in_has_a_deadline(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "HANDSHAKE_S", 0.2)
+    for beginning in (b"", b"\x01", sasl_frame(1, b"PLAIN")):
+        with connect(port) as connection:
+            connection.sendall(beginning)
+            assert read_all(connection) == b""
+
+
+def test_a_message_has_a_deadline_once_it_has_begun(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "MESSAGE_S", 0.2)
+    with connect(port) as connection:
+        log_in(connection)
+        connection.sendall(framed(OPEN)[:20])
+        assert read_all(connection) == b""
+    with connect(port) as connection:
+        connection.sendall(OPEN[:20])
+        assert read_all(connection) == b""
+
+
+def test_connections_are_limited(engine: ArrowEngine, caplog: pytest.LogCaptureFixture) -> None:
+    with serving(engine, ThriftSettings(connections_max=2)) as (port, server, _):
+        with connect(port) as first, connect(port) as second:
+            log_in(first)
+            log_in(second)
+            with connect(port) as third:
+                assert read_all(third) == b""
+        wait_for(lambda: server.connection_count() == 0)
+        with connect(port) as fourth:
+            log_in(fourth)
+    assert "refused" in caplog.text
+
+
+def test_messages_are_limited(engine: ArrowEngine) -> None:
+    with serving(engine, ThriftSettings(message_bytes_max=1000)) as (port, _, _), unframed_client(port) as client:
+        session = open_session(client)
+        client.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT 1"))
+        with pytest.raises((EOFError, OSError, TTransportException)):
+            client.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT " + "1" * 1000))
+
+
+# -------------------------------------------------------------------------------------------------- going away
+
+
+def test_the_sessions_of_a_connection_end_with_it(
+    served: tuple[int, ThriftServer, Registry], engine: ArrowEngine
+) -> None:
+    port, _, registry = served
+    with unframed_client(port) as keeper:
+        kept = open_session(keeper)
+        with unframed_client(port) as client:
+            session = open_session(client)
+            client.ExecuteStatement(t.TExecuteStatementReq(session, "SLEEP 600", runAsync=True))
+            client.ExecuteStatement(t.TExecuteStatementReq(kept, "SELECT 1"))  # another's session, which stays
+            wait_for(lambda: len(engine.runs) == 2)
+        wait_for(lambda: engine.sessions[1].closed)
+        (sleeping,) = (run for run in engine.runs if run.text == "SLEEP 600")
+        assert sleeping.context.cancel.reason is not None
+        assert len(registry.sessions()) == 1
+        keeper.ExecuteStatement(t.TExecuteStatementReq(kept, "SELECT 1"))
+
+
+@pytest.mark.parametrize("run_async", [False, True], ids=["synchronous", "held poll"])
+def test_a_client_that_hangs_up_is_noticed_while_its_thread_waits(
+    port: int, engine: ArrowEngine, run_async: bool
+) -> None:
+    with unframed_client(port) as client:
+        session = open_session(client)
+        client.send_ExecuteStatement(t.TExecuteStatementReq(session, "SLEEP 600", runAsync=run_async))
+        if run_async:
+            operation = client.recv_ExecuteStatement().operationHandle
+            client.send_GetOperationStatus(t.TGetOperationStatusReq(operation))
+        wait_for(lambda: engine.runs)
+    wait_for(lambda: engine.runs[0].context.cancel.reason is not None)
+    wait_for(lambda: engine.sessions[0].closed)
+
+
+CLIENT = """
+import sys
+from pyhive import hive
+cursor = hive.connect("127.0.0.1", int(sys.argv[1]), username="ada").cursor()
+cursor.execute("SLEEP 600", async_=sys.argv[2] != "synchronous")
+if sys.argv[2] == "held poll":
+    while True:
+        cursor.poll()
+sys.stdin.read()
+"""
+
+
+@pytest.mark.clients
+@pytest.mark.parametrize("manner", ["synchronous", "held poll", "between calls"])
+def test_a_killed_client_leaves_nothing_running(
+    served: tuple[int, ThriftServer, Registry], engine: ArrowEngine, manner: str
+) -> None:
+    port, server, registry = served
+    client = subprocess.Popen([sys.executable, "-c", CLIENT, str(port), manner], stdin=subprocess.PIPE)
+    try:
+        wait_for(lambda: any(run.text == "SLEEP 600" for run in engine.runs))
+        (run,) = (run for run in engine.runs if run.text == "SLEEP 600")
+        ended = threading.Event()
+        run.context.cancel.on_cancel(ended.set)
+        assert not ended.is_set()
+    finally:
+        client.kill()
+        client.communicate()
+    assert ended.wait(DEADLINE_S)
+    wait_for(lambda: registry.sessions() == () and server.connection_count() == 0)
+    assert engine.sessions[0].closed
+
+
+def test_stopping_hangs_up_on_everybody(engine: ArrowEngine) -> None:
+    with serving(engine) as (port, server, registry), connect(port) as idle, unframed_client(port) as client:
+        log_in(idle)
+        session = open_session(client)
+        client.ExecuteStatement(t.TExecuteStatementReq(session, "SLEEP 600", runAsync=True))
+        server.stop()
+        assert read_all(idle) == b""
+        assert registry.sessions() == () and server.connection_count() == 0
+        with pytest.raises(OSError):
+            connect(port)
+
+
+@pytest.mark.slow
+def test_a_thousand_idle_connections(engine: ArrowEngine) -> None:
+    with serving(engine) as (port, server, _):
+        connections = [connect(port) for _ in range(1000)]
+        for connection in connections:
+            log_in(connection)
+        assert server.connection_count() == 1000
+        for connection in connections[::100]:
+            connection.sendall(framed(OPEN))
+            assert connection.recv(4)
+        for connection in connections:
+            connection.close()
+        wait_for(lambda: server.connection_count() == 0)

@@ -1,0 +1,110 @@
+"""Thrift clients for tests: our generated `Client` over a dispatcher in the same thread, or over a socket."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TBufferedTransport, TTransportBase
+
+from gateway.authenticators import Anonymous
+from gateway.hs2.dispatch import Dispatcher
+from gateway.hs2.gen import ttypes as t
+from gateway.hs2.gen.TCLIService import Client as ThriftClient
+from gateway.hs2.server import ThriftServer, ThriftSettings
+from gateway.hs2.service import Client, Service
+from gateway.registry import Limits, Registry
+from tests.gateway.arrow_engine import ArrowEngine
+
+V10 = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V10
+
+
+class DispatcherTransport(TTransportBase):  # type: ignore[misc]
+    """What is flushed is a message to the dispatcher; what is read is its reply."""
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher, self._sent, self._reply = dispatcher, b"", b""
+
+    def write(self, content: bytes) -> None:
+        self._sent += content
+
+    def flush(self) -> None:
+        message, self._sent = self._sent, b""
+        self._reply = self._dispatcher.answer(message)
+
+    def read(self, count: int) -> bytes:
+        taken, self._reply = self._reply[:count], self._reply[count:]
+        return taken
+
+
+class Lab:
+    """A service over a scripted engine, and as many clients as a test wants."""
+
+    def __init__(self, engine: ArrowEngine, limits: Limits | None = None) -> None:
+        self.engine = engine
+        self.registry = Registry(engine, limits or Limits(reap_every_s=0.2))
+        self.service = Service(self.registry, Anonymous())
+
+    def client(self, principal: str | None = "ada") -> ThriftClient:
+        dispatcher = Dispatcher(self.service, Client("127.0.0.1", principal))
+        return ThriftClient(TBinaryProtocol(DispatcherTransport(dispatcher)))
+
+
+def open_session(client: ThriftClient, **fields: object) -> t.TSessionHandle:
+    """A session's handle; the test fails where it is refused."""
+    response = client.OpenSession(t.TOpenSessionReq(**{"client_protocol": V10, **fields}))
+    assert response.status.statusCode == t.TStatusCode.SUCCESS_STATUS, response
+    return response.sessionHandle
+
+
+@contextlib.contextmanager
+def serving(
+    engine: ArrowEngine, settings: ThriftSettings | None = None, limits: Limits | None = None
+) -> Iterator[tuple[int, ThriftServer, Registry]]:
+    """A real server on a free port."""
+    registry = Registry(engine, limits or Limits(reap_every_s=0.2))
+    server = ThriftServer(registry, Anonymous(), "127.0.0.1", 0, settings)
+    port = server.start()
+    try:
+        yield port, server, registry
+    finally:
+        server.stop()
+        registry.drain(0)
+
+
+@contextlib.contextmanager
+def unframed_client(port: int) -> Iterator[ThriftClient]:
+    """A NOSASL client."""
+    transport = TBufferedTransport(TSocket("127.0.0.1", port))
+    transport.open()
+    try:
+        yield ThriftClient(TBinaryProtocol(transport))
+    finally:
+        transport.close()
+
+
+def connect(port: int) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def sasl_frame(status: int, payload: bytes) -> bytes:
+    return bytes([status]) + len(payload).to_bytes(4, "big") + payload
+
+
+def log_in(connection: socket.socket, user: str = "ada") -> None:
+    connection.sendall(sasl_frame(1, b"PLAIN") + sasl_frame(5, b"\0" + user.encode() + b"\0x"))
+    assert connection.recv(5) == b"\x05\0\0\0\0"
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """Everything up to the end of the connection, however the server ended it."""
+    content = b""
+    with contextlib.suppress(ConnectionResetError):
+        while chunk := connection.recv(65536):
+            content += chunk
+    return content
