@@ -91,7 +91,7 @@ def partition_texts(maps: pa.ChunkedArray, names: tuple[str, ...]) -> Mapping[st
 
 def _aligned(items: pa.Array, positions: npt.NDArray[np.int64], offsets: npt.NDArray[Any], count: int) -> pa.Array:
     """The items at `positions`, one for each map; null for a map that has none."""
-    width = len(items) // count
+    width = len(items) // max(count, 1)
     if width and len(items) == width * count and np.array_equal(offsets, np.arange(count + 1) * width):
         rows = positions // width
     else:
