@@ -194,7 +194,8 @@ def _column(field: Any, fields: Mapping[str, Array]) -> Array:
     if field.name == "deletion_vector":
         return _vectors(array)
     if field.name == "stats":
-        return pc.if_else(pc.equal(array, ""), pa.scalar(None, pa.string()), array)
+        shortest = pc.min(pc.binary_length(array)).as_py()
+        return array if shortest != 0 else pc.if_else(pc.equal(array, ""), pa.scalar(None, pa.string()), array)
     return array
 
 
