@@ -41,6 +41,20 @@ class HostNotLoopback(SqlError, condition="HOST_NOT_LOOPBACK", sqlstate="28000")
 
 
 @dataclass(eq=False)
+class HostUnknown(SqlError, condition="HOST_UNKNOWN", sqlstate="08001"):
+    host: str
+    reason: str
+    template = "The host name {host} to listen on cannot be resolved: {reason}."
+
+
+@dataclass(eq=False)
+class PortFileUnwritable(SqlError, condition="PORT_FILE_UNWRITABLE", sqlstate="58030"):
+    path: str
+    reason: str
+    template = "The port file {path} cannot be written: {reason}."
+
+
+@dataclass(eq=False)
 class PortInUse(SqlError, condition="PORT_UNAVAILABLE", sqlstate="08001"):
     interface: str
     host: str
@@ -49,15 +63,6 @@ class PortInUse(SqlError, condition="PORT_UNAVAILABLE", sqlstate="08001"):
     template = (
         "The {interface} port {port} on {host} cannot be opened: {reason}. "
         "Stop the program that holds it, or choose another with --{interface}-port (0 for any)."
-    )
-
-
-@dataclass(eq=False)
-class JavaNotFound(SqlError, condition="JAVA_NOT_FOUND", sqlstate="58000"):
-    reason: str
-    template = (
-        "Spark needs Java 17 or newer: {reason}. Install one (on Debian: apt-get install openjdk-17-jre-headless) "
-        "or point JAVA_HOME at it."
     )
 
 

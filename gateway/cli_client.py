@@ -1,0 +1,128 @@
+"""A small client of the HTTP API for the command line: submit, wait, fetch chunks, close."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+_API = "/api/2.0/sql/statements"
+_WAIT = "50s"
+_SOCKET_TIMEOUT_S = 120.0
+_UNFINISHED = ("PENDING", "RUNNING")
+
+Rows = list[list[str | None]]
+
+
+class ClientError(Exception):
+    """The statement failed, or the server cannot be asked; the text is for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    type_name: str
+
+
+class Statement:
+    """A statement that succeeded and whose rows are fetched."""
+
+    def __init__(self, client: ApiClient, answer: Mapping[str, Any]) -> None:
+        self._client, self._answer = client, answer
+        self._path = f"{_API}/{answer['statement_id']}"
+        manifest = answer["manifest"]
+        self.columns = [Column(column["name"], column["type_name"]) for column in manifest["schema"]["columns"]]
+        self._chunk_count = manifest["total_chunk_count"]
+
+    def row_chunks(self) -> Iterator[Rows]:
+        """Rows as text, a chunk at a time."""
+        result = self._answer["result"]
+        while True:
+            yield result["data_array"]
+            if result.get("next_chunk_index") is None:
+                return
+            result = self._client.ask("GET", f"{self._path}/result/chunks/{result['next_chunk_index']}")
+
+    def documents(self, content_type: str) -> Iterator[bytes]:
+        """The chunks as documents of `content_type`."""
+        for index in range(self._chunk_count):
+            yield self._client.fetch("GET", f"{self._path}/result/chunks/{index}", accept=content_type)
+
+    def close(self) -> None:
+        """Let the server forget the result now; where it cannot be told, the result expires there."""
+        with contextlib.suppress(ClientError):
+            self._client.ask("DELETE", self._path)
+
+
+class ApiClient:
+    """One connection to a server; not thread-safe."""
+
+    def __init__(self, server: str) -> None:
+        parts = urlsplit(server if "://" in server else f"http://{server}")
+        try:
+            port = parts.port
+        except ValueError:
+            port = 0
+        if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+            raise ClientError(f"{server} is no address of a server, such as http://127.0.0.1:8080")
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._server, self._base = server, parts.path.rstrip("/")
+        self._connection = kind(parts.hostname, port, timeout=_SOCKET_TIMEOUT_S)
+
+    def __enter__(self) -> ApiClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def run(self, text: str, *, catalog: str | None, schema: str | None, rows_inline: bool) -> Statement:
+        """Run to the end; raises :class:`ClientError` with the statement's error."""
+        asked = {"statement": text, "catalog": catalog, "schema": schema, "wait_timeout": _WAIT}
+        answer = self.ask("POST", _API, asked | {"disposition": "INLINE" if rows_inline else "EXTERNAL_LINKS"})
+        while answer["status"]["state"] in _UNFINISHED:
+            path = f"{_API}/{answer['statement_id']}?wait_timeout={_WAIT}&on_disconnect=CANCEL"
+            answer = self.ask("GET", path)
+        if answer["status"]["state"] != "SUCCEEDED":
+            error = answer["status"].get("error")
+            raise ClientError(error["message"] if error else f"the statement is {answer['status']['state']}")
+        return Statement(self, answer)
+
+    def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        """Ask for JSON."""
+        content = self.fetch(method, path, body=body)
+        try:
+            answer = json.loads(content)
+        except ValueError:
+            raise ClientError(f"{self._server} does not answer like a delta-gateway") from None
+        if not isinstance(answer, dict):
+            raise ClientError(f"{self._server} does not answer like a delta-gateway")
+        return answer
+
+    def fetch(self, method: str, path: str, *, body: object = None, accept: str = "application/json") -> bytes:
+        headers = {"Accept": accept} | ({"Content-Type": "application/json"} if body is not None else {})
+        content = json.dumps(body).encode() if body is not None else None
+        try:
+            self._connection.request(method, self._base + path, content, headers)
+            response = self._connection.getresponse()
+            answer = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            reason = str(error) or type(error).__name__
+            raise ClientError(f"{self._server} does not answer ({reason}); is the server running?") from error
+        if response.status >= 400:
+            raise ClientError(_error_text(answer) or f"{self._server} answers {response.status} {response.reason}")
+        return answer
+
+
+def _error_text(content: bytes) -> str | None:
+    try:
+        message = json.loads(content)["message"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return message if isinstance(message, str) else None

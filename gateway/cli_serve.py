@@ -1,0 +1,133 @@
+"""`delta-gateway serve`: start, say what happens and how to connect, drain on a signal.
+
+The first SIGTERM or SIGINT drains, during the start it ends the start; a second one ends the process at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from queue import SimpleQueue
+from types import FrameType
+from typing import TextIO
+
+from catalog.errors import SqlError
+from gateway.config import Config, LogLevel
+from gateway.config_loader import load_config
+from gateway.lifecycle import Ports
+from gateway.server import Server
+from gateway.start_errors import StartFailed
+
+logger = logging.getLogger(__name__)
+
+EXIT_START_FAILED = 2
+_EXIT_FORCED = 1
+
+
+class StopRequested(Exception):
+    """A signal arrived while the server was starting."""
+
+
+class Console:
+    """What the operator sees: a line for each step, with the seconds since the start."""
+
+    def __init__(self, stream: TextIO, signals: SimpleQueue[int]) -> None:
+        self._stream, self._signals = stream, signals
+        self._began = time.monotonic()
+        self.is_starting = True
+
+    def step(self, text: str) -> None:
+        self.say(f"[{time.monotonic() - self._began:5.1f} s] {text}")
+        if self.is_starting and not self._signals.empty():
+            raise StopRequested()
+
+    def say(self, text: str) -> None:
+        self._stream.write(text + "\n")
+        self._stream.flush()
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="folder of Delta tables; a sample lake if left out")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file; `delta-gateway config` prints one")
+    parser.add_argument("--host", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--thrift-port", type=int, metavar="PORT", help="for HiveServer2 clients (10000), 0 for any")
+    parser.add_argument("--http-port", type=int, metavar="PORT", help="for the HTTP API (8080), 0 for any")
+    parser.add_argument("--port-file", metavar="FILE", help="written as JSON with the ports in use, when ready")
+    parser.add_argument("--log-level", choices=tuple(LogLevel), help="least severe level logged (info)")
+
+
+def serve(arguments: argparse.Namespace) -> int:
+    """Serve until a signal; the exit code."""
+    signals: SimpleQueue[int] = SimpleQueue()
+    _listen_to_signals(signals)
+    console = Console(sys.stderr, signals)
+    try:
+        config = load_config(arguments.config, os.environ, _flags(arguments))
+        logging.basicConfig(level=config.log.level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        logging.getLogger("py4j").setLevel(logging.WARNING)
+        server = Server(config, console.step)
+        ports = server.start()
+    except StopRequested:
+        console.say("stopped before it was ready")
+        return 0
+    except SqlError as error:
+        console.say(f"delta-gateway: [{error.condition}] {error.message}")
+        return EXIT_START_FAILED
+    except Exception as error:  # whatever it is, the operator gets one line
+        logger.debug("the start failed", exc_info=error)
+        reason = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        console.say(f"delta-gateway: {StartFailed(reason).message}")
+        return EXIT_START_FAILED
+    console.is_starting = False
+    console.step("ready")
+    sys.stdout.write(_how_to_connect(config, ports))
+    sys.stdout.flush()
+    signals.get()
+    server.drain()
+    console.step("stopped")
+    return 0
+
+
+def _listen_to_signals(signals: SimpleQueue[int]) -> None:
+    seen: list[int] = []
+
+    def handle(number: int, _: FrameType | None) -> None:
+        if seen:
+            os._exit(_EXIT_FORCED)
+        seen.append(number)
+        signals.put(number)  # the one queue that a signal handler may use
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handle)
+
+
+def _flags(arguments: argparse.Namespace) -> dict[str, object]:
+    return {
+        "lake.folder": arguments.folder,
+        "server.host": arguments.host,
+        "server.thrift_port": arguments.thrift_port,
+        "server.http_port": arguments.http_port,
+        "server.port_file": arguments.port_file,
+        "log.level": arguments.log_level,
+    }
+
+
+def _how_to_connect(config: Config, ports: Ports) -> str:
+    host = f"[{config.server.host}]" if ":" in config.server.host else config.server.host
+    url = f"http://{host}:{ports.http}"
+    return f"""\
+delta-gateway {version("delta-gateway")} serves {config.lake.folder}
+  Thrift  {host}:{ports.thrift}
+          beeline -u jdbc:hive2://{host}:{ports.thrift}/
+          hive.connect("{config.server.host}", {ports.thrift})    # PyHive
+  HTTP    {url}
+          delta-gateway sql "SHOW TABLES" --server {url}
+          curl --json '{{"statement": "SHOW TABLES"}}' {url}/api/2.0/sql/statements
+Ctrl-C or SIGTERM stops it.
+"""

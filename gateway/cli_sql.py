@@ -1,0 +1,107 @@
+"""`delta-gateway sql`: run a statement over the HTTP API and write its rows, chunk by chunk as they arrive.
+
+Ctrl-C, or the end of this process by whatever means, cancels the statement: the server sees the connection go on which
+the request waits for the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+import pyarrow as pa
+
+from gateway.cli_client import ApiClient, ClientError, Statement
+from gateway.cli_format import write_json, write_table
+
+DEFAULT_SERVER = "http://127.0.0.1:8080"
+EXIT_FAILED = 1
+_EXIT_INTERRUPTED = 130
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "statement", nargs="?", metavar="SQL", help="the statement; read from standard input if not given"
+    )
+    parser.add_argument("-f", "--file", type=Path, metavar="FILE", help="read the statement from a file")
+    parser.add_argument("--server", default=DEFAULT_SERVER, metavar="URL", help=f"the server ({DEFAULT_SERVER})")
+    parser.add_argument("--format", choices=tuple(_WRITERS), default="table", help="how to write the rows (table)")
+    parser.add_argument("--catalog", help="current catalog of the statement")
+    parser.add_argument("--schema", help="current schema of the statement")
+
+
+def run_sql(arguments: argparse.Namespace) -> int:
+    """Run the statement of the command line; the exit code."""
+    try:
+        text = _read_statement(arguments)
+        with ApiClient(arguments.server) as client:
+            statement = client.run(
+                text, catalog=arguments.catalog, schema=arguments.schema, rows_inline=arguments.format in _INLINE
+            )
+            try:
+                _WRITERS[arguments.format](statement, sys.stdout)
+                sys.stdout.flush()
+            finally:
+                statement.close()
+    except (ClientError, OSError) as error:
+        if isinstance(error, BrokenPipeError):  # whoever read our output has enough of it
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the interpreter's end
+            return 0
+        sys.stderr.write(f"delta-gateway: {error}\n")
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        sys.stderr.write("delta-gateway: the statement was cancelled\n")
+        return _EXIT_INTERRUPTED
+    return 0
+
+
+def _read_statement(arguments: argparse.Namespace) -> str:
+    if arguments.statement is not None and arguments.file is not None:
+        raise ClientError("give the statement or a file, not both")
+    if arguments.file is not None:
+        return Path(arguments.file).read_text(encoding="utf-8")
+    return arguments.statement if arguments.statement is not None else sys.stdin.read()
+
+
+def _write_table(statement: Statement, out: TextIO) -> None:
+    write_table(statement.columns, statement.row_chunks(), out)
+
+
+def _write_json(statement: Statement, out: TextIO) -> None:
+    write_json(statement.columns, statement.row_chunks(), out)
+
+
+def _write_csv(statement: Statement, out: TextIO) -> None:
+    for document in statement.documents("text/csv"):
+        out.buffer.write(document)
+
+
+def _write_arrow(statement: Statement, out: TextIO) -> None:
+    if out.isatty():
+        raise ClientError("an Arrow stream is not for a terminal; redirect it into a file")
+    _join_arrow(statement.documents("application/vnd.apache.arrow.stream"), out.buffer)
+
+
+def _join_arrow(documents: Iterator[bytes], out: BinaryIO) -> None:
+    """One stream of several with the same schema."""
+    writer: pa.ipc.RecordBatchStreamWriter | None = None
+    for document in documents:
+        with pa.ipc.open_stream(document) as reader:
+            writer = writer or pa.ipc.new_stream(out, reader.schema)
+            for batch in reader:
+                writer.write_batch(batch)
+    if writer:
+        writer.close()
+
+
+_INLINE = ("table", "json")
+_WRITERS: Mapping[str, Callable[[Statement, TextIO], None]] = {
+    "table": _write_table,
+    "csv": _write_csv,
+    "json": _write_json,
+    "arrow": _write_arrow,
+}

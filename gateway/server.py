@@ -1,0 +1,99 @@
+"""The composition root: what the server is made of, in which order it starts and how it ends.
+
+    start   check host and ports → HTTP (health only) → engine (catalog, Spark) → registry → Thrift → ready
+    drain   refuse new statements → running ones end, or are cancelled at the deadline → Thrift → Spark → HTTP
+
+A part that fails to start takes down those that had started. HTTP starts first and ends last, so that health checks
+are answered all the while.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from engine.engine import Engine
+from engine.exec.session import SparkOptions
+from engine.main import EngineOptions, open_engine
+from gateway.authenticators import Anonymous
+from gateway.config import Config
+from gateway.hs2.server import ThriftServer
+from gateway.http.app import HttpOptions, create_app
+from gateway.http.server import HttpServer
+from gateway.lifecycle import Lifecycle, Ports
+from gateway.listening import ensure_loopback, ensure_port_free, remove_port_file, write_port_file
+from gateway.registry import Registry
+
+logger = logging.getLogger(__name__)
+
+Progress = Callable[[str], None]
+EngineFactory = Callable[[Config, Progress], Engine]
+
+
+def open_lake_engine(config: Config, progress: Progress) -> Engine:
+    """The engine over the configured lake."""
+    options = EngineOptions(
+        lake_folder=config.lake.folder,
+        catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
+        allowed_roots=config.lake.allowed_roots,
+        spark=SparkOptions(
+            master=config.spark.master, driver_memory=config.spark.driver_memory, conf=config.spark.conf
+        ),
+    )
+    return open_engine(options, progress)
+
+
+class Server:
+    """`start()` once, then `drain()` once; `progress` is told of each step."""
+
+    def __init__(self, config: Config, progress: Progress, engine_factory: EngineFactory = open_lake_engine) -> None:
+        self._config, self._progress, self._engine_factory = config, progress, engine_factory
+        self._lifecycle = Lifecycle()
+        self._parts = ExitStack()
+
+    def start(self) -> Ports:
+        """Start everything; returns when clients can connect. Raises one error, and leaves nothing behind then."""
+        with ExitStack() as parts:
+            ports = self._start(parts)
+            self._parts = parts.pop_all()
+        return ports
+
+    def drain(self) -> None:
+        """Let running statements end, then stop everything."""
+        self._lifecycle.become_draining()
+        registry = self._lifecycle.registry
+        if registry:
+            self._progress("draining: no new statements, running ones may end")
+            registry.drain(self._config.server.drain_deadline_s)
+        self._progress("stopping")
+        self._parts.close()
+
+    def _start(self, parts: ExitStack) -> Ports:
+        config, authenticator = self._config.server, Anonymous()
+        ensure_loopback(config.host)
+        ensure_port_free("thrift", config.host, config.thrift_port)
+        ensure_port_free("http", config.host, config.http_port)
+        options = HttpOptions(
+            threads=config.http_threads,
+            hosts=(config.host, f"[{config.host}]", *config.http_hosts),
+            link_lifetime_s=self._config.results.link_lifetime_s,
+        )
+        app = create_app(self._lifecycle, authenticator, options)
+        http = HttpServer(app, config.host, config.http_port, threads=config.http_threads)
+        http.start()
+        parts.callback(http.stop)
+        engine = self._engine_factory(self._config, self._progress)
+        parts.callback(engine.close)
+        registry = Registry(engine, self._config.limits())
+        parts.callback(registry.drain, 0)
+        self._progress("opening the ports")
+        thrift = ThriftServer(registry, authenticator, config.host, config.thrift_port)
+        parts.callback(thrift.stop)
+        ports = Ports(thrift=thrift.start(), http=http.port)
+        self._lifecycle.become_ready(registry, ports)
+        if config.port_file:
+            write_port_file(Path(config.port_file), ports)
+            parts.callback(remove_port_file, Path(config.port_file), ports)
+        return ports
