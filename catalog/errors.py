@@ -207,6 +207,13 @@ class StoreSchemeNotSupported(SqlError, condition="CATALOG_STORE_SCHEME_NOT_SUPP
 
 
 @dataclass(eq=False)
+class StorageNotAvailable(SqlError, condition="STORAGE_NOT_AVAILABLE", sqlstate="58030"):
+    url: str
+    reason: str
+    template = "{url} cannot be opened: {reason}. Check its scheme, and that the fsspec package for it is installed."
+
+
+@dataclass(eq=False)
 class CatalogUnreadable(SqlError, condition="CATALOG_UNREADABLE", sqlstate="58030"):
     """A file of the catalog that is not what this release writes or understands."""
 

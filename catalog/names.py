@@ -21,7 +21,6 @@ PATH_SCHEMA = "delta"
 NAME_CHARS_MAX = 255
 
 _CATALOG_ALIASES = {"hive_metastore": DEFAULT_CATALOG}
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MATCHES_ALL = frozenset({"", "%", "*", ".*"})
 
 Matcher = Callable[[str], bool]
@@ -35,11 +34,6 @@ def fold(part: str) -> str:
 def quote(part: str) -> str:
     """`part` in backticks."""
     return "`" + part.replace("`", "``") + "`"
-
-
-def quote_if_needed(part: str) -> str:
-    """`part`, in backticks unless it is a plain identifier."""
-    return part if _PLAIN.fullmatch(part) else quote(part)
 
 
 def ensure_valid_part(part: str) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 
 import fsspec
 
-from catalog.errors import StoreSchemeNotSupported
+from catalog.errors import StorageNotAvailable, StoreSchemeNotSupported
 from catalog.files import TABLE_MARKER, Child, Files, LocalFiles, LocalTree, Tree
 from catalog.roots import canonical_location, is_local
 
@@ -53,7 +53,7 @@ class RemoteFiles:
     def __init__(self, root: str, options: Mapping[str, Any] | None = None) -> None:
         self.root = root.rstrip("/")
         self._scheme = root.partition("://")[0]
-        self._fs, _ = fsspec.core.url_to_fs(root, **dict(options or {}))
+        self._fs = _open(self.root, options)
 
     def names(self, folder: str) -> list[str]:
         return [_base_name(entry) for entry in _list(self._fs, self._full(folder)) if entry["type"] == "file"]
@@ -105,7 +105,7 @@ class RemoteTree:
         self, root: str, options: Mapping[str, Any] | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.root = root.rstrip("/")
-        self._fs, _ = fsspec.core.url_to_fs(root, **dict(options or {}))
+        self._fs = _open(self.root, options)
         self._clock = clock
         self._lock = threading.Lock()
         self._listings: dict[str, _Listing] = {}
@@ -143,6 +143,13 @@ class RemoteTree:
     def _is_folder(self, path: str) -> bool:
         self._fs.invalidate_cache(path.rpartition("/")[0])
         return bool(self._fs.isdir(path))
+
+
+def _open(url: str, options: Mapping[str, Any] | None) -> Any:
+    try:
+        return fsspec.core.url_to_fs(url, **dict(options or {}))[0]
+    except (ImportError, ValueError) as error:
+        raise StorageNotAvailable(url, str(error)) from error
 
 
 def _list(fs: Any, folder: str) -> list[dict[str, Any]]:

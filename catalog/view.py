@@ -11,12 +11,12 @@ the statement is bound.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from catalog.discovery import ServedFolder
 from catalog.entries import CatalogEntry, Relation, SchemaEntry, TableEntry
-from catalog.errors import CatalogNotFound, SchemaNotFound, TableNotFound
+from catalog.errors import CatalogNotFound, SchemaNotFound, TableAmbiguous, TableNotFound
 from catalog.names import (
     DEFAULT_CATALOG,
     PATH_SCHEMA,
@@ -64,6 +64,17 @@ class CatalogView:
         found = [*explicit.values(), *(entry for entry in self.discovered_in(schema) if entry.name not in explicit)]
         matching = (entry for entry in found if matches(entry.name.table))
         return sorted(matching, key=lambda entry: (entry.name.key, entry.name.parts))
+
+    def find_schemas(self, catalog: str | None, matches: Matcher = matches_all) -> Iterator[SchemaEntry]:
+        """Matching schemas of one catalog, or of all (None); none for a catalog that does not exist."""
+        wanted = [CatalogName(catalog)] if catalog else [entry.name for entry in self.catalogs()]
+        for name in filter(self.has_catalog, wanted):
+            yield from self.schemas(name, matches)
+
+    def find_relations(self, catalog: str | None, schemas: Matcher, relations: Matcher) -> Iterator[Relation]:
+        """Matching tables and views of matching schemas, as :meth:`find_schemas`."""
+        for schema in self.find_schemas(catalog, schemas):
+            yield from self.relations(schema.name, relations)
 
     def has_catalog(self, catalog: CatalogName) -> bool:
         return catalog in self.state.catalogs
@@ -140,14 +151,18 @@ class CatalogView:
             hint = _did_you_mean(name.schema_name.parts, schemas)
             return TableNotFound(str(name), f" There is no schema {name.schema_name}.{hint}")
         tables = (each.name for each in self.relations(name.schema_name))
-        return TableNotFound(str(name), _did_you_mean(name.parts, tables) or self._elsewhere(name))
+        return TableNotFound(str(name), self._elsewhere(name) or _did_you_mean(name.parts, tables))
 
     def _elsewhere(self, name: TableName) -> str:
         """A hint at a table of that name in another schema."""
         for schema in self.schemas(name.schema_name.catalog_name):
             other = TableName(name.catalog, schema.name.schema, name.table)
-            if other in self.state.relations or self.discovered(other) is not None:
-                return f" Did you mean {other}?"
+            try:
+                found = self.state.relations.get(other) or self.discovered(other)
+            except TableAmbiguous:
+                continue
+            if found is not None:
+                return f" Did you mean {found.name}?"
         return ""
 
 

@@ -1,0 +1,349 @@
+"""Which folders are tables, under which names, and what finding them costs."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from catalog import discovery
+from catalog.discovery import DEPTH_MAX, ServedFolder
+from catalog.errors import TableAmbiguous
+from catalog.files import Child, LocalTree, Tree
+from catalog.remote import LISTING_KEPT_S, RemoteTree, open_tree
+
+Make = Callable[[str], None]
+
+
+def table(root: Path, *paths: str) -> None:
+    for path in paths:
+        (root / path / "_delta_log").mkdir(parents=True)
+
+
+def folder(root: Path, *paths: str) -> None:
+    for path in paths:
+        (root / path).mkdir(parents=True)
+
+
+def listing(served: ServedFolder) -> dict[str, list[str]]:
+    return {schema: [entry.name.table for entry in served.tables(schema)] for schema in served.schemas()}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    root = tmp_path.resolve() / "lake"
+    table(
+        root,
+        "events",
+        "shop/orders",
+        "shop/Customers",
+        "crm/eu/people",
+        "crm/eu/de/people",
+        "crm/accounts",
+        "v1.2/t",
+        "with space/my table",
+        # none of these is a table
+        "shop/orders/_change_data/inner",
+        "shop/orders/inner",
+        "_hidden/t",
+        ".catalog/t",
+        "shop/.t",
+        "plain/day=1/t",
+    )
+    folder(root, "empty/deeper", "plain/parquet")
+    (root / "README").write_text("")
+    (root / "shop" / "file").mkdir()
+    (root / "shop" / "file" / "_delta_log").write_text("a file is no log")
+    return root
+
+
+EXPECTED = {
+    "crm": ["accounts"],
+    "crm.eu": ["people"],
+    "crm.eu.de": ["people"],
+    "default": ["events"],
+    "shop": ["Customers", "orders"],
+    "v1.2": ["t"],
+    "with space": ["my table"],
+}
+
+
+def test_every_table_is_listed_under_its_folder(lake: Path) -> None:
+    assert listing(ServedFolder(LocalTree(str(lake)))) == EXPECTED
+
+
+def test_the_same_on_another_scheme(lake: Path) -> None:
+    url = f"memory://{uuid.uuid4().hex}/lake"
+    fs = fsspec.filesystem("memory")
+    for path, _, files in os.walk(lake):
+        target = url + path.removeprefix(str(lake))
+        fs.mkdirs(target, exist_ok=True)
+        for name in [*files, *([".keep"] if path.endswith("_delta_log") else [])]:
+            fs.pipe_file(f"{target}/{name}", b"")
+    served = ServedFolder(open_tree(url))
+    assert listing(served) == EXPECTED
+    assert served.find("SHOP", "customers") == served.find("shop", "Customers") is not None
+
+
+FINDS = [
+    ("default", "events", "events"),
+    ("DEFAULT", "Events", "events"),
+    ("shop", "orders", "shop/orders"),
+    ("Shop", "ORDERS", "shop/orders"),
+    ("shop", "customers", "shop/Customers"),
+    ("crm", "accounts", "crm/accounts"),
+    ("crm.eu", "people", "crm/eu/people"),
+    ("CRM.EU.de", "People", "crm/eu/de/people"),
+    ("v1.2", "T", "v1.2/t"),
+    ("with space", "my table", "with space/my table"),
+]
+
+
+@pytest.mark.parametrize(("schema", "name", "path"), FINDS)
+def test_a_table_is_found_by_its_name_in_any_case(lake: Path, schema: str, name: str, path: str) -> None:
+    entry = ServedFolder(LocalTree(str(lake))).find(schema, name)
+    assert entry is not None
+    assert entry.location == f"{lake}/{path}"
+    assert entry.format == "delta"
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"),
+    [
+        ("shop", "nothing"),
+        ("nowhere", "orders"),
+        ("default", "orders"),
+        ("default", "shop"),
+        ("default", "README"),
+        ("shop", "file"),
+        ("shop", "inner"),
+        ("shop.orders", "inner"),
+        ("shop", ".t"),
+        ("_hidden", "t"),
+        (".catalog", "t"),
+        ("plain.day=1", "t"),
+        ("plain", "parquet"),
+        ("crm", "eu"),
+        ("crm.", "accounts"),
+        (".crm", "accounts"),
+        ("crm..eu", "people"),
+        ("", "events"),
+        ("shop", ""),
+        ("..", "lake"),
+        ("shop", ".."),
+        ("shop/..", "events"),
+        ("default", "shop/orders"),
+        ("default", "../lake/events"),
+        ("shop", "orders\0"),
+        ("shop", "x" * 300),
+        ("shop", "_delta_log"),
+        ("events", "_delta_log"),
+    ],
+)
+def test_what_is_no_table_is_not_found(lake: Path, schema: str, name: str) -> None:
+    assert ServedFolder(LocalTree(str(lake))).find(schema, name) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [("SHOP", "shop"), ("crm.EU", "crm.eu"), ("Default", "default"), ("empty", None), ("plain", None), ("x", None)],
+)
+def test_a_schema_is_a_folder_that_holds_a_table(lake: Path, asked: str, found: str | None) -> None:
+    served = ServedFolder(LocalTree(str(lake)))
+    assert served.find_schema(asked) == found
+    assert bool(served.tables(asked)) == (found is not None)
+
+
+def test_changes_of_the_folder_are_seen_at_once(lake: Path) -> None:
+    served = ServedFolder(LocalTree(str(lake)))
+    assert served.find("shop", "new") is None
+    assert listing(served) == EXPECTED
+    folder(lake, "shop/new", "more/deep")
+    assert listing(served) == EXPECTED
+    table(lake, "shop/new", "more/deep")
+    assert listing(served) == {**EXPECTED, "shop": ["Customers", "new", "orders"], "more": ["deep"]}
+    assert served.find("shop", "NEW") is not None
+    (lake / "shop/new/_delta_log").rmdir()
+    (lake / "shop/new").rmdir()
+    os.rename(lake / "more", lake / "less")
+    assert listing(served) == {**EXPECTED, "less": ["deep"]}
+    assert served.find("shop", "new") is None
+
+
+def test_a_folder_that_settled_is_listed_once_until_it_changes(lake: Path) -> None:
+    os.utime(lake, ns=(0, 10**18))
+    tree = LocalTree(str(lake))
+    first = tree.children(str(lake))
+    assert tree.children(str(lake)) is first
+    table(lake, "another")
+    assert Child("another", f"{lake}/another") in tree.children(str(lake))
+
+
+def test_names_that_differ_only_in_case(tmp_path: Path) -> None:
+    lake = tmp_path.resolve() / "lake"
+    table(lake, "Shop/orders", "shop/orders", "shop/Orders", "shop/stock", "one/A", "one/a")
+    served = ServedFolder(LocalTree(str(lake)))
+    for schema, name in (("shop", "orders"), ("shop", "Orders"), ("Shop", "orders"), ("one", "A"), ("one", "a")):
+        entry = served.find(schema, name)
+        assert entry is not None
+        assert entry.location == f"{lake}/{schema}/{name}"
+    stock = served.find("SHOP", "STOCK")
+    assert stock is not None
+    assert stock.location == f"{lake}/shop/stock"
+    with pytest.raises(TableAmbiguous, match="Shop.orders, shop.Orders, shop.orders"):
+        served.find("SHOP", "orders")
+    assert [entry.name.table for entry in served.tables("one")] == ["A", "a"]
+    assert served.schemas() == ["one", "Shop"]
+
+
+def test_a_table_at_the_top_wins_over_one_in_a_folder_called_default(tmp_path: Path) -> None:
+    lake = tmp_path.resolve() / "lake"
+    table(lake, "t", "default/t", "default/u")
+    served = ServedFolder(LocalTree(str(lake)))
+    assert [entry.location for entry in served.tables("default")] == [f"{lake}/t", f"{lake}/default/u"]
+    for name in ("t", "T"):
+        entry = served.find("default", name)
+        assert entry is not None
+        assert entry.location == f"{lake}/t"
+
+
+def test_serving_the_folder_of_a_table_serves_that_table(tmp_path: Path) -> None:
+    root = tmp_path.resolve() / "orders"
+    table(root, ".", "inner")
+    served = ServedFolder(LocalTree(str(root)))
+    assert listing(served) == {"default": ["orders"]}
+    entry = served.find("default", "ORDERS")
+    assert entry is not None
+    assert entry.location == str(root)
+    assert served.find("default", "inner") is None
+    assert served.find_schema("default") == "default"
+    assert served.find_schema("inner") is None
+    assert served.tables("inner") == []
+
+
+def test_links_are_followed_only_below_allowed_roots(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    table(root, "lake/shop/orders", "outside/t", "disk2/wide", "disk2/schema/t")
+    os.symlink("../../outside/t", root / "lake/shop/escaped")
+    os.symlink("../outside", root / "lake/escaped")
+    os.symlink("../disk2/wide", root / "lake/wide")
+    os.symlink(root / "disk2/schema", root / "lake/second")
+    os.symlink("shop", root / "lake/alias")
+    served = ServedFolder(LocalTree(str(root / "lake")), (str(root / "disk2"),))
+    assert listing(served) == {"alias": ["orders"], "default": ["wide"], "second": ["t"], "shop": ["orders"]}
+    for schema, name in (("shop", "escaped"), ("escaped", "t"), ("SHOP", "ESCAPED")):
+        assert served.find(schema, name) is None
+    entry = served.find("default", "wide")
+    assert entry is not None
+    assert entry.location == f"{root}/disk2/wide"
+
+
+def test_link_loops_end(tmp_path: Path) -> None:
+    lake = tmp_path.resolve() / "lake"
+    table(lake, "a/t", "b/t")
+    for link, target in {
+        "a/self": ".",
+        "a/up": "..",
+        "a/other": "../b",
+        "b/other": "../a",
+        "gone": "x",
+        "me": "me",
+    }.items():
+        os.symlink(target, lake / link)
+    served = ServedFolder(LocalTree(str(lake)))
+    assert listing(served) == {"a": ["t"], "a.other": ["t"], "b": ["t"], "b.other": ["t"]}
+    assert served.find("a.self", "t") is None
+    assert served.find("a.up.a", "t") is None
+    assert served.find("gone", "t") is None
+
+
+@pytest.mark.parametrize("path", ["nothing", "README", "x" * 300, "loop"])
+def test_what_the_file_system_refuses_to_list_is_empty(lake: Path, path: str) -> None:
+    os.symlink("loop", lake / "loop")
+    tree = LocalTree(str(lake))
+    assert tree.children(f"{lake}/{path}") == ()
+    assert tree.child(f"{lake}/{path}", "t") is None
+    assert not tree.is_table(f"{lake}/{path}")
+
+
+def test_a_folder_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    served = ServedFolder(LocalTree(str(tmp_path / "nothing")))
+    assert listing(served) == {}
+    assert served.find("default", "t") is None
+
+
+def test_tables_deeper_than_the_limit_are_not_found(tmp_path: Path) -> None:
+    lake = tmp_path.resolve() / "lake"
+    deepest = [f"d{number}" for number in range(DEPTH_MAX)]
+    table(lake, "/".join([*deepest, "t"]), "/".join([*deepest, "more", "u"]))
+    served = ServedFolder(LocalTree(str(lake)))
+    assert listing(served) == {".".join(deepest): ["t"]}
+    assert served.find(".".join(deepest), "t") is not None
+    assert served.find(".".join([*deepest, "more"]), "u") is None
+
+
+def test_a_walk_ends_at_its_limit_and_says_so(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(discovery, "FOLDERS_MAX", 3)
+    served = ServedFolder(LocalTree(str(lake)))
+    assert set(listing(served)) < set(EXPECTED)
+    assert "more than 3 folders" in caplog.text
+    assert served.find("with space", "my table") is not None  # a lookup does not walk
+
+
+class CountingTree:
+    """Counts the listings and the questions."""
+
+    def __init__(self, inner: Tree) -> None:
+        self.root = inner.root
+        self.listed: list[str] = []
+        self.asked = 0
+        self._inner = inner
+
+    def children(self, location: str) -> tuple[Child, ...]:
+        self.listed.append(location)
+        return self._inner.children(location)
+
+    def child(self, location: str, name: str) -> Child | None:
+        self.asked += 1
+        return self._inner.child(location, name)
+
+    def is_table(self, location: str) -> bool:
+        self.asked += 1
+        return self._inner.is_table(location)
+
+
+def test_looking_up_a_name_lists_nothing_and_asks_little(lake: Path) -> None:
+    for number in range(200):
+        table(lake, f"shop/t{number}", f"s{number}/t")
+    tree = CountingTree(LocalTree(str(lake)))
+    assert ServedFolder(tree).find("shop", "t7")
+    assert tree.listed == []
+    assert tree.asked <= 6
+
+
+def test_looking_up_another_spelling_lists_only_the_folders_on_the_way(lake: Path) -> None:
+    for number in range(200):
+        table(lake, f"shop/t{number}", f"s{number}/t")
+    tree = CountingTree(LocalTree(str(lake)))
+    assert ServedFolder(tree).find("SHOP", "T7")
+    assert tree.listed == [str(lake), f"{lake}/shop"]
+    assert tree.asked <= 8
+
+
+def test_remote_listings_are_kept_for_a_moment_but_new_tables_are_found_at_once() -> None:
+    url, now = f"memory://{uuid.uuid4().hex}/lake", [0.0]
+    fs = fsspec.filesystem("memory")
+    fs.pipe_file(f"{url}/shop/one/_delta_log/0.json", b"")
+    served = ServedFolder(RemoteTree(url, clock=lambda: now[0]))
+    assert listing(served) == {"shop": ["one"]}
+    fs.pipe_file(f"{url}/shop/two/_delta_log/0.json", b"")
+    assert served.find("shop", "two") is not None
+    assert listing(served) == {"shop": ["one"]}
+    now[0] += LISTING_KEPT_S
+    assert listing(served) == {"shop": ["one", "two"]}

@@ -1,0 +1,75 @@
+"""Entries survive the trip through JSON, with what this release does not know."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from catalog.entries import (
+    CatalogEntry,
+    Entry,
+    MalformedEntry,
+    SchemaEntry,
+    TableEntry,
+    ViewEntry,
+    from_json,
+    to_json,
+)
+from catalog.names import CatalogName, SchemaName, TableName
+
+ORDERS = TableName("spark_catalog", "Shop", "Orders")
+ENTRIES: list[Entry] = [
+    CatalogEntry(name=CatalogName("lab"), owner="ada", comment="tries"),
+    SchemaEntry(name=SchemaName("lab", "Shop"), location="/data/shop", owner="ada"),
+    TableEntry(name=ORDERS, location="/data/o", managed=True, owner="ada", comment="é", created_ms=1767225600000),
+    ViewEntry(name=ORDERS, text="SELECT 1", current=SchemaName("spark_catalog", "Shop"), created_ms=1),
+]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: type(entry).__name__)
+def test_json_round_trip_keeps_spelling_and_fields(entry: Entry) -> None:
+    again = from_json(json.loads(json.dumps(to_json(entry))))
+    assert again == entry
+    assert again.name.parts == entry.name.parts
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: type(entry).__name__)
+def test_unknown_fields_are_written_back(entry: Entry) -> None:
+    newer = {**to_json(entry), "policies": [{"mask": "x"}]}
+    assert to_json(from_json(newer)) == newer
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ([], "not a JSON object"),
+        ({}, "no 'kind'"),
+        ({"kind": "function"}, "unknown kind 'function'"),
+        ({"kind": "catalog"}, "no 'name'"),
+        ({"kind": "catalog", "name": 1}, "'name' is no text"),
+        ({"kind": "table", "catalog": "c", "schema": "s", "name": "t", "format": "delta"}, "no 'location'"),
+        ({**to_json(ENTRIES[2]), "managed": "yes"}, "'managed' is neither"),
+        ({**to_json(ENTRIES[2]), "created_ms": True}, "'created_ms' is no whole number"),
+    ],
+)
+def test_malformed_json_is_one_named_error(value: object, reason: str) -> None:
+    with pytest.raises(MalformedEntry, match=reason):
+        from_json(value)
+
+
+_json = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x, max_size=3))
+_fields = st.sampled_from(
+    ["kind", "catalog", "schema", "name", "location", "format", "managed", "owner", "text", "created_ms", "more"]
+)
+
+
+@given(st.dictionaries(_fields, st.sampled_from(["catalog", "schema", "table", "view", "c"]) | _json))
+def test_any_object_is_an_entry_or_malformed(value: dict[str, object]) -> None:
+    try:
+        entry = from_json(value)
+    except MalformedEntry:
+        return
+    assert from_json(to_json(entry)) == entry

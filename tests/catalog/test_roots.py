@@ -1,0 +1,169 @@
+"""Which paths a client may name. Each row of the tables below is an attempt."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from catalog.errors import PathNotAllowed
+from catalog.roots import AllowedRoots, canonical_location
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Path:
+    """`lake` is allowed, `secret` is not; links lead from one into the other and back."""
+    root = tmp_path / "disk"
+    for folder in ("lake/shop/orders", "lake/a%20b", "lake/a b", "lake/%2e%2e", "secret/t", "lake-2/t", "more/t"):
+        (root / folder).mkdir(parents=True)
+    for link, target in {
+        "lake/out": "../secret",
+        "lake/out_absolute": root / "secret",
+        "lake/shop/up": "../..",
+        "lake/in": "shop",
+        "lake/loop": "loop",
+        "secret/lake": "../lake",
+        "way": "lake",
+    }.items():
+        os.symlink(target, root / link)
+    return root.resolve()
+
+
+ALLOWED = [
+    ("{lake}", "{lake}"),
+    ("{lake}/", "{lake}"),
+    ("{lake}/shop/orders", "{lake}/shop/orders"),
+    ("{lake}/shop/orders/", "{lake}/shop/orders"),
+    ("{lake}//shop///orders", "{lake}/shop/orders"),
+    ("//{lake}/shop", "{lake}/shop"),
+    ("{lake}/shop/../shop/./orders", "{lake}/shop/orders"),
+    ("{lake}/not/there/yet", "{lake}/not/there/yet"),
+    ("file:{lake}/shop", "{lake}/shop"),
+    ("file://{lake}/shop", "{lake}/shop"),
+    ("FILE:///{lake}/shop", "{lake}/shop"),
+    ("file://localhost{lake}/shop", "{lake}/shop"),
+    ("{lake}/in/orders", "{lake}/shop/orders"),
+    ("{disk}/way/shop", "{lake}/shop"),
+    ("{disk}/secret/lake/shop", "{lake}/shop"),
+    ("{lake}/shop/up/lake/shop", "{lake}/shop"),
+    ("{lake}/a%20b", "{lake}/a%20b"),
+    ("file:{lake}/a%20b", "{lake}/a%20b"),
+    ("{lake}/a b", "{lake}/a b"),
+    ("{lake}/%2e%2e/secret", "{lake}/%2e%2e/secret"),
+    ("{disk}/more/t", "{disk}/more/t"),
+]
+
+REFUSED = [
+    "",
+    "/",
+    "orders",
+    "./orders",
+    "shop/../../secret/t",
+    "{disk}",
+    "{disk}/secret/t",
+    "{disk}/lake-2/t",
+    "{lake}-2/t",
+    "{lake}/../secret/t",
+    "{lake}/shop/../../secret/t",
+    "{lake}/out",
+    "{lake}/out/t",
+    "{lake}/out_absolute/t",
+    "{lake}/shop/up/secret/t",
+    "{lake}/out/../secret/t",
+    "{lake}/not/there/../../../secret",
+    "{lake}\0/../secret",
+    "/etc/passwd",
+    "~/lake",
+    "file:orders",
+    "file:../secret",
+    "file://host{lake}/shop",
+    "file:{lake}/../secret/t",
+    "file:",
+    "file://",
+    "C:\\lake",
+    "s3://bucket/t",
+    "memory://{lake}",
+    "zip://t::file://{disk}/secret/t.zip",
+    "simplecache::file://{disk}/secret/t",
+    "filecache::{lake}",
+    "local://{lake}/shop",
+    "hdfs:{lake}",
+]
+
+
+def fill(text: str, disk: Path) -> str:
+    return text.replace("{lake}", f"{disk}/lake").replace("{disk}", str(disk))
+
+
+@pytest.mark.parametrize(("path", "location"), ALLOWED)
+def test_a_path_below_a_root_becomes_its_one_location(disk: Path, path: str, location: str) -> None:
+    roots = AllowedRoots([f"{disk}/way", f"{disk}/more"])
+    assert roots.ensure_allowed(fill(path, disk)) == fill(location, disk)
+
+
+@pytest.mark.parametrize("path", REFUSED)
+def test_any_other_path_is_refused(disk: Path, path: str) -> None:
+    with pytest.raises(PathNotAllowed) as caught:
+        AllowedRoots([f"{disk}/lake", f"{disk}/more"]).ensure_allowed(fill(path, disk))
+    assert caught.value.sqlstate == "42501"
+
+
+def test_a_link_loop_leads_nowhere_and_hurts_nobody(disk: Path) -> None:
+    assert AllowedRoots([f"{disk}/lake"]).ensure_allowed(f"{disk}/lake/loop/t").startswith(f"{disk}/lake/loop")
+
+
+def test_the_refusal_is_the_same_whether_or_not_something_is_there(disk: Path) -> None:
+    messages = set()
+    for name in ("t", "nothing"):
+        with pytest.raises(PathNotAllowed) as caught:
+            AllowedRoots([f"{disk}/lake"]).ensure_allowed(f"{disk}/secret/{name}")
+        messages.add(str(caught.value).replace(f"/secret/{name} ", ""))
+    assert len(messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [
+        ("s3://bucket/lake/t", "s3://bucket/lake/t"),
+        ("S3://bucket/lake/t/", "s3://bucket/lake/t"),
+        ("s3://bucket/lake", "s3://bucket/lake"),
+        ("s3://bucket/lake/a%2Fb", "s3://bucket/lake/a%2Fb"),
+        ("memory:///lake/t", "memory:///lake/t"),
+    ],
+)
+def test_locations_on_other_schemes(path: str, location: str) -> None:
+    assert AllowedRoots(["s3://bucket/lake", "memory:///lake"]).ensure_allowed(path) == location
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "s3://bucket/lake2/t",
+        "s3://bucket",
+        "s3://other/lake/t",
+        "gs://bucket/lake/t",
+        "s3://bucket/lake/../secret",
+        "s3://bucket/lake/./t",
+        "s3://bucket/lake//t",
+        "s3:/bucket/lake/t",
+        "s3:bucket/lake/t",
+        "s3://",
+        "memory://lake/t",
+        "s3://bucket/lake/t::file:///etc",
+    ],
+)
+def test_refused_on_other_schemes(path: str) -> None:
+    with pytest.raises(PathNotAllowed):
+        AllowedRoots(["s3://bucket/lake", "memory:///lake"]).ensure_allowed(path)
+
+
+def test_nothing_is_allowed_without_roots_and_all_below_the_root_of_all() -> None:
+    with pytest.raises(PathNotAllowed):
+        AllowedRoots([]).ensure_allowed("/data")
+    assert AllowedRoots(["/"]).ensure_allowed("/no/such/folder") == "/no/such/folder"
+
+
+@pytest.mark.parametrize("path", ["/a/../b", "file:///b", "//b", "/b/"])
+def test_a_location_is_its_own_canonical_form(path: str) -> None:
+    assert canonical_location(path) == canonical_location(canonical_location(path)) == "/b"
