@@ -14,9 +14,7 @@ Protocol: "Commit Provenance Information", "In-Commit Timestamps", "Row Tracking
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -34,31 +32,14 @@ from engine.delta.spec.actions import (
     Json,
     Metadata,
     Protocol,
-    camel_case,
     format_actions,
 )
 from engine.delta.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit, num_records
 from engine.delta.table_config import TableConfig
+from engine.delta.wire_columns import wire_columns
 
 ENGINE_INFO = "delta-gateway"
 ROW_IDS_PRESERVED = "delta.rowTracking.preserved"
-
-_FILE_FIELDS = (
-    "log_path",
-    "partition_values",
-    "size",
-    "modification_time",
-    "deletion_timestamp",
-    "data_change",
-    "extended_file_metadata",
-    "stats",
-    "tags",
-    "deletion_vector",
-    "base_row_id",
-    "default_row_commit_version",
-    "clustering_provider",
-)
-"""Columns of file actions in the order in which people are used to read them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +85,8 @@ def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, no
     data = b"".join(
         (
             format_actions(actions),
-            format_lines("remove", _wire_columns(staged.removes)),
-            format_lines("add", _wire_columns(adds)),
+            format_lines("remove", wire_columns(staged.removes)),
+            format_lines("add", wire_columns(adds)),
             format_actions(staged.cdc_files),
         )
     )
@@ -204,21 +185,3 @@ def _with_commit_version(adds: RecordBatch, version: int) -> RecordBatch:
 
 def _with_column(batch: RecordBatch, name: str, column: Array) -> RecordBatch:
     return batch.set_column(batch.schema.get_field_index(name), batch.schema.field(name), column)
-
-
-def _wire_columns(batch: RecordBatch) -> RecordBatch:
-    """The columns under their names in the log."""
-    present = set(batch.schema.names)
-    columns: Mapping[str, Any] = {
-        "path" if name == "log_path" else camel_case(name): _wire_struct(batch.column(name))
-        for name in _FILE_FIELDS
-        if name in present
-    }
-    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-
-
-def _wire_struct(column: Array) -> Array:
-    if not pa.types.is_struct(column.type):
-        return column
-    names = [camel_case(field.name) for field in column.type]
-    return pa.StructArray.from_arrays(column.flatten(), names=names, mask=column.is_null())
