@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 
 from gateway import cli_serve, cli_sql
 from gateway.config_loader import format_example
+from gateway.release import VERSION
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="delta-gateway", description="A SQL server for Delta tables.")
-    parser.add_argument("--version", action="version", version=f"delta-gateway {version('delta-gateway')}")
+    parser.add_argument("--version", action="version", version=f"delta-gateway {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     cli_serve.add_arguments(commands.add_parser("serve", help="serve a folder of Delta tables"))
     cli_sql.add_arguments(commands.add_parser("sql", help="run one statement on a running server"))

@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
@@ -21,6 +20,7 @@ from catalog.errors import SqlError
 from gateway.config import Config, LogLevel
 from gateway.config_loader import load_config
 from gateway.lifecycle import Ports
+from gateway.release import VERSION
 from gateway.server import Server
 from gateway.start_errors import StartFailed
 
@@ -122,7 +122,7 @@ def _how_to_connect(config: Config, ports: Ports) -> str:
     host = f"[{config.server.host}]" if ":" in config.server.host else config.server.host
     url = f"http://{host}:{ports.http}"
     return f"""\
-delta-gateway {version("delta-gateway")} serves {config.lake.folder}
+delta-gateway {VERSION} serves {config.lake.folder}
   Thrift  {host}:{ports.thrift}
           beeline -u jdbc:hive2://{host}:{ports.thrift}/
           hive.connect("{config.server.host}", {ports.thrift})    # PyHive

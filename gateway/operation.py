@@ -79,7 +79,7 @@ class ResultBuffer:
         self._starts: list[int] = []
         self._rows = 0
         self.bytes_held, self._bytes_max = 0, bytes_max
-        self._exhausted = False
+        self.is_exhausted = False
         self._lock = threading.Lock()
 
     def page(self, offset: int, rows_max: int) -> Page:
@@ -104,12 +104,12 @@ class ResultBuffer:
             return self._rows
 
     def _pull_to(self, rows: int | None, cancel: CancelToken | None = None) -> None:
-        while not self._exhausted and (rows is None or self._rows < rows):
+        while not self.is_exhausted and (rows is None or self._rows < rows):
             if cancel:
                 cancel.ensure_live()
             batch = next(self._batches, None)
             if batch is None:
-                self._exhausted = True
+                self.is_exhausted = True
                 self._stream.close()
             elif batch.num_rows:
                 self.bytes_held += batch.nbytes
@@ -229,9 +229,11 @@ class Operation:
     def cancel(self, reason: StatementCancelled | StatementTimedOut | None = None) -> None:
         """End the statement if it has not ended; returns at once. Ending an ended one does nothing."""
         reason = reason or StatementCancelled()
+        may_run = self._may_run()
         if not self._state.is_terminal:
             self._fail(reason)
-        self.cancel_token.cancel(reason)
+        if may_run:
+            self.cancel_token.cancel(reason)
 
     def fetch(self, rows_max: int, *, from_start: bool = False, bytes_max: int | None = None) -> Page:
         """The next `rows_max` rows after the last fetched ones, or the first ones; fewer where they pass `bytes_max`.
@@ -259,7 +261,8 @@ class Operation:
 
     def close(self) -> None:
         """Cancel if need be and give back the result; closing twice does nothing."""
-        self.cancel_token.cancel()
+        if self._may_run():
+            self.cancel_token.cancel()
         with self._changed:
             if not self._move(OperationState.CLOSED):
                 return
@@ -267,6 +270,12 @@ class Operation:
         if buffer:
             buffer.close()
         self._tell_end()
+
+    def _may_run(self) -> bool:
+        """Whether the engine may still work for this statement; if not, its session may be gone too."""
+        if self._buffer is not None:
+            return not self._buffer.is_exhausted
+        return not self._state.is_terminal
 
     def _open(self) -> tuple[ResultStream, ResultBuffer]:
         stream = self._run(self._context)

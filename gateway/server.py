@@ -63,12 +63,11 @@ class Server:
     def drain(self) -> None:
         """Let running statements end, then stop everything."""
         self._lifecycle.become_draining()
-        registry = self._lifecycle.registry
-        if registry:
+        with self._parts:  # whatever a statement's end may raise, Spark and the ports are given back
             self._progress("draining: no new statements, running ones may end")
-            registry.drain(self._config.server.drain_deadline_s)
-        self._progress("stopping")
-        self._parts.close()
+            if registry := self._lifecycle.registry:
+                registry.drain(self._config.server.drain_deadline_s)
+            self._progress("stopping")
 
     def _start(self, parts: ExitStack) -> Ports:
         config, authenticator = self._config.server, Anonymous()

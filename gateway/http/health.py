@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from importlib.metadata import version
 
 from flask import Blueprint, Response, render_template
 
 from gateway.http.readiness import EngineProbe
 from gateway.lifecycle import Lifecycle, Phase
+from gateway.release import VERSION
 
 _PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
 
@@ -34,9 +34,7 @@ def health_blueprint(lifecycle: Lifecycle) -> Blueprint:
     @routes.get("/")
     def page() -> Response:
         response = Response(
-            render_template(
-                "index.html", phase=lifecycle.phase, ports=lifecycle.ports, version=version("delta-gateway")
-            )
+            render_template("index.html", phase=lifecycle.phase, ports=lifecycle.ports, version=VERSION)
         )
         response.headers["Content-Security-Policy"] = _PAGE_POLICY
         return response
