@@ -10,7 +10,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportBase
 
-from gateway.authenticators import Anonymous
+from gateway.authenticators import Anonymous, Authenticator
 from gateway.hs2.dispatch import Dispatcher
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
@@ -43,9 +43,9 @@ class DispatcherTransport(TTransportBase):  # type: ignore[misc]
 class Lab:
     """A service over a scripted engine, and as many clients as a test wants."""
 
-    def __init__(self, engine: ArrowEngine, limits: Limits | None = None) -> None:
+    def __init__(self, engine: ArrowEngine) -> None:
         self.engine = engine
-        self.registry = Registry(engine, limits or Limits(reap_every_s=0.2))
+        self.registry = Registry(engine, Limits(reap_every_s=0.2))
         self.service = Service(self.registry, Anonymous())
 
     def client(self, principal: str | None = "ada") -> ThriftClient:
@@ -62,11 +62,11 @@ def open_session(client: ThriftClient, **fields: object) -> t.TSessionHandle:
 
 @contextlib.contextmanager
 def serving(
-    engine: ArrowEngine, settings: ThriftSettings | None = None, limits: Limits | None = None
+    engine: ArrowEngine, settings: ThriftSettings | None = None, authenticator: Authenticator | None = None
 ) -> Iterator[tuple[int, ThriftServer, Registry]]:
     """A real server on a free port."""
-    registry = Registry(engine, limits or Limits(reap_every_s=0.2))
-    server = ThriftServer(registry, Anonymous(), "127.0.0.1", 0, settings)
+    registry = Registry(engine, Limits(reap_every_s=0.2))
+    server = ThriftServer(registry, authenticator or Anonymous(), "127.0.0.1", 0, settings)
     port = server.start()
     try:
         yield port, server, registry

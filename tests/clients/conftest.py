@@ -1,0 +1,75 @@
+"""One Thrift server over a scripted engine for all client tests, and the clients that are driven against it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from py4j.java_gateway import JavaGateway
+
+from catalog.errors import TableNotFound
+from tests.clients.drivers import Driver, open_driver, start_jvm
+from tests.gateway.arrow_engine import ArrowEngine, fails, modifies, rows
+from tests.gateway.hs2.wire import serving
+
+TYPES = pa.table(
+    {
+        "bo": pa.array([True, None]),
+        "ti": pa.array([-128, None], pa.int8()),
+        "sm": pa.array([-32768, None], pa.int16()),
+        "i": pa.array([2**31 - 1, None], pa.int32()),
+        "b": pa.array([-(2**63), None], pa.int64()),
+        "f": pa.array([1.5, None], pa.float32()),
+        "d": pa.array([1e10, None], pa.float64()),
+        "dec": pa.array([Decimal("-1.50"), None], pa.decimal128(10, 2)),
+        "s": pa.array(['é "q" 日本', None]),
+        "bin": pa.array([b"raw", None]),
+        "da": pa.array([dt.date(2024, 2, 29), None]),
+        "ts": pa.array([dt.datetime(2024, 7, 1, 12, 0, 0, 250000), None], pa.timestamp("us", "UTC")),
+        "arr": pa.array([[1, None], None], pa.list_(pa.int32())),
+        "st": pa.array([{"x": 1, "y": "z"}, None], pa.struct([("x", pa.int32()), ("y", pa.string())])),
+    }
+)
+SQL_TYPES = {"f": "float", "d": "double", "arr": "array<int>", "st": "struct<x:int,y:string>"}
+
+
+@dataclass(frozen=True)
+class Served:
+    """The server under test."""
+
+    port: int
+    engine: ArrowEngine
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[Served]:
+    engine = ArrowEngine(tables={("lab", "t"): pa.table({"i": pa.array([1], pa.int32()), "s": ["x"]})})
+    engine.answers |= {
+        "SELECT types": rows(TYPES, SQL_TYPES),
+        "INSERT": modifies(3),
+        "DESCRIBE lab.nope": fails(TableNotFound("spark_catalog.lab.nope")),
+        "DESCRIBE lab.t": rows(pa.table({"col_name": ["i"], "data_type": ["int"], "comment": [None]}), {}),
+    }
+    with serving(engine) as (port, _, _):
+        yield Served(port, engine)
+
+
+@pytest.fixture(scope="session")
+def jvm() -> Iterator[JavaGateway]:
+    """A JVM with Hive's JDBC driver, for the clients that are Java's."""
+    gateway = start_jvm()
+    yield gateway
+    gateway.shutdown()
+
+
+@pytest.fixture(params=["pyhive", "impyla", "impyla-nosasl", "jdbc", "jdbc-nosasl", "beeline"])
+def driver(request: pytest.FixtureRequest, served: Served) -> Iterator[Driver]:
+    """Every client in turn, connected."""
+    gateway = request.getfixturevalue("jvm") if request.param.startswith("jdbc") else None
+    opened = open_driver(request.param, served.port, gateway)
+    yield opened
+    opened.close()

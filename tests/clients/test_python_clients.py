@@ -1,0 +1,129 @@
+"""What PyHive and impyla do beyond queries: asynchronous statements, logs, catalog calls, a missing table's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import impala.dbapi
+import pytest
+from pyhive import hive
+from TCLIService.ttypes import TOperationState
+from thrift.Thrift import TApplicationException
+from thrift.transport.TTransport import TTransportException
+
+from gateway.authenticators import AuthenticationFailed
+from tests.clients.conftest import Served
+from tests.gateway.arrow_engine import ArrowEngine
+from tests.gateway.hs2.wire import serving
+
+pytestmark = pytest.mark.clients
+
+
+@pytest.fixture
+def pyhive(served: Served) -> Iterator[Any]:
+    configuration = {"spark.sql.shuffle.partitions": "3", "set:hiveconf:hive.exec.parallel": "true"}
+    connection = hive.connect("127.0.0.1", served.port, username="ada", database="lab", configuration=configuration)
+    yield connection
+    connection.close()
+
+
+@pytest.fixture(params=["PLAIN", "NOSASL"])
+def impyla(request: pytest.FixtureRequest, served: Served) -> Iterator[Any]:
+    connection = impala.dbapi.connect("127.0.0.1", served.port, user="ada", auth_mechanism=request.param)
+    yield connection
+    connection.close()
+
+
+def test_pyhive_sends_its_settings_and_its_schema_by_statement(pyhive: Any, served: Served) -> None:
+    session = served.engine.sessions[-1]
+    assert session.settings == {"spark.sql.shuffle.partitions": "3"}
+    assert served.engine.runs[-1].text == "USE `lab`"
+
+
+def test_pyhive_polls_and_reads_logs(pyhive: Any) -> None:
+    cursor = pyhive.cursor()
+    cursor.execute("SLEEP 0.2", async_=True)
+    states = []
+    while not states or states[-1] in (TOperationState.INITIALIZED_STATE, TOperationState.RUNNING_STATE):
+        states.append(cursor.poll(get_progress_update=True).operationState)
+        assert cursor.fetch_logs() == []
+    assert states[-1] == TOperationState.FINISHED_STATE
+    assert cursor.fetchall() == [(0.2,)]
+
+
+def test_pyhive_cancels(pyhive: Any, served: Served) -> None:
+    cursor = pyhive.cursor()
+    cursor.execute("SLEEP 300", async_=True)
+    cursor.cancel()
+    assert cursor.poll().operationState == TOperationState.CANCELED_STATE
+
+
+def test_pyhive_finds_its_words_for_a_missing_table(pyhive: Any) -> None:
+    """The expression by which PyHive's SQLAlchemy dialect tells a missing table from an error."""
+    with pytest.raises(hive.OperationalError) as raised:
+        pyhive.cursor().execute("DESCRIBE lab.nope")
+    assert re.search(r"TExecuteStatementResp.*SemanticException.*Table not found lab\.nope", str(raised.value.args[0]))
+
+
+def test_pyhive_describes_columns(pyhive: Any) -> None:
+    cursor = pyhive.cursor()
+    cursor.execute("SELECT types")
+    assert [(name, kind) for name, kind, *_ in cursor.description][:2] == [
+        ("bo", "BOOLEAN_TYPE"),
+        ("ti", "TINYINT_TYPE"),
+    ]
+
+
+class Nobody:
+    """Refuses everyone."""
+
+    def authenticate(self, user: str, password: str, peer: str) -> str:
+        raise AuthenticationFailed(f"the password {password!r} is wrong for {user}.")
+
+
+def test_a_client_that_may_not_log_in_is_told_why() -> None:
+    with serving(ArrowEngine(), authenticator=Nobody()) as (port, _, _):
+        with pytest.raises(TTransportException, match="the password 'x' is wrong for ada"):
+            hive.connect("127.0.0.1", port, username="ada")
+        with pytest.raises(Exception, match="AUTHENTICATION_FAILED"):
+            impala.dbapi.connect("127.0.0.1", port, user="ada", auth_mechanism="NOSASL").cursor()
+
+
+def test_impyla_lists_the_catalog(impyla: Any) -> None:
+    cursor = impyla.cursor()
+    assert cursor.database_exists("lab") and not cursor.database_exists("nowhere")
+    assert cursor.table_exists("t", "lab") and not cursor.table_exists("nope", "lab")
+    assert [tuple(entry) for entry in cursor.get_table_schema("t", "lab")] == [("i", "INT"), ("s", "STRING")]
+    cursor.get_databases()
+    assert [row[0] for row in cursor.fetchall()] == ["default", "lab"]
+    cursor.get_functions("lab")
+    assert [row[2] for row in cursor.fetchall()] == ["abs", "concat"]
+
+
+def test_impyla_survives_the_methods_that_only_impala_has(impyla: Any) -> None:
+    cursor = impyla.cursor()
+    cursor.execute("SELECT 1")
+    for method in (cursor.get_profile, cursor.get_summary):
+        with pytest.raises(TApplicationException):
+            method()
+    assert cursor.ping()
+    assert cursor.get_log() == ""
+    assert cursor.fetchall() == [(1,)]
+
+
+def test_impyla_waits_and_cancels(impyla: Any, served: Served) -> None:
+    cursor = impyla.cursor()
+    known = len(served.engine.runs)
+    cursor.execute_async("SLEEP 300")
+    assert cursor.is_executing()
+    cursor.cancel_operation()
+    assert served.engine.runs[known].context.cancel.reason is not None
+
+
+def test_impyla_reads_columns(impyla: Any) -> None:
+    cursor = impyla.cursor()
+    cursor.execute("ROWS 20000")
+    batch = cursor.fetchcolumnar()
+    assert sum(len(block) for block in batch) == 20000
