@@ -20,6 +20,8 @@ from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
 
+import pyarrow.compute as pc
+
 from engine.delta.column_mapping import physical_names, physical_schema
 from engine.delta.errors import (
     DeltaError,
@@ -178,6 +180,15 @@ class Snapshot:
             if not isinstance(source, LiveFiles):
                 source = self._source = _load(self, source, LogReplay.live_files)
             return source
+
+    @property
+    def num_files(self) -> int:
+        return self.live_files.num_rows
+
+    @cached_property
+    def size_bytes(self) -> int:
+        """The sizes of all live files together."""
+        return int(pc.sum(self.files["size"]).as_py() or 0)
 
     def stats(self) -> Any:
         """Parsed statistics: a `pyarrow.Table` of `stats_schema`, row for row beside `files`.
