@@ -53,7 +53,8 @@ class CommitFile:
     """What governs the table after the commit."""
     adds: RecordBatch
     """As committed, with row ids."""
-    row_id_high_water_mark: int
+    domain_metadata: tuple[DomainMetadata, ...]
+    """As committed, row tracking's mark included."""
     data: bytes
 
 
@@ -95,7 +96,7 @@ def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, no
         timestamp_ms=timestamp_ms,
         config=config,
         adds=adds,
-        row_id_high_water_mark=mark,
+        domain_metadata=domains,
         data=data,
     )
 

@@ -87,12 +87,17 @@ class Committed:
     storage: Storage
     version: int
     timestamp_ms: int
-    config: TableConfig
+    config: TableConfig = field(repr=False)
     """What governs the table from this version on."""
     attempts: int
     txn_id: str
     size_bytes: int
     """Of the commit file."""
+    staged: StagedCommit = field(repr=False)
+    adds: RecordBatch = field(repr=False)
+    """As committed, with row ids; of `ADDS_SCHEMA`."""
+    domain_metadata: tuple[DomainMetadata, ...] = field(repr=False)
+    """As committed, row tracking's mark included."""
 
 
 class Transaction:
@@ -242,6 +247,9 @@ class Transaction:
                     attempts=attempt,
                     txn_id=self._txn_id,
                     size_bytes=len(file.data),
+                    staged=staged,
+                    adds=file.adds,
+                    domain_metadata=file.domain_metadata,
                 )
             before, head = head, self._take_up_winners(staged, head, level)
             if head is before:  # the storage has the winner's file, but does not list it yet

@@ -1,0 +1,126 @@
+"""What follows a commit: checksum, checkpoint, clean-up of the log.
+
+None of it is needed for the commit to stand, so it runs after the answer, in a thread of its own, and whatever goes
+wrong in it is logged and forgotten: the next commit, or another writer, does it again. `HOOKS` are run in order:
+
+1. the version checksum, made from the one before at the cost of the commit itself;
+2. every `delta.checkpointInterval` versions (10 by default) a checkpoint, unless the version has one;
+3. with a checkpoint, the removal of expired files from the log, unless `delta.enableExpiredLogCleanup` is off.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from functools import cached_property
+from typing import TypeAlias
+
+from engine.delta.checkpoint_writer import write_checkpoint
+from engine.delta.checksum import checksum_after, checksum_of, read_checksum, write_checksum
+from engine.delta.log_cleanup import LogListing, clean_log
+from engine.delta.snapshot import Snapshot
+from engine.delta.spec.properties import CHECKPOINT_INTERVAL, EXPIRED_LOG_CLEANUP
+from engine.delta.transaction import Committed, clock_ms
+
+_log = logging.getLogger(__name__)
+
+
+class PostCommit:
+    """A commit and, if some hook asks for it, the snapshot of its version."""
+
+    def __init__(self, committed: Committed, clock: Callable[[], int] = clock_ms) -> None:
+        self.committed = committed
+        self.clock = clock
+
+    @cached_property
+    def snapshot(self) -> Snapshot:
+        return Snapshot.load(self.committed.storage, self.committed.version)
+
+
+Hook: TypeAlias = Callable[[PostCommit], None]
+
+
+def run_hooks(after: PostCommit) -> None:
+    """Runs every hook, whatever happens to the others. Never raises."""
+    committed = after.committed
+    for hook in HOOKS:
+        try:
+            hook(after)
+        except Exception:  # noqa: BLE001 - the commit stands, and the next one brings the next chance
+            _log.warning(
+                "%s failed after version %d of %s",
+                hook.__name__,
+                committed.version,
+                committed.storage.root,
+                exc_info=True,
+            )
+
+
+def write_version_checksum(after: PostCommit) -> None:
+    committed = after.committed
+    previous = read_checksum(committed.storage, committed.version - 1) if committed.version else None
+    checksum = checksum_after(previous, committed) or checksum_of(after.snapshot)
+    write_checksum(committed.storage, committed.version, checksum)
+
+
+def write_due_checkpoint(after: PostCommit) -> None:
+    committed, config = after.committed, after.committed.config
+    if not is_checkpoint_due(committed):
+        return
+    present = {checkpoint.version for checkpoint in LogListing.load(committed.storage).checkpoints()}
+    if committed.version not in present:
+        write_checkpoint(after.snapshot, config, after.clock())
+
+
+def remove_expired_log(after: PostCommit) -> None:
+    committed, config = after.committed, after.committed.config
+    if is_checkpoint_due(committed) and config.get(EXPIRED_LOG_CLEANUP):
+        removed = clean_log(committed.storage, config, after.clock())
+        if removed:
+            _log.info("removed %d expired files from the log of %s", len(removed), committed.storage.root)
+
+
+def is_checkpoint_due(committed: Committed) -> bool:
+    return committed.version > 0 and committed.version % committed.config.get(CHECKPOINT_INTERVAL) == 0
+
+
+HOOKS: tuple[Hook, ...] = (write_version_checksum, write_due_checkpoint, remove_expired_log)
+
+
+class PostCommitQueue:
+    """Runs the hooks of commits one after the other, off the path of the statements."""
+
+    def __init__(self, waiting_max: int = 1000) -> None:
+        """`waiting_max` commits may wait; the work of any beyond is left to the commits after them."""
+        self._queue: queue.Queue[PostCommit | None] = queue.Queue(waiting_max)
+        self._worker = threading.Thread(target=self._run, name="post-commit", daemon=True)
+        self._worker.start()
+
+    def submit(self, committed: Committed) -> None:
+        try:
+            self._queue.put_nowait(PostCommit(committed))
+        except queue.Full:
+            _log.warning(
+                "no post-commit work for version %d of %s: too much waits", committed.version, committed.storage.root
+            )
+
+    def drain(self) -> None:
+        """Returns when everything submitted so far is done."""
+        self._queue.join()
+
+    def close(self) -> None:
+        """Does what waits, and ends."""
+        self._queue.put(None)
+        self._worker.join()
+
+    def _run(self) -> None:
+        while True:
+            after = self._queue.get()
+            try:
+                if after is None:
+                    return
+                run_hooks(after)
+            finally:
+                self._queue.task_done()
