@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
@@ -52,23 +53,14 @@ class Console:
         self._stream.flush()
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="folder of Delta tables; a sample lake if left out")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file; `delta-gateway config` prints one")
-    parser.add_argument("--host", help="address to listen on (127.0.0.1)")
-    parser.add_argument("--thrift-port", type=int, metavar="PORT", help="for HiveServer2 clients (10000), 0 for any")
-    parser.add_argument("--http-port", type=int, metavar="PORT", help="for the HTTP API (8080), 0 for any")
-    parser.add_argument("--port-file", metavar="FILE", help="written as JSON with the ports in use, when ready")
-    parser.add_argument("--log-level", choices=tuple(LogLevel), help="least severe level logged (info)")
-
-
-def serve(arguments: argparse.Namespace) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Serve until a signal; the exit code."""
+    chosen = _parser().parse_args(arguments)
     signals: SimpleQueue[int] = SimpleQueue()
     _listen_to_signals(signals)
     console = Console(sys.stderr, signals)
     try:
-        config = load_config(arguments.config, os.environ, _flags(arguments))
+        config = load_config(chosen.config, os.environ, _flags(chosen))
         logging.basicConfig(level=config.log.level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         logging.getLogger("py4j").setLevel(logging.WARNING)
         server = Server(config, console.step)
@@ -92,6 +84,18 @@ def serve(arguments: argparse.Namespace) -> int:
     server.drain()
     console.step("stopped")
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="delta-gateway serve", description="Serve a folder of Delta tables.")
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="folder of Delta tables; a sample lake if left out")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file; `delta-gateway config` prints one")
+    parser.add_argument("--host", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--thrift-port", type=int, metavar="PORT", help="for HiveServer2 clients (10000), 0 for any")
+    parser.add_argument("--http-port", type=int, metavar="PORT", help="for the HTTP API (8080), 0 for any")
+    parser.add_argument("--port-file", metavar="FILE", help="written as JSON with the ports in use, when ready")
+    parser.add_argument("--log-level", choices=tuple(LogLevel), help="least severe level logged (info)")
+    return parser
 
 
 def _listen_to_signals(signals: SimpleQueue[int]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -23,27 +23,17 @@ EXIT_FAILED = 1
 _EXIT_INTERRUPTED = 130
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "statement", nargs="?", metavar="SQL", help="the statement; read from standard input if not given"
-    )
-    parser.add_argument("-f", "--file", type=Path, metavar="FILE", help="read the statement from a file")
-    parser.add_argument("--server", default=DEFAULT_SERVER, metavar="URL", help=f"the server ({DEFAULT_SERVER})")
-    parser.add_argument("--format", choices=tuple(_WRITERS), default="table", help="how to write the rows (table)")
-    parser.add_argument("--catalog", help="current catalog of the statement")
-    parser.add_argument("--schema", help="current schema of the statement")
-
-
-def run_sql(arguments: argparse.Namespace) -> int:
-    """Run the statement of the command line; the exit code."""
+def main(arguments: Sequence[str]) -> int:
+    """Run one statement; the exit code."""
+    chosen = _parser().parse_args(arguments)
     try:
-        text = _read_statement(arguments)
-        with ApiClient(arguments.server) as client:
+        text = _read_statement(chosen)
+        with ApiClient(chosen.server) as client:
             statement = client.run(
-                text, catalog=arguments.catalog, schema=arguments.schema, rows_inline=arguments.format in _INLINE
+                text, catalog=chosen.catalog, schema=chosen.schema, rows_inline=chosen.format in _INLINE
             )
             try:
-                _WRITERS[arguments.format](statement, sys.stdout)
+                _WRITERS[chosen.format](statement, sys.stdout)
                 sys.stdout.flush()
             finally:
                 statement.close()
@@ -57,6 +47,17 @@ def run_sql(arguments: argparse.Namespace) -> int:
         sys.stderr.write("delta-gateway: the statement was cancelled\n")
         return _EXIT_INTERRUPTED
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="delta-gateway sql", description="Run one statement on a running server.")
+    parser.add_argument("statement", nargs="?", metavar="SQL", help="the statement; standard input if left out")
+    parser.add_argument("-f", "--file", type=Path, metavar="FILE", help="read the statement from a file")
+    parser.add_argument("--server", default=DEFAULT_SERVER, metavar="URL", help=f"the server ({DEFAULT_SERVER})")
+    parser.add_argument("--format", choices=tuple(_WRITERS), default="table", help="how to write the rows (table)")
+    parser.add_argument("--catalog", help="current catalog of the statement")
+    parser.add_argument("--schema", help="current schema of the statement")
+    return parser
 
 
 def _read_statement(arguments: argparse.Namespace) -> str:

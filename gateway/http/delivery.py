@@ -9,7 +9,6 @@ Byte counts are those of the rows in Arrow, before they are spelled in a format;
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import assert_never
 import pyarrow as pa
 
 from engine.results import ResultStream, sql_field
-from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_rows
+from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_bytes, json_rows
 from gateway.http.errors import ChunkNotFound
 from gateway.http.links import LinkSigner
 from gateway.http.requests import Disposition, Format, StatementRequest
@@ -116,7 +115,9 @@ class Delivery:
         table = _rows(operation, chunk)
         match format_:
             case Format.JSON_ARRAY:
-                return json.dumps(json_rows(table, operation.time_zone), ensure_ascii=False).encode()
+                return json_bytes(table, operation.time_zone)
+                    json_rows(table, operation.time_zone), ensure_ascii=False, separators=(",", ":")
+                ).encode()
             case Format.ARROW_STREAM:
                 return arrow_stream(table)
             case Format.CSV:

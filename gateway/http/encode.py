@@ -6,6 +6,7 @@ quotes in CSV. An Arrow stream carries the rows as the engine made them.
 
 from __future__ import annotations
 
+import json
 import re
 
 import pyarrow as pa
@@ -51,6 +52,11 @@ def column_info(field: pa.Field, position: int) -> dict[str, object]:
 def json_rows(table: pa.Table, time_zone: str) -> list[list[Cell]]:
     """Rows of cells, each a string or null."""
     return [list(row) for row in zip(*_text_columns(table, time_zone), strict=True)]
+
+
+def json_bytes(table: pa.Table, time_zone: str) -> bytes:
+    """`json_rows` as a document."""
+    return json.dumps(json_rows(table, time_zone), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def csv_bytes(table: pa.Table, time_zone: str, *, header: bool) -> bytes:
