@@ -116,8 +116,6 @@ class Delivery:
         match format_:
             case Format.JSON_ARRAY:
                 return json_bytes(table, operation.time_zone)
-                    json_rows(table, operation.time_zone), ensure_ascii=False, separators=(",", ":")
-                ).encode()
             case Format.ARROW_STREAM:
                 return arrow_stream(table)
             case Format.CSV:

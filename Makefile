@@ -1,0 +1,62 @@
+# Everything is made in .venv, once: the stamp files remember what was installed from which pyproject.toml.
+PYTHON ?= python3
+LAKE ?=
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(BIN)/python -m
+SERVE_ARGS ?=
+TEST_ARGS ?=
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+
+.DEFAULT_GOAL := help
+.PHONY: help install serve test test-slow lint format bench oracle clean java
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(VENV)/.installed java ## make the environment: .venv with the package, and Java if it may be installed
+
+serve: install ## serve LAKE=folder (a small sample lake if not given) to Thrift and HTTP clients
+	@exec $(BIN)/delta-gateway serve $(if $(LAKE),"$(LAKE)") $(SERVE_ARGS)
+
+test: $(VENV)/.installed-test java ## run the tests
+	$(RUN) pytest $(TEST_ARGS)
+
+test-slow: $(VENV)/.installed-test java ## run the tests that take long
+	$(RUN) pytest -m slow $(TEST_ARGS)
+
+lint: $(VENV)/.installed-test ## check style and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-test ## put the code into form
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/.installed-test java ## measure, beside other systems
+	$(RUN) pytest -m bench -s $(TEST_ARGS)
+
+oracle: $(VENV)/.installed-test java ## compare with packages from Maven, such as delta-spark
+	$(RUN) pytest -m oracle $(TEST_ARGS)
+
+clean: ## remove the environment and everything made by tests
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+java:
+	@bash deploy/ensure-java.sh
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "Python 3.11 or newer is needed; name one with: make install PYTHON=python3.11" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	    { rm -rf $(VENV); echo "On Debian, venv comes with: apt-get install python3-venv" >&2; exit 1; }
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(RUN) pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml | $(BIN)/python
+	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/.installed
