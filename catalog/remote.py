@@ -25,7 +25,7 @@ import fsspec
 
 from catalog.errors import StorageNotAvailable, StoreSchemeNotSupported
 from catalog.files import TABLE_MARKER, Child, Files, LocalFiles, LocalTree, Tree
-from catalog.roots import canonical_location, is_local
+from catalog.roots import configured_location, is_local
 
 ATOMIC_CREATE_SCHEMES = ("abfs", "abfss", "az", "gcs", "gs", "memory", "s3", "s3a")
 LISTING_KEPT_S = 5.0
@@ -37,13 +37,13 @@ _memory_lock = threading.Lock()
 
 def open_files(url: str, options: Mapping[str, Any] | None = None) -> Files:
     """The files below a local path or a URL; `options` are fsspec's for the scheme."""
-    location = canonical_location(url)
+    location = configured_location(url)
     return LocalFiles(location) if is_local(location) else RemoteFiles(location, options)
 
 
 def open_tree(url: str, options: Mapping[str, Any] | None = None) -> Tree:
     """The folders below a local path or a URL."""
-    location = canonical_location(url)
+    location = configured_location(url)
     return LocalTree(location) if is_local(location) else RemoteTree(location, options)
 
 

@@ -18,7 +18,7 @@ import os
 import re
 from collections.abc import Iterable
 
-from catalog.errors import PathNotAllowed
+from catalog.errors import PathNotAllowed, StorageNotAvailable
 
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<rest>.*)", re.DOTALL)
 _LOCAL_AUTHORITIES = ("", "localhost")
@@ -28,7 +28,7 @@ class AllowedRoots:
     """Folders below which tables may be named by path. Immutable."""
 
     def __init__(self, roots: Iterable[str]) -> None:
-        self.roots = tuple(canonical_location(root) for root in roots)
+        self.roots = tuple(configured_location(root) for root in roots)
 
     def ensure_allowed(self, path: str) -> str:
         """The canonical location of `path`; raises PathNotAllowed."""
@@ -45,6 +45,14 @@ class AllowedRoots:
 def is_local(location: str) -> bool:
     """Whether a canonical location is a path of this machine."""
     return location.startswith("/")
+
+
+def configured_location(path: str) -> str:
+    """As :func:`canonical_location`, for what an operator wrote: it may be relative to the working directory."""
+    try:
+        return canonical_location(path if _URI.fullmatch(path) else os.path.abspath(path))
+    except PathNotAllowed as error:
+        raise StorageNotAvailable(path, "it is neither a path nor a URL such as s3://bucket/folder") from error
 
 
 def canonical_location(path: str) -> str:

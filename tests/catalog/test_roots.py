@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from catalog.errors import PathNotAllowed
-from catalog.roots import AllowedRoots, canonical_location
+from catalog.errors import PathNotAllowed, StorageNotAvailable
+from catalog.roots import AllowedRoots, canonical_location, configured_location
 
 
 @pytest.fixture
@@ -167,3 +167,16 @@ def test_nothing_is_allowed_without_roots_and_all_below_the_root_of_all() -> Non
 @pytest.mark.parametrize("path", ["/a/../b", "file:///b", "//b", "/b/"])
 def test_a_location_is_its_own_canonical_form(path: str) -> None:
     assert canonical_location(path) == canonical_location(canonical_location(path)) == "/b"
+
+
+def test_an_operator_may_write_a_relative_path(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(disk)
+    assert configured_location("lake/shop") == configured_location("./way/shop/") == f"{disk}/lake/shop"
+    assert configured_location(f"file:{disk}/lake") == f"{disk}/lake"
+    assert configured_location("s3://bucket/lake/") == "s3://bucket/lake"
+
+
+@pytest.mark.parametrize("path", ["s3:/bucket", "file:lake", "s3://bucket/../x", "lake\0"])
+def test_what_an_operator_wrote_and_is_no_place_is_named(path: str) -> None:
+    with pytest.raises(StorageNotAvailable):
+        AllowedRoots([path])
