@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from engine.delta.errors import MalformedLogEntry
 from engine.delta.file_table import (
+    CDC_SCHEMA,
     DELETION_VECTOR,
     FILES_SCHEMA,
     TOMBSTONES_SCHEMA,
@@ -54,7 +55,7 @@ _FLUSH_ROWS = 1 << 15
 
 @dataclass(frozen=True, slots=True)
 class FileRows:
-    """Adds or removes in columns, with their places in the sequence of actions."""
+    """Actions on files of one kind in columns, with their places in the sequence of actions."""
 
     batches: tuple[RecordBatch, ...]
     orders: tuple[Order, ...]
@@ -62,6 +63,10 @@ class FileRows:
     @property
     def num_rows(self) -> int:
         return sum(map(len, self.orders))
+
+    def table(self, schema: Any) -> Any:
+        """The rows as a `pyarrow.Table`, in the order of the log. `schema` is theirs."""
+        return pa.Table.from_batches(self.batches, schema)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +82,7 @@ class LogActions:
     """Of the last commit that was read."""
     adds: FileRows
     removes: FileRows
+    cdc: FileRows
     sidecars: tuple[Sidecar, ...]
 
 
@@ -92,6 +98,7 @@ class CommitParser:
         self._sidecars: list[Sidecar] = []
         self._adds = _Columns(make_adds)
         self._removes = _Columns(make_removes)
+        self._cdc = _Columns(_make_cdc)
         self._position = 0
 
     def feed(self, data: bytes, source: str) -> None:
@@ -131,6 +138,7 @@ class CommitParser:
             commit_info=self._commit_info() if self._commit_info else None,
             adds=self._adds.finish(),
             removes=self._removes.finish(),
+            cdc=self._cdc.finish(),
             sidecars=tuple(self._sidecars),
         )
 
@@ -139,6 +147,8 @@ class CommitParser:
         return self._position
 
     def _take_line(self, line: _Line) -> None:
+        if line.cdc is not None:
+            self._cdc.append(line.cdc, self._next())
         if line.commit_info is not None:
             # Any JSON is legal here and nearly always unread, so it is parsed only where it is asked for.
             raw = bytes(line.commit_info)
@@ -177,8 +187,10 @@ class CommitParser:
                 self._commit_info = lambda: action
             case Sidecar():
                 self._sidecars.append(action)
-            case AddCdcFile() | CheckpointMetadata():
-                pass  # no part of a table's state
+            case AddCdcFile():
+                self._cdc.append(action, self._next())
+            case CheckpointMetadata():
+                pass  # says no more than the name of its file
 
 
 def parse_commits(commits: Iterable[tuple[str, bytes]]) -> LogActions:
@@ -189,12 +201,23 @@ def parse_commits(commits: Iterable[tuple[str, bytes]]) -> LogActions:
     return parser.finish()
 
 
+def parse_commit_info(data: bytes, source: str) -> CommitInfo | None:
+    """Only the `commitInfo` of a commit; its other actions are passed over. Raises `MalformedLogEntry`."""
+    try:
+        lines = _COMMIT_INFO_DECODER.decode_lines(data)
+    except msgspec.MsgspecError:
+        return parse_commits([(source, data)]).commit_info
+    infos = [line.commit_info for line in lines if line.commit_info is not None]
+    return CommitInfo.from_json(msgspec.json.decode(infos[-1])) if infos else None
+
+
 def make_adds(rows: Sequence[Any]) -> RecordBatch:
     """A batch of `FILES_SCHEMA` from rows that have the attributes of `Add`."""
     columns = {
         "log_path": pa.array([row.path for row in rows], pa.string()),
         "size": pa.array([row.size for row in rows], pa.int64()),
         "modification_time": pa.array([row.modification_time for row in rows], pa.int64()),
+        "data_change": pa.array([row.data_change for row in rows], pa.bool_()),
         "partition_values": map_array([row.partition_values for row in rows]),
         "stats": pa.array([row.stats or None for row in rows], pa.string()),
         "clustering_provider": pa.array([row.clustering_provider for row in rows], pa.string()),
@@ -215,6 +238,16 @@ def make_removes(rows: Sequence[Any]) -> RecordBatch:
         **_shared_columns(rows),
     }
     return make_batch(TOMBSTONES_SCHEMA, columns, len(rows))
+
+
+def _make_cdc(rows: Sequence[Any]) -> RecordBatch:
+    columns = {
+        "log_path": pa.array([row.path for row in rows], pa.string()),
+        "size": pa.array([row.size for row in rows], pa.int64()),
+        "partition_values": map_array([row.partition_values for row in rows]),
+        "tags": map_array([row.tags for row in rows]),
+    }
+    return make_batch(CDC_SCHEMA, columns, len(rows))
 
 
 def _shared_columns(rows: Sequence[Any]) -> dict[str, Any]:
@@ -284,6 +317,7 @@ class _AddRow(msgspec.Struct, gc=False, rename="camel"):
     size: int
     partition_values: dict[str, str | None] | None = None
     modification_time: int | None = None
+    data_change: bool | None = None
     stats: str | None = None
     tags: dict[str, str | None] | None = None
     deletion_vector: _Vector | None = None
@@ -305,9 +339,17 @@ class _RemoveRow(msgspec.Struct, gc=False, rename="camel"):
     default_row_commit_version: int | None = None
 
 
+class _CdcRow(msgspec.Struct, gc=False, rename="camel"):
+    path: str
+    size: int
+    partition_values: dict[str, str | None] | None = None
+    tags: dict[str, str | None] | None = None
+
+
 class _Line(msgspec.Struct, gc=False, rename="camel"):
     add: _AddRow | None = None
     remove: _RemoveRow | None = None
+    cdc: _CdcRow | None = None
     meta_data: msgspec.Raw | None = None
     protocol: msgspec.Raw | None = None
     txn: msgspec.Raw | None = None
@@ -316,4 +358,9 @@ class _Line(msgspec.Struct, gc=False, rename="camel"):
     commit_info: msgspec.Raw | None = None
 
 
+class _CommitInfoLine(msgspec.Struct, gc=False, rename="camel"):
+    commit_info: msgspec.Raw | None = None
+
+
+_COMMIT_INFO_DECODER = msgspec.json.Decoder(_CommitInfoLine)
 _DECODER = msgspec.json.Decoder(_Line)

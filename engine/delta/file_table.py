@@ -38,6 +38,7 @@ FILES_SCHEMA = pa.schema(
         ("log_path", pa.string()),  # as in the log
         ("size", pa.int64()),  # bytes
         ("modification_time", pa.int64()),  # milliseconds since the epoch
+        ("data_change", pa.bool_()),  # of the commit that added it
         ("partition_values", STRING_MAP),  # by physical name
         ("stats", pa.string()),  # JSON, null where the file has none
         ("deletion_vector", DELETION_VECTOR),
@@ -65,6 +66,17 @@ TOMBSTONES_SCHEMA = pa.schema(
     ]
 )
 """`Snapshot.tombstones`: one row per removed file that has not expired."""
+
+CDC_SCHEMA = pa.schema(
+    [
+        ("path", pa.string()),
+        ("log_path", pa.string()),
+        ("size", pa.int64()),
+        ("partition_values", STRING_MAP),
+        ("tags", STRING_MAP),
+    ]
+)
+"""The change data files of a commit."""
 
 _NULLS_MAX = 1 << 17
 

@@ -144,6 +144,17 @@ def extend_segment(segment: LogSegment, files: Iterable[LogPath]) -> tuple[LogSe
     return LogSegment(newest, checkpoint, deltas, checksum), fresh
 
 
+def earliest_version(files: Iterable[LogPath], oldest_commit: int) -> int | None:
+    """The first version that can be reconstructed, given where the unbroken run of commits to the newest begins.
+
+    None where the run begins after version 0 and no complete checkpoint stands at its beginning or in it.
+    """
+    if oldest_commit == 0:
+        return 0
+    checkpoints = _Listing(files, ()).checkpoints
+    return min((at for at in checkpoints if at >= oldest_commit - 1), default=None)
+
+
 class _Listing:
     """The files of a log by what they are."""
 

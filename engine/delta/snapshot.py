@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import pyarrow.compute as pc
 
 from engine.delta.column_mapping import physical_names, physical_schema
+from engine.delta.commit_reader import parse_commit_info
 from engine.delta.errors import (
     DeltaError,
     InvalidProtocolVersion,
@@ -44,7 +45,7 @@ from engine.delta.replay import (
     reconcile_files,
 )
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
-from engine.delta.spec.paths import LOG_DIR, LogFileKind, LogPath, parse_log_path, version_prefix
+from engine.delta.spec.paths import LOG_DIR, LogFileKind, parse_log_path, version_prefix
 from engine.delta.spec.protocols import READER_VERSION_MAX
 from engine.delta.spec.schema import StructType, parse_schema
 from engine.delta.storage import FileStatus, Storage, open_storage
@@ -143,8 +144,9 @@ class Snapshot:
         if deltas and deltas[-1].kind is LogFileKind.COMMIT:
             return self._state.commit_info
         try:
-            return read_commits(self.storage, (_commit_path(self.version),)).commit_info
-        except LogFileNotFound:
+            name = self.log_segment.last_commit
+            return parse_commit_info(self.storage.read_bytes(name), name)
+        except FileNotFoundError:
             return None
 
     @cached_property
@@ -241,7 +243,9 @@ def _replay(storage: Storage, version: int | None, avoid: frozenset[str] = froze
         try:
             segment = find_segment(storage, version, avoid, use_hint=failure is None)
         except DeltaError as error:
-            raise failure or error from error
+            if failure is not None:
+                raise failure from error  # the file that cannot be read is the cause, that nothing stands in is not
+            raise
         try:
             return LogReplay(storage, segment)
         except UnusableFile as error:
@@ -265,12 +269,6 @@ def _load(snapshot: Snapshot, source: LogReplay | None, read: Callable[[LogRepla
                 replay = _replay(storage, snapshot.version, avoid)
             except (DeltaError, MalformedLogEntry) as other:
                 raise error.error from other
-
-
-def _commit_path(version: int) -> LogPath:
-    path = parse_log_path(f"{version_prefix(version)}.json")
-    assert path is not None
-    return path
 
 
 def _commit_status(storage: Storage, segment: LogSegment) -> FileStatus | None:

@@ -112,6 +112,10 @@ def commit_name(version: int) -> str:
     return f"{version:020d}.json"
 
 
+def commit_path(version: int) -> LogPath:
+    return LogPath(commit_name(version), LogFileKind.COMMIT, version, version)
+
+
 def checksum_name(version: int) -> str:
     return f"{version:020d}.crc"
 
