@@ -21,13 +21,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.Thrift import TType
-from thrift.transport.TTransport import TMemoryBuffer
 
 from engine.results import sql_type_of
 from engine.values import to_text
-from gateway.hs2.gen.ttypes import TColumnValue, TRow, TRowSet
+from gateway.hs2.gen.ttypes import TColumnValue, TRow, TRowSet, TStatus
+from gateway.hs2.messages import encode_struct
 from gateway.hs2.types import ColumnType, Slot, column_type
 
 _FIELD = struct.Struct(">bh")
@@ -60,10 +59,16 @@ def encode_rows(rows: pa.Table, row_offset: int, time_zone: str) -> Iterator[byt
         _cells(column, column_type(sql_type_of(field_)), sql_type_of(field_), time_zone)
         for field_, column in zip(rows.schema, rows.columns, strict=True)
     ]
-    row_set = TRowSet(row_offset, [TRow(list(cells)) for cells in zip(*columns, strict=True)])
-    buffer = TMemoryBuffer()
-    row_set.write(TBinaryProtocolAccelerated(buffer))
-    yield buffer.getvalue()
+    yield encode_struct(TRowSet(row_offset, [TRow(list(cells)) for cells in zip(*columns, strict=True)]))
+
+
+def encode_fetch_response(status: TStatus, has_more: bool, row_set: Iterable[bytes]) -> Iterator[bytes]:
+    """A TFetchResultsResp around a row set."""
+    yield _field(TType.STRUCT, 1) + encode_struct(status)
+    yield _field(TType.BOOL, 2) + bytes([has_more])
+    yield _field(TType.STRUCT, 3)
+    yield from row_set
+    yield _STOP
 
 
 def wire_values(column: pa.ChunkedArray, slot: Slot, sql_type: str, time_zone: str) -> pa.Array:

@@ -38,7 +38,7 @@ class ThriftSettings:
     """Limits of the port."""
 
     connections_max: int = 2000
-    message_bytes_max: int = 64 << 20
+    message_bytes_max: int = 32 << 20
 
 
 class Connection:
@@ -64,10 +64,13 @@ class Connection:
             self._socket.close()
 
     def hang_up(self) -> None:
-        """End the connection from another thread: its own wakes up and cleans up."""
+        """End the connection from another thread, never raising: its own wakes up and cleans up."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        self._service.cancel_statements(self._client)
+        try:
+            self._service.cancel_statements(self._client)
+        except Exception:
+            logger.exception("a statement of %s could not be cancelled", self._client.peer)
 
     def descriptor(self) -> int:
         """The socket's file descriptor, -1 once it is closed."""

@@ -22,7 +22,6 @@ from __future__ import annotations
 import contextlib
 import hmac
 import secrets
-import struct
 import threading
 import time
 import uuid
@@ -44,9 +43,8 @@ from gateway.hs2.errors import (
 )
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.info import info_value
-from gateway.hs2.messages import encode_struct
 from gateway.hs2.metadata_calls import MetadataCall
-from gateway.hs2.rowset import encode_columns, encode_rows
+from gateway.hs2.rowset import encode_columns, encode_fetch_response, encode_rows
 from gateway.hs2.types import table_schema
 from gateway.hs2.variables import is_foreign, parse_configuration, substitute
 from gateway.operation import Operation, OperationState, Page
@@ -234,15 +232,8 @@ class Service:
         traits = self._traits.get(session)
         is_columnar = traits is None or traits.version >= FIRST_COLUMNAR_VERSION
         encode = encode_columns if is_columnar else encode_rows
-        return Encoded(
-            (
-                b"\x0c\x00\x01" + encode_struct(SUCCESS),
-                struct.pack(">bhb", 2, 2, page.has_more),
-                b"\x0c\x00\x03",
-                *encode(page.rows, page.row_offset, operation.time_zone),
-                b"\x00",
-            )
-        )
+        row_set = encode(page.rows, page.row_offset, operation.time_zone)
+        return Encoded(tuple(encode_fetch_response(SUCCESS, page.has_more, row_set)))
 
     # ---------------------------------------------------------------------------------------------------- metadata
 

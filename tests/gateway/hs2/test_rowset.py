@@ -14,8 +14,17 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.transport.TTransport import TMemoryBuffer
 
 from engine.results import sql_field
-from gateway.hs2.gen.ttypes import TColumn, TColumnValue, TI32Value, TRow, TRowSet, TStringValue
-from gateway.hs2.rowset import encode_columns, encode_rows
+from gateway.hs2.gen.ttypes import (
+    TColumn,
+    TColumnValue,
+    TFetchResultsResp,
+    TI32Value,
+    TRow,
+    TRowSet,
+    TStatus,
+    TStringValue,
+)
+from gateway.hs2.rowset import encode_columns, encode_fetch_response, encode_rows
 from gateway.hs2.types import Slot, column_type
 
 int_values = {
@@ -100,6 +109,13 @@ def test_a_golden_row_set() -> None:
         "0c 00 07 0f 00 01 0b 00 00 00 02 00 00 00 02 c3 a9 00 00 00 00 0b 00 02 00 00 00 00 00 00 "
         "00"
     )
+
+
+def test_a_response_is_what_the_runtime_makes() -> None:
+    table = pa.table([pa.array([1], pa.int32())], schema=pa.schema([sql_field("i", pa.int32(), "int")]))
+    made = b"".join(encode_fetch_response(TStatus(0), True, encode_columns(table, 0, "UTC")))
+    row_set = TRowSet(0, [], [TColumn(i32Val=Slot.I32.value.column([1], b""))])
+    assert made == thrift_bytes(TFetchResultsResp(TStatus(0), True, row_set))
 
 
 def test_rows_for_old_clients() -> None:
