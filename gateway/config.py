@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, get_type_hints
 
-from gateway.registry import Limits
+from gateway.limits import Limits
 
 ENVIRONMENT_PREFIX = "GATEWAY_"
 

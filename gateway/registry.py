@@ -17,35 +17,14 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from engine.engine import Engine
 from gateway.errors import OperationNotFound, ServerDraining, SessionNotFound, TooManySessions
+from gateway.limits import Limits
 from gateway.operation import Operation
 from gateway.session import Session
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Times in seconds, sizes in bytes; 0 seconds for `statement_timeout_s` is no limit.
-
-    `kept_max` and `kept_bytes_max` bound the ended statements without a session whose rows wait to be fetched.
-    `linger_s` is how long a client may be silent before the shutdown stops waiting for it to fetch an ended result.
-    """
-
-    sessions_max: int = 1000
-    session_idle_s: float = 3600.0
-    statements_running_max: int = 32
-    statements_per_session_max: int = 100
-    statement_idle_s: float = 3600.0
-    statement_timeout_s: float = 0.0
-    result_bytes_max: int = 1 << 30
-    kept_max: int = 1000
-    kept_bytes_max: int = 2 << 30
-    reap_every_s: float = 5.0
-    linger_s: float = 1.0
 
 
 class Registry:
@@ -78,15 +57,7 @@ class Registry:
         with self._lock:
             self._ensure_room()
         engine_session = self.engine.open_session(principal, settings=settings or {}, catalog=catalog, schema=schema)
-        session = Session(
-            principal,
-            engine_session,
-            self._submit,
-            self._owners,
-            statements_max=self.limits.statements_per_session_max,
-            result_bytes_max=self.limits.result_bytes_max,
-            timeout_s=self.limits.statement_timeout_s,
-        )
+        session = Session(principal, engine_session, self._submit, self._owners, self.limits)
         try:
             with self._lock:
                 self._ensure_room()

@@ -13,6 +13,7 @@ from engine.engine import EngineSession, Parameter
 from engine.results import ResultStream
 from engine.statements import Statement
 from gateway.errors import SessionNotFound, TooManyStatements
+from gateway.limits import Limits
 from gateway.operation import Operation
 
 
@@ -28,17 +29,14 @@ class Session:
         engine_session: EngineSession,
         submit: Callable[[Callable[[], None]], object],
         owners: dict[uuid.UUID, Session],
-        *,
-        statements_max: int,
-        result_bytes_max: int,
-        timeout_s: float = 0.0,
+        limits: Limits,
     ) -> None:
         self.id = uuid.uuid4()
         self.principal = principal
         self.engine_session = engine_session
         self.created = self.last_used = time.monotonic()
         self._submit, self._owners = submit, owners
-        self._statements_max, self._result_bytes_max, self._timeout_s = statements_max, result_bytes_max, timeout_s
+        self._limits = limits
         self._operations: dict[uuid.UUID, Operation] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -121,16 +119,16 @@ class Session:
         *,
         whole: bool = False,
     ) -> Operation:
-        operation = Operation(self.principal, text, run, result_bytes_max=self._result_bytes_max, whole=whole)
+        operation = Operation(self.principal, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole)
         with self._lock:
             if self._closed:
                 raise SessionNotFound()
-            if len(self._operations) >= self._statements_max:
-                raise TooManyStatements(self._statements_max)
+            if len(self._operations) >= self._limits.statements_per_session_max:
+                raise TooManyStatements(self._limits.statements_per_session_max)
             self._operations[operation.id] = operation
             self._owners[operation.id] = self
             self.last_used = time.monotonic()
-        limits = [limit for limit in (timeout_s, self._timeout_s) if limit]
+        limits = [limit for limit in (timeout_s, self._limits.statement_timeout_s) if limit]
         if limits:
             operation.start_timer(min(limits))
         try:

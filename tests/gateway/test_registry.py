@@ -10,7 +10,8 @@ import pytest
 
 from gateway.errors import OperationNotFound, ServerDraining, SessionNotFound, TooManySessions, TooManyStatements
 from gateway.operation import OperationState
-from gateway.registry import Limits, Registry
+from gateway.limits import Limits
+from gateway.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 
 Maker = Callable[..., Registry]

@@ -16,7 +16,8 @@ from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.hs2.service import Client, Service
-from gateway.registry import Limits, Registry
+from gateway.limits import Limits
+from gateway.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 
 V10 = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V10

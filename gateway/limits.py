@@ -1,0 +1,26 @@
+"""What sessions, statements and results may take of the server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Times in seconds, sizes in bytes; 0 seconds for `statement_timeout_s` is no limit.
+
+    `kept_max` and `kept_bytes_max` bound the ended statements without a session whose rows wait to be fetched.
+    `linger_s` is how long a client may be silent before the shutdown stops waiting for it to fetch an ended result.
+    """
+
+    sessions_max: int = 1000
+    session_idle_s: float = 3600.0
+    statements_running_max: int = 32
+    statements_per_session_max: int = 100
+    statement_idle_s: float = 3600.0
+    statement_timeout_s: float = 0.0
+    result_bytes_max: int = 1 << 30
+    kept_max: int = 1000
+    kept_bytes_max: int = 2 << 30
+    reap_every_s: float = 5.0
+    linger_s: float = 1.0
