@@ -20,6 +20,7 @@ from typing import TextIO
 from catalog.errors import SqlError
 from gateway.config import Config, LogLevel
 from gateway.config_loader import load_config
+from gateway.lake import with_lake
 from gateway.lifecycle import Ports
 from gateway.release import VERSION
 from gateway.server import Server
@@ -63,6 +64,7 @@ def main(arguments: Sequence[str]) -> int:
         config = load_config(chosen.config, os.environ, _flags(chosen))
         logging.basicConfig(level=config.log.level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         logging.getLogger("py4j").setLevel(logging.WARNING)
+        config = with_lake(config, console.step)
         server = Server(config, console.step)
         ports = server.start()
     except StopRequested:

@@ -70,3 +70,11 @@ class PortInUse(SqlError, condition="PORT_UNAVAILABLE", sqlstate="08001"):
 class StartFailed(SqlError, condition="START_FAILED", sqlstate="58000"):
     reason: str
     template = "The server cannot start: {reason}. Run with --log-level debug for the details."
+
+
+@dataclass(eq=False)
+class LakeNotFound(SqlError, condition="LAKE_NOT_FOUND", sqlstate="58030"):
+    folder: str
+    template = (
+        "There is no folder {folder} to serve. Make it, or name another one; without a folder a sample lake is served."
+    )
