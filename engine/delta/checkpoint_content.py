@@ -24,7 +24,7 @@ from engine.delta.partition_columns import PartitionColumn, parse_partition_colu
 from engine.delta.snapshot import Snapshot
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Action, Json, SetTransaction, camel_case
-from engine.delta.staged_commit import add_rows
+from engine.delta.staged_commit import with_data_change
 from engine.delta.stats_columns import stats_columns
 from engine.delta.table_config import TableConfig
 from engine.delta.wire_columns import wire_columns, wire_type
@@ -130,7 +130,7 @@ class CheckpointContent:
     def add_batch(self, files: RecordBatch, positions: npt.NDArray[np.int64]) -> RecordBatch:
         """Rows of `adds` as rows of the checkpoint; `positions` are their places in `adds`."""
         layout, length = self._layout, files.num_rows
-        wire = wire_columns(add_rows(files, False), () if layout.keeps_json else ("stats",))
+        wire = wire_columns(with_data_change(files, False), () if layout.keeps_json else ("stats",))
         columns = list(wire.columns)
         if layout.partitions:
             values = [column.values.take(pa.array(column.codes[positions])) for column in layout.partitions]

@@ -18,7 +18,9 @@ from functools import cached_property
 from typing import TypeAlias
 
 from engine.delta.checkpoint_writer import write_checkpoint
-from engine.delta.checksum import checksum_after, checksum_of, read_checksum, write_checksum
+from engine.delta.checksum import VersionChecksum, load_checksum
+from engine.delta.checksum_writer import checksum_after, checksum_of, write_checksum
+from engine.delta.errors import MalformedLogEntry
 from engine.delta.log_cleanup import LogListing, clean_log
 from engine.delta.snapshot import Snapshot
 from engine.delta.spec.properties import CHECKPOINT_INTERVAL, EXPIRED_LOG_CLEANUP
@@ -60,9 +62,16 @@ def run_hooks(after: PostCommit) -> None:
 
 def write_version_checksum(after: PostCommit) -> None:
     committed = after.committed
-    previous = read_checksum(committed.storage, committed.version - 1) if committed.version else None
-    checksum = checksum_after(previous, committed) or checksum_of(after.snapshot)
+    checksum = checksum_after(_previous_checksum(committed), committed) or checksum_of(after.snapshot)
     write_checksum(committed.storage, committed.version, checksum)
+
+
+def _previous_checksum(committed: Committed) -> VersionChecksum | None:
+    """None where there is none that can be read."""
+    try:
+        return load_checksum(committed.storage, committed.version - 1) if committed.version else None
+    except MalformedLogEntry:
+        return None
 
 
 def write_due_checkpoint(after: PostCommit) -> None:

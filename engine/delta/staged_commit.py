@@ -17,13 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.delta.commit_reader import make_adds, make_removes
-from engine.delta.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA, Array, RecordBatch, make_batch
+from engine.delta.file_table import TOMBSTONES_SCHEMA, Array, RecordBatch, make_batch
 from engine.delta.read_set import ReadSet
 from engine.delta.spec.actions import Add, AddCdcFile, DomainMetadata, Json, Metadata, Protocol, Remove, SetTransaction
 from engine.delta.spec.features import Operation
-
-ADDS_SCHEMA = FILES_SCHEMA.append(pa.field("data_change", pa.bool_()))
-"""A staged add: a file, and whether it changes data or only rearranges it."""
 
 ROW_TRACKING_DOMAIN = "delta.rowTracking"
 
@@ -69,7 +66,7 @@ class StagedCommit:
     read_version: int
     """-1 for a table that does not exist yet."""
     adds: RecordBatch
-    """Of `ADDS_SCHEMA`."""
+    """Of `FILES_SCHEMA`."""
     removes: RecordBatch
     """Of `TOMBSTONES_SCHEMA`."""
     cdc_files: tuple[AddCdcFile, ...] = ()
@@ -100,15 +97,14 @@ class StagedCommit:
 
 
 def adds_of(actions: Iterable[Add]) -> RecordBatch:
-    """`ADDS_SCHEMA` from values."""
-    rows = list(actions)
-    return add_rows(make_adds(rows), pa.array([row.data_change for row in rows], pa.bool_()))
+    """`FILES_SCHEMA` from values."""
+    return make_adds(list(actions))
 
 
-def add_rows(files: RecordBatch, data_change: bool | Array = True) -> RecordBatch:
-    """`ADDS_SCHEMA` from a batch of `FILES_SCHEMA`."""
-    flags = pa.repeat(data_change, files.num_rows) if isinstance(data_change, bool) else data_change
-    return pa.RecordBatch.from_arrays([*files.columns, flags], schema=ADDS_SCHEMA)
+def with_data_change(files: RecordBatch, data_change: bool) -> RecordBatch:
+    """A batch of `FILES_SCHEMA` whose files all change data, or all only rearrange it."""
+    at = files.schema.get_field_index("data_change")
+    return files.set_column(at, files.schema.field(at), pa.repeat(data_change, files.num_rows))
 
 
 def removes_of(actions: Iterable[Remove]) -> RecordBatch:

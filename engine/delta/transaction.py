@@ -50,16 +50,15 @@ from engine.delta.spec.actions import (
 )
 from engine.delta.spec.properties import ISOLATION_LEVEL
 from engine.delta.staged_commit import (
-    ADDS_SCHEMA,
     ROW_TRACKING_DOMAIN,
     CommitDescription,
     IsolationLevel,
     StagedCommit,
-    add_rows,
     adds_of,
     one_batch,
     remove_rows,
     removes_of,
+    with_data_change,
 )
 from engine.delta.storage import Storage
 from engine.delta.table_config import TableConfig
@@ -95,7 +94,7 @@ class Committed:
     """Of the commit file."""
     staged: StagedCommit = field(repr=False)
     adds: RecordBatch = field(repr=False)
-    """As committed, with row ids; of `ADDS_SCHEMA`."""
+    """As committed, with row ids; of `FILES_SCHEMA`."""
     domain_metadata: tuple[DomainMetadata, ...] = field(repr=False)
     """As committed, row tracking's mark included."""
 
@@ -209,7 +208,7 @@ class Transaction:
 
     def stage_adds(self, files: RecordBatch, *, data_change: bool = True) -> None:
         """Files as a batch of `FILES_SCHEMA`, for many."""
-        self._add_batches.append(add_rows(files, data_change))
+        self._add_batches.append(with_data_change(files, data_change))
 
     def stage_removes(self, files: Any, *, data_change: bool = True) -> None:
         """Live files, as a batch or a table of `FILES_SCHEMA` (rows of `Snapshot.files`)."""
@@ -262,7 +261,7 @@ class Transaction:
         for name, actions in (("the metadata", self._metadata), ("the protocol", self._protocols)):
             if len(actions) > 1:
                 raise DuplicateActions(self.table, name)
-        adds = one_batch([*self._add_batches, *([adds_of(self._adds)] if self._adds else [])], ADDS_SCHEMA)
+        adds = one_batch([*self._add_batches, *([adds_of(self._adds)] if self._adds else [])], FILES_SCHEMA)
         removes = one_batch(
             [*self._remove_batches, *([removes_of(self._removes)] if self._removes else [])], TOMBSTONES_SCHEMA
         )
