@@ -23,8 +23,14 @@ def format_json(array: Array) -> Array:
     kind = array.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _strings(array.cast(pa.string()))
-    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal(kind):
         return pc.cast(array, pa.string())
+    if pa.types.is_floating(kind):
+        return _floats(array)
+    if pa.types.is_date(kind):
+        return _quoted(pc.cast(array, pa.string()))
+    if pa.types.is_timestamp(kind):
+        return _timestamps(array)
     if pa.types.is_map(kind):
         return _objects(array)
     if pa.types.is_list(kind):
@@ -32,6 +38,21 @@ def format_json(array: Array) -> Array:
     if pa.types.is_struct(kind):
         return _structs(array)
     raise TypeError(f"{kind} has no place in the log")
+
+
+def is_json_scalar(data_type: Any) -> bool:
+    """Is it a type without children that `format_json` knows?"""
+    kinds = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_integer,
+        pa.types.is_boolean,
+        pa.types.is_decimal,
+        pa.types.is_floating,
+        pa.types.is_date,
+        pa.types.is_timestamp,
+    )
+    return any(is_kind(data_type) for is_kind in kinds)
 
 
 def format_lines(name: str, batch: Any) -> bytes:
@@ -52,6 +73,31 @@ def _strings(array: Array) -> Array:
         texts = [json.dumps(text, ensure_ascii=False) for text in array.filter(odd).to_pylist()]
         quoted = pc.replace_with_mask(quoted, odd, pa.array(texts, pa.string()))
     return quoted
+
+
+def _quoted(texts: Array) -> Array:
+    return pc.binary_join_element_wise('"', texts, '"', "")
+
+
+def _floats(array: Array) -> Array:
+    """JSON has no numbers for NaN and the infinities: they are written as texts, as Spark does."""
+    texts = pc.cast(array, pa.string())
+    if pc.all(pc.is_finite(array)).as_py() is not False:
+        return texts
+    spelled = pc.case_when(
+        pc.make_struct(pc.is_nan(array), pc.equal(array, float("inf")), pc.equal(array, float("-inf"))),
+        '"NaN"',
+        '"Infinity"',
+        '"-Infinity"',
+        texts,
+    )
+    return spelled
+
+
+def _timestamps(array: Array) -> Array:
+    zone = array.type.tz
+    local = array.cast(pa.timestamp("us", zone)).cast(pa.timestamp("us"))
+    return _quoted(pc.strftime(local, format="%Y-%m-%dT%H:%M:%SZ" if zone else "%Y-%m-%dT%H:%M:%S"))
 
 
 def _structs(array: Array) -> Array:

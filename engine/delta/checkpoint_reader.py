@@ -5,7 +5,8 @@ A checkpoint is a table with one column per kind of action, one row per action. 
 * `read_small_actions`: protocol, metadata, transactions, domains, sidecars. Row groups whose statistics say that these
   columns are null are skipped, so that a table's schema costs little whatever the number of its files.
 * `read_adds`, `read_removes`: the files, as batches of `FILES_SCHEMA` or `TOMBSTONES_SCHEMA`, one at a time. Only the
-  columns of those schemas are decoded; what is held at once is one batch.
+  columns of those schemas are decoded; what is held at once is one batch. Statistics that stand there only as a
+  struct are turned into JSON, so that there is one form of them from here on.
 
 The body of a checkpoint decides its form, not its name: a classic name may have a v2 body. A v2 checkpoint has its
 files inline or in sidecars (Parquet under `_sidecars/`); its top level may be JSON.
@@ -26,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from engine.delta.arrow_json import format_json, is_json_scalar
 from engine.delta.commit_reader import CommitParser, LogActions
 from engine.delta.errors import LogFileNotFound, MalformedLogEntry
 from engine.delta.file_table import (
@@ -43,7 +45,6 @@ from engine.delta.storage import Storage
 
 _BATCH_ROWS = 1 << 16
 _SMALL_ACTIONS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
-_STATS_PARSED = "stats_parsed"
 
 
 class CheckpointReader:
@@ -89,6 +90,8 @@ class CheckpointReader:
                 if struct is None:
                     continue
                 leaves = _leaves(action, struct, schema)
+                if schema is FILES_SCHEMA and not _has_json_stats(file):
+                    leaves += _parsed_stats_leaves(file.schema_arrow.field(action).type)
                 groups = _row_groups_with(file, f"{action}.path")
                 for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=leaves):
                     rows = _present(batch.column(0))
@@ -177,6 +180,32 @@ def _present(column: Array) -> Array:
     return column.filter(column.is_valid())
 
 
+def _has_json_stats(file: Any) -> bool:
+    """Are statistics written as JSON? Otherwise they may be there as a struct."""
+    metadata = file.metadata
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        for i in range(row_group.num_columns):
+            column = row_group.column(i)
+            if column.path_in_schema == "add.stats" and _may_hold_values(column):
+                return True
+    return False
+
+
+def _parsed_stats_leaves(struct: Any) -> list[str]:
+    """The columns of `stats_parsed` that JSON can hold."""
+    index = struct.get_field_index("stats_parsed")
+    return [] if index < 0 else list(_json_leaves(struct.field(index).type, "add.stats_parsed"))
+
+
+def _json_leaves(data_type: Any, path: str) -> Iterator[str]:
+    if pa.types.is_struct(data_type):
+        for field in data_type:
+            yield from _json_leaves(field.type, f"{path}.{field.name}")
+    elif is_json_scalar(data_type):
+        yield path
+
+
 def _convert(rows: Array, schema: Any) -> RecordBatch:
     fields = {field.name: rows.field(i) for i, field in enumerate(rows.type)}
     columns = {
@@ -184,6 +213,8 @@ def _convert(rows: Array, schema: Any) -> RecordBatch:
         for field in schema
         if field.name != "log_path" and camel_case(field.name) in fields
     }
+    if "stats_parsed" in fields:
+        columns["stats"] = format_json(fields["stats_parsed"])
     if columns["log_path"].null_count:
         raise ValueError("an action without a path")
     return make_batch(schema, columns, len(rows))

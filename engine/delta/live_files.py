@@ -15,13 +15,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.delta.file_table import FILES_SCHEMA, Array, RecordBatch, file_keys
+
+Rows: TypeAlias = npt.NDArray[np.int64]
+"""Positions in the table of files."""
 
 _RUN_ROWS_MIN = 512
 """Runs of one block that are shorter on average are copied together."""
@@ -44,6 +48,13 @@ class Block:
             if self._derived is None or self._derived.schema != schema:
                 self._derived = make(self.batch)
             return self._derived
+
+    def derive_some(self, schema: Any, make: Callable[[RecordBatch], RecordBatch], rows: Array) -> RecordBatch:
+        """`derive` for some rows: taken from what is remembered, else made for these alone and not remembered."""
+        derived = self._derived
+        if derived is not None and derived.schema == schema:
+            return derived.take(rows)
+        return make(self.batch.take(rows))
 
     @property
     def num_bytes(self) -> int:
@@ -87,6 +98,18 @@ class LiveFiles:
     def derive(self, schema: Any, make: Callable[[RecordBatch], RecordBatch]) -> Any:
         """A table of `schema` with a row for each file, made block by block by `make` and remembered there."""
         batches = [run.block.derive(schema, make).slice(run.start, run.num_rows) for run in self.runs]
+        return pa.Table.from_batches(batches, schema)
+
+    def derive_some(self, schema: Any, make: Callable[[RecordBatch], RecordBatch], rows: Rows) -> Any:
+        """The rows at `rows` (ascending) of what `derive` gives, without making the others."""
+        stops = np.cumsum([run.num_rows for run in self.runs], dtype=np.int64)
+        cuts = np.searchsorted(rows, stops)
+        batches, first, before = [], 0, 0
+        for run, stop, cut in zip(self.runs, stops.tolist(), cuts.tolist(), strict=True):
+            if cut > first:
+                wanted = pa.array(rows[first:cut] - before + run.start)
+                batches.append(run.block.derive_some(schema, make, wanted))
+            first, before = cut, stop
         return pa.Table.from_batches(batches, schema)
 
     @property
@@ -141,7 +164,10 @@ def _join_fragments(runs: Iterable[Run]) -> list[Run]:
     for _, group in groupby(runs, key=lambda run: run.block):
         pieces = list(group)
         rows = sum(piece.num_rows for piece in pieces)
-        if len(pieces) < _RUNS_MIN or rows >= _RUN_ROWS_MIN * len(pieces):
+        if len(pieces) < _RUNS_MIN or rows >= Rows: TypeAlias = npt.NDArray[np.int64]
+"""Positions in the table of files."""
+
+_RUN_ROWS_MIN * len(pieces):
             result.extend(pieces)
             continue
         whole = pa.concat_batches([piece.batch for piece in pieces])

@@ -34,7 +34,8 @@ from engine.delta.errors import (
     StateNotRecoverable,
 )
 from engine.delta.file_stats import parse_stats, stats_schema
-from engine.delta.live_files import LiveFiles
+from engine.delta.file_table import RecordBatch
+from engine.delta.live_files import LiveFiles, Rows
 from engine.delta.log_segment import LogSegment, extend_segment, find_segment
 from engine.delta.replay import (
     LogReplay,
@@ -192,8 +193,10 @@ class Snapshot:
         """The sizes of all live files together."""
         return int(pc.sum(self.files["size"]).as_py() or 0)
 
-    def stats(self) -> Any:
+    def stats(self, rows: Rows | None = None) -> Any:
         """Parsed statistics: a `pyarrow.Table` of `stats_schema`, row for row beside `files`.
+
+        With `rows` only those rows of it (positions in `files`, ascending), and only their statistics are parsed.
 
         Physical names, the types of the table's columns; a value that cannot be parsed is null, that is: unknown. What
         was parsed is kept and shared with later versions of the same schema.
@@ -202,7 +205,13 @@ class Snapshot:
         physical = physical_names(self.schema, mode)
         partitions = [physical[name] for name in self.partition_columns if name in physical]
         schema = stats_schema(physical_schema(self.schema, mode), partitions)
-        return self.live_files.derive(schema, lambda batch: parse_stats(batch.column("stats"), schema))
+
+        def parse(batch: RecordBatch) -> RecordBatch:
+            return parse_stats(batch.column("stats"), schema)
+
+        if rows is None:
+            return self.live_files.derive(schema, parse)
+        return self.live_files.derive_some(schema, parse, rows)
 
     @cached_property
     def tombstones(self) -> Any:
