@@ -164,10 +164,7 @@ def _join_fragments(runs: Iterable[Run]) -> list[Run]:
     for _, group in groupby(runs, key=lambda run: run.block):
         pieces = list(group)
         rows = sum(piece.num_rows for piece in pieces)
-        if len(pieces) < _RUNS_MIN or rows >= Rows: TypeAlias = npt.NDArray[np.int64]
-"""Positions in the table of files."""
-
-_RUN_ROWS_MIN * len(pieces):
+        if len(pieces) < _RUNS_MIN or rows >= _RUN_ROWS_MIN * len(pieces):
             result.extend(pieces)
             continue
         whole = pa.concat_batches([piece.batch for piece in pieces])
