@@ -192,7 +192,7 @@ class PathNotAllowed(SqlError, condition="PATH_NOT_ALLOWED", sqlstate="42501"):
     path: str
     template = (
         "The path {path} is not below a folder that may be read by path. Use an absolute path below the served folder "
-        "or below one of catalog.allowed_roots in the server's configuration, without '..' and links that leave it."
+        "or below one of lake.allowed_roots in the server's configuration, without '..' and links that leave it."
     )
 
 
