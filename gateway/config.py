@@ -92,7 +92,7 @@ class StatementsSection:
 class ResultsSection:
     """Limits of results, which the server holds until they are fetched."""
 
-    bytes_max: int = _setting(1 << 30, "Bytes of one result.", low=1)
+    bytes_max: int = _setting(1 << 30, "Bytes of one result; a larger one fails.", low=1)
     kept_max: int = _setting(1000, "Results kept for HTTP statements without a session; the oldest go first.", low=1)
     kept_bytes_max: int = _setting(2 << 30, "Bytes of all those results together.", low=1)
     link_lifetime_s: float = _setting(900.0, "Seconds for which a link to a chunk of a result is good.", low=1)
@@ -102,7 +102,7 @@ class ResultsSection:
 class SparkSection:
     """The Spark session that reads and writes the data."""
 
-    master: str = _setting("local[*]", "Spark's master URL.")
+    master: str = _setting("local[*]", "Spark's master URL; local[*] runs in one process with all cores.")
     driver_memory: str = _setting("2g", "Heap of Spark's driver, which is also the executor of a local master.")
     conf: Mapping[str, str] = _setting(
         {}, "Further Spark settings by name, as strings; these win over the gateway's own."

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from gateway.errors import OperationNotFound, ServerDraining, SessionNotFound, TooManySessions, TooManyStatements
-from gateway.operation import OperationState
 from gateway.limits import Limits
+from gateway.operation import OperationState
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 

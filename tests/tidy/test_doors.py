@@ -1,0 +1,44 @@
+"""One place imports each library, so that one place knows it."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+
+import pytest
+
+from tests.paths import ROOT
+from tests.tidy.sources import MODULES, PACKAGES
+
+DOORS = {
+    "sqlglot": r"engine/sql/",
+    "pyspark": r"engine/exec/",
+    "py4j": r"engine/exec/",
+    "thrift": r"gateway/hs2/",
+    "flask": r"gateway/(http/|server\.py$)",
+    "werkzeug": r"gateway/http/",
+    "cheroot": r"gateway/(http/|server\.py$)",
+    "fsspec": r"engine/delta/storage\.py$|catalog/(file_store|remote)\.py$",
+}
+# Comes with a library that is declared.
+COMES_WITH = {"py4j": "pyspark", "werkzeug": "flask"}
+
+
+@pytest.mark.parametrize("library", DOORS)
+def test_a_library_is_imported_through_its_door_only(library: str) -> None:
+    wrong = [
+        f"{module.path}:{line}"
+        for module in MODULES.values()
+        for name, line in module.imports()
+        if name.partition(".")[0] == library and not re.match(DOORS[library], module.path)
+    ]
+    assert not wrong
+
+
+def test_every_imported_library_is_declared_and_every_declared_one_imported() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {re.split(r"[<>=\[]", line)[0].replace("-", "_") for line in project["dependencies"]}
+    imported = {name.partition(".")[0] for module in MODULES.values() for name, _ in module.imports()}
+    libraries = imported - set(sys.stdlib_module_names) - set(PACKAGES)
+    assert {COMES_WITH.get(name, name) for name in libraries} == declared

@@ -1,0 +1,76 @@
+"""Imports point down, never in a circle, and stand where everyone sees them."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.tidy.sources import MODULES, PACKAGES, internal_imports
+
+RANK = {package: rank for rank, package in enumerate(PACKAGES)}  # lowest first
+
+
+def test_a_package_imports_only_itself_and_lower_ones() -> None:
+    upward = [
+        f"{module.path}:{line} imports {name}"
+        for module in MODULES.values()
+        for name, line in internal_imports(module)
+        if RANK[name.partition(".")[0]] > RANK[module.name.partition(".")[0]]
+    ]
+    assert not upward
+
+
+def test_the_log_stands_on_its_own() -> None:
+    """`engine/delta` is usable without SQL, Spark and the catalog, of which it shares the root of all errors."""
+    allowed = ("engine.delta", "engine.errors", "catalog.errors")
+    others = [
+        f"{module.path}:{line} imports {name}"
+        for module in MODULES.values()
+        if module.name.startswith("engine.delta")
+        for name, line in internal_imports(module)
+        if name not in ("engine", "catalog") and not name.startswith(allowed)
+    ]
+    assert not others
+
+
+def test_imports_stand_at_the_top_level() -> None:
+    """One inside a function hides a dependency, most often a circle."""
+    hidden = [
+        f"{module.path}:{node.lineno}"
+        for module in MODULES.values()
+        for scope in ast.walk(module.tree)
+        if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert not hidden
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    edges = {name: {imported for imported, _ in internal_imports(module)} for name, module in MODULES.items()}
+    assert find_cycle(edges) is None
+
+
+def test_the_search_for_cycles_finds_one() -> None:
+    assert find_cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+    assert find_cycle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) is None
+
+
+def find_cycle(edges: dict[str, set[str]]) -> list[str] | None:
+    """Some circle of imports, its first module again at its end."""
+    done: set[str] = set()
+
+    def visit(name: str, path: list[str]) -> list[str] | None:
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done:
+            return None
+        for following in sorted(edges[name]):
+            if cycle := visit(following, [*path, name]):
+                return cycle
+        done.add(name)
+        return None
+
+    for name in sorted(edges):
+        if cycle := visit(name, []):
+            return cycle
+    return None
