@@ -14,7 +14,7 @@ from engine.sql.cursor import Cursor
 from engine.sql.dialect import QUERY_HEADS
 from engine.sql.errors import ShowColumnsConflict, UnsupportedStatement
 from engine.sql.query import parse_query
-from engine.sql.refusals import refused_kind
+from engine.sql.refusals import WORDS_MAX, refused_kind
 from engine.sql.relations import ensure_not_files
 from engine.statements import (
     DescribeDetail,
@@ -54,7 +54,7 @@ def parse_explain(cursor: Cursor) -> Explain:
     if word is not None:
         mode = ExplainMode(word.lower())
     if not _is_query(cursor):
-        kind = refused_kind(cursor.words(4)) or next(iter(cursor.words(1)), "")
+        kind = refused_kind(cursor.words(WORDS_MAX)) or next(iter(cursor.words(1)), "")
         if kind in ("LOGICAL", "PLAN") or not kind:
             raise cursor.fail("a query is expected after EXPLAIN")
         raise UnsupportedStatement(f"EXPLAIN {kind}")

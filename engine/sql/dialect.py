@@ -27,7 +27,9 @@ from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from engine.sql.errors import UnsupportedClause, UnsupportedStatement
-from engine.sql.refusals import refused_kind
+from engine.sql.functions import ensure_callable
+from engine.sql.pipes import PipeParser
+from engine.sql.refusals import WORDS_MAX, refused_kind
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 
@@ -66,7 +68,7 @@ class _Tokenizer(Databricks.Tokenizer):
 _Tokenizer._COMMENTS = {start: end for start, end in _Tokenizer._COMMENTS.items() if start != "{#"}
 
 
-class _Parser(DatabricksParser):
+class _Parser(PipeParser):
     SUPPORTS_TABLE_QUERY = True
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
@@ -78,6 +80,7 @@ class _Parser(DatabricksParser):
         "CASE": DatabricksParser.NO_PAREN_FUNCTION_PARSERS["CASE"],
     }
     STATEMENT_PARSERS: ClassVar[dict[TokenType, Any]] = {}
+    ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}  # else `array(a)[0]` is read as the array [0]
 
     def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
         place = token or self._curr
@@ -85,13 +88,15 @@ class _Parser(DatabricksParser):
             raise SyntaxFailure("the statement ends too early", len(self.sql))
         if message.startswith(_UNEXPECTED):
             raise SyntaxFailure(f"{self._find_sql(place, place)} is not expected here", place.start)
+        if message.startswith(_INCOMPLETE):
+            raise SyntaxFailure("an operand or an argument is missing", place.start)
         raise SyntaxFailure(message[:1].lower() + message[1:], place.start)
 
     def _parse_statement(self) -> exp.Expr | None:
         """A query and nothing else; sqlglot also comes here for what follows WITH and stands in its parentheses."""
         head = self._curr.text.upper() if self._curr else ""
         if head not in QUERY_HEADS or self._curr.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
-            kind = refused_kind([token.text.upper() for token in self._tokens[self._index : self._index + 4]])
+            kind = refused_kind([token.text.upper() for token in self._tokens[self._index : self._index + WORDS_MAX]])
             if kind is not None:
                 raise UnsupportedStatement(kind)
             self.raise_error("a query is expected")
@@ -118,6 +123,14 @@ class _Parser(DatabricksParser):
             raise UnsupportedClause("IDENTIFIER(…)", "Write the name itself.")
         return super()._parse_function_call(*args, **kwargs)
 
+    def _parse_table_part(self, schema: bool = False) -> exp.Expr | None:
+        """As sqlglot's, without strings and placeholders."""
+        start = self._curr
+        part = super()._parse_table_part(schema)
+        if isinstance(part, exp.Placeholder) or start.token_type == TokenType.STRING:
+            self.raise_error("a table's name is expected, in backticks if need be", start)
+        return part
+
     def _parse_table_parts_fast(self) -> None:
         """Switched off: it does not look for `@`."""
 
@@ -139,15 +152,15 @@ class _Parser(DatabricksParser):
         """`@v3` or `@20240101000000000`, from the `@` on."""
         start = self._curr
         self._advance()
-        text = self._curr.text
-        if self._match(TokenType.NUMBER):
-            kind = "TIMESTAMP"
-        elif self._match(TokenType.VAR) and text[:1] in "vV":
+        value = self._curr
+        kind, text = "TIMESTAMP", value.text
+        if not self._match(TokenType.NUMBER):
+            if value.token_type != TokenType.VAR or text[:1] not in "vV":
+                self.raise_error("a version (@v3) or a time (@20240131120000000) is expected after '@'", value)
+            self._advance()
             kind, text = "VERSION", text[1:]
             if not text and self._match_set((TokenType.NUMBER, TokenType.STRING)):
                 text = self._prev.text
-        else:
-            self.raise_error("a version (@v3) or a time (@20240131120000000) is expected after '@'")
         return self._spanned(exp.Version(this=kind, kind="@", expression=exp.Literal.string(text)), start)
 
     def _parse_version(self) -> exp.Version | None:
@@ -168,8 +181,10 @@ class _Parser(DatabricksParser):
                 self.raise_error("a version number is expected after AS OF")
             text = value.text
         else:
-            if not self._parse_bitwise():
+            time = self._parse_bitwise()
+            if time is None:
                 self.raise_error("a time is expected after AS OF")
+            _ensure_plain(time)
             text = self._find_sql(value, self._prev)
         return self._spanned(exp.Version(this=kind, kind="AS OF", expression=exp.Literal.string(text)), start)
 
@@ -203,12 +218,24 @@ class _Parser(DatabricksParser):
 _UNEXPECTED = "Invalid expression"
 """How sqlglot begins the message for tokens that are left over."""
 
+_INCOMPLETE = "Required keyword"
+"""How it begins the message for a node without one of its parts."""
+
 _VERSION_KINDS = {
     "VERSION": "VERSION",
     "SYSTEM_VERSION": "VERSION",
     "TIMESTAMP": "TIMESTAMP",
     "SYSTEM_TIME": "TIMESTAMP",
 }
+
+
+def _ensure_plain(time: exp.Expr) -> None:
+    """Refuse what an expression of AS OF may not have; it is evaluated apart from the query."""
+    for node in time.walk():
+        if isinstance(node, exp.Query):
+            raise UnsupportedClause("A subquery in AS OF", "Write the time, or the version.")
+        if isinstance(node, exp.Anonymous):
+            ensure_callable(node.name)
 
 
 class GatewayDialect(Databricks):
@@ -220,6 +247,9 @@ class GatewayDialect(Databricks):
 
 _DIALECT = GatewayDialect()
 
+_BUGS = (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What sqlglot's parser may raise on a text that it did not expect, besides its own errors."""
+
 
 def tokenize(text: str) -> list[Token]:
     """The tokens of `text`; `end` of a token is inclusive. Raises sqlglot's `TokenError`."""
@@ -228,7 +258,10 @@ def tokenize(text: str) -> list[Token]:
 
 def parse_query_tree(tokens: list[Token], text: str) -> exp.Expr:
     """The tree of one query. Raises `SyntaxFailure`, or a `SqlError` for what is known and refused."""
-    trees = _Parser(dialect=_DIALECT).parse(tokens, text)
+    try:
+        trees = _Parser(dialect=_DIALECT).parse(tokens, text)
+    except _BUGS:
+        raise SyntaxFailure("the query cannot be read", tokens[0].start if tokens else 0) from None
     tree = trees[0] if trees else None
     if tree is None:
         raise SyntaxFailure("a query is expected", 0)

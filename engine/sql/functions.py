@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 from types import MappingProxyType
 
+from engine.sql.errors import UnsupportedFunction
+
 _RUNS_CODE = "calls any method of the server's Java classes"
 _OPENS_XML = "makes the server open any file or address that its XML text names as a DTD"
 _VALIDATES_XML = "reads any file of the server as an XML schema, by the option rowValidationXSDPath"
@@ -67,6 +69,13 @@ ALLOWED_FUNCTIONS = _load("scalar")
 
 ALLOWED_TABLE_FUNCTIONS = _load("table")
 """Names, in lower case, of the table-valued functions that may run."""
+
+
+def ensure_callable(name: str) -> None:
+    """Raise `UnsupportedFunction` for a function that may not be called."""
+    reason = refusal_reason(name)
+    if reason is not None:
+        raise UnsupportedFunction(name, reason)
 
 
 def refusal_reason(name: str) -> str | None:

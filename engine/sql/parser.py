@@ -9,6 +9,7 @@ answer is a statement or a `SqlError`.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -28,7 +29,7 @@ from engine.sql.errors import (
     UnsupportedStatement,
 )
 from engine.sql.query import parse_query
-from engine.sql.refusals import refused_kind
+from engine.sql.refusals import WORDS_MAX, refused_kind
 from engine.sql.settings_text import parse_reset, parse_set
 from engine.statements import Statement
 
@@ -94,7 +95,7 @@ def _parse(text: str) -> Statement:
         raise EmptyStatement()
     cursor = Cursor(text, tokens)
     head = tokens[0].text.upper() if tokens[0].token_type not in (TokenType.STRING, TokenType.IDENTIFIER) else ""
-    if head in _SETTINGS and cursor.words(2) != ["SET", "CATALOG"]:
+    if head in _SETTINGS and not _sets_catalog(cursor):
         return _parse_setting(head, text, tokens)
     _ensure_one(text, tokens)
     if head in QUERY_HEADS:
@@ -105,12 +106,18 @@ def _parse(text: str) -> Statement:
     elif cursor.take("SET", "CATALOG"):
         statement = parse_set_catalog(cursor)
     else:
-        kind = refused_kind(cursor.words(4))
+        kind = refused_kind(cursor.words(WORDS_MAX))
         if kind is None:
             raise cursor.fail("no statement begins so")
         raise UnsupportedStatement(kind)
     cursor.ensure_done()
     return statement
+
+
+def _sets_catalog(cursor: Cursor) -> bool:
+    """Whether this is `SET CATALOG name`, not a setting whose key begins so."""
+    words = cursor.words(3)
+    return words[:2] == ["SET", "CATALOG"] and cursor.count > 2 and words[2:] not in (["."], ["="])
 
 
 def _parse_setting(head: str, text: str, tokens: list[Token]) -> Statement:
@@ -126,7 +133,7 @@ def _parse_raw(text: str, error: TokenError) -> Statement:
     """What cannot be split into tokens may still set a setting to a value with a lone quote."""
     head = _SETTING_HEAD.match(text)
     if head is not None:
-        return _SETTINGS[head[1].upper()](text[head.end() :].rstrip().rstrip(";"))
+        return _SETTINGS[head[1].upper()](text[head.end() :].rstrip(string.whitespace + ";"))
     offset = _unclosed(text, error)
     raise SyntaxFailure("a quote or a comment is not closed, or a number is malformed", offset)
 

@@ -40,12 +40,13 @@ REFUSED_STATEMENTS: Mapping[tuple[str, ...], str] = MappingProxyType(
 )
 """First words of a statement, in upper case → how the refusal calls it."""
 
-_WORDS_MAX = max(map(len, REFUSED_STATEMENTS))
+WORDS_MAX = max(map(len, REFUSED_STATEMENTS))
+"""How many words of a statement :func:`refused_kind` looks at."""
 
 
 def refused_kind(words: Sequence[str]) -> str | None:
     """The longest row of :data:`REFUSED_STATEMENTS` that `words` (upper case) begin with, or None."""
-    for count in range(min(len(words), _WORDS_MAX), 0, -1):
+    for count in range(min(len(words), WORDS_MAX), 0, -1):
         kind = REFUSED_STATEMENTS.get(tuple(words[:count]))
         if kind is not None:
             return kind

@@ -16,7 +16,7 @@ from datetime import datetime
 from sqlglot import exp
 
 from catalog.errors import TooManyNameParts
-from engine.sql.dialect import SPAN, SUFFIX, TABLE_QUERY, SyntaxFailure
+from engine.sql.dialect import SPAN, SUFFIX, TABLE_QUERY
 from engine.sql.errors import InvalidTimeTravel, SeveralTimeTravels, UnsupportedClause, UnsupportedPathRelation
 from engine.statements import AsOfTimestamp, AsOfVersion, Relation, Span, TimeTravel
 
@@ -46,16 +46,13 @@ _PARTS_MAX = 3
 _WORD = re.compile(r"\w+")
 _PATH_SUFFIX = re.compile(r"(?s)(.+)@(?:[vV]([0-9]{1,18})|([0-9]{17}))")
 _VERSION = re.compile(r"[0-9]{1,18}")
-_TIMESTAMP_SUFFIX = "%Y%m%d%H%M%S%f"
-_TIMESTAMP_SUFFIX_DIGITS = 17
+_TIMESTAMP_SUFFIX = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})", re.ASCII)
 
 
 def table_name(node: exp.Table) -> tuple[tuple[str, ...], Span]:
     """The parts of a table's name, without quotes, and where it stands. Refuses more than three parts."""
-    parts = [part for part in node.parts if isinstance(part, exp.Identifier) and "start" in part.meta]
-    names = tuple(part.this for part in parts)
-    if len(parts) != len(node.parts):
-        return tuple(part.name for part in node.parts), Span(0, 0)
+    parts = node.parts
+    names = tuple(part.name for part in parts)
     if len(names) > _PARTS_MAX:
         raise TooManyNameParts(".".join(names), _PARTS_MAX)
     return names, Span(parts[0].meta["start"], parts[-1].meta["end"] + 1)
@@ -68,8 +65,6 @@ def has_time_travel(node: exp.Table) -> bool:
 def read_relation(node: exp.Table, text: str) -> Relation:
     """The relation that `node` names in `text`. Refuses files and invalid time travel by name."""
     parts, span = table_name(node)
-    if not span.end or text[span.start] in "'\"":
-        raise SyntaxFailure("a table's name is expected, in backticks if need be", span.start)
     ensure_not_files(parts)
     versions = [version for version in (node.meta.get(SUFFIX), node.args.get("version")) if version is not None]
     time_travels = [_time_travel(version, text) for version in versions]
@@ -103,10 +98,12 @@ def ensure_not_files(parts: tuple[str, ...]) -> None:
 
 def parse_timestamp_suffix(digits: str) -> AsOfTimestamp:
     """`20240131120000000` (yyyyMMddHHmmssSSS) → a timestamp in the session's time zone."""
+    match = _TIMESTAMP_SUFFIX.fullmatch(digits)
+    if match is None:
+        raise InvalidTimeTravel(f"@{digits}")
+    year, month, day, hour, minute, second, milliseconds = (int(field) for field in match.groups())
     try:
-        if len(digits) != _TIMESTAMP_SUFFIX_DIGITS:
-            raise ValueError(digits)
-        time = datetime.strptime(digits, _TIMESTAMP_SUFFIX)
+        time = datetime(year, month, day, hour, minute, second, milliseconds * 1000)
     except ValueError:
         raise InvalidTimeTravel(f"@{digits}") from None
     return AsOfTimestamp(f"TIMESTAMP '{time.isoformat(' ', 'milliseconds')}'")

@@ -21,14 +21,15 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from engine.sql.dialect import SPAN
-from engine.sql.errors import TimeTravelNotPossible, UnsupportedClause, UnsupportedFunction
-from engine.sql.functions import refusal_reason
+from engine.sql.errors import TimeTravelNotPossible, UnsupportedClause
+from engine.sql.functions import ensure_callable
 from engine.sql.hints import HintName, hint_names
+from engine.sql.pipes import PIPE_ALIASES
 from engine.sql.relations import has_time_travel, read_relation, table_name
 from engine.statements import Candidate, Qualifier, Query, Relation, Span
 
 _QUALIFIER_PARTS_MAX = 3
-_SOURCES = frozenset({"with_", "from_", "joins", "laterals", "hint"})
+_SOURCES = frozenset({"with_", "from_", "joins", "laterals", "hint", PIPE_ALIASES})
 """Arguments of a Select that are not expressions over its sources."""
 
 _OPERANDS = frozenset({"with_", "this", "expression", "alias", "joins", "laterals", "pivots"})
@@ -70,7 +71,6 @@ class _Walker:
     def __init__(self, text: str) -> None:
         self._text = text
         self._relations: list[Relation] = []
-        self._index: dict[int, int] = {}  # by start of the span, since sqlglot copies nodes of piped queries
         self._qualifiers: dict[int, Qualifier] = {}
 
     def result(self) -> Query:
@@ -135,6 +135,7 @@ class _Walker:
         if node.args.get("from_"):
             self._source(node.args["from_"].this, inside, later)
         self._joined(node, inside, later)
+        scope.sources += [_Source(alias.name.lower()) for alias in node.args.get(PIPE_ALIASES) or ()]
         for expression in later:
             self._expression(expression, inside)
         for child in _children(node, apart=_SOURCES):
@@ -200,12 +201,10 @@ class _Walker:
                 raise TimeTravelNotPossible(parts[0])
             return _Source((node.alias or parts[0]).lower())
         relation = read_relation(node, self._text)
-        index = self._index.setdefault(relation.span.start, len(self._relations))
-        if index == len(self._relations):
-            self._relations.append(relation)
+        self._relations.append(relation)
         if relation.alias is not None:
             return _Source(relation.alias.lower())
-        return _Source(relation.name_parts[-1].lower(), index)
+        return _Source(relation.name_parts[-1].lower(), len(self._relations) - 1)
 
     def _expression(self, root: exp.Expr, place: _Place) -> None:
         """All that is below `root`, outside of FROM."""
@@ -251,9 +250,10 @@ class _Walker:
         level = 0
         while scope is not None and not is_found:
             named = [source for source in scope.sources if source.label == folded[-1]]
+            if len(parts) == 1 and any(source.relation is None for source in named):
+                return True  # an alias: whoever wrote one means it
             for source in named:
                 if source.relation is None:
-                    is_found |= len(parts) == 1
                     continue
                 written = tuple(part.lower() for part in self._relations[source.relation].name_parts)
                 if _is_end(folded, written) or _is_end(written, folded):
@@ -289,9 +289,6 @@ def _is_relation(node: exp.Expr) -> bool:
 
 
 def _ensure_function(node: exp.Anonymous) -> None:
-    name = node.name
-    if name.lower() == "table":
+    if node.name.lower() == "table":
         raise UnsupportedClause("TABLE(…) as an argument", "No function that may be called takes a table.")
-    reason = refusal_reason(name)
-    if reason is not None:
-        raise UnsupportedFunction(name, reason)
+    ensure_callable(node.name)
