@@ -91,8 +91,7 @@ def _timestamps(values: pa.Array, time_zone: str) -> pa.StringArray:
     if values.type.tz is not None:
         values = _local(values.cast(pa.timestamp("us", "UTC")), time_zone)
     values = values.cast(pa.timestamp("us"))
-    text = pc.replace_substring_regex(values.cast(pa.string()), r"\.?0+$", "")  # the fraction always has six digits
-    return _with_plus(text, values.cast(pa.int64()), _LAST_MICROS_OF_9999)
+    return _with_plus(_without_trailing_zeros(values.cast(pa.string())), values.cast(pa.int64()), _LAST_MICROS_OF_9999)
 
 
 def _local(values: pa.Array, time_zone: str) -> pa.Array:
@@ -126,6 +125,37 @@ def _durations(values: pa.Array) -> pa.StringArray:
         pc.binary_join_element_wise(sign, days, ""), pc.binary_join_element_wise(*clock, ":"), " "
     )
     return _mask_as(pc.binary_join_element_wise(text, nanos, "."), values)
+
+
+def _times(values: pa.Array) -> pa.StringArray:
+    return _without_trailing_zeros(values.cast(pa.time64("us")).cast(pa.string()))
+
+
+def _calendar_intervals(values: pa.Array) -> pa.StringArray:
+    """Months, days and microseconds that no two of are commensurable: `1 years 2 months 3 days 4.5 seconds`."""
+    return pa.array([value and _calendar_interval(value) for value in values.to_pylist()], pa.string())
+
+
+def _calendar_interval(value: pa.MonthDayNano) -> str:
+    micros = value.nanoseconds // 1000
+    minutes, micros = _divide(micros, 60_000_000)
+    hours, minutes = _divide(minutes, 60)
+    years, months = _divide(value.months, 12)
+    seconds = format(Decimal(micros).scaleb(-6).normalize(), "f")
+    parts = {"years": years, "months": months, "days": value.days, "hours": hours, "minutes": minutes}
+    written = [f"{count} {unit}" for unit, count in parts.items() if count]
+    return " ".join([*written, f"{seconds} seconds"] if micros or not written else written)
+
+
+def _divide(number: int, by: int) -> tuple[int, int]:
+    """Quotient and rest, both with the sign of `number`."""
+    quotient, rest = divmod(abs(number), by)
+    return (quotient, rest) if number >= 0 else (-quotient, -rest)
+
+
+def _without_trailing_zeros(text: pa.StringArray) -> pa.StringArray:
+    """For text that ends in a fraction of a second, which goes where it is zero."""
+    return pc.replace_substring_regex(text, r"\.?0+$", "")
 
 
 def _hexadecimal(values: pa.Array) -> pa.StringArray:
@@ -214,6 +244,8 @@ _SCALARS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Str
     (pa.types.is_decimal, _decimals),
     (pa.types.is_date, _dates),
     (pa.types.is_duration, _durations),
+    (pa.types.is_interval, _calendar_intervals),
+    (pa.types.is_time, _times),
     (pa.types.is_binary, _hexadecimal),
     (pa.types.is_large_binary, _hexadecimal),
 )
