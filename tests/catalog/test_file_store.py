@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -247,6 +248,32 @@ def test_loading_an_unchanged_catalog_reads_no_file(files: LocalFiles) -> None:
     commit(files, CreateTable(table("t")))
     store.load()
     assert len(reads) == 4  # the generation and what it changed
+
+
+def test_an_operator_can_go_back_to_an_older_generation(files: LocalFiles) -> None:
+    """As the runbook says: with all servers stopped, later generations are moved away."""
+    commit(files, CreateSchema(SchemaEntry(name=SHOP)), CreateTable(table("orders")))
+    wanted = commit(files, CreateTable(TableEntry(name=table("orders").name, location="/wanted"), replace=True))
+    commit(files, CreateTable(TableEntry(name=table("orders").name, location="/mistake"), replace=True))
+    commit(files, DropSchema(SHOP, cascade=True))
+    for number in (3, 4):
+        (Path(files.root) / f"generations/{number:020}.json").unlink()
+    assert FileStore(files).load() == wanted
+    commit(files, CreateTable(table("more")))
+    assert set(FileStore(files).load().relations) == {table("orders").name, table("more").name}
+
+
+def test_a_copy_made_while_others_write_is_whole_if_generations_are_copied_first(
+    files: LocalFiles, tmp_path: Path
+) -> None:
+    commit(files, CreateSchema(SchemaEntry(name=SHOP)), CreateTable(table("a")))
+    shutil.copytree(Path(files.root) / "generations", tmp_path / "copy/generations")
+    for number in range(GENERATIONS_KEPT - 1):
+        commit(files, CreateTable(TableEntry(name=table("a").name, location=f"/{number}"), replace=True))
+    shutil.copytree(Path(files.root) / "objects", tmp_path / "copy/objects")
+    copy = FileStore(LocalFiles(str(tmp_path / "copy"))).load()
+    assert copy.generation == 1
+    assert copy.relations[table("a").name] == table("a")
 
 
 def _damage(path: Path, damage: str) -> None:

@@ -1,0 +1,50 @@
+"""What stands in deploy/ is true of the code."""
+
+from __future__ import annotations
+
+import configparser
+import re
+from dataclasses import asdict
+
+import pytest
+
+from catalog.discovery import DEPTH_MAX
+from catalog.file_store import GENERATIONS_KEPT
+from catalog.remote import LISTING_KEPT_S
+from gateway.config import Config
+from tests.paths import ROOT
+
+DEPLOY = ROOT / "deploy"
+RUNBOOK = (DEPLOY / "RUNBOOK.md").read_text(encoding="utf-8")
+SETTINGS = {f"{section}.{key}" for section, keys in asdict(Config()).items() for key in keys}
+
+
+def test_systemd_waits_longer_than_the_server_drains() -> None:
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read(DEPLOY / "gateway.service")
+    assert unit.getint("Service", "TimeoutStopSec") > Config().server.drain_deadline_s
+
+
+def test_the_image_copies_what_is_there() -> None:
+    lines = re.findall(r"^COPY (.+) \S+$", (DEPLOY / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    sources = [source for line in lines for source in line.split()]
+    assert sources
+    assert [source for source in sources if not (ROOT / source).exists()] == []
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:server|lake|sessions|spark)\.[a-z_]+)`", RUNBOOK))))
+def test_the_runbook_names_settings_that_exist(name: str) -> None:
+    assert name in SETTINGS
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"the last {GENERATIONS_KEPT} generations are kept",
+        f"more than {DEPTH_MAX} folders between",
+        f"may be {LISTING_KEPT_S:g} seconds old",
+    ],
+)
+def test_the_runbook_has_the_numbers_of_the_code(sentence: str) -> None:
+    assert sentence in RUNBOOK
