@@ -5,6 +5,7 @@ The text is never printed from a tree: what the user wrote is what runs, except 
 
 * without a written alias the place becomes `` `n` AS `t` ``, so `t.c` and `t.*` keep their meaning, else `` `n` ``;
 * a qualifier of several parts (`s.t.c`, `cat.s.t.*`) becomes `` `t` ``, all that Spark knows of `` `n` AS `t` ``;
+* names stand in backticks, since the text around may touch them (``FROM`t` ``);
 * where `` `t` `` would not lead there (two tables called t in one FROM, an inner t between, or no alias allowed as in
   `TABLE t`), the relation gets an alias of its own, and all its qualifiers, short ones too, become that alias.
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from catalog.names import quote
 from engine.sql.errors import AmbiguousReference
 from engine.statements import Candidate, Qualifier, Query, Relation, Span
 
@@ -89,11 +91,6 @@ def _alias(relation: Relation, index: int, name: str, is_own: bool) -> str:
     if not is_own:
         return quote(relation.name_parts[-1])
     return quote(name if relation.alias_at is None else f"{_OWN_ALIAS}{index}")
-
-
-def quote(name: str) -> str:
-    """`name` in backticks: the text around may touch it (``FROM`t` ``)."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def _apply(text: str, edits: list[_Edit]) -> str:
