@@ -52,7 +52,9 @@ def _plain(values: pa.Array) -> pa.StringArray:
 
 
 def _floats(values: pa.Array) -> pa.StringArray:
-    """As Java prints them: plain from 0.001 to under ten million, else one digit, a point and an exponent."""
+    """As Java prints them since Java 19, with the fewest digits that say which number it is: plain from 0.001 to under
+    ten million, else one digit, a point and an exponent.
+    """
     text = values.cast(pa.string())
     numbers = np.abs(pc.fill_null(values, 0).to_numpy(zero_copy_only=False))
     plain = ((numbers >= 1e-3) & (numbers < 1e7)) | (numbers == 0)
