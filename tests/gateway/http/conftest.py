@@ -1,0 +1,116 @@
+"""The HTTP interface over a scripted engine: in process (`api`), or as a server on a port (`live`)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from werkzeug.test import Client, TestResponse
+
+from gateway.authenticators import Anonymous
+from gateway.http.app import HttpOptions, create_app
+from gateway.http.server import HttpServer
+from gateway.lifecycle import Lifecycle, Ports
+from gateway.limits import Limits
+from gateway.registry import Registry
+from tests.gateway.arrow_engine import ArrowEngine
+
+STATEMENTS = "/api/2.0/sql/statements"
+
+
+@dataclass
+class Api:
+    """Requests to the application, and the engine behind it."""
+
+    engine: ArrowEngine
+    registry: Registry
+    lifecycle: Lifecycle
+    client: Client = field(repr=False)
+    peer: str = "127.0.0.1"
+
+    def request(self, method: str, path: str, body: object = None, **headers: str) -> TestResponse:
+        """`body` is sent as JSON."""
+        options: dict[str, Any] = {} if body is None else {"json": body}
+        return self.client.open(
+            path, method=method, headers=headers, environ_base={"REMOTE_ADDR": self.peer}, **options
+        )
+
+    def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        """The JSON of a request that succeeds."""
+        response = self.request(method, path, body)
+        assert response.status_code == 200, response.text
+        answer: dict[str, Any] = json.loads(response.data)
+        return answer
+
+    def submit(self, text: str, **options: object) -> dict[str, Any]:
+        return self.ask("POST", STATEMENTS, {"statement": text, **options})
+
+    def refuse(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, str]:
+        """Status and error code of a request that fails."""
+        response = self.request(method, path, body, **headers)
+        answer = json.loads(response.data)
+        assert response.status_code >= 400 and answer["message"], answer
+        return response.status_code, answer["error_code"]
+
+
+Maker = Callable[..., Api]
+
+
+@pytest.fixture
+def make_api() -> Iterator[Maker]:
+    made: list[Api] = []
+
+    def build(*, threads: int = 8, is_ready: bool = True, **limits: float) -> Api:
+        engine, lifecycle = ArrowEngine(), Lifecycle()
+        registry = Registry(engine, Limits(linger_s=0, **limits))  # type: ignore[arg-type]
+        if is_ready:
+            lifecycle.become_ready(registry, Ports(thrift=10000, http=8080))
+        app = create_app(lifecycle, Anonymous(), HttpOptions(threads=threads))
+        made.append(Api(engine, registry, lifecycle, Client(app, TestResponse)))
+        return made[-1]
+
+    yield build
+    for api in made:
+        api.registry.drain(0)
+
+
+@pytest.fixture
+def api(make_api: Maker) -> Api:
+    return make_api()
+
+
+@dataclass
+class Live:
+    """A server on a port of this machine."""
+
+    engine: ArrowEngine
+    registry: Registry
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+@pytest.fixture
+def live() -> Iterator[Live]:
+    engine, lifecycle = ArrowEngine(), Lifecycle()
+    registry = Registry(engine, Limits(linger_s=0))
+    server = HttpServer(create_app(lifecycle, Anonymous(), HttpOptions(threads=6)), "127.0.0.1", 0, threads=6)
+    server.start()
+    lifecycle.become_ready(registry, Ports(thrift=1, http=server.port))
+    yield Live(engine, registry, server.port)
+    registry.drain(0)
+    server.stop()
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 10) -> bool:
+    """Whether `condition` comes true."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()

@@ -1,0 +1,60 @@
+"""Whatever the body, the answer is JSON and never a server error."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gateway.http.delivery import API
+from tests.gateway.http.conftest import STATEMENTS, Api
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(), children, max_size=3),
+    max_leaves=8,
+)
+FIELDS = ("statement", "session_id", "warehouse_id", "catalog", "schema", "parameters", "row_limit", "byte_limit")
+MORE_FIELDS = ("disposition", "format", "on_wait_timeout", "query_tags", "result_compression", "session_confs")
+LIKELY = st.sampled_from(
+    ["SELECT 1", "ROWS 5", "0s", "INLINE", "EXTERNAL_LINKS", "CSV", "ARROW_STREAM", "CONTINUE", "CANCEL", 1, 10**30]
+)
+PARAMETERS = st.lists(st.dictionaries(st.sampled_from(["name", "value", "type", "ordinal"]), JSON | LIKELY), max_size=3)
+BODY = st.dictionaries(st.sampled_from(FIELDS + MORE_FIELDS), JSON | LIKELY | PARAMETERS)
+
+
+def check(api: Api, path: str, content: bytes) -> None:
+    response = api.client.post(
+        path, data=content, content_type="application/json", environ_base={"REMOTE_ADDR": "127.0.0.1"}
+    )
+    answer = json.loads(response.data)
+    assert response.status_code < 500, answer
+    assert "statement_id" in answer or "session_id" in answer or {"error_code", "message"} <= answer.keys()
+
+
+ANY = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@ANY
+@given(body=JSON | BODY | BODY.map(lambda body: {"statement": "ROWS 5", "wait_timeout": "0s"} | body))
+def test_any_json_to_any_endpoint(api: Api, body: object) -> None:
+    for path in (STATEMENTS, f"{API}/sessions"):
+        check(api, path, json.dumps(body).encode())
+
+
+@ANY
+@given(content=st.binary() | st.text().map(str.encode))
+def test_any_bytes(api: Api, content: bytes) -> None:
+    check(api, STATEMENTS, content)
+
+
+@ANY
+@given(
+    path=st.text(st.characters(blacklist_categories=["Cs"])),
+    query=st.dictionaries(st.sampled_from(["wait_timeout", "on_disconnect", "expires", "signature"]), st.text()),
+)
+def test_any_path(api: Api, path: str, query: dict[str, str]) -> None:
+    for prefix in ("/", f"{STATEMENTS}/", f"{API}/results/"):
+        response = api.client.get(prefix + path, query_string=query)
+        assert response.status_code < 500
