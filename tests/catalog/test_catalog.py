@@ -149,6 +149,13 @@ def test_a_name_that_leads_nowhere_says_what_it_may_mean(
     assert hint in caught.value.message
 
 
+def test_a_hint_does_not_stumble_over_an_ambiguous_name(catalog: Catalog, lake: Path) -> None:
+    for path in ("aaa/Xyzzy", "aaa/xYzzy", "bbb/xyzzy"):
+        (lake / path / "_delta_log").mkdir(parents=True)
+    with pytest.raises(SqlError, match="Did you mean `spark_catalog`.`bbb`.`xyzzy`"):
+        catalog.view().resolve(name("XYZZY"))
+
+
 def test_schemas_and_catalogs_that_are_not_there(catalog: Catalog) -> None:
     view = catalog.view()
     assert view.has_catalog(CatalogName("HIVE_metastore"))
