@@ -173,6 +173,12 @@ class _Reader:
     def number(self, dtype: str) -> int:
         return int(self.array(dtype, 1)[0])
 
+    def count(self, dtype: str) -> int:
+        count = self.number(dtype)
+        if count < 0:
+            raise self.error("a deletion vector has a negative count")
+        return count
+
     def error(self, detail: str) -> MalformedLogEntry:
         return MalformedLogEntry(self._source, detail)
 
@@ -181,7 +187,7 @@ def _buckets(reader: _Reader) -> Iterator[tuple[int, _Reader]]:
     """The upper halves of the rows, each with a reader that stands at its 32-bit bitmap."""
     magic = reader.array("u1", 4).astype(np.uint8).tobytes()
     if magic == struct.pack("<i", _PORTABLE_MAGIC):
-        for _ in range(reader.number("<i8")):
+        for _ in range(reader.count("<i8")):
             key = reader.number("<u4")
             if key >> 31:
                 raise reader.error("a deletion vector has a row beyond 63 bits")
@@ -189,7 +195,7 @@ def _buckets(reader: _Reader) -> Iterator[tuple[int, _Reader]]:
         return
     for order in "<>":
         if magic == struct.pack(f"{order}i", _NATIVE_MAGIC):
-            for key in range(reader.number(f"{order}i4")):
+            for key in range(reader.count(f"{order}i4")):
                 reader.number(f"{order}i4")  # the length of the bitmap, which says it itself
                 yield key, reader
             return
