@@ -1,14 +1,14 @@
 """A query's answer on its way from Java: a header and record batches (`Frame.java`), read without copying.
 
 The batches come without an Arrow schema; the one they are read with is made here, from Spark's types, so that a column
-carries its SQL type. Small results are in the answer itself, larger ones in a file that is mapped into memory and
-removed at once: it takes no heap, and goes when its last batch does, whatever happens to the process.
+carries its SQL type. Small results are in the answer itself, larger ones in files that are mapped into memory and
+removed at once: they take no heap, and go when their last batch does, whatever happens to the process.
 """
 
 from __future__ import annotations
 
 import json
-import os
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -53,11 +53,9 @@ def read_result(frame: bytes) -> ResultStream:
     """The rows of an answer, as a stream over the bytes where they are."""
     header, body = _split(frame)
     schema = pa.schema([sql_field(c["name"], arrow_type(c["type"]), c["ddl"]) for c in header["columns"]])
-    if header["file"] is not None:
-        with pa.memory_map(header["file"]) as mapped:
-            body = mapped.read_buffer()
-        os.unlink(header["file"])
-    batches = _Batches(schema, body, header["segments"])
+    files = {path: _map_file(path) for path in {path for path, _, _ in header["segments"]} if path is not None}
+    segments = [files.get(path, body).slice(offset, length) for path, offset, length in header["segments"]]
+    batches = _Batches(schema, segments)
     return ResultStream(schema=schema, source=batches, time_zone=header["time_zone"], on_close=batches.release)
 
 
@@ -66,22 +64,25 @@ def _split(frame: bytes) -> tuple[dict[str, Any], pa.Buffer]:
     return json.loads(frame[4:end]), pa.py_buffer(memoryview(frame)[end:])
 
 
-class _Batches:
-    """Iterates the record batches of a result's segments, in their order."""
+def _map_file(path: str) -> pa.Buffer:
+    with pa.memory_map(path) as mapped:
+        return mapped.read_buffer()
 
-    def __init__(self, schema: pa.Schema, body: pa.Buffer, segments: list[list[int]]) -> None:
-        self._schema, self._body, self._segments = schema, body, segments
+
+class _Batches:
+    """Iterates the record batches of a result's segments, in their order, once: what was read is let go."""
+
+    def __init__(self, schema: pa.Schema, segments: list[pa.Buffer]) -> None:
+        self._schema, self._segments = schema, deque(segments)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for offset, length in self._segments:
-            if self._body is None:
-                return
-            for message in pa.ipc.MessageReader.open_stream(self._body.slice(offset, length)):
+        while self._segments:
+            for message in pa.ipc.MessageReader.open_stream(self._segments.popleft()):
                 yield pa.ipc.read_record_batch(message, self._schema)
 
     def release(self) -> None:
         """Let the memory go; what was already pulled stays valid."""
-        self._body = None
+        self._segments.clear()
 
 
 def arrow_type(spark_type: str | dict[str, Any]) -> pa.DataType:

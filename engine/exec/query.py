@@ -11,9 +11,11 @@ phases, and cancels its jobs, those of the future included; so it does not matte
 from __future__ import annotations
 
 import json
+import shutil
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JError
@@ -26,6 +28,11 @@ from engine.exec.spark_errors import restore_names, translate
 from engine.plan.plans import ReadPlan
 from engine.results import ResultStream, string_rows
 from engine.statements import ExplainMode
+
+A = TypeVar("A")
+R = TypeVar("R")
+
+FILE_LISTS = "files"
 
 
 class ExecSession:
@@ -42,11 +49,11 @@ class ExecSession:
         Raises `StatementCancelled`, `StatementTimedOut`, `ResultTooLarge`, what the guard refuses
         (`engine/exec/errors.py`), or `SparkFailure` with Spark's own condition.
         """
-        return read_result(self._call(self._session.run, plan, context, parameters))
+        return self._call(self._session.run, read_result, plan, context, parameters)
 
     def describe(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """The columns of `plan` as rows of name, type and comment; nothing runs."""
-        columns = read_columns(self._call(self._session.describe, plan, context, parameters))
+        columns = self._call(self._session.describe, read_columns, plan, context, parameters)
         rows = [(column.name, column.sql_type, column.comment) for column in columns]
         return string_rows(("col_name", "data_type", "comment"), rows)
 
@@ -54,15 +61,25 @@ class ExecSession:
         self, plan: ReadPlan, mode: ExplainMode, context: StatementContext, parameters: Sequence[Parameter] = ()
     ) -> ResultStream:
         """Spark's plan as one cell of text; nothing runs."""
-        text = self._call(lambda request: self._session.explain(request, mode.value), plan, context, parameters)
-        return string_rows(("plan",), [(restore_names(text, _labels(plan)),)])
+        labels = _labels(plan)
+        text = self._call(
+            lambda request: self._session.explain(request, mode.value),
+            lambda answer: restore_names(answer, labels),
+            plan,
+            context,
+            parameters,
+        )
+        return string_rows(("plan",), [(text,)])
 
     def set_setting(self, key: str, value: str | None) -> None:
-        """Set a setting of Spark for this session; None takes it back to its default."""
-        if value is None:
-            self._session.unset(key)
-        else:
-            self._session.set(key, value)
+        """Set a setting of Spark for this session; None takes it back to its default. Raises `SparkFailure`."""
+        try:
+            if value is None:
+                self._session.unset(key)
+            else:
+                self._session.set(key, value)
+        except Py4JError as error:
+            raise translate(error, self._gateway.jvm) from error
 
     def get_setting(self, key: str) -> str | None:
         """The value or default of a setting of Spark; None where it has neither."""
@@ -79,42 +96,43 @@ class ExecSession:
 
     def _call(
         self,
-        call: Callable[[str], Any],
+        call: Callable[[str], A],
+        read: Callable[[A], R],
         plan: ReadPlan,
         context: StatementContext,
         parameters: Sequence[Parameter],
-    ) -> Any:
-        files = self._spool_dir / f"{context.statement_id}.files" if plan.scans else None
-        request = self._request(plan, context, parameters, files)
-        context.cancel.on_cancel(lambda: self._session.cancel(context.statement_id))
+    ) -> R:
+        folder = self._spool_dir / context.statement_id
+        ended = threading.Event()
+        context.cancel.on_cancel(lambda: None if ended.is_set() else self._session.cancel(context.statement_id))
         try:
-            if files is not None:
-                write_file_lists(plan.scans, files)
-            answer = call(request)
+            if plan.scans:
+                folder.mkdir()
+                write_file_lists(plan.scans, folder / FILE_LISTS)
+            return read(call(_request(plan, context, parameters, folder)))
         except Py4JError as error:
             context.cancel.ensure_live()
-            raise translate(error, self._gateway.jvm, _labels(plan), context.result_bytes_max) from error
+            raise translate(error, self._gateway.jvm, _labels(plan)) from error
         finally:
-            if files is not None:
-                files.unlink(missing_ok=True)
-        return answer
+            ended.set()
+            if folder.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # tasks that were cancelled may still be leaving
 
-    def _request(
-        self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter], files: Path | None
-    ) -> str:
-        """What `Request.java` reads."""
-        return json.dumps(
-            {
-                "id": context.statement_id,
-                "principal": context.principal,
-                "text": plan.text,
-                "scans": [scan_request(scan) for scan in plan.scans],
-                "files": str(files) if files else None,
-                "parameters": [{"name": p.name, "value": p.value, "type": p.sql_type} for p in parameters],
-                "spool": str(self._spool_dir / f"{context.statement_id}.result"),
-                "result_bytes_max": context.result_bytes_max,
-            }
-        )
+
+def _request(plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter], folder: Path) -> str:
+    """What `Request.java` reads."""
+    return json.dumps(
+        {
+            "id": context.statement_id,
+            "principal": context.principal,
+            "text": plan.text,
+            "scans": [scan_request(scan) for scan in plan.scans],
+            "files": str(folder / FILE_LISTS),
+            "parameters": [{"name": p.name, "value": p.value, "type": p.sql_type} for p in parameters],
+            "spool": str(folder),
+            "result_bytes_max": context.result_bytes_max,
+        }
+    )
 
 
 def _labels(plan: ReadPlan) -> dict[str, str]:

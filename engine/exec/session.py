@@ -120,9 +120,14 @@ class SparkDriver:
             raise
         return cls(gateway, java, work_dir)
 
+    @property
+    def spool_dir(self) -> Path:
+        """Where statements that run have their temporary files, a folder each."""
+        return self._work_dir / "spool"
+
     def open_session(self) -> ExecSession:
         """A session with its own settings and current schema."""
-        return ExecSession(self._gateway, self._driver.openSession(), self._work_dir / "spool")
+        return ExecSession(self._gateway, self._driver.openSession(), self.spool_dir)
 
     def stop(self) -> None:
         """End Spark and its process; running statements fail."""

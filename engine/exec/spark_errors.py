@@ -11,6 +11,7 @@ import json
 import logging
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -22,22 +23,20 @@ from engine.exec.errors import FunctionNotAvailable, PlanRefused, RelationNotBou
 _log = logging.getLogger(__name__)
 
 _SQLSTATE_AND_POSITION = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
-_RESULTS_TOO_LARGE = "Total size of serialized results"
 _SHOWN_MAX = 4000
+_NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
 
-def translate(error: Py4JError, jvm: Any, labels: Mapping[str, str], bytes_max: int) -> SqlError:
+def translate(error: Py4JError, jvm: Any, labels: Mapping[str, str] = _NO_LABELS) -> SqlError:
     """The error to raise instead of `error`; `labels` maps the names of scans to those of the tables."""
     if not isinstance(error, Py4JJavaError):
         _log.error("Spark is gone", exc_info=error)
         return SparkUnavailable(type(error).__name__)
     known: dict[str, Any] = json.loads(jvm.deltagateway.Failures.describe(error.java_exception))
     if "refusal" in known:
-        return _refusal(known["refusal"], known["subject"], labels, bytes_max)
+        return _refusal(known["refusal"], known["subject"], labels)
     condition, sqlstate = known.get("condition"), known.get("sqlstate")
     message: str = known["message"]
-    if condition is None and _RESULTS_TOO_LARGE in message:
-        return ResultTooLarge(bytes_max)
     if condition is None or condition.startswith("INTERNAL_ERROR"):
         _log.error("Spark failed: %s", error)
     text = _sentence(message, condition)
@@ -46,12 +45,12 @@ def translate(error: Py4JError, jvm: Any, labels: Mapping[str, str], bytes_max: 
     return SparkFailure(condition, sqlstate, restore_names(text, labels)[:_SHOWN_MAX])
 
 
-def _refusal(kind: str, subject: str, labels: Mapping[str, str], bytes_max: int) -> SqlError:
+def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
     match kind:
         case "cancelled":
             return StatementCancelled()
         case "result too large":
-            return ResultTooLarge(bytes_max)
+            return ResultTooLarge(int(subject))
         case "relation":
             return RelationNotBound(restore_names(subject, labels))
         case "function" | "table function":

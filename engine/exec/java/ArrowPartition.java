@@ -1,43 +1,90 @@
 package deltagateway;
 
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
 import java.io.Serializable;
+import java.io.UncheckedIOException;
 import java.time.ZoneId;
-import java.util.ArrayList;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.execution.arrow.ArrowConverters$;
 import org.apache.spark.sql.types.StructType;
 
-/** Runs on executors: the rows of one partition as Arrow record batch messages, without a schema message. */
+/**
+ * Runs on executors: the rows of one partition as Arrow record batch messages, without a schema message.
+ *
+ * Executors of the driver's own process write more than a little to a file, so that a result of any size passes without
+ * going through the heap; others have no folder in common with the driver and send bytes.
+ */
 public final class ArrowPartition extends scala.runtime.AbstractFunction2 implements Serializable {
   private static final long ROWS_MAX = 16384;
+  private static final int MEMORY_MAX = 64 << 10;
 
   private final StructType schema;
   private final String timeZone;
   private final long bytesMax;
+  private final String folder;
 
-  ArrowPartition(StructType schema, String timeZone, long bytesMax) {
+  /** `folder` is where files may be written, null for nowhere. */
+  ArrowPartition(StructType schema, String timeZone, long bytesMax, String folder) {
     this.schema = schema;
     this.timeZone = timeZone;
     this.bytesMax = bytesMax;
+    this.folder = folder;
   }
 
   public Object apply(Object context, Object rows) {
-    return batches((scala.collection.Iterator) rows, (TaskContext) context);
+    TaskContext task = (TaskContext) context;
+    try {
+      return write((scala.collection.Iterator) rows, task, task.partitionId() + "." + task.taskAttemptId());
+    } catch (IOException failure) {
+      throw new UncheckedIOException(failure);
+    }
   }
 
   /** Stops behind the batch that passes the limit, so that the receiver sees the limit passed. */
-  byte[][] batches(scala.collection.Iterator rows, TaskContext context) {
+  Part write(scala.collection.Iterator rows, TaskContext context, String name) throws IOException {
     WireValues converter = WireValues.of(schema, ZoneId.of(timeZone));
     StructType wireSchema = converter == null ? schema : (StructType) converter.type();
-    scala.collection.Iterator source = ArrowConverters$.MODULE$.toBatchIterator(
+    scala.collection.Iterator batches = ArrowConverters$.MODULE$.toBatchIterator(
         WireValues.rows(rows, converter), wireSchema, ROWS_MAX, timeZone, false, false, context);
-    ArrayList batches = new ArrayList();
+    ByteArrayOutputStream memory = new ByteArrayOutputStream();
+    File file = null;
+    OutputStream out = memory;
     long size = 0;
-    while (size <= bytesMax && source.hasNext()) {
-      byte[] batch = (byte[]) source.next();
-      size += batch.length;
-      batches.add(batch);
+    boolean complete = false;
+    try {
+      while (size <= bytesMax && batches.hasNext()) {
+        byte[] batch = (byte[]) batches.next();
+        size += batch.length;
+        if (file == null && folder != null && size > MEMORY_MAX) {
+          file = new File(folder, name);
+          file.getParentFile().mkdirs();
+          out = new FileOutputStream(file);
+          memory.writeTo(out);
+        }
+        out.write(batch);
+      }
+      complete = true;
+    } finally {
+      out.close();
+      if (!complete && file != null) file.delete();
     }
-    return (byte[][]) batches.toArray(new byte[batches.size()][]);
+    return file == null ? new Part(memory.toByteArray(), null, size) : new Part(null, file.getPath(), size);
+  }
+
+  /** What one partition gave: bytes, or the file that holds them. */
+  static final class Part implements Serializable {
+    final byte[] bytes;
+    final String path;
+    final long size;
+
+    Part(byte[] bytes, String path, long size) {
+      this.bytes = bytes;
+      this.path = path;
+      this.size = size;
+    }
   }
 }

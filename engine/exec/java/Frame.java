@@ -12,9 +12,9 @@ import org.apache.spark.sql.types.StructType;
 
 /**
  * The answer of a query in one array of bytes: the length of a JSON header (4 bytes, big-endian), the header, and the
- * record batch messages of a small result. The header has the columns (name, Spark's type as JSON, its DDL spelling),
- * the session's time zone, the segments (offset and length of each partition's messages) and the file that holds a
- * larger result.
+ * record batch messages of a small result. The header has the columns (name, Spark's type as JSON, its DDL spelling,
+ * comment), the session's time zone, and the segments: for each partition the file that holds its messages (null: the
+ * body of this frame), offset and length.
  */
 final class Frame {
   private Frame() {}
@@ -25,11 +25,11 @@ final class Frame {
 
   static byte[] ofResult(StructType schema, String timeZone, ResultSpool spool) throws Exception {
     ObjectNode header = header(schema, timeZone);
-    header.put("file", spool.path());
     ArrayNode segments = header.putArray("segments");
     for (Iterator all = spool.segments().iterator(); all.hasNext(); ) {
-      long[] segment = (long[]) all.next();
-      segments.addArray().add(segment[0]).add(segment[1]);
+      ResultSpool.Segment segment = (ResultSpool.Segment) all.next();
+      String path = segment.path == null ? spool.spillPath() : segment.path;
+      segments.addArray().add(path).add(segment.offset).add(segment.length);
     }
     return frame(header, spool.bytes());
   }

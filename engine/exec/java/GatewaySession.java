@@ -3,6 +3,8 @@ package deltagateway;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.CurrentUserContext$;
 import org.apache.spark.sql.classic.SparkSession;
@@ -18,9 +20,11 @@ import org.apache.spark.sql.execution.ExplainMode$;
  */
 public final class GatewaySession {
   private static final int CANCELLED_MAX = 1000;
+  private static final long CANCEL_INTERVAL_MS = 100;
 
   private final SparkSession spark;
   private final PlanGuard guard;
+  private final Set running = ConcurrentHashMap.newKeySet();
   private final Map cancelled = Collections.synchronizedMap(new RecentlyCancelled());
 
   public GatewaySession(SparkSession spark, PlanGuard guard) {
@@ -60,9 +64,26 @@ public final class GatewaySession {
     });
   }
 
-  public void cancel(String statementId) {
+  /**
+   * Ends a statement. A stage that is submitted when its jobs have just been cancelled would run (Spark's own
+   * cancelling of future jobs forgets the map stages of adaptive execution), so this goes on until the statement ended.
+   */
+  public void cancel(final String statementId) {
     cancelled.put(statementId, Boolean.TRUE);
-    spark.sparkContext().cancelJobGroupAndFutureJobs(statementId);
+    Thread canceller = new Thread("cancel " + statementId) {
+      public void run() {
+        try {
+          while (running.contains(statementId)) {
+            spark.sparkContext().cancelJobGroup(statementId, "the statement was cancelled");
+            Thread.sleep(CANCEL_INTERVAL_MS);
+          }
+        } catch (InterruptedException ended) {
+          Thread.currentThread().interrupt();
+        }
+      }
+    };
+    canceller.setDaemon(true);
+    canceller.start();
   }
 
   void ensureLive(String statementId) {
@@ -110,12 +131,14 @@ public final class GatewaySession {
     SparkSession$.MODULE$.setActiveSession(spark);
     user.set(request.principal);
     context.setJobGroup(request.id, "statement " + request.id, true);
+    running.add(request.id);
     try {
       ensureLive(request.id);
       Object result = work.apply();
       ensureLive(request.id);
       return result;
     } finally {
+      running.remove(request.id);
       context.clearJobGroup();
       user.remove();
       SparkSession$.MODULE$.clearActiveSession();

@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedGenerator;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -33,7 +33,7 @@ final class PlanGuard {
   /** Operators that a query may hold before and after analysis. */
   private static final String[] OPERATORS = {
     "Aggregate", "AsOfJoin", "Distinct", "Except", "Filter", "Generate", "GlobalLimit", "Intersect", "Join",
-    "LateralJoin", "LimitAll", "LocalLimit", "LocalRelation", "Offset", "OneRowRelation", "Pivot", "Project", "Range",
+    "LateralJoin", "LimitAll", "LocalLimit", "LocalRelation", "Offset", "OneRowRelation", "PipeOperator", "Pivot", "Project", "Range",
     "RebalancePartitions", "Repartition", "RepartitionByExpression", "Sample", "Sort", "SubqueryAlias", "Union",
     "UnionLoop", "Unpivot", "Window", "WithWindowDefinition",
   };
@@ -44,6 +44,14 @@ final class PlanGuard {
     "UnresolvedSubqueryColumnAliases", "UnresolvedTVFAliases", "UnresolvedTableValuedFunction", "UnresolvedWith",
   };
 
+  /** Expressions of the analysis package; those of the expressions package are allowed, but for foreign code. */
+  private static final Set UNRESOLVED_EXPRESSIONS = set(new String[] {
+    "MultiAlias", "UnresolvedAlias", "UnresolvedAttribute", "UnresolvedExtractValue", "UnresolvedFunction",
+    "UnresolvedGenerator", "UnresolvedOrdinal", "UnresolvedPipeAggregateOrdinal", "UnresolvedRegex", "UnresolvedStar",
+    "UnresolvedStarExceptOrReplace", "UnresolvedStarWithColumns", "UnresolvedStarWithColumnsRenames",
+    "UnresolvedWithinGroup",
+  });
+
   /** Operators that only the analyzer makes. */
   private static final String[] ANALYZED_OPERATORS = {
     "CTERelationDef", "CTERelationRef", "Deduplicate", "EmptyRelation", "Expand", "ResolvedHint", "ResolvedInlineTable",
@@ -51,10 +59,10 @@ final class PlanGuard {
   };
 
   /** Expressions that run foreign code. */
-  private static final Set FOREIGN_CODE = new HashSet(Arrays.asList(new Object[] {
-    "CallMethodViaReflection", "PythonUDAF", "PythonUDF", "PythonUDTF", "ScalaAggregator", "ScalaUDAF", "ScalaUDF",
-    "SQLFunctionExpression", "TryReflect", "UnresolvedPolymorphicPythonUDTF",
-  }));
+  private static final Set FOREIGN_CODE = set(new String[] {
+    "CallMethodViaReflection", "PrettyPythonUDF", "PythonUDAF", "PythonUDF", "PythonUDTF", "ScalaUDF",
+    "TranspiledPythonUDF", "TryReflect", "UnresolvedPolymorphicPythonUDTF",
+  });
 
   private static final Set PARSED = union(OPERATORS, PARSED_OPERATORS);
   private static final Set ANALYZED = union(OPERATORS, ANALYZED_OPERATORS);
@@ -67,9 +75,13 @@ final class PlanGuard {
     this.tableFunctions = tableFunctions;
   }
 
+  private static Set set(String[] names) {
+    return new HashSet(Arrays.asList((Object[]) names));
+  }
+
   private static Set union(String[] left, String[] right) {
-    Set all = new HashSet(Arrays.asList((Object[]) left));
-    all.addAll(Arrays.asList((Object[]) right));
+    Set all = set(left);
+    all.addAll(set(right));
     return all;
   }
 
@@ -125,10 +137,14 @@ final class PlanGuard {
           visitWith((UnresolvedWith) node);
           return;
         }
-      } else if (node instanceof UnresolvedFunction) {
-        ensureListed(((UnresolvedFunction) node).nameParts(), functions, "function");
       } else {
         ensureExpression(node);
+        if (node instanceof UnresolvedFunction) {
+          ensureListed(((UnresolvedFunction) node).nameParts(), functions, "function");
+        }
+        if (node instanceof UnresolvedGenerator) {
+          ensureListed(((UnresolvedGenerator) node).name().nameParts(), functions, "function");
+        }
       }
       visitFields(node);
     }
@@ -195,11 +211,11 @@ final class PlanGuard {
 
   private static void ensureExpression(TreeNode node) {
     String name = node.getClass().getName();
-    boolean known = name.startsWith(EXPRESSIONS) || name.startsWith(CATALYST + "analysis.Unresolved")
-        || name.startsWith(CATALYST + "analysis.MultiAlias") || node instanceof Expression == false;
-    if (!known || FOREIGN_CODE.contains(simpleName(node.getClass()))) {
-      throw new Refusal("expression", simpleName(node.getClass()));
-    }
+    String simple = simpleName(node.getClass());
+    boolean known = name.startsWith(EXPRESSIONS)
+        ? !FOREIGN_CODE.contains(simple)
+        : name.startsWith(CATALYST + "analysis.") && UNRESOLVED_EXPRESSIONS.contains(simple);
+    if (!known) throw new Refusal("expression", simple);
   }
 
   /** Scala's objects end in a dollar sign. */

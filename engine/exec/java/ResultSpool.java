@@ -8,73 +8,86 @@ import java.io.OutputStream;
 import java.util.TreeMap;
 
 /**
- * Collects Arrow batches by partition, in whatever order they come: small results in memory, larger ones in a file that
- * Python maps. {@link #segments} gives back the order of the partitions.
+ * Collects the parts of a result by partition, in whatever order they come: small results in memory, larger ones in files
+ * that Python maps. {@link #segments} gives back the order of the partitions.
  */
 final class ResultSpool {
   private static final int MEMORY_MAX = 256 << 10;
 
-  private final File file;
+  private final File folder;
   private final long bytesMax;
   private final TreeMap segments = new TreeMap();
   private final ByteArrayOutputStream memory = new ByteArrayOutputStream();
   private OutputStream spilled;
-  private long written;
+  private long inline;
+  private long total;
 
-  ResultSpool(File file, long bytesMax) {
-    this.file = file;
+  ResultSpool(File folder, long bytesMax) {
+    this.folder = folder;
     this.bytesMax = bytesMax;
   }
 
   /** False as soon as the result is larger than its limit; nothing more is kept then. */
-  synchronized boolean add(int partition, byte[][] batches) throws IOException {
-    long size = 0;
-    for (int i = 0; i < batches.length; i++) size += batches[i].length;
-    if (written + size > bytesMax) {
-      written = Long.MAX_VALUE - Integer.MAX_VALUE;
-      return false;
+  synchronized boolean add(int partition, ArrowPartition.Part part) throws IOException {
+    total += part.size;
+    if (total > bytesMax) return false;
+    if (part.size == 0) return true;
+    if (part.path != null) {
+      segments.put(Integer.valueOf(partition), new Segment(part.path, 0, part.size));
+    } else {
+      OutputStream out = target(part.size);
+      segments.put(Integer.valueOf(partition), new Segment(null, inline, part.size));
+      out.write(part.bytes);
+      inline += part.size;
     }
-    if (size == 0) return true;
-    segments.put(Integer.valueOf(partition), new long[] {written, size});
-    OutputStream out = target(size);
-    for (int i = 0; i < batches.length; i++) out.write(batches[i]);
-    written += size;
     return true;
   }
 
   private OutputStream target(long more) throws IOException {
-    if (spilled == null && written + more > MEMORY_MAX) {
-      spilled = new FileOutputStream(file);
+    if (spilled == null && inline + more > MEMORY_MAX) {
+      folder.mkdirs();
+      spilled = new FileOutputStream(spillFile());
       memory.writeTo(spilled);
       memory.reset();
     }
     return spilled == null ? memory : spilled;
   }
 
-  synchronized boolean exceeded() {
-    return written > bytesMax;
+  private File spillFile() {
+    return new File(folder, "driver");
   }
 
-  /** Offset and length of each partition's bytes, in the order of the partitions. */
+  synchronized boolean exceeded() {
+    return total > bytesMax;
+  }
+
   synchronized Iterable segments() {
     return segments.values();
   }
 
-  /** The file that holds the bytes, or null while they fit in memory. */
-  synchronized String path() {
-    return spilled == null ? null : file.getPath();
+  /** The file of the segments without a path, or null while they fit in memory. */
+  synchronized String spillPath() {
+    return spilled == null ? null : spillFile().getPath();
   }
 
   synchronized byte[] bytes() {
     return memory.toByteArray();
   }
 
-  synchronized void finish() throws IOException {
+  synchronized void close() throws IOException {
     if (spilled != null) spilled.close();
   }
 
-  synchronized void discard() throws IOException {
-    finish();
-    if (spilled != null) file.delete();
+  /** Where a partition's bytes are: `path` null stands for the spill file, or the bytes in memory. */
+  static final class Segment {
+    final String path;
+    final long offset;
+    final long length;
+
+    Segment(String path, long offset, long length) {
+      this.path = path;
+      this.offset = offset;
+      this.length = length;
+    }
   }
 }

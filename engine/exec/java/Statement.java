@@ -5,11 +5,18 @@ import java.io.File;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.CollectLimitExec;
@@ -24,6 +31,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation$;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.types.StructType;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * One run of one query: scans become temporary views, the text is parsed, guarded, analyzed, guarded again and run.
@@ -60,20 +68,20 @@ final class Statement {
     ResultSpool spool = new ResultSpool(new File(request.spoolPath), request.resultBytesMax);
     try {
       collect(execution, schema, spool);
-      spool.finish();
-      if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
-      return Frame.ofResult(schema, timeZone, spool);
     } catch (Throwable failure) {
-      spool.discard();
-      if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
-      throw failure;
+      if (!spool.exceeded()) throw failure;
+    } finally {
+      spool.close();
     }
+    if (spool.exceeded()) throw new Refusal("result too large", Long.toString(request.resultBytesMax));
+    return Frame.ofResult(schema, timeZone, spool);
   }
 
   QueryExecution analyzed() throws Exception {
     FileList[] files = readFileLists();
     LogicalPlan parsed = Parameters.parse(spark, request.text, request.parameters, timeZone);
     guard.ensureMayAnalyze(parsed, request.relations());
+    parsed = (LogicalPlan) parsed.transformUp(new OneRowAsLocal());
     session.ensureLive(request.id);
     QueryExecution execution = spark.sessionState().executePlan(parsed, CommandExecutionMode$.MODULE$.SKIP());
     analyze(execution, files);
@@ -91,6 +99,23 @@ final class Statement {
       } finally {
         while (created > 0) spark.sessionState().catalog().dropTempView(request.scans[--created].relation);
       }
+    }
+  }
+
+  /**
+   * A SELECT without FROM reads a relation of one row that Spark runs a job for; as a local relation the optimizer
+   * evaluates it on the spot.
+   */
+  private static final class OneRowAsLocal extends scala.runtime.AbstractPartialFunction {
+    public boolean isDefinedAt(Object node) {
+      return node instanceof OneRowRelation;
+    }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      if (!isDefinedAt(node)) return otherwise.apply(node);
+      List noColumns = new ArrayList();
+      List oneRow = Collections.singletonList(InternalRow.empty());
+      return new LocalRelation(Scala.seq(noColumns), Scala.seq(oneRow), false, Scala.none());
     }
   }
 
@@ -140,32 +165,33 @@ final class Statement {
   }
 
   private void addRows(InternalRow[] rows, StructType schema, ResultSpool spool) {
-    scala.collection.Iterator iterator = scala.jdk.javaapi.CollectionConverters.asScala(
-        java.util.Arrays.asList((Object[]) rows).iterator());
-    add(0, new ArrowPartition(schema, timeZone, request.resultBytesMax).batches(iterator, null), spool);
+    scala.collection.Iterator iterator = CollectionConverters.asScala(Arrays.asList((Object[]) rows).iterator());
+    try {
+      spool.add(0, partition(schema).write(iterator, null, "collected"));
+    } catch (IOException failure) {
+      throw new UncheckedIOException(failure);
+    }
   }
 
   private void runJob(RDD rows, StructType schema, final ResultSpool spool) {
     final SparkContext context = spark.sparkContext();
-    context.runJob(
-        rows,
-        new ArrowPartition(schema, timeZone, request.resultBytesMax),
-        new scala.runtime.AbstractFunction2() {
-          public Object apply(Object partition, Object batches) {
-            if (!add(((Integer) partition).intValue(), (byte[][]) batches, spool)) {
-              context.cancelJobGroup(request.id, "the result is too large");
-            }
-            return scala.runtime.BoxedUnit.UNIT;
+    scala.Function2 receive = new scala.runtime.AbstractFunction2() {
+      public Object apply(Object partition, Object part) {
+        try {
+          if (!spool.add(((Integer) partition).intValue(), (ArrowPartition.Part) part)) {
+            context.cancelJobGroup(request.id, "the result is too large");
           }
-        },
-        Scala.classTag(byte[][].class));
+        } catch (IOException failure) {
+          throw new UncheckedIOException(failure);
+        }
+        return scala.runtime.BoxedUnit.UNIT;
+      }
+    };
+    context.runJob(rows, partition(schema), receive, Scala.classTag(ArrowPartition.Part.class));
   }
 
-  private static boolean add(int partition, byte[][] batches, ResultSpool spool) {
-    try {
-      return spool.add(partition, batches);
-    } catch (IOException failure) {
-      throw new java.io.UncheckedIOException(failure);
-    }
+  private ArrowPartition partition(StructType schema) {
+    String folder = spark.sparkContext().isLocal() ? request.spoolPath : null;
+    return new ArrowPartition(schema, timeZone, request.resultBytesMax, folder);
   }
 }

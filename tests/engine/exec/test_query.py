@@ -1,0 +1,212 @@
+"""Sessions, parameters, cancelling and errors of one statement after another."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from engine.context import StatementContext
+from engine.engine import Parameter
+from engine.errors import SparkFailure, StatementCancelled, StatementTimedOut
+from engine.exec.session import ExecSession, SparkDriver
+from engine.plan.plans import ReadPlan
+from engine.statements import ExplainMode
+from tests.engine.exec.scans import DataFile, rows, write_scan
+
+pytestmark = pytest.mark.spark
+
+SLOW = "SELECT count(*) FROM range(0, 1000000000000, 1, 2) WHERE hash(id) = 1"
+
+
+def test_current_names(spark: ExecSession, spark_driver: SparkDriver) -> None:
+    text = "SELECT current_catalog(), current_schema(), current_database(), current_user(), user"
+    spark.set_current_schema("spark_catalog", "sales")
+    assert rows(spark, text) == [("spark_catalog", "sales", "sales", "alice", "alice")]
+    spark.set_current_schema("lake", "other")
+    assert rows(spark, text) == [("lake", "other", "other", "alice", "alice")]
+    spark.set_current_schema("spark_catalog", "default")
+    bob = StatementContext(principal="bob")
+    assert rows(spark, text, context=bob) == [("spark_catalog", "default", "default", "bob", "bob")]
+    other = spark_driver.open_session()
+    assert rows(other, "SELECT current_schema()") == [("default",)]
+
+
+def test_settings_are_of_one_session(spark: ExecSession, spark_driver: SparkDriver) -> None:
+    other = spark_driver.open_session()
+    spark.set_setting("spark.sql.ansi.enabled", "false")
+    assert rows(spark, "SELECT 1 / 0") == [(None,)]
+    with pytest.raises(SparkFailure):
+        rows(other, "SELECT 1 / 0")
+    assert spark.get_setting("spark.sql.ansi.enabled") == "false"
+    spark.set_setting("spark.sql.ansi.enabled", None)
+    assert spark.get_setting("spark.sql.ansi.enabled") == "true"
+    assert spark.get_setting("no.such.setting") is None
+    with pytest.raises(SparkFailure) as refused:
+        spark.set_setting("spark.sql.warehouse.dir", "/tmp")
+    assert refused.value.condition == "CANNOT_MODIFY_STATIC_CONFIG"
+
+
+def test_named_parameters(spark: ExecSession) -> None:
+    parameters = (
+        Parameter(name="day", value="2024-05-01", sql_type="date"),
+        Parameter(name="n", value="3", sql_type="int"),
+        Parameter(name="none", value=None, sql_type="string"),
+        Parameter(name="text", value="it's ?"),
+    )
+    text = "SELECT CAST(:day AS STRING), :n + 1, :none IS NULL, :text"
+    assert rows(spark, text, parameters=parameters) == [("2024-05-01", 4, True, "it's ?")]
+
+
+def test_positional_parameters(spark: ExecSession, tmp_path: Path) -> None:
+    scan = write_scan(tmp_path, {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [1, 2, 3]})])
+    parameters = (Parameter(value="1", sql_type="bigint"), Parameter(value="1", sql_type="int"))
+    assert rows(spark, "SELECT id FROM __scan_0 WHERE id > ? LIMIT ?", scan, parameters=parameters) == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "condition"),
+    [
+        (Parameter(name="x", value="abc", sql_type="int"), "CAST_INVALID_INPUT"),
+        (Parameter(name="x", value="1", sql_type="no_type"), "UNSUPPORTED_DATATYPE"),
+        (Parameter(name="other", value="1"), "UNBOUND_SQL_PARAMETER"),
+    ],
+    ids=["malformed value", "unknown type", "unbound marker"],
+)
+def test_parameters_that_do_not_fit(spark: ExecSession, parameter: Parameter, condition: str) -> None:
+    with pytest.raises(SparkFailure) as refused:
+        rows(spark, "SELECT :x", parameters=(parameter,))
+    assert refused.value.condition == condition
+
+
+def test_parameters_are_values_not_text(spark: ExecSession) -> None:
+    """What stands in a value is never parsed, also not as the name of a relation."""
+    parameters = (Parameter(name="x", value="1) FROM parquet.`/etc` --"),)
+    assert rows(spark, "SELECT :x", parameters=parameters) == [("1) FROM parquet.`/etc` --",)]
+
+
+def test_cancel_ends_a_running_job(spark: ExecSession) -> None:
+    context = StatementContext(principal="alice")
+    threading.Timer(1, context.cancel.cancel).start()
+    with pytest.raises(StatementCancelled):
+        rows(spark, SLOW, context=context)
+    assert rows(spark, "SELECT count(*) FROM range(0, 10, 1, 2)") == [(10,)], "the executors are free again"
+
+
+def test_timeout_is_reported_as_such(spark: ExecSession) -> None:
+    context = StatementContext(principal="alice")
+    threading.Timer(0.5, context.cancel.cancel, [StatementTimedOut(0.5)]).start()
+    with pytest.raises(StatementTimedOut):
+        rows(spark, SLOW, context=context)
+
+
+def test_cancelled_before_it_began(spark: ExecSession) -> None:
+    context = StatementContext(principal="alice")
+    context.cancel.cancel()
+    with pytest.raises(StatementCancelled):
+        rows(spark, SLOW, context=context)
+
+
+def test_cancel_after_the_end_does_nothing(spark: ExecSession) -> None:
+    context = StatementContext(principal="alice")
+    assert rows(spark, "SELECT 1", context=context) == [(1,)]
+    context.cancel.cancel()
+    assert rows(spark, "SELECT 1") == [(1,)]
+
+
+@pytest.mark.parametrize("delay_ms", range(0, 60, 5))
+def test_cancel_at_any_moment(spark: ExecSession, delay_ms: int) -> None:
+    """During parsing, analysis, planning, submission: the statement ends, and soon."""
+    context = StatementContext(principal="alice")
+    timer = threading.Timer(delay_ms / 1000, context.cancel.cancel)
+    timer.start()
+    with pytest.raises(StatementCancelled):
+        rows(spark, SLOW, context=context)
+
+
+def test_cancel_leaves_other_statements_alone(spark: ExecSession) -> None:
+    context = StatementContext(principal="alice")
+    with ThreadPoolExecutor(2) as threads:
+        doomed = threads.submit(rows, spark, SLOW, context=context)
+        other = threads.submit(rows, spark, "SELECT count(*) FROM range(0, 3000000, 1, 2) WHERE hash(id) != 1")
+        time.sleep(0.3)
+        context.cancel.cancel()
+        assert other.result() == [(3_000_000,)]
+        with pytest.raises(StatementCancelled):
+            doomed.result()
+
+
+def test_statements_of_one_session_do_not_mix_their_scans(spark: ExecSession, tmp_path: Path) -> None:
+    """The names of scans are the same in every statement."""
+    scans = [
+        write_scan(tmp_path / str(n), {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [n]})])
+        for n in range(8)
+    ]
+    with ThreadPoolExecutor(8) as threads:
+        answers = threads.map(lambda scan: rows(spark, "SELECT max(id) FROM __scan_0", scan), scans * 3)
+    assert list(answers) == [[(n,)] for n in range(8)] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "condition", "sqlstate", "message"),
+    [
+        ("SELECT nope FROM __scan_0", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703", "`nope`"),
+        ("SELECT __scan_0.nope FROM __scan_0", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703", "lake.sales.`nope`"),
+        ("SELECT id / 0 FROM __scan_0", "DIVIDE_BY_ZERO", "22012", "Division by zero"),
+        ("SELECT CAST('x' AS int)", "CAST_INVALID_INPUT", "22018", "'x'"),
+        ("SELECT 1 +", "PARSE_SYNTAX_ERROR", "42601", "Syntax error"),
+        ("SELECT id FROM __scan_0 GROUP BY name", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703", "`name`"),
+        ("SELECT raise_error('no')", "USER_RAISED_EXCEPTION", "P0001", "no"),
+        ("SELECT (SELECT id FROM __scan_0)", "SCALAR_SUBQUERY_TOO_MANY_ROWS", "21000", "More than one row"),
+    ],
+)
+def test_spark_errors(
+    spark: ExecSession, tmp_path: Path, text: str, condition: str, sqlstate: str, message: str
+) -> None:
+    scan = write_scan(tmp_path, {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [1, 2]})])
+    with pytest.raises(SparkFailure) as failed:
+        rows(spark, text, scan)
+    assert (failed.value.condition, failed.value.sqlstate) == (condition, sqlstate)
+    assert message in failed.value.message
+    assert "__scan" not in failed.value.message
+    assert "\tat " not in failed.value.message
+    assert "SQLSTATE" not in failed.value.message
+
+
+def test_a_file_that_is_gone_is_named(spark: ExecSession, tmp_path: Path) -> None:
+    scan = write_scan(tmp_path, {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [1]})])
+    (tmp_path / "a.parquet").unlink()
+    with pytest.raises(SparkFailure, match=r"a\.parquet") as failed:
+        rows(spark, "SELECT id FROM __scan_0", scan)
+    assert failed.value.condition == "FAILED_READ_FILE.FILE_NOT_EXIST"
+
+
+def test_describe_names_the_columns(spark: ExecSession, tmp_path: Path) -> None:
+    columns = {"id": {"type": "long", "metadata": {"comment": "the key"}}, "name": "string"}
+    scan = write_scan(tmp_path, columns, [])
+    plan = ReadPlan(text="SELECT *, id + 1.0 AS more FROM __scan_0", scans=(scan,))
+    described = spark.describe(plan, StatementContext(principal="alice"))
+    assert [list(row.values()) for batch in described.batches() for row in batch.to_pylist()] == [
+        ["id", "bigint", "the key"],
+        ["name", "string", None],
+        ["more", "decimal(22,1)", None],
+    ]
+
+
+@pytest.mark.parametrize("mode", ExplainMode)
+def test_explain_shows_the_tables_by_their_names(spark: ExecSession, tmp_path: Path, mode: ExplainMode) -> None:
+    scan = write_scan(tmp_path, {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [1]})])
+    plan = ReadPlan(text="SELECT * FROM __scan_0 WHERE id > 0", scans=(scan,))
+    shown = spark.explain(plan, mode, StatementContext(principal="alice"))
+    (text,) = next(shown.batches()).column(0).to_pylist()
+    assert "id" in text
+    assert "__scan" not in text
+
+
+def test_explain_runs_nothing(spark: ExecSession) -> None:
+    plan = ReadPlan(text=SLOW, scans=())
+    shown = spark.explain(plan, ExplainMode.FORMATTED, StatementContext(principal="alice"))
+    assert "Range" in next(shown.batches()).column(0)[0].as_py()

@@ -1,0 +1,156 @@
+"""Results cross with Spark's types: Arrow values, SQL spellings, order, and limits."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from engine.context import StatementContext
+from engine.errors import ResultTooLarge
+from engine.exec.session import ExecSession, SparkDriver
+from engine.plan.plans import ReadPlan
+from engine.results import sql_type_of
+from tests.engine.exec.scans import DataFile, query, rows, write_scan
+
+pytestmark = pytest.mark.spark
+
+UTC = dt.UTC
+TYPES: tuple[tuple[str, str, pa.DataType, Any], ...] = (
+    ("true", "boolean", pa.bool_(), True),
+    ("1Y", "tinyint", pa.int8(), 1),
+    ("1S", "smallint", pa.int16(), 1),
+    ("1", "int", pa.int32(), 1),
+    ("1L", "bigint", pa.int64(), 1),
+    ("1.5F", "float", pa.float32(), 1.5),
+    ("1.5D", "double", pa.float64(), 1.5),
+    ("1.50", "decimal(3,2)", pa.decimal128(3, 2), Decimal("1.50")),
+    ("CAST(1 AS DECIMAL(38,0))", "decimal(38,0)", pa.decimal128(38, 0), Decimal(1)),
+    ("'é'", "string", pa.string(), "é"),
+    ("CAST('ab' AS CHAR(3))", "string", pa.string(), "ab"),
+    ("'a' COLLATE UTF8_LCASE", "string collate UTF8_LCASE", pa.string(), "a"),
+    ("X'00FF'", "binary", pa.binary(), b"\x00\xff"),
+    ("DATE '0001-01-01'", "date", pa.date32(), dt.date(1, 1, 1)),
+    (
+        "TIMESTAMP '2024-05-01 10:00:00.123456Z'",
+        "timestamp",
+        pa.timestamp("us", "UTC"),
+        dt.datetime(2024, 5, 1, 10, 0, 0, 123456, UTC),
+    ),
+    (
+        "TIMESTAMP_NTZ '2024-05-01 10:00:00'",
+        "timestamp_ntz",
+        pa.timestamp("us"),
+        dt.datetime(2024, 5, 1, 10),
+    ),
+    ("NULL", "void", pa.null(), None),
+    ("INTERVAL '1-2' YEAR TO MONTH", "interval year to month", pa.string(), "1-2"),
+    ("INTERVAL '-3' MONTH", "interval month", pa.string(), "-0-3"),
+    ("INTERVAL '1 02:03:04' DAY TO SECOND", "interval day to second", pa.duration("us"), dt.timedelta(1, 7384)),
+    ("make_interval(1, 2)", "interval", pa.string(), "1 years 2 months"),
+    ('parse_json(\'{"b": [1, null], "a": "x"}\')', "variant", pa.string(), '{"a":"x","b":[1,null]}'),
+    ("array(1, NULL)", "array<int>", pa.list_(pa.field("element", pa.int32())), [1, None]),
+    ("map('k', 1)", "map<string,int>", pa.map_(pa.string(), pa.int32()), [("k", 1)]),
+    (
+        "named_struct('a', 1, 'b', array('x'))",
+        "struct<a:int,b:array<string>>",
+        pa.struct({"a": pa.int32(), "b": pa.list_(pa.field("element", pa.string()))}),
+        {"a": 1, "b": ["x"]},
+    ),
+    (
+        "map(INTERVAL 1 MONTH, array(named_struct('v', parse_json('1'), 'n', NULL), NULL))",
+        "map<interval month,array<struct<v:variant,n:void>>>",
+        pa.map_(
+            pa.string(),
+            pa.list_(pa.field("element", pa.struct([pa.field("v", pa.string()), pa.field("n", pa.null())]))),
+        ),
+        [("0-1", [{"v": "1", "n": None}, None])],
+    ),
+)
+
+
+@pytest.mark.parametrize(("expression", "sql_type", "arrow_type", "value"), TYPES, ids=[row[0] for row in TYPES])
+def test_types(spark: ExecSession, expression: str, sql_type: str, arrow_type: pa.DataType, value: Any) -> None:
+    table = query(spark, f"SELECT {expression} AS x")
+    assert (sql_type_of(table.schema.field(0)), table.schema.field(0).type) == (sql_type, arrow_type)
+    assert table.column(0).to_pylist() == [value]
+
+
+@pytest.mark.parametrize(("expression", "sql_type", "arrow_type", "value"), TYPES, ids=[row[0] for row in TYPES])
+def test_types_from_a_job(
+    spark: ExecSession, expression: str, sql_type: str, arrow_type: pa.DataType, value: Any
+) -> None:
+    """The same values where executors make the batches, with a null beside."""
+    table = query(spark, f"SELECT IF(id = 0, {expression}, NULL) AS x FROM range(0, 2, 1, 2)")
+    assert sql_type_of(table.schema.field(0)) == sql_type
+    assert table.column(0).to_pylist() == [value, None]
+
+
+def test_char_and_varchar_keep_their_declared_type(spark: ExecSession, tmp_path: Path) -> None:
+    declared = {"type": "string", "metadata": {"__CHAR_VARCHAR_TYPE_STRING": "varchar(5)"}}
+    scan = write_scan(tmp_path, {"v": declared}, [DataFile(path="a.parquet", columns={"v": ["ab"]})])
+    table = query(spark, "SELECT v, v AS w, upper(v) FROM __scan_0", scan)
+    assert [sql_type_of(field) for field in table.schema] == ["varchar(5)", "varchar(5)", "string"]
+
+
+def test_keeps_names_that_occur_twice(spark: ExecSession) -> None:
+    table = query(spark, "SELECT 1 AS a, 'x' AS a, named_struct('b', 1, 'b', 2) AS c")
+    assert table.schema.names == ["a", "a", "c"]
+    assert [column.to_pylist() for column in table.columns[:2]] == [[1], ["x"]]
+
+
+@pytest.mark.parametrize("text", ["SELECT 1 AS a WHERE false", "SELECT id AS a FROM range(5) WHERE id > 9"])
+def test_no_rows_still_have_a_schema(spark: ExecSession, text: str) -> None:
+    table = query(spark, text)
+    assert (table.num_rows, table.schema.names) == (0, ["a"])
+
+
+@pytest.mark.parametrize("count", [1, 1_000, 100_000, 400_000])
+def test_rows_come_in_the_order_of_the_partitions(spark: ExecSession, count: int) -> None:
+    """Sizes below, about and above what travels in memory; many partitions, so that tasks end out of order."""
+    table = query(spark, f"SELECT id, repeat('x', 10) AS s FROM range(0, {count}, 1, 7)")
+    assert table.column("id").to_pylist() == list(range(count))
+
+
+def test_limit_and_sort_come_back_in_order(spark: ExecSession) -> None:
+    assert rows(spark, "SELECT id FROM range(0, 1000, 1, 8) LIMIT 3") == [(0,), (1,), (2,)]
+    assert rows(spark, "SELECT id FROM range(0, 1000, 1, 8) ORDER BY id DESC LIMIT 2") == [(999,), (998,)]
+    assert len(rows(spark, "SELECT id FROM range(0, 300000, 1, 8) LIMIT 200000")) == 200_000
+
+
+def test_time_zone_is_the_sessions(spark: ExecSession) -> None:
+    spark.set_setting("spark.sql.session.timeZone", "Europe/Berlin")
+    result = spark.run_query(ReadPlan(text="SELECT 1", scans=()), StatementContext(principal="alice"))
+    assert result.time_zone == "Europe/Berlin"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT repeat('x', 100) FROM range(0, 100000, 1, 4)",
+        "SELECT repeat('x', 2000000)",
+        "SELECT repeat('x', 100) FROM range(100000) LIMIT 50000",
+    ],
+    ids=["job", "local", "limit"],
+)
+def test_refuses_results_over_the_limit(spark: ExecSession, spark_driver: SparkDriver, text: str) -> None:
+    context = StatementContext(principal="alice", result_bytes_max=1_000_000)
+    with pytest.raises(ResultTooLarge) as refused:
+        query(spark, text, context=context)
+    assert refused.value.bytes_max == 1_000_000
+    assert not list(spark_driver.spool_dir.iterdir())
+
+
+def test_files_of_a_large_result_are_gone_when_it_is_answered(spark: ExecSession, spark_driver: SparkDriver) -> None:
+    plan = ReadPlan(text="SELECT repeat('x', 100) AS s FROM range(0, 20000, 1, 3)", scans=())
+    result = spark.run_query(plan, StatementContext(principal="alice"))
+    assert not list(spark_driver.spool_dir.iterdir())
+    batches = result.batches()
+    first = next(batches)
+    result.close()
+    assert first.column(0)[0].as_py() == "x" * 100
+    assert sum(batch.num_rows for batch in batches) < 20_000
