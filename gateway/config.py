@@ -45,7 +45,7 @@ class ServerSection:
         30.0, "Seconds that running statements get to end after SIGTERM before they are cancelled.", low=0
     )
     http_threads: int = _setting(
-        32, "Threads that answer HTTP requests; a request that waits for its statement holds one.", low=4, high=1024
+        64, "Threads that answer HTTP requests; a request that waits for its statement holds one.", low=4, high=1024
     )
     http_hosts: tuple[str, ...] = _setting(
         (),

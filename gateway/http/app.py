@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 from flask import Flask, Response, jsonify, request
 from flask.json.provider import DefaultJSONProvider
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, LengthRequired
 
 from gateway.authenticators import Authenticator
 from gateway.http.errors import HostRefused
@@ -24,6 +24,7 @@ _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 _ERROR_CODES = {
     HTTPStatus.NOT_FOUND: "ENDPOINT_NOT_FOUND",
     HTTPStatus.METHOD_NOT_ALLOWED: "METHOD_NOT_ALLOWED",
+    HTTPStatus.LENGTH_REQUIRED: "LENGTH_REQUIRED",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "REQUEST_TOO_LARGE",
 }
 
@@ -62,8 +63,10 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     known_hosts = frozenset((*_LOOPBACK_NAMES, *options.hosts))
 
     @app.before_request
-    def ensure_known_host() -> None:
+    def ensure_acceptable() -> None:
         _ensure_host(request.host, known_hosts)
+        if request.environ.get("wsgi.input_terminated"):  # chunked: it could be of any size
+            raise LengthRequired("The request must state the length of its body (Content-Length).")
 
     @app.after_request
     def harden(response: Response) -> Response:

@@ -19,7 +19,16 @@ _BACKLOG = 128
 
 
 class _Gateway(wsgi.Gateway_10):
-    """Gives the application its client's socket, by which a waiting request sees that the client hung up."""
+    """Gives the application its client's socket, by which a waiting request sees that the client hung up.
+
+    A body of unstated length is refused by the application, so what follows it on the connection cannot be told from
+    it: the connection ends there.
+    """
+
+    def respond(self) -> None:
+        if self.req.chunked_read:
+            self.req.close_connection = True
+        super().respond()
 
     def get_environ(self) -> dict[str, Any]:  # type: ignore[override]  # cheroot's own annotation says None
         environ: dict[str, Any] = super().get_environ()  # type: ignore[no-untyped-call]
@@ -27,7 +36,6 @@ class _Gateway(wsgi.Gateway_10):
 
 
 class _Server(wsgi.Server):
-    software = "delta-gateway"
     keep_alive_conn_limit = _IDLE_CONNECTIONS_MAX
 
     def error_log(self, msg: str = "", level: int = logging.INFO, traceback: bool = False) -> None:
@@ -42,6 +50,7 @@ class HttpServer:
             (host, port),
             app,
             numthreads=threads,
+            server_name="delta-gateway",
             request_queue_size=_BACKLOG,
             timeout=_IDLE_CONNECTION_S,
             shutdown_timeout=5,

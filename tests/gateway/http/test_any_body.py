@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import quote
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -56,5 +57,5 @@ def test_any_bytes(api: Api, content: bytes) -> None:
 )
 def test_any_path(api: Api, path: str, query: dict[str, str]) -> None:
     for prefix in ("/", f"{STATEMENTS}/", f"{API}/results/"):
-        response = api.client.get(prefix + path, query_string=query)
+        response = api.client.get(prefix + quote(path), query_string=query)
         assert response.status_code < 500
