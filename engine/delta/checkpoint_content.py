@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from engine.delta.column_mapping import physical_schema
 from engine.delta.file_stats import parse_stats, stats_schema
 from engine.delta.file_table import DELETION_VECTOR, STRING_MAP, Array, RecordBatch, nulls
-from engine.delta.partition_columns import PartitionColumn, parse_partition_column, partition_texts
+from engine.delta.partition_columns import Codes, parse_partition_column, partition_texts
 from engine.delta.snapshot import Snapshot
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Action, Json, SetTransaction, camel_case
@@ -98,8 +98,8 @@ class _Layout:
     add: Any
     stats: Any | None
     """The `stats_schema` of the typed statistics; None: there are none."""
-    partitions: tuple[PartitionColumn, ...]
-    """Typed partition values, in the order of their fields; empty: there are none."""
+    partitions: tuple[tuple[Array, Codes], ...]
+    """Typed partition values, distinct and by file, in the order of their fields; empty: there are none."""
     keeps_json: bool
 
 
@@ -133,7 +133,7 @@ class CheckpointContent:
         wire = wire_columns(with_data_change(files, False), () if layout.keeps_json else ("stats",))
         columns = list(wire.columns)
         if layout.partitions:
-            values = [column.values.take(pa.array(column.codes[positions])) for column in layout.partitions]
+            values = [distinct.take(pa.array(codes[positions])) for distinct, codes in layout.partitions]
             columns.append(
                 pa.StructArray.from_arrays(values, fields=list(layout.add.field("partitionValues_parsed").type))
             )
@@ -191,7 +191,8 @@ def _retained_tombstones(snapshot: Snapshot, config: TableConfig, now_ms: int) -
 def _layout(snapshot: Snapshot, config: TableConfig) -> _Layout:
     keeps_json = config.get(properties.STATS_AS_JSON)
     fields = [pa.field(*field) for field in _ADD_FIELDS if keeps_json or field[0] != "stats"]
-    stats, partitions = None, ()
+    stats: Any | None = None
+    partitions: tuple[tuple[Array, Codes], ...] = ()
     if config.get(properties.STATS_AS_STRUCT):
         partition_fields, partitions = _typed_partitions(snapshot, config)
         if partition_fields:
@@ -201,7 +202,7 @@ def _layout(snapshot: Snapshot, config: TableConfig) -> _Layout:
     return _Layout(add=pa.struct(fields), stats=stats, partitions=partitions, keeps_json=keeps_json)
 
 
-def _typed_partitions(snapshot: Snapshot, config: TableConfig) -> tuple[list[Any], tuple[PartitionColumn, ...]]:
+def _typed_partitions(snapshot: Snapshot, config: TableConfig) -> tuple[list[Any], tuple[tuple[Array, Codes], ...]]:
     """Fields and values by physical name; nothing where one value is not certain."""
     names = config.physical_partition_columns
     schema = physical_schema(config.schema, config.column_mapping_mode)
@@ -213,8 +214,8 @@ def _typed_partitions(snapshot: Snapshot, config: TableConfig) -> tuple[list[Any
         parsed = parse_partition_column(column, field.data_type, None)
         if parsed.values is None or parsed.unreadable is not None:
             return [], ()
-        columns.append(parsed)
-    fields = [pa.field(name, column.values.type) for name, column in zip(names, columns, strict=True)]
+        columns.append((parsed.values, parsed.codes))
+    fields = [pa.field(name, values.type) for name, (values, _) in zip(names, columns, strict=True)]
     return fields, tuple(columns)
 
 
@@ -231,7 +232,7 @@ def _stats_fields(config: TableConfig) -> tuple[Any, list[Any]]:
 
 
 def _is_empty(data_type: Any) -> bool:
-    return pa.types.is_struct(data_type) and data_type.num_fields == 0
+    return bool(pa.types.is_struct(data_type)) and data_type.num_fields == 0
 
 
 def _typed_stats(texts: Array, schema: Any, wire: Any) -> Array:

@@ -1,0 +1,141 @@
+"""Storages that a test controls: in memory, stepped by a scheduler, and failing on purpose."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO, TypeAlias
+
+from engine.delta.storage import FileStatus, Storage
+
+
+class DictStorage(Storage):
+    """Files in a dictionary, with the guarantees that the log asks of a storage."""
+
+    def __init__(self, root: str = "dict://table") -> None:
+        self.root = root
+        self.files: dict[str, tuple[bytes, int]] = {}
+        self.now_ms = time.time_ns() // 1_000_000
+
+    def list_names(self, directory: str, start: str = "") -> list[str]:
+        return [status.name for status in self.list_files(directory, start)]
+
+    def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
+        prefix = f"{directory}/"
+        found = (
+            FileStatus(name[len(prefix) :], len(data), modified)
+            for name, (data, modified) in self.files.items()
+            if name.startswith(prefix) and "/" not in name[len(prefix) :]
+        )
+        return sorted((status for status in found if status.name >= start), key=lambda status: status.name)
+
+    def stat(self, name: str) -> FileStatus:
+        data, modified = self._get(name)
+        return FileStatus(name.rsplit("/", 1)[-1], len(data), modified)
+
+    def exists(self, name: str) -> bool:
+        return name in self.files
+
+    def read_bytes(self, name: str) -> bytes:
+        return self._get(name)[0]
+
+    def read_range(self, name: str, offset: int, length: int) -> bytes:
+        return self._get(name)[0][offset : offset + length]
+
+    def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
+        return map(self.read_bytes, names)
+
+    def open_input(self, name: str) -> BinaryIO:
+        return io.BytesIO(self.read_bytes(name))
+
+    def ensure_writable(self) -> None:
+        pass
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        if name in self.files:
+            return False
+        self.write(name, data)
+        return True
+
+    def write(self, name: str, data: bytes) -> None:
+        self.now_ms += 1
+        self.files[name] = (bytes(data), self.now_ms)
+
+    @contextlib.contextmanager
+    def open_output(self, name: str) -> Iterator[BinaryIO]:
+        buffer = _Kept()
+        yield buffer
+        self.write(name, buffer.getvalue())
+
+    def delete(self, name: str) -> None:
+        self.files.pop(name, None)
+
+    def _get(self, name: str) -> tuple[bytes, int]:
+        try:
+            return self.files[name]
+        except KeyError:
+            raise FileNotFoundError(name) from None
+
+
+class _Kept(io.BytesIO):
+    """Parquet writers close what they write to; the bytes are wanted afterwards."""
+
+    def close(self) -> None:
+        pass
+
+
+Around: TypeAlias = Callable[[str, str, Callable[[], Any]], Any]
+"""(method, name of the file, what to do) -> what it gives; may wait, fail, or do it otherwise."""
+
+
+class Interposed(Storage):
+    """Every call to `inner` goes through `around`."""
+
+    def __init__(self, inner: Storage, around: Around) -> None:
+        self.inner = inner
+        self.root = inner.root
+        self.around = around
+
+    def list_names(self, directory: str, start: str = "") -> list[str]:
+        return self.around("list", directory, lambda: self.inner.list_names(directory, start))
+
+    def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
+        return self.around("list", directory, lambda: self.inner.list_files(directory, start))
+
+    def stat(self, name: str) -> FileStatus:
+        return self.around("stat", name, lambda: self.inner.stat(name))
+
+    def exists(self, name: str) -> bool:
+        return self.around("exists", name, lambda: self.inner.exists(name))
+
+    def read_bytes(self, name: str) -> bytes:
+        return self.around("read", name, lambda: self.inner.read_bytes(name))
+
+    def read_range(self, name: str, offset: int, length: int) -> bytes:
+        return self.around("read", name, lambda: self.inner.read_range(name, offset, length))
+
+    def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
+        return (self.read_bytes(name) for name in names)
+
+    def open_input(self, name: str) -> BinaryIO:
+        return self.around("read", name, lambda: self.inner.open_input(name))
+
+    def ensure_writable(self) -> None:
+        self.inner.ensure_writable()
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        return self.around("put", name, lambda: self.inner.put_if_absent(name, data))
+
+    def write(self, name: str, data: bytes) -> None:
+        self.around("write", name, lambda: self.inner.write(name, data))
+
+    @contextlib.contextmanager
+    def open_output(self, name: str) -> Iterator[BinaryIO]:
+        buffer = _Kept()
+        yield buffer
+        self.around("write", name, lambda: self.inner.write(name, buffer.getvalue()))
+
+    def delete(self, name: str) -> None:
+        self.around("delete", name, lambda: self.inner.delete(name))

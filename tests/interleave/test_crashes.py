@@ -1,0 +1,106 @@
+"""A writer dies between any two calls to the storage, or at any of its system calls: the table stays whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.delta import put_if_absent
+from engine.delta.maintenance import HOOKS, PostCommit
+from engine.delta.snapshot import Snapshot
+from engine.delta.storage import Storage, open_storage
+from engine.delta.transaction import Committed
+from tests.interleave import histories
+from tests.interleave.histories import Op, check_history, create_table, run_op
+from tests.interleave.storages import DictStorage, Interposed
+
+
+class Crash(BaseException):
+    """The process is gone: nothing may catch this."""
+
+
+class Fuse:
+    """Burns down by one for each call; at the end it blows."""
+
+    def __init__(self, calls: int) -> None:
+        self.left = calls
+
+    def burn(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Crash
+
+
+def statement(storage: Storage, op: Op, who: str) -> Committed:
+    """A whole statement with what follows it; hooks are run bare, so that a crash goes through."""
+
+    def maintain(committed: Committed) -> None:
+        for hook in HOOKS:
+            hook(PostCommit(committed))
+
+    return run_op(storage, op, who, lambda: None, maintain)
+
+
+def crash_at_every_call(make: Callable[[], Storage], run: Callable[[Storage, Fuse], Any]) -> int:
+    """Runs with longer and longer fuses until nothing blows; after each crash the table must be whole and writable."""
+    calls = 0
+    while True:
+        storage = make()
+        create_table(storage, {"delta.checkpointInterval": "1"})
+        ops = {"x": histories.REWRITE_A, "after": histories.APPEND_B, "later": histories.REWRITE_A}
+        try:
+            run(storage, Fuse(calls))
+        except Crash:
+            result: Any = None
+        else:
+            return calls
+        check_history(storage, ops, {"x": result})
+        later = {who: statement(storage, ops[who], who) for who in ("after", "later")}
+        check_history(storage, ops, {"x": result, **later})
+        assert Snapshot.load(storage).log_segment.checkpoint is not None
+        calls += 1
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_crash_before_or_after_any_storage_call_leaves_the_table_whole(when: str) -> None:
+    def run(storage: Storage, fuse: Fuse) -> None:
+        def around(method: str, name: str, do: Callable[[], Any]) -> Any:
+            if when == "before":
+                fuse.burn()
+            result = do()
+            if when == "after":
+                fuse.burn()
+            return result
+
+        statement(Interposed(storage, around), histories.REWRITE_A, "x")
+
+    assert crash_at_every_call(DictStorage, run) > 10
+
+
+def test_a_crash_at_any_system_call_of_a_local_write_leaves_the_table_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roots = iter(range(10_000))
+
+    def make() -> Storage:
+        return open_storage(str(tmp_path / str(next(roots))))
+
+    def run(storage: Storage, fuse: Fuse) -> None:
+        with monkeypatch.context() as patch:
+            for name in ("open", "fsync", "link", "unlink", "replace"):
+                patch.setattr(put_if_absent.os, name, _fused(getattr(os, name), fuse))
+            statement(storage, histories.REWRITE_A, "x")
+
+    assert crash_at_every_call(make, run) > 10
+
+
+def _fused(call: Callable[..., Any], fuse: Fuse) -> Callable[..., Any]:
+    def burn_and_call(*arguments: Any, **options: Any) -> Any:
+        fuse.burn()
+        return call(*arguments, **options)
+
+    return burn_and_call
