@@ -1,81 +1,19 @@
-"""Every RPC over a scripted engine, by a Thrift client whose messages go through the dispatcher."""
+"""Sessions and statements, by a Thrift client whose messages go through the dispatcher."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from typing import Any
 
-import pyarrow as pa
 import pytest
 from thrift.Thrift import TApplicationException
 
 from catalog.errors import TableNotFound
 from engine.engine import Parameter
 from gateway.hs2 import service as service_module
-from gateway.hs2.dispatch import RPCS
-from gateway.hs2.gen import TCLIService
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
-from tests.gateway.arrow_engine import ArrowEngine, fails, modifies, rows
-from tests.gateway.hs2.wire import Lab, open_session
-
-OK, ERROR, INVALID = t.TStatusCode.SUCCESS_STATUS, t.TStatusCode.ERROR_STATUS, t.TStatusCode.INVALID_HANDLE_STATUS
-State = t.TOperationState
-Orientation = t.TFetchOrientation
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    monkeypatch.setattr(service_module, "FIRST_HOLD_S", 0.05)
-    monkeypatch.setattr(service_module, "HOLD_S", 0.05)
-    lab = Lab(ArrowEngine(tables={("default", "t"): pa.table({"i": [1]}), ("lab", "u"): pa.table({"s": ["x"]})}))
-    yield lab
-    lab.registry.drain(0)
-
-
-@pytest.fixture
-def client(lab: Lab) -> ThriftClient:
-    return lab.client()
-
-
-@pytest.fixture
-def session(client: ThriftClient) -> t.TSessionHandle:
-    return open_session(client)
-
-
-def execute(client: ThriftClient, session: t.TSessionHandle, text: str, **fields: Any) -> t.TOperationHandle:
-    response = client.ExecuteStatement(t.TExecuteStatementReq(session, text, **fields))
-    assert response.status.statusCode == OK, response
-    return response.operationHandle
-
-
-def fetch(
-    client: ThriftClient, operation: t.TOperationHandle, count: int = 100, orientation: int = 0, kind: int = 0
-) -> t.TFetchResultsResp:
-    return client.FetchResults(t.TFetchResultsReq(operation, orientation, count, kind))
-
-
-def status(client: ThriftClient, operation: t.TOperationHandle) -> t.TGetOperationStatusResp:
-    return client.GetOperationStatus(t.TGetOperationStatusReq(operation))
-
-
-def settle(client: ThriftClient, operation: t.TOperationHandle) -> t.TGetOperationStatusResp:
-    while (answer := status(client, operation)).operationState in (State.INITIALIZED_STATE, State.RUNNING_STATE):
-        pass
-    return answer
-
-
-def cells(response: t.TFetchResultsResp) -> list[list[Any]]:
-    """Columns of a columnar answer."""
-    assert response.status.statusCode == OK, response
-    members = ("boolVal", "byteVal", "i16Val", "i32Val", "i64Val", "doubleVal", "stringVal", "binaryVal")
-    return [
-        next(getattr(column, m) for m in members if getattr(column, m)).values for column in response.results.columns
-    ]
-
-
-# ---------------------------------------------------------------------------------------------------------- sessions
+from tests.gateway.arrow_engine import fails, modifies
+from tests.gateway.hs2.wire import ERROR, INVALID, OK, Lab, State, cells, execute, fetch, open_session, settle, status
 
 VERSIONS = [  # client_protocol, client_protocol_i64, answered
     (0, None, 0),
@@ -191,7 +129,10 @@ def test_set_client_info(client: ThriftClient, session: t.TSessionHandle) -> Non
     assert client.SetClientInfo(request).status.statusCode == OK
 
 
-# -------------------------------------------------------------------------------------------------------- statements
+@pytest.mark.parametrize("name", ["GetDelegationToken", "CancelDelegationToken", "RenewDelegationToken"])
+def test_delegation_tokens_are_refused(client: ThriftClient, session: t.TSessionHandle, name: str) -> None:
+    response = getattr(client, name)(getattr(t, f"T{name}Req")(session, "x"))
+    assert (response.status.statusCode, response.status.sqlState) == (ERROR, "0A000")
 
 
 def test_a_synchronous_statement_has_ended_when_it_answers(client: ThriftClient, session: t.TSessionHandle) -> None:
@@ -321,190 +262,3 @@ def test_query_id_and_log(client: ThriftClient, session: t.TSessionHandle) -> No
     with pytest.raises(TApplicationException) as raised:
         client.GetQueryId(t.TGetQueryIdReq(operation))
     assert raised.value.type == TApplicationException.INTERNAL_ERROR
-
-
-# ----------------------------------------------------------------------------------------------------------- results
-
-
-def test_pages_tell_whether_rows_follow(client: ThriftClient, session: t.TSessionHandle) -> None:
-    operation = execute(client, session, "ROWS 2500")
-    seen = []
-    for offset, count, more in [(0, 1000, True), (1000, 1500, False), (2500, 0, False)]:
-        response = fetch(client, operation, 1500 if offset else 1000)
-        assert (response.results.startRowOffset, response.hasMoreRows) == (offset, more)
-        assert len(cells(response)[0]) == count
-        seen += cells(response)[0]
-    assert seen == list(range(2500))
-    assert cells(fetch(client, operation, 2, Orientation.FETCH_FIRST)) == [[0, 1], ["row 0", "row 1"]]
-    assert cells(fetch(client, operation, 1)) == [[2], ["row 2"]]
-
-
-@pytest.mark.parametrize("orientation", [1, 2, 3, 5, 77])
-def test_other_orientations_are_refused(client: ThriftClient, session: t.TSessionHandle, orientation: int) -> None:
-    operation = execute(client, session, "SELECT 1")
-    assert fetch(client, operation, 1, orientation).status.sqlState == "HYC00"
-    assert cells(fetch(client, operation)) == [[1]]
-
-
-def test_an_answer_is_bounded_in_bytes(
-    monkeypatch: pytest.MonkeyPatch, client: ThriftClient, session: t.TSessionHandle
-) -> None:
-    monkeypatch.setattr(service_module, "FETCH_BYTES_MAX", 1000)
-    operation = execute(client, session, "ROWS 500")
-    seen: list[int] = []
-    while True:
-        response = fetch(client, operation, 500)
-        ids = cells(response)[0]
-        assert 0 < len(ids) < 100
-        seen += ids
-        if not response.hasMoreRows:
-            break
-    assert seen == list(range(500))
-
-
-def test_clients_before_version_6_get_rows(client: ThriftClient) -> None:
-    session = open_session(client, client_protocol=t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V5)
-    response = fetch(client, execute(client, session, "ROWS 2"))
-    assert response.results.columns is None
-    assert [(row.colVals[0].i64Val.value, row.colVals[1].stringVal.value) for row in response.results.rows] == [
-        (0, "row 0"),
-        (1, "row 1"),
-    ]
-
-
-def test_log_lines_are_one_string_column(client: ThriftClient, session: t.TSessionHandle) -> None:
-    operation = execute(client, session, "ROWS 2")
-    assert cells(fetch(client, operation, kind=1)) == [[]]
-    assert len(cells(fetch(client, operation))[0]) == 2
-
-
-def test_timestamps_show_in_the_zone_of_the_session(lab: Lab, client: ThriftClient, session: t.TSessionHandle) -> None:
-    table = pa.table({"ts": pa.array([0, None], pa.timestamp("us", "UTC"))})
-    lab.engine.answers["zoned"] = rows(table, time_zone="Asia/Tokyo")
-    response = fetch(client, execute(client, session, "zoned"))
-    assert response.results.columns[0].stringVal.values == ["1970-01-01 09:00:00", ""]
-    assert response.results.columns[0].stringVal.nulls == b"\x02"
-
-
-def test_a_closed_statement_is_gone_and_closing_it_again_is_no_error(
-    client: ThriftClient, session: t.TSessionHandle
-) -> None:
-    operation = execute(client, session, "SELECT 1")
-    for _ in range(3):  # so that the answer is a remembered one
-        assert status(client, operation).operationState == State.FINISHED_STATE
-    for _ in range(2):
-        assert client.CloseOperation(t.TCloseOperationReq(operation)).status.statusCode == OK
-    assert status(client, operation).status.statusCode == INVALID
-    assert fetch(client, operation).status.statusCode == INVALID
-
-
-def test_remembered_statuses_are_those_of_the_statement_asked_for(
-    client: ThriftClient, session: t.TSessionHandle
-) -> None:
-    good, bad = execute(client, session, "SELECT 1"), execute(client, session, "nonsense", runAsync=True)
-    settle(client, bad)
-    for _ in range(3):
-        assert status(client, good).operationState == State.FINISHED_STATE
-        assert status(client, bad).operationState == State.ERROR_STATE
-        assert status(client, bad).sqlState == "42601"
-
-
-# ---------------------------------------------------------------------------------------------------------- metadata
-
-LISTS: list[tuple[str, dict[str, Any], int, list[Any]]] = [  # request's fields, columns, the telling column's values
-    ("GetCatalogs", {}, 1, ["spark_catalog"]),
-    ("GetSchemas", {"schemaName": "%"}, 2, ["default", "lab"]),
-    ("GetSchemas", {"schemaName": "la_"}, 2, ["lab"]),
-    ("GetTables", {}, 10, ["t", "u"]),
-    ("GetTables", {"schemaName": "lab", "tableTypes": ["TABLE"]}, 10, ["u"]),
-    ("GetTables", {"tableTypes": ["INDEX"]}, 10, []),
-    ("GetTableTypes", {}, 1, ["TABLE", "VIEW"]),
-    ("GetColumns", {"tableName": "%", "columnName": ".*"}, 23, ["i", "s"]),
-    ("GetFunctions", {"functionName": "con%"}, 6, ["concat"]),
-    ("GetPrimaryKeys", {"tableName": "t"}, 6, []),
-    ("GetCrossReference", {}, 14, []),
-]
-TELLING = {"GetTables": 2, "GetColumns": 3, "GetFunctions": 2}
-
-
-@pytest.mark.parametrize(("name", "fields", "columns", "values"), LISTS, ids=lambda case: str(case)[:40])
-def test_metadata(
-    client: ThriftClient,
-    session: t.TSessionHandle,
-    name: str,
-    fields: dict[str, Any],
-    columns: int,
-    values: list[Any],
-) -> None:
-    response = getattr(client, name)(getattr(t, f"T{name}Req")(session, **fields))
-    assert response.status.statusCode == OK, response
-    schema = client.GetResultSetMetadata(t.TGetResultSetMetadataReq(response.operationHandle)).schema
-    assert len(schema.columns) == columns
-    answer = fetch(client, response.operationHandle, 50)
-    assert len(answer.results.columns) == columns
-    assert cells(answer)[TELLING.get(name, 0)] == values
-
-
-def test_type_info(client: ThriftClient, session: t.TSessionHandle) -> None:
-    response = client.GetTypeInfo(t.TGetTypeInfoReq(session))
-    answer = cells(fetch(client, response.operationHandle, 50))
-    assert len(answer) == 18 and "DECIMAL" in answer[0]
-
-
-def test_an_error_of_a_metadata_call_is_the_answer(lab: Lab, client: ThriftClient, session: t.TSessionHandle) -> None:
-    def broken(*_: object) -> None:
-        raise TableNotFound("t")
-
-    lab.engine.sessions[0].run = broken  # type: ignore[assignment, method-assign]
-    response = client.GetColumns(t.TGetColumnsReq(session))
-    assert (response.status.statusCode, response.status.sqlState) == (ERROR, "42P01")
-
-
-@pytest.mark.parametrize("name", ["GetDelegationToken", "CancelDelegationToken", "RenewDelegationToken"])
-def test_delegation_tokens_are_refused(client: ThriftClient, session: t.TSessionHandle, name: str) -> None:
-    response = getattr(client, name)(getattr(t, f"T{name}Req")(session, "x"))
-    assert (response.status.statusCode, response.status.sqlState) == (ERROR, "0A000")
-
-
-# ------------------------------------------------------------------------------------------------- below the service
-
-
-def test_every_method_of_the_interface_is_served() -> None:
-    assert set(RPCS) == {name for name in vars(TCLIService.Iface) if not name.startswith("_")}
-
-
-@pytest.mark.parametrize("name", sorted(RPCS))
-def test_every_method_survives_an_empty_request(client: ThriftClient, name: str) -> None:
-    """A request without a handle is a status of its own response, or an exception where the response has none."""
-    try:
-        response = getattr(client, name)(getattr(t, f"T{name}Req")())
-    except TApplicationException:
-        assert name == "GetQueryId"
-    else:
-        assert (response.status.statusCode == OK) == (name == "OpenSession")
-
-
-def test_an_unknown_method_is_an_exception_and_the_connection_lives(
-    client: ThriftClient, session: t.TSessionHandle
-) -> None:
-    client._oprot.writeMessageBegin("PingImpalaHS2Service", 1, 5)
-    session.write(client._oprot)  # a binary handle, which no decoder for text must touch
-    client._oprot.writeMessageEnd()
-    client._oprot.trans.flush()
-    name, kind, sequence = client._iprot.readMessageBegin()
-    error = TApplicationException()
-    error.read(client._iprot)
-    assert (name, kind, sequence, error.type) == ("PingImpalaHS2Service", 3, 5, TApplicationException.UNKNOWN_METHOD)
-    assert execute(client, session, "SELECT 1")
-
-
-@pytest.mark.parametrize("body", [b"", b"\x00", b"\x0c\x00\x01", b"\x0c\x00\x01\x0d\x00\x04\x08\x08\x7f\xff\xff\xff"])
-def test_a_malformed_body_is_an_exception_and_the_connection_lives(client: ThriftClient, body: bytes) -> None:
-    client._oprot.writeMessageBegin("OpenSession", 1, 5)
-    client._oprot.trans.write(body)
-    client._oprot.trans.flush()
-    _, kind, sequence = client._iprot.readMessageBegin()
-    error = TApplicationException()
-    error.read(client._iprot)
-    assert (kind, sequence, error.type) == (3, 5, TApplicationException.PROTOCOL_ERROR)
-    assert open_session(client)

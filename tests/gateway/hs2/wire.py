@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.TSocket import TSocket
@@ -20,6 +21,8 @@ from gateway.limits import Limits
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 
+OK, ERROR, INVALID = t.TStatusCode.SUCCESS_STATUS, t.TStatusCode.ERROR_STATUS, t.TStatusCode.INVALID_HANDLE_STATUS
+State = t.TOperationState
 V10 = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V10
 
 
@@ -59,6 +62,37 @@ def open_session(client: ThriftClient, **fields: object) -> t.TSessionHandle:
     response = client.OpenSession(t.TOpenSessionReq(**{"client_protocol": V10, **fields}))
     assert response.status.statusCode == t.TStatusCode.SUCCESS_STATUS, response
     return response.sessionHandle
+
+
+def execute(client: ThriftClient, session: t.TSessionHandle, text: str, **fields: Any) -> t.TOperationHandle:
+    response = client.ExecuteStatement(t.TExecuteStatementReq(session, text, **fields))
+    assert response.status.statusCode == OK, response
+    return response.operationHandle
+
+
+def fetch(
+    client: ThriftClient, operation: t.TOperationHandle, count: int = 100, orientation: int = 0, kind: int = 0
+) -> t.TFetchResultsResp:
+    return client.FetchResults(t.TFetchResultsReq(operation, orientation, count, kind))
+
+
+def status(client: ThriftClient, operation: t.TOperationHandle) -> t.TGetOperationStatusResp:
+    return client.GetOperationStatus(t.TGetOperationStatusReq(operation))
+
+
+def settle(client: ThriftClient, operation: t.TOperationHandle) -> t.TGetOperationStatusResp:
+    while (answer := status(client, operation)).operationState in (State.INITIALIZED_STATE, State.RUNNING_STATE):
+        pass
+    return answer
+
+
+def cells(response: t.TFetchResultsResp) -> list[list[Any]]:
+    """Columns of a columnar answer."""
+    assert response.status.statusCode == OK, response
+    members = ("boolVal", "byteVal", "i16Val", "i32Val", "i64Val", "doubleVal", "stringVal", "binaryVal")
+    return [
+        next(getattr(column, m) for m in members if getattr(column, m)).values for column in response.results.columns
+    ]
 
 
 @contextlib.contextmanager

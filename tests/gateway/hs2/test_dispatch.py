@@ -1,0 +1,53 @@
+"""What goes wrong below the service: unknown methods, malformed bodies, requests without anything in them."""
+
+from __future__ import annotations
+
+import pytest
+from thrift.Thrift import TApplicationException
+
+from gateway.hs2.dispatch import RPCS
+from gateway.hs2.gen import TCLIService
+from gateway.hs2.gen import ttypes as t
+from gateway.hs2.gen.TCLIService import Client as ThriftClient
+from tests.gateway.hs2.wire import OK, execute, open_session
+
+
+def test_every_method_of_the_interface_is_served() -> None:
+    assert set(RPCS) == {name for name in vars(TCLIService.Iface) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("name", sorted(RPCS))
+def test_every_method_survives_an_empty_request(client: ThriftClient, name: str) -> None:
+    """A request without a handle is a status of its own response, or an exception where the response has none."""
+    try:
+        response = getattr(client, name)(getattr(t, f"T{name}Req")())
+    except TApplicationException:
+        assert name == "GetQueryId"
+    else:
+        assert (response.status.statusCode == OK) == (name == "OpenSession")
+
+
+def test_an_unknown_method_is_an_exception_and_the_connection_lives(
+    client: ThriftClient, session: t.TSessionHandle
+) -> None:
+    client._oprot.writeMessageBegin("PingImpalaHS2Service", 1, 5)
+    session.write(client._oprot)  # a binary handle, which no decoder for text must touch
+    client._oprot.writeMessageEnd()
+    client._oprot.trans.flush()
+    name, kind, sequence = client._iprot.readMessageBegin()
+    error = TApplicationException()
+    error.read(client._iprot)
+    assert (name, kind, sequence, error.type) == ("PingImpalaHS2Service", 3, 5, TApplicationException.UNKNOWN_METHOD)
+    assert execute(client, session, "SELECT 1")
+
+
+@pytest.mark.parametrize("body", [b"", b"\x00", b"\x0c\x00\x01", b"\x0c\x00\x01\x0d\x00\x04\x08\x08\x7f\xff\xff\xff"])
+def test_a_malformed_body_is_an_exception_and_the_connection_lives(client: ThriftClient, body: bytes) -> None:
+    client._oprot.writeMessageBegin("OpenSession", 1, 5)
+    client._oprot.trans.write(body)
+    client._oprot.trans.flush()
+    _, kind, sequence = client._iprot.readMessageBegin()
+    error = TApplicationException()
+    error.read(client._iprot)
+    assert (kind, sequence, error.type) == (3, 5, TApplicationException.PROTOCOL_ERROR)
+    assert open_session(client)

@@ -1,0 +1,97 @@
+"""Fetching: pages, orientations, limits, old clients, and what is left of a closed statement."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from gateway.hs2 import service as service_module
+from gateway.hs2.gen import ttypes as t
+from gateway.hs2.gen.TCLIService import Client as ThriftClient
+from tests.gateway.arrow_engine import rows
+from tests.gateway.hs2.wire import INVALID, OK, Lab, State, cells, execute, fetch, open_session, settle, status
+
+Orientation = t.TFetchOrientation
+
+
+def test_pages_tell_whether_rows_follow(client: ThriftClient, session: t.TSessionHandle) -> None:
+    operation = execute(client, session, "ROWS 2500")
+    seen = []
+    for offset, count, more in [(0, 1000, True), (1000, 1500, False), (2500, 0, False)]:
+        response = fetch(client, operation, 1500 if offset else 1000)
+        assert (response.results.startRowOffset, response.hasMoreRows) == (offset, more)
+        assert len(cells(response)[0]) == count
+        seen += cells(response)[0]
+    assert seen == list(range(2500))
+    assert cells(fetch(client, operation, 2, Orientation.FETCH_FIRST)) == [[0, 1], ["row 0", "row 1"]]
+    assert cells(fetch(client, operation, 1)) == [[2], ["row 2"]]
+
+
+@pytest.mark.parametrize("orientation", [1, 2, 3, 5, 77])
+def test_other_orientations_are_refused(client: ThriftClient, session: t.TSessionHandle, orientation: int) -> None:
+    operation = execute(client, session, "SELECT 1")
+    assert fetch(client, operation, 1, orientation).status.sqlState == "HYC00"
+    assert cells(fetch(client, operation)) == [[1]]
+
+
+def test_an_answer_is_bounded_in_bytes(
+    monkeypatch: pytest.MonkeyPatch, client: ThriftClient, session: t.TSessionHandle
+) -> None:
+    monkeypatch.setattr(service_module, "FETCH_BYTES_MAX", 1000)
+    operation = execute(client, session, "ROWS 500")
+    seen: list[int] = []
+    while True:
+        response = fetch(client, operation, 500)
+        ids = cells(response)[0]
+        assert 0 < len(ids) < 100
+        seen += ids
+        if not response.hasMoreRows:
+            break
+    assert seen == list(range(500))
+
+
+def test_clients_before_version_6_get_rows(client: ThriftClient) -> None:
+    session = open_session(client, client_protocol=t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V5)
+    response = fetch(client, execute(client, session, "ROWS 2"))
+    assert response.results.columns is None
+    assert [(row.colVals[0].i64Val.value, row.colVals[1].stringVal.value) for row in response.results.rows] == [
+        (0, "row 0"),
+        (1, "row 1"),
+    ]
+
+
+def test_log_lines_are_one_string_column(client: ThriftClient, session: t.TSessionHandle) -> None:
+    operation = execute(client, session, "ROWS 2")
+    assert cells(fetch(client, operation, kind=1)) == [[]]
+    assert len(cells(fetch(client, operation))[0]) == 2
+
+
+def test_timestamps_show_in_the_zone_of_the_session(lab: Lab, client: ThriftClient, session: t.TSessionHandle) -> None:
+    table = pa.table({"ts": pa.array([0, None], pa.timestamp("us", "UTC"))})
+    lab.engine.answers["zoned"] = rows(table, time_zone="Asia/Tokyo")
+    response = fetch(client, execute(client, session, "zoned"))
+    assert response.results.columns[0].stringVal.values == ["1970-01-01 09:00:00", ""]
+    assert response.results.columns[0].stringVal.nulls == b"\x02"
+
+
+def test_a_closed_statement_is_gone_and_closing_it_again_is_no_error(
+    client: ThriftClient, session: t.TSessionHandle
+) -> None:
+    operation = execute(client, session, "SELECT 1")
+    for _ in range(3):  # so that the answer is a remembered one
+        assert status(client, operation).operationState == State.FINISHED_STATE
+    for _ in range(2):
+        assert client.CloseOperation(t.TCloseOperationReq(operation)).status.statusCode == OK
+    assert status(client, operation).status.statusCode == INVALID
+    assert fetch(client, operation).status.statusCode == INVALID
+
+
+def test_remembered_statuses_are_those_of_the_statement_asked_for(
+    client: ThriftClient, session: t.TSessionHandle
+) -> None:
+    good, bad = execute(client, session, "SELECT 1"), execute(client, session, "nonsense", runAsync=True)
+    settle(client, bad)
+    for _ in range(3):
+        assert status(client, good).operationState == State.FINISHED_STATE
+        assert status(client, bad).operationState == State.ERROR_STATE
+        assert status(client, bad).sqlState == "42601"
