@@ -234,6 +234,8 @@ def _vectors(array: Array) -> Array:
     """The descriptors in our order of fields. Some writers spell an absent one as a struct of nulls."""
     if array.null_count == len(array):
         return array
+    if not pa.types.is_struct(array.type) or array.type.get_field_index("storageType") < 0:
+        raise ValueError("a deletion vector that is no descriptor")
     names = {field.name: i for i, field in enumerate(array.type)}
     storage_type = array.field(names["storageType"])
     children = [
