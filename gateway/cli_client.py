@@ -63,16 +63,15 @@ class ApiClient:
     """One connection to a server; not thread-safe."""
 
     def __init__(self, server: str) -> None:
-        parts = urlsplit(server if "://" in server else f"http://{server}")
+        self._server = server
+        self._connection: http.client.HTTPConnection
         try:
-            port = parts.port
-        except ValueError:
-            port = 0
-        if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-            raise ClientError(f"{server} is no address of a server, such as http://127.0.0.1:8080")
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._server, self._base = server, parts.path.rstrip("/")
-        self._connection = kind(parts.hostname, port, timeout=_SOCKET_TIMEOUT_S)
+            parts = urlsplit(server if "://" in server else f"http://{server}")
+            kind = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}[parts.scheme]
+            self._base = parts.path.rstrip("/")
+            self._connection = kind(parts.hostname or "", parts.port, timeout=_SOCKET_TIMEOUT_S)
+        except (ValueError, KeyError, http.client.InvalidURL):
+            raise ClientError(f"{server} is no address of a server, such as http://127.0.0.1:8080") from None
 
     def __enter__(self) -> ApiClient:
         return self
@@ -111,7 +110,7 @@ class ApiClient:
         try:
             self._connection.request(method, self._base + path, content, headers)
             response = self._connection.getresponse()
-            answer = response.read()
+            answer: bytes = response.read()
         except (OSError, http.client.HTTPException) as error:
             reason = str(error) or type(error).__name__
             raise ClientError(f"{self._server} does not answer ({reason}); is the server running?") from error

@@ -79,8 +79,9 @@ def _read_file(file: Path) -> Iterator[Given]:
     for section, entries in content.items():
         if section in SECTIONS and not isinstance(entries, dict):
             raise ConfigInvalidValue(section, str(file), _show(entries), f"a section, as in [{section}],")
-        if section not in SECTIONS or not isinstance(entries, dict):
-            raise ConfigUnknownKey(section, str(file), _nearest(section, SECTIONS))
+        if section not in SECTIONS:
+            known = SECTIONS if isinstance(entries, dict) else {setting.name: setting for setting in settings()}
+            raise ConfigUnknownKey(section, str(file), _nearest(section, known))
         for key, value in entries.items():
             yield Given(f"{section}.{key}", value, str(file))
 

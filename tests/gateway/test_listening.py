@@ -1,0 +1,70 @@
+"""Only this machine may connect, a taken port is named before Spark starts, and the port file is whole."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from gateway.lifecycle import Ports
+from gateway.listening import ensure_loopback, ensure_port_free, remove_port_file, write_port_file
+from gateway.start_errors import HostNotLoopback, HostUnknown, PortFileUnwritable, PortInUse
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.53", "localhost", "::1", "127.1"])
+def test_this_machine_may_be_listened_on(host: str) -> None:
+    ensure_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "0", "192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1"])
+def test_other_addresses_may_not(host: str) -> None:
+    with pytest.raises(HostNotLoopback):
+        ensure_loopback(host)
+
+
+def test_a_name_is_as_good_as_its_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    def resolve(*_: object, **__: object) -> list[tuple[object, ...]]:
+        return [(2, 1, 6, "", ("127.0.0.1", 0)), (2, 1, 6, "", ("192.0.2.1", 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with pytest.raises(HostNotLoopback, match="my-laptop"):
+        ensure_loopback("my-laptop")
+
+
+def test_a_name_that_is_none_is_refused() -> None:
+    with pytest.raises(HostUnknown):
+        ensure_loopback("no-such-host.invalid")
+
+
+def test_a_taken_port_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(PortInUse, match=f"thrift port {port} on 127.0.0.1 .*already in use.*--thrift-port"):
+            ensure_port_free("thrift", "127.0.0.1", port)
+    ensure_port_free("thrift", "127.0.0.1", port)
+    ensure_port_free("thrift", "127.0.0.1", 0)
+
+
+def test_the_port_file_holds_the_ports_and_goes_with_the_server(tmp_path: Path) -> None:
+    file, ports = tmp_path / "ports.json", Ports(thrift=1, http=2)
+    file.write_text("of an earlier server")
+    write_port_file(file, ports)
+    assert json.loads(file.read_text()) == {"thrift": 1, "http": 2}
+    assert list(tmp_path.iterdir()) == [file]
+    remove_port_file(file, ports)
+    remove_port_file(file, ports)
+    assert not file.exists()
+
+
+def test_the_port_file_of_a_later_server_stays(tmp_path: Path) -> None:
+    file = tmp_path / "ports.json"
+    write_port_file(file, Ports(thrift=3, http=4))
+    remove_port_file(file, Ports(thrift=1, http=2))
+    assert file.exists()
+
+
+def test_a_port_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PortFileUnwritable, match="no such file or directory"):
+        write_port_file(tmp_path / "missing" / "ports.json", Ports(thrift=1, http=2))

@@ -1,0 +1,175 @@
+"""The server as a whole with a scripted engine: start, ready, drain, and starts that fail."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gateway.config import Config
+from gateway.config_loader import load_config
+from gateway.lifecycle import Ports
+from gateway.server import Progress, Server
+from gateway.start_errors import HostNotLoopback, PortFileUnwritable, PortInUse
+from tests.gateway.arrow_engine import ArrowEngine
+from tests.gateway.http.conftest import STATEMENTS, eventually
+
+JSON = {"Content-Type": "application/json"}
+
+
+class House:
+    """A server, its engine, and what it said while it started."""
+
+    def __init__(self, **flags: object) -> None:
+        settings = {"server.thrift_port": 0, "server.http_port": 0, "server.drain_deadline_s": 5, "lake.folder": "x"}
+        self.engine, self.steps = ArrowEngine(), list[str]()
+        self.config: Config = load_config(None, {}, settings | {k.replace("__", "."): v for k, v in flags.items()})
+        self.server = Server(self.config, self.steps.append, self.open_engine)
+
+    def open_engine(self, config: Config, progress: Progress) -> ArrowEngine:
+        progress("opening the engine")
+        return self.engine
+
+
+def get(ports: Ports, path: str) -> int:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{ports.http}{path}", timeout=10) as response:
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def submit(ports: Ports, text: str, wait: str = "10s") -> dict[str, object]:
+    body = json.dumps({"statement": text, "wait_timeout": wait}).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{ports.http}{STATEMENTS}", body, JSON)
+    with urllib.request.urlopen(request, timeout=30) as response:
+        answer: dict[str, object] = json.loads(response.read())
+        return answer
+
+
+def is_open(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.fixture
+def port_file(tmp_path: Path) -> Path:
+    return tmp_path / "ports.json"
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    """Whatever a test starts must end with it."""
+    before = threading.active_count()
+    yield
+    assert eventually(lambda: threading.active_count() <= before)
+
+
+def test_a_server_starts_answers_and_leaves_nothing_behind(port_file: Path, threads: None) -> None:
+    house = House(server__port_file=str(port_file))
+    ports = house.server.start()
+    assert json.loads(port_file.read_text()) == {"thrift": ports.thrift, "http": ports.http}
+    assert get(ports, "/readyz") == 200 and is_open(ports.thrift)
+    assert submit(ports, "SELECT 1")["status"] == {"state": "SUCCEEDED"}
+    house.server.drain()
+    assert house.engine.closed and all(session.closed for session in house.engine.sessions)
+    assert not port_file.exists() and not is_open(ports.thrift) and not is_open(ports.http)
+
+
+def test_health_is_answered_while_the_engine_starts() -> None:
+    seen: list[tuple[int, int]] = []
+
+    class Slow(House):
+        def open_engine(self, config: Config, progress: Progress) -> ArrowEngine:
+            ports = Ports(thrift=0, http=config.server.http_port)
+            seen.append((get(ports, "/healthz"), get(ports, "/readyz")))
+            return self.engine
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    house = Slow(server__http_port=port)
+    house.server.start()
+    house.server.drain()
+    assert seen == [(200, 503)]
+
+
+def test_a_running_statement_ends_before_the_server_does() -> None:
+    house = House()
+    ports = house.server.start()
+    answers: list[dict[str, object]] = []
+    asking = threading.Thread(target=lambda: answers.append(submit(ports, "SLEEP 0.5")))
+    asking.start()
+    assert eventually(lambda: len(house.engine.runs) == 1)
+    house.server.drain()
+    asking.join()
+    assert answers[0]["status"] == {"state": "SUCCEEDED"} and "result" in answers[0]
+
+
+def test_a_statement_past_the_deadline_is_cancelled() -> None:
+    house = House(server__drain_deadline_s=0.1)
+    ports = house.server.start()
+    submit(ports, "SLEEP 60", "0s")
+    assert eventually(lambda: len(house.engine.runs) == 1)
+    house.server.drain()
+    assert house.engine.runs[0].context.cancel.reason is not None and house.engine.closed
+
+
+@pytest.mark.parametrize("interface", ["thrift", "http"])
+def test_a_taken_port_is_found_before_the_engine_starts(interface: str, threads: None) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        house = House(**{f"server__{interface}_port": taken.getsockname()[1]})
+        with pytest.raises(PortInUse, match=f"The {interface} port"):
+            house.server.start()
+    assert house.steps == []
+
+
+def test_another_machines_address_is_refused(threads: None) -> None:
+    with pytest.raises(HostNotLoopback):
+        House(server__host="0.0.0.0").server.start()
+
+
+def test_a_failed_engine_takes_the_ports_with_it(threads: None) -> None:
+    class Broken(House):
+        def open_engine(self, config: Config, progress: Progress) -> ArrowEngine:
+            raise RuntimeError("no Spark")
+
+    house = Broken()
+    with pytest.raises(RuntimeError, match="no Spark"):
+        house.server.start()
+
+
+def test_a_failed_last_step_stops_the_engine(tmp_path: Path, threads: None) -> None:
+    house = House(server__port_file=str(tmp_path / "missing" / "ports.json"))
+    with pytest.raises(PortFileUnwritable):
+        house.server.start()
+    assert house.engine.closed
+
+
+def test_an_engine_that_does_not_close_does_not_keep_the_ports(threads: None) -> None:
+    class Stuck(ArrowEngine):
+        def close(self) -> None:
+            raise RuntimeError("Spark hangs")
+
+    house = House()
+    house.engine = Stuck()
+    ports = house.server.start()
+    with pytest.raises(RuntimeError, match="Spark hangs"):
+        house.server.drain()
+    assert not is_open(ports.http) and not is_open(ports.thrift)
+
+
+def test_ipv6(threads: None) -> None:
+    house = House(server__host="::1")
+    ports = house.server.start()
+    with urllib.request.urlopen(f"http://[::1]:{ports.http}/readyz", timeout=10) as response:
+        assert response.status == 200
+    house.server.drain()
