@@ -173,6 +173,11 @@ def jdbc_matcher(pattern: str | None) -> Matcher:
     return _matcher("".join(wild.get(token) or re.escape(token[-1]) for token in tokens))
 
 
+def any_matcher(pattern: str | None) -> Matcher:
+    """For statements in which clients send both kinds: with a `%` it is a metadata call's pattern, else SHOW's."""
+    return jdbc_matcher(pattern) if pattern and "%" in pattern else like_matcher(pattern)
+
+
 def _matcher(regex: str) -> Matcher:
     compiled = re.compile(regex, re.IGNORECASE | re.DOTALL)
     return lambda name: compiled.fullmatch(name) is not None

@@ -8,13 +8,14 @@ are not bound here; Spark analyses them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from catalog.catalog import Catalog, CatalogView
+from catalog.entries import Relation as CatalogRelation
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
-from catalog.names import CatalogName, SchemaName, TableName, jdbc_matcher, path_of
+from catalog.names import Matcher, SchemaName, TableName, any_matcher, jdbc_matcher, like_matcher, path_of
 from engine.bound import BoundStatement, BoundTable
 from engine.delta.snapshot import Snapshot
 from engine.errors import StatementNotSupported
@@ -22,13 +23,20 @@ from engine.settings import SessionState
 from engine.statements import (
     AsOfTimestamp,
     AsOfVersion,
+    DescribeDetail,
+    DescribeHistory,
     DescribeQuery,
     DescribeTable,
     Explain,
+    FindColumns,
     ListColumns,
     Query,
     Relation,
     ShowColumns,
+    ShowCreateTable,
+    ShowPartitions,
+    ShowTableExtended,
+    ShowTblProperties,
     Statement,
     TimeTravel,
 )
@@ -53,10 +61,22 @@ def bind(statement: Statement, state: SessionState, sources: Sources) -> BoundSt
             tables = binder.tables(relations)
         case Explain(inner=query) | DescribeQuery(inner=query):
             tables = binder.tables(query.relations)
-        case DescribeTable(table_parts=parts) | ShowColumns(table_parts=parts):
+        case (
+            DescribeTable(table_parts=parts)
+            | DescribeDetail(table_parts=parts)
+            | DescribeHistory(table_parts=parts)
+            | ShowColumns(table_parts=parts)
+            | ShowTblProperties(table_parts=parts)
+            | ShowPartitions(table_parts=parts)
+            | ShowCreateTable(table_parts=parts)
+        ):
             tables = (binder.table(parts, None),)
-        case ListColumns():
-            tables = tuple(binder.listed(statement))
+        case ListColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
+            tables = tuple(binder.listed(catalog, jdbc_matcher(schemas), jdbc_matcher(names)))
+        case FindColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
+            tables = tuple(binder.listed(catalog, any_matcher(schemas), any_matcher(names)))
+        case ShowTableExtended(schema_parts=parts, pattern=pattern):
+            tables = tuple(binder.listed_in(binder.schema(parts), like_matcher(pattern)))
         case _:
             tables = ()
     return BoundStatement(statement=statement, state=state, view=binder.view, tables=tables)
@@ -84,17 +104,26 @@ class _Binder:
             raise StatementNotSupported(f"Reading the view {entry.name}")
         return BoundTable(name=None if name is None else entry.name, entry=entry, snapshot=self.pin(entry, time_travel))
 
-    def listed(self, statement: ListColumns) -> Iterator[BoundTable]:
-        """The tables of a metadata call; one whose log cannot be read is left out, with a line in the server's log."""
-        catalogs = [CatalogName(statement.catalog)] if statement.catalog else [e.name for e in self.view.catalogs()]
-        for catalog in filter(self.view.has_catalog, catalogs):
-            for schema in self.view.schemas(catalog, jdbc_matcher(statement.schema_pattern)):
-                for entry in self.view.relations(schema.name, jdbc_matcher(statement.table_pattern)):
-                    if isinstance(entry, TableEntry):
-                        try:
-                            yield BoundTable(name=entry.name, entry=entry, snapshot=self.pin(entry, None))
-                        except SqlError as error:
-                            logger.warning("left out of a list of columns: %s: %s", entry.name, error)
+    def schema(self, parts: tuple[str, ...]) -> SchemaName:
+        """The schema of a SHOW: the named one, or the current one."""
+        state = self.state
+        return SchemaName.from_parts(parts, state.catalog) if parts else SchemaName(state.catalog, state.schema)
+
+    def listed_in(self, schema: SchemaName, tables: Matcher) -> Iterator[BoundTable]:
+        yield from self._readable(self.view.relations(schema, tables))
+
+    def listed(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> Iterator[BoundTable]:
+        """Tables by pattern."""
+        yield from self._readable(self.view.find_relations(catalog, schemas, tables))
+
+    def _readable(self, relations: Iterable[CatalogRelation]) -> Iterator[BoundTable]:
+        """The tables among `relations`; one whose log cannot be read is left out, with a line in the server's log."""
+        for entry in relations:
+            if isinstance(entry, TableEntry):
+                try:
+                    yield BoundTable(name=entry.name, entry=entry, snapshot=self.pin(entry, None))
+                except SqlError as error:
+                    logger.warning("left out of a list: %s: %s", entry.name, error)
 
     def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> Snapshot:
         key = (entry.location, time_travel)

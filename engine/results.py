@@ -9,7 +9,7 @@ microseconds in UTC (`timestamp`) or without a zone (`timestamp_ntz`), variant a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -62,10 +62,29 @@ def empty_result() -> ResultStream:
     return ResultStream(schema=pa.schema([]), has_rows=False)
 
 
-def string_rows(names: Iterable[str], rows: Iterable[Iterable[str | None]]) -> ResultStream:
-    """A small result of text columns, as SHOW and DESCRIBE make them."""
-    names = list(names)
-    columns = list(zip(*rows, strict=True)) or [()] * len(names)
-    schema = pa.schema([sql_field(name, pa.string(), "string") for name in names])
-    batch = pa.record_batch([pa.array(column, pa.string()) for column in columns], schema=schema)
-    return ResultStream(schema=schema, source=(batch,))
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a small result: its Arrow type and SQL's spelling of that."""
+
+    arrow_type: pa.DataType
+    sql_type: str
+
+
+STRING, INT, BIGINT = Column(pa.string(), "string"), Column(pa.int32(), "int"), Column(pa.int64(), "bigint")
+BOOLEAN, TIMESTAMP = Column(pa.bool_(), "boolean"), Column(pa.timestamp("us", "UTC"), "timestamp")
+STRINGS = Column(pa.list_(pa.string()), "array<string>")
+STRING_MAP = Column(pa.map_(pa.string(), pa.string()), "map<string,string>")
+
+
+def small_result(columns: Mapping[str, Column], rows: Iterable[Sequence[object]]) -> ResultStream:
+    """A result that is at hand as rows of Python values, as SHOW and DESCRIBE make them."""
+    fields = [sql_field(name, column.arrow_type, column.sql_type) for name, column in columns.items()]
+    values = list(zip(*rows, strict=True)) or [()] * len(fields)
+    arrays = [pa.array(cells, field_.type) for cells, field_ in zip(values, fields, strict=True)]
+    batch = pa.record_batch(arrays, schema=pa.schema(fields))
+    return ResultStream(schema=batch.schema, source=(batch,))
+
+
+def string_rows(names: Iterable[str], rows: Iterable[Sequence[str | None]]) -> ResultStream:
+    """A small result of text columns."""
+    return small_result(dict.fromkeys(names, STRING), rows)
