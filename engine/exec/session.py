@@ -8,6 +8,8 @@ schema and temporary names.
 What is fixed here, and why:
 - loopback only, no UI, no Hive: nothing of Spark is reachable from outside and nothing outlives the process;
 - no variable substitution (`${env:…}` would read the server's environment) and no queries on bare paths;
+- local files without Hadoop's `.crc` files beside them, which it would write into tables, believe where another writer
+  has replaced the data, and which make a colon in a name an error;
 - fair scheduling over a fixed number of pools, so that a long query does not hold up short ones.
 """
 
@@ -37,6 +39,8 @@ _FIXED_CONF = MappingProxyType(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.scheduler.mode": "FAIR",
+        "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.variable.substitute": "false",
         "spark.sql.runSQLOnFiles": "false",
