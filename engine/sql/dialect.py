@@ -17,6 +17,7 @@ misses a name, Spark does not find a table of that name and the check of its pla
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any, ClassVar, NoReturn, TypeVar
 
@@ -59,9 +60,12 @@ class _Tokenizer(Databricks.Tokenizer):
 
     COMMANDS: ClassVar[set[TokenType]] = set()
     KEYWORDS: ClassVar[dict[str, TokenType]] = {
-        word: kind
-        for word, kind in Databricks.Tokenizer.KEYWORDS.items()
-        if kind not in (TokenType.COMMAND, TokenType.BLOCK_START, TokenType.BLOCK_END)
+        **{
+            word: kind
+            for word, kind in Databricks.Tokenizer.KEYWORDS.items()
+            if kind not in (TokenType.COMMAND, TokenType.BLOCK_START, TokenType.BLOCK_END)
+        },
+        ">>>": TokenType.CARET,  # a binary operator like any other
     }
 
 
@@ -102,6 +106,10 @@ class _Parser(PipeParser):
             self.raise_error("a query is expected")
         return super()._parse_statement()
 
+    def build_cast(self, strict: bool, **kwargs: Any) -> exp.Expr:
+        """As it is written; sqlglot's computes the precision of `1.50BD`."""
+        return exp.Cast(**kwargs) if strict else exp.TryCast(**kwargs)
+
     def _parse_as_command(self, start: Token) -> NoReturn:
         raise UnsupportedStatement(start.text.upper())
 
@@ -113,6 +121,29 @@ class _Parser(PipeParser):
 
     def _parse_query_parameter(self) -> NoReturn:
         self.raise_error("unexpected '{'", self._prev)
+
+    def _parse_join(
+        self,
+        skip_join_token: bool = False,
+        parse_bracket: bool = False,
+        alias_tokens: Collection[TokenType] | None = None,
+    ) -> exp.Join | None:
+        """Spark's joins. sqlglot also reads `a JOIN b JOIN c ON … ON …`, by trying each join twice: 2^n in all."""
+        index = self._index
+        if not self._match(TokenType.COMMA):
+            self._parse_join_parts()
+            if not self._match(TokenType.JOIN):
+                self._retreat(index)
+                return None
+        join = exp.Join(this=self._parse_table(alias_tokens=alias_tokens))
+        if self._match_text_seq("MATCH_CONDITION"):
+            join.set("match_condition", self._parse_wrapped(self._parse_disjunction))
+        if self._match(TokenType.ON):
+            join.set("on", self._parse_disjunction())
+        elif self._match(TokenType.USING):
+            join.set("using", self._parse_using_identifiers())
+        join.set("pivots", self._parse_pivots())
+        return join
 
     def _parse_stream(self) -> None:
         if self._curr.token_type == TokenType.STREAM and self._next.token_type in self.ID_VAR_TOKENS:
@@ -194,8 +225,10 @@ class _Parser(PipeParser):
         return self._spanned(sample, start) if sample else None
 
     def _parse_table_alias(self, alias_tokens: Collection[TokenType] | None = None) -> exp.TableAlias | None:
-        """As sqlglot's, without aliases that are strings or placeholders."""
+        """As sqlglot's, without aliases that are strings or placeholders, and with a limit behind a recursive CTE's."""
         alias = super()._parse_table_alias(alias_tokens)
+        if self._match_text_seq("MAX", "RECURSION", "LEVEL"):
+            self._advance()
         if alias and alias.this is not None and not isinstance(alias.this, exp.Identifier):
             self.raise_error("an alias is expected")
         return alias
@@ -221,6 +254,9 @@ _UNEXPECTED = "Invalid expression"
 _INCOMPLETE = "Required keyword"
 """How it begins the message for a node without one of its parts."""
 
+_WORD = re.compile(r"\w+")
+_LITERALS = frozenset({TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER})
+
 _VERSION_KINDS = {
     "VERSION": "VERSION",
     "SYSTEM_VERSION": "VERSION",
@@ -241,13 +277,17 @@ def _ensure_plain(time: exp.Expr) -> None:
 class GatewayDialect(Databricks):
     """Spark's queries, as far as we read them."""
 
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """As it is written; sqlglot's logs what it cannot read."""
+        return path
+
     Tokenizer = _Tokenizer
     Parser = _Parser
 
 
 _DIALECT = GatewayDialect()
 
-_BUGS = (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError)
+_BUGS = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 """What sqlglot's parser may raise on a text that it did not expect, besides its own errors."""
 
 
@@ -256,10 +296,28 @@ def tokenize(text: str) -> list[Token]:
     return _Tokenizer(dialect=_DIALECT).tokenize(text)
 
 
+def _normalize(tokens: list[Token]) -> list[Token]:
+    """The tokens as Spark sees them: a word after a dot is a name, so is `window` before `(`; `X '1F'` is a number."""
+    kept: list[Token] = []
+    before = None
+    for token in tokens:
+        if before is not None:
+            if before.token_type == TokenType.DOT and _WORD.fullmatch(token.text) and token.token_type not in _LITERALS:
+                token.token_type = TokenType.VAR
+            elif before.token_type == TokenType.WINDOW and token.token_type == TokenType.L_PAREN:
+                before.token_type = TokenType.VAR
+            elif token.token_type == TokenType.STRING and before.token_type == TokenType.VAR and before.text in "xX":
+                before.token_type, before.text, before.end = TokenType.HEX_STRING, token.text, token.end
+                continue
+        kept.append(token)
+        before = token
+    return kept
+
+
 def parse_query_tree(tokens: list[Token], text: str) -> exp.Expr:
     """The tree of one query. Raises `SyntaxFailure`, or a `SqlError` for what is known and refused."""
     try:
-        trees = _Parser(dialect=_DIALECT).parse(tokens, text)
+        trees = _Parser(dialect=_DIALECT).parse(_normalize(tokens), text)
     except _BUGS:
         raise SyntaxFailure("the query cannot be read", tokens[0].start if tokens else 0) from None
     tree = trees[0] if trees else None

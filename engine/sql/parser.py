@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import string
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -37,6 +38,10 @@ TEXT_LENGTH_MAX = 4 * 1024 * 1024
 """Characters of a statement; a longer one is data, which belongs into a table."""
 
 _EXCERPT_CHARS_MAX = 120
+
+_FRAMES_MAX = 8000
+"""Nested calls of Python. sqlglot needs some twenty for each level of a statement, so Python's own limit of 1000 would
+stop at forty nested function calls; these are a tenth of what a thread's stack of 8 MB holds."""
 _SETTING_HEAD = re.compile(r"(?is)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(SET|RESET)\b")
 
 _STATEMENTS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
@@ -52,6 +57,9 @@ _STATEMENTS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
 
 _SETTINGS: Mapping[str, Callable[[str], Statement]] = MappingProxyType({"SET": parse_set, "RESET": parse_reset})
 """First word → what reads the raw text after it."""
+
+
+sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES_MAX))
 
 
 def parse(text: str) -> Statement:

@@ -16,7 +16,7 @@ from datetime import datetime
 from sqlglot import exp
 
 from catalog.errors import TooManyNameParts
-from engine.sql.dialect import SPAN, SUFFIX, TABLE_QUERY
+from engine.sql.dialect import SPAN, SUFFIX, TABLE_QUERY, SyntaxFailure
 from engine.sql.errors import InvalidTimeTravel, SeveralTimeTravels, UnsupportedClause, UnsupportedPathRelation
 from engine.statements import AsOfTimestamp, AsOfVersion, Relation, Span, TimeTravel
 
@@ -53,6 +53,8 @@ def table_name(node: exp.Table) -> tuple[tuple[str, ...], Span]:
     """The parts of a table's name, without quotes, and where it stands. Refuses more than three parts."""
     parts = node.parts
     names = tuple(part.name for part in parts)
+    if any("start" not in part.meta for part in parts):
+        raise SyntaxFailure(f"{'.'.join(names)!r} cannot be read as the name of a table", 0)
     if len(names) > _PARTS_MAX:
         raise TooManyNameParts(".".join(names), _PARTS_MAX)
     return names, Span(parts[0].meta["start"], parts[-1].meta["end"] + 1)

@@ -802,6 +802,31 @@ select t.`order`, s.words.`select`, words.date from s.words, (select 1 as `order
 =>
 select t.`order`, `words`.`select`, words.date from `r0` AS `words`, (select 1 as `order`) t
 
+-- words that are keywords elsewhere, after a dot
+select s.words.select, words.first, s.words.user from s.words
+=>
+select `words`.select, words.first, `words`.user from `r0` AS `words`
+
+-- a recursive CTE with a limit
+with recursive n(k) max recursion level 5 as (select 1 union all select k + 1 from n where k < 3) select n.k, s.t.id from n join s.t on n.k = s.t.id
+=>
+with recursive n(k) max recursion level 5 as (select 1 union all select k + 1 from n where k < 3) select n.k, `t`.id from n join `r0` AS `t` on n.k = `t`.id
+
+-- shifts and hexadecimal numbers
+select s.t.x >>> 1, s.t.x << 1, hex(X '1F'), hex(x'1f') from s.t
+=>
+select `t`.x >>> 1, `t`.x << 1, hex(X '1F'), hex(x'1f') from `r0` AS `t`
+
+-- windows of time
+select window.start, count(s.t.id) from s.t group by window(timestamp(s.t.day), '1 day')
+=>
+select window.start, count(`t`.id) from `r0` AS `t` group by window(timestamp(`t`.day), '1 day')
+
+-- indexes behind array and map
+select array(s.t.x)[0], map('a', s.t.st)['a'].f, (select max(s.u.y) from s.u) + s.t.arr[s.t.id - s.t.id] from s.t
+=>
+select array(`t`.x)[0], map('a', `t`.st)['a'].f, (select max(`u`.y) from `r0` AS `u`) + `t`.arr[`t`.id - `t`.id] from `r1` AS `t`
+
 -- words that are only keywords elsewhere
 select date, timestamp, user, first, last, value, comment, type, row, rows, format, year, month, day, version from s.words
 =>

@@ -480,11 +480,12 @@ def test_the_length_is_limited() -> None:
         "select 1 from t where " + " or ".join(f"t.a = {index}" for index in range(3000)),
         " union all ".join(["select a from t"] * 1000),
         "values " + ", ".join(f"({index})" for index in range(3000)),
-        "select " + "(" * 30 + "1" + ")" * 30,
-        "select " + "coalesce(" * 30 + "1" + ")" * 30,
-        "select * from " + "(select * from " * 15 + "t" + ")" * 15,
+        "select " + "(" * 200 + "1" + ")" * 200,
+        "select " + "coalesce(" * 200 + "1" + ")" * 200,
+        "select * from " + "(select * from " * 100 + "t" + ")" * 100,
+        "select * from t" + " join t" * 100,
     ],
-    ids=["sum", "or", "union", "values", "parentheses", "calls", "subqueries"],
+    ids=["sum", "or", "union", "values", "parentheses", "calls", "subqueries", "joins"],
 )
 def test_long_chains_and_nests_are_parsed(text: str) -> None:
     assert isinstance(parse(text), Query)
