@@ -10,15 +10,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import assert_never
 
-from catalog.catalog import Catalog, CatalogView
+from catalog.catalog import Catalog
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import Matcher, SchemaName, TableName, any_matcher, jdbc_matcher, like_matcher, path_of
 from engine.bound import BoundStatement, BoundTable
+from engine.delta.commit_times import load_commit_times
 from engine.delta.snapshot import Snapshot
-from engine.errors import StatementNotSupported
+from engine.errors import InvalidTimeTravelTimestamp, StatementNotSupported
 from engine.settings import SessionState
 from engine.statements import (
     AsOfTimestamp,
@@ -53,9 +55,13 @@ class Sources:
     """The snapshot of the table at a location: of a version, or the newest one."""
 
 
-def bind(statement: Statement, state: SessionState, sources: Sources) -> BoundStatement:
+EvaluateTimestamp = Callable[[str], int | None]
+"""An expression without columns, as text → milliseconds since the epoch in the session's zone; None for NULL."""
+
+
+def bind(statement: Statement, state: SessionState, sources: Sources, evaluate: EvaluateTimestamp) -> BoundStatement:
     """Resolve what `statement` names. Raises the catalog's and the log's errors, by name."""
-    binder = _Binder(state, sources.catalog.view(), sources.load)
+    binder = _Binder(state, sources, evaluate)
     match statement:
         case Query(relations=relations):
             tables = binder.tables(relations)
@@ -85,8 +91,8 @@ def bind(statement: Statement, state: SessionState, sources: Sources) -> BoundSt
 class _Binder:
     """One statement's lookups; `pinned` keeps what was loaded for it."""
 
-    def __init__(self, state: SessionState, view: CatalogView, load: Callable[[str, int | None], Snapshot]) -> None:
-        self.state, self.view, self.load = state, view, load
+    def __init__(self, state: SessionState, sources: Sources, evaluate: EvaluateTimestamp) -> None:
+        self.state, self.view, self.load, self.evaluate = state, sources.catalog.view(), sources.load, evaluate
         self.pinned: dict[tuple[str, TimeTravel | None], Snapshot] = {}
 
     def tables(self, relations: tuple[Relation, ...]) -> tuple[BoundTable, ...]:
@@ -137,5 +143,11 @@ class _Binder:
                 return self.load(entry.location, None)
             case AsOfVersion(version):
                 return self.load(entry.location, version)
-            case AsOfTimestamp():
-                raise StatementNotSupported("TIMESTAMP AS OF")
+            case AsOfTimestamp(expression):
+                timestamp_ms = self.evaluate(expression)
+                if timestamp_ms is None:
+                    raise InvalidTimeTravelTimestamp(expression)
+                version = load_commit_times(self.load(entry.location, None)).version_at(timestamp_ms)
+                return self.load(entry.location, version)
+            case _:
+                assert_never(time_travel)

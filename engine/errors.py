@@ -51,3 +51,15 @@ class SparkFailure(SqlError, condition="SPARK_ERROR", sqlstate="XX000"):
 class StatementNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.STATEMENT", sqlstate="0A000"):
     what: str
     template = "{what} is not supported by this release of the gateway."
+
+
+@dataclass(eq=False)
+class NotPartitioned(SqlError, condition="DELTA_SHOW_PARTITION_IN_NON_PARTITIONED_TABLE", sqlstate="42809"):
+    table: str
+    template = "The table {table} has no partition columns, so SHOW PARTITIONS has nothing to list."
+
+
+@dataclass(eq=False)
+class InvalidTimeTravelTimestamp(SqlError, condition="DELTA_TIMESTAMP_INVALID", sqlstate="42816"):
+    expression: str
+    template = "The provided timestamp ({expression}) cannot be converted to a valid timestamp."

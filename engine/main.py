@@ -19,7 +19,8 @@ from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.remote import open_files, open_tree
 from engine.binder import Sources
 from engine.context import StatementContext
-from engine.delta.snapshot import load_snapshot
+from engine.delta.snapshot_cache import SnapshotCache
+from engine.delta.storage import open_storage
 from engine.engine import Parameter
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
 from engine.results import ResultStream
@@ -56,7 +57,9 @@ def open_engine(options: EngineOptions, progress: Callable[[str], None] = lambda
         allowed_table_functions=ALLOWED_TABLE_FUNCTIONS,
         progress=progress,
     )
-    return LakeEngine(Sources(catalog=catalog, load=load_snapshot), driver)
+    snapshots = SnapshotCache(options.snapshot_cache_bytes)
+    sources = Sources(catalog=catalog, load=lambda location, version: snapshots.load(open_storage(location), version))
+    return LakeEngine(sources, driver)
 
 
 def open_catalog(options: EngineOptions) -> Catalog:

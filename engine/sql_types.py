@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
+import pyarrow as pa
+
 from engine.delta.spec.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 
 CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
@@ -41,3 +43,8 @@ def column_sql_type(column: StructField) -> str:
     """The type of a column, `char(n)` and `varchar(n)` included."""
     declared = column.metadata.get(CHAR_VARCHAR)
     return declared if isinstance(declared, str) else format_sql_type(column.data_type)
+
+
+def sql_struct(struct: pa.StructType) -> str:
+    """The spelling of an Arrow struct of text fields."""
+    return f"struct<{','.join(f'{field.name}:string' for field in struct)}>"

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+import pyarrow as pa
+
 from engine.authorize import authorize
 from engine.binder import Sources, bind
 from engine.bound import Outcome
@@ -39,11 +41,22 @@ def run_statement(
     parameters: Sequence[Parameter] = (),
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
-    bound = bind(statement, state, sources)
+    bound = bind(statement, state, sources, lambda expression: _timestamp_ms(expression, executor, context))
     context.cancel.ensure_live()
     plan = plan_statement(authorize(bound))
     context.cancel.ensure_live()
     return _execute(plan, executor, context, parameters)
+
+
+def _timestamp_ms(expression: str, executor: ExecSession, context: StatementContext) -> int | None:
+    """The value of `TIMESTAMP AS OF expression`: Spark's, in the session's zone and under its guard."""
+    text = f"SELECT unix_micros(TRY_CAST(({expression}) AS TIMESTAMP))"
+    result = executor.run_query(ReadPlan(text=text, scans=()), context)
+    try:
+        (micros,) = pa.Table.from_batches(result.batches(), result.schema).column(0).to_pylist()
+    finally:
+        result.close()
+    return None if micros is None else int(micros) // 1000
 
 
 def _execute(plan: Plan, executor: ExecSession, context: StatementContext, parameters: Sequence[Parameter]) -> Outcome:

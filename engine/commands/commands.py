@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from engine.bound import BoundStatement, Outcome
 from engine.commands.describe_commands import describe_schema, describe_table
+from engine.commands.find_commands import find_objects
 from engine.commands.list_commands import list_objects
 from engine.commands.session_commands import reset_setting, set_setting, show_settings, use_catalog, use_schema
 from engine.commands.show_commands import show
+from engine.commands.table_commands import (
+    describe_detail,
+    describe_history,
+    show_create_table,
+    show_partitions,
+    show_table_extended,
+    show_tbl_properties,
+)
 from engine.errors import StatementNotSupported
 from engine.statements import (
+    DescribeDetail,
+    DescribeHistory,
     DescribeSchema,
     DescribeTable,
+    FindColumns,
+    FindSchemas,
+    FindTables,
     ListColumns,
     ListFunctions,
     ListSchemas,
@@ -19,10 +33,15 @@ from engine.statements import (
     SetSetting,
     ShowCatalogs,
     ShowColumns,
+    ShowCreateTable,
+    ShowCurrentNamespace,
     ShowFunctions,
+    ShowPartitions,
     ShowSchemas,
     ShowSettings,
+    ShowTableExtended,
     ShowTables,
+    ShowTblProperties,
     ShowViews,
     UseCatalog,
     UseSchema,
@@ -47,8 +66,24 @@ def run_command(bound: BoundStatement) -> Outcome:
             return describe_table(bound, statement)
         case DescribeSchema():
             return describe_schema(bound, statement)
-        case ShowCatalogs() | ShowSchemas() | ShowTables() | ShowViews() | ShowColumns() | ShowFunctions():
+        case DescribeDetail():
+            return describe_detail(bound, statement)
+        case DescribeHistory():
+            return describe_history(bound, statement)
+        case ShowTblProperties():
+            return show_tbl_properties(bound, statement)
+        case ShowPartitions():
+            return show_partitions(bound, statement)
+        case ShowCreateTable():
+            return show_create_table(bound, statement)
+        case ShowTableExtended():
+            return show_table_extended(bound, statement)
+        case ShowCatalogs() | ShowSchemas() | ShowTables() | ShowViews() | ShowCurrentNamespace():
             return show(bound, statement)
+        case ShowColumns() | ShowFunctions():
+            return show(bound, statement)
+        case FindSchemas() | FindTables() | FindColumns():
+            return find_objects(bound, statement)
         case ListSchemas() | ListTables() | ListColumns() | ListFunctions():
             return list_objects(bound, statement)
         case _:

@@ -63,11 +63,11 @@ def _columns(table: BoundTable) -> Iterator[Row]:
                 yield found.name, column_sql_type(found), found.comment
 
 
-def _details(table: BoundTable) -> Iterator[Row]:
+def table_details(table: BoundTable) -> dict[str, str]:
+    """What is known beside the columns, under Spark's names."""
     snapshot, entry = table.snapshot, table.entry
     metadata = snapshot.metadata
-    properties = dict(sorted(metadata.configuration.items()))
-    properties |= {
+    properties = dict(sorted(metadata.configuration.items())) | {
         "delta.minReaderVersion": str(snapshot.protocol.min_reader_version),
         "delta.minWriterVersion": str(snapshot.protocol.min_writer_version),
     }
@@ -78,7 +78,7 @@ def _details(table: BoundTable) -> Iterator[Row]:
         "Owner": entry.owner,
         "Created Time": _time(metadata.created_time),
         "Last Access": "UNKNOWN",
-        "Type": "EXTERNAL",
+        "Type": "MANAGED" if entry.managed else "EXTERNAL",
         "Comment": metadata.description or entry.comment,
         "Provider": "delta",
         "Version": str(snapshot.version),
@@ -86,11 +86,14 @@ def _details(table: BoundTable) -> Iterator[Row]:
         "Partition Columns": json.dumps(list(snapshot.partition_columns)) if snapshot.partition_columns else None,
         "Table Properties": "[" + ",".join(f"{key}={value}" for key, value in properties.items()) + "]",
     }
+    return {key: value for key, value in details.items() if value is not None}
+
+
+def _details(table: BoundTable) -> Iterator[Row]:
     yield "", "", ""
     yield "# Detailed Table Information", "", ""
-    for key, value in details.items():
-        if value is not None:
-            yield key, value, ""
+    for key, value in table_details(table).items():
+        yield key, value, ""
 
 
 def _time(milliseconds: int | None) -> str | None:

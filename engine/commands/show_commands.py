@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import assert_never
 
-import pyarrow as pa
-
 from catalog.entries import TableEntry, ViewEntry
 from catalog.names import CatalogName, SchemaName, like_matcher
 from engine.bound import BoundStatement, Outcome
-from engine.results import ResultStream, sql_field, string_rows
+from engine.results import BOOLEAN, STRING, ResultStream, small_result, string_rows
 from engine.sql.functions import ALLOWED_FUNCTIONS
-from engine.statements import ShowCatalogs, ShowColumns, ShowFunctions, ShowSchemas, ShowTables, ShowViews
+from engine.statements import (
+    ShowCatalogs,
+    ShowColumns,
+    ShowCurrentNamespace,
+    ShowFunctions,
+    ShowSchemas,
+    ShowTables,
+    ShowViews,
+)
 
-Show = ShowCatalogs | ShowSchemas | ShowTables | ShowViews | ShowColumns | ShowFunctions
+Show = ShowCatalogs | ShowSchemas | ShowTables | ShowViews | ShowColumns | ShowFunctions | ShowCurrentNamespace
 
 HIVE_SHAPE = "gateway.show_tables.hive_shape"
 
@@ -35,9 +41,14 @@ def show(bound: BoundStatement, statement: Show) -> Outcome:
             result = _relations(bound, statement, (ViewEntry,), "viewName")
         case ShowColumns():
             result = _names("col_name", list(bound.tables[0].snapshot.schema.names))
+        case ShowCurrentNamespace():
+            rows = [(bound.state.catalog, bound.state.schema)]
+            result = string_rows(("catalog", "namespace"), rows)
         case ShowFunctions():
             matches = like_matcher(statement.pattern)
-            result = _names("function", [name for name in sorted(ALLOWED_FUNCTIONS) if matches(name)])
+            result = _names(
+                "function", [name for name in sorted(ALLOWED_FUNCTIONS) if statement.builtin and matches(name)]
+            )
         case _:
             assert_never(statement)
     return Outcome(result=result)
@@ -58,13 +69,5 @@ def _relations(
     names = [entry.name.table for entry in entries]
     if state.value(HIVE_SHAPE) == "true":
         return _names("tab_name", names)
-    fields = [
-        sql_field("namespace", pa.string(), "string"),
-        sql_field(column, pa.string(), "string"),
-        sql_field("isTemporary", pa.bool_(), "boolean"),
-    ]
-    arrays = [[entry.name.schema for entry in entries], names, [False] * len(names)]
-    batch = pa.record_batch(
-        [pa.array(values, field.type) for values, field in zip(arrays, fields, strict=True)], schema=pa.schema(fields)
-    )
-    return ResultStream(schema=batch.schema, source=(batch,))
+    rows = [(entry.name.schema, entry.name.table, False) for entry in entries]
+    return small_result({"namespace": STRING, column: STRING, "isTemporary": BOOLEAN}, rows)

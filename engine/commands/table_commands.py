@@ -1,0 +1,214 @@
+"""What the log says about one table: its detail, history, properties, partitions and the statement that would make it.
+
+Columns are Delta's where Delta has the statement. SHOW CREATE TABLE, which delta-spark refuses, answers DDL that this
+gateway would take.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from catalog.names import quote
+from engine.bound import BoundStatement, BoundTable, Outcome
+from engine.commands.describe_commands import table_details
+from engine.delta.column_mapping import physical_names
+from engine.delta.history import HISTORY_SCHEMA, load_history
+from engine.delta.partition_columns import partition_texts
+from engine.delta.spec.schema import StructField
+from engine.errors import NotPartitioned
+from engine.results import (
+    BIGINT,
+    BOOLEAN,
+    INT,
+    STRING,
+    STRING_MAP,
+    STRINGS,
+    TIMESTAMP,
+    Column,
+    ResultStream,
+    small_result,
+    sql_field,
+    string_rows,
+)
+from engine.sql_types import column_sql_type, sql_struct
+from engine.statements import (
+    DescribeDetail,
+    DescribeHistory,
+    ShowCreateTable,
+    ShowPartitions,
+    ShowTableExtended,
+    ShowTblProperties,
+)
+
+_DETAIL = {
+    "format": STRING,
+    "id": STRING,
+    "name": STRING,
+    "description": STRING,
+    "location": STRING,
+    "createdAt": TIMESTAMP,
+    "lastModified": TIMESTAMP,
+    "partitionColumns": STRINGS,
+    "clusteringColumns": STRINGS,
+    "numFiles": BIGINT,
+    "sizeInBytes": BIGINT,
+    "properties": STRING_MAP,
+    "minReaderVersion": INT,
+    "minWriterVersion": INT,
+    "tableFeatures": STRINGS,
+}
+_HISTORY_TYPES = {
+    "version": BIGINT,
+    "timestamp": TIMESTAMP,
+    "readVersion": BIGINT,
+    "isBlindAppend": BOOLEAN,
+    "operationParameters": STRING_MAP,
+    "operationMetrics": STRING_MAP,
+    "job": Column(HISTORY_SCHEMA.field("job").type, sql_struct(HISTORY_SCHEMA.field("job").type)),
+    "notebook": Column(HISTORY_SCHEMA.field("notebook").type, sql_struct(HISTORY_SCHEMA.field("notebook").type)),
+}
+"""Columns of DESCRIBE HISTORY that are not text."""
+
+
+def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome:
+    """One row about the table's newest version."""
+    table = bound.tables[0]
+    snapshot = table.snapshot
+    metadata, protocol, files = snapshot.metadata, snapshot.protocol, snapshot.files
+    features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    row = (
+        "delta",
+        metadata.id,
+        ".".join(table.name.parts) if table.name else None,
+        metadata.description,
+        table.entry.location,
+        _micros(metadata.created_time),
+        _micros(snapshot.timestamp_ms),
+        list(snapshot.partition_columns),
+        _clustering_columns(table),
+        files.num_rows,
+        pc.sum(files["size"]).as_py() or 0,
+        sorted(metadata.configuration.items()),
+        protocol.min_reader_version,
+        protocol.min_writer_version,
+        sorted(features),
+    )
+    return Outcome(result=small_result(_DETAIL, [row]))
+
+
+def describe_history(bound: BoundStatement, statement: DescribeHistory) -> Outcome:
+    """The commits, newest first."""
+    history = load_history(bound.tables[0].snapshot, statement.limit)
+    types = {name: _HISTORY_TYPES.get(name, STRING) for name in history.schema.names}
+    schema = pa.schema([sql_field(name, column.arrow_type, column.sql_type) for name, column in types.items()])
+    return Outcome(result=ResultStream(schema=schema, source=history.cast(schema).to_batches()))
+
+
+def show_tbl_properties(bound: BoundStatement, statement: ShowTblProperties) -> Outcome:
+    """All properties with the protocol versions, or the one that was asked for."""
+    table = bound.tables[0]
+    properties = dict(table.snapshot.metadata.configuration) | {
+        "delta.minReaderVersion": str(table.snapshot.protocol.min_reader_version),
+        "delta.minWriterVersion": str(table.snapshot.protocol.min_writer_version),
+    }
+    if statement.key is None:
+        return Outcome(result=string_rows(("key", "value"), sorted(properties.items())))
+    missing = f"Table {table.label} does not have property: {statement.key}"
+    return Outcome(result=string_rows(("key", "value"), [(statement.key, properties.get(statement.key, missing))]))
+
+
+def show_partitions(bound: BoundStatement, statement: ShowPartitions) -> Outcome:
+    """The distinct partition values of the live files, one column each, as text."""
+    table = bound.tables[0]
+    snapshot = table.snapshot
+    if not snapshot.partition_columns:
+        raise NotPartitioned(table.label)
+    names = list(snapshot.partition_columns)
+    physical = physical_names(snapshot.schema, snapshot.config.column_mapping_mode)
+    columns = partition_texts(snapshot.files["partition_values"], tuple(physical[name] for name in names))
+    values = pa.table([column.texts.take(column.codes) for column in columns.values()], names)
+    wanted = {key.casefold(): value for key, value in statement.spec}
+    for name in names:
+        if name.casefold() in wanted:
+            value = wanted[name.casefold()]
+            column = values[name]
+            values = values.filter(pc.is_null(column) if value is None else pc.equal(column, value))
+    distinct = values.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in names])
+    return Outcome(result=string_rows(names, zip(*(distinct[name].to_pylist() for name in names), strict=True)))
+
+
+def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outcome:
+    """The statement that would make such a table here."""
+    table = bound.tables[0]
+    metadata = table.snapshot.metadata
+    columns = ",\n".join("  " + _column_ddl(column) for column in table.snapshot.schema.fields)
+    lines = [f"CREATE TABLE {table.label} (\n{columns})", "USING delta"]
+    if table.snapshot.partition_columns:
+        lines.append(f"PARTITIONED BY ({', '.join(map(quote, table.snapshot.partition_columns))})")
+    if metadata.description:
+        lines.append(f"COMMENT {_literal(metadata.description)}")
+    lines.append(f"LOCATION {_literal(table.entry.location)}")
+    if metadata.configuration:
+        pairs = (
+            f"  {_literal(key)} = {_literal(value or '')}" for key, value in sorted(metadata.configuration.items())
+        )
+        lines.append("TBLPROPERTIES (\n" + ",\n".join(pairs) + ")")
+    return Outcome(result=string_rows(("createtab_stmt",), [("\n".join(lines) + "\n",)]))
+
+
+def show_table_extended(bound: BoundStatement, statement: ShowTableExtended) -> Outcome:
+    """Tables with a text about each, which dbt takes apart."""
+    columns = {"namespace": STRING, "tableName": STRING, "isTemporary": BOOLEAN, "information": STRING}
+    rows = [(table.entry.name.schema, table.entry.name.table, False, _information(table)) for table in bound.tables]
+    return Outcome(result=small_result(columns, rows))
+
+
+def _information(table: BoundTable) -> str:
+    details = "".join(f"{key}: {value}\n" for key, value in table_details(table).items())
+    fields = "".join(
+        f" |-- {column.name}: {column_sql_type(column)} (nullable = {str(column.nullable).lower()})\n"
+        for column in table.snapshot.schema.fields
+    )
+    return f"{details}Schema: root\n{fields}\n"
+
+
+def _column_ddl(column: StructField) -> str:
+    parts = [quote(column.name), column_sql_type(column).upper()]
+    if not column.nullable:
+        parts.append("NOT NULL")
+    if "delta.generationExpression" in column.metadata:
+        parts.append(f"GENERATED ALWAYS AS ({column.metadata['delta.generationExpression']})")
+    if "CURRENT_DEFAULT" in column.metadata:
+        parts.append(f"DEFAULT {column.metadata['CURRENT_DEFAULT']}")
+    if column.comment:
+        parts.append(f"COMMENT {_literal(column.comment)}")
+    return " ".join(parts)
+
+
+def _clustering_columns(table: BoundTable) -> list[str]:
+    """Logical names; writers nest the physical names of `delta.clustering` in three different ways."""
+    domain = table.snapshot.domain_metadata.get("delta.clustering")
+    if domain is None:
+        return []
+    snapshot = table.snapshot
+    physical = physical_names(snapshot.schema, snapshot.config.column_mapping_mode)
+    logical = {value: key for key, value in physical.items()}
+    columns = json.loads(domain.configuration).get("clusteringColumns", [])
+    paths = [item.get("physicalName", []) if isinstance(item, dict) else item for item in columns]
+    return [".".join(map(str, _renamed([path] if isinstance(path, str) else path, logical))) for path in paths]
+
+
+def _renamed(path: list[str], logical: Mapping[str, str]) -> list[str]:
+    return [logical.get(path[0], path[0]), *path[1:]] if path else path
+
+
+def _micros(milliseconds: int | None) -> int | None:
+    return None if milliseconds is None else milliseconds * 1000
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
