@@ -25,6 +25,7 @@ from engine.engine import Parameter
 from engine.exec.frame import read_columns, read_result
 from engine.exec.scan import scan_request, write_file_lists
 from engine.exec.spark_errors import restore_names, translate
+from engine.exec.write import WriteTarget, WrittenFile, read_written, target_request
 from engine.plan.plans import ReadPlan
 from engine.results import ResultStream, string_rows
 from engine.statements import ExplainMode
@@ -70,6 +71,17 @@ class ExecSession:
             parameters,
         )
         return string_rows(("plan",), [(text,)])
+
+    def write_files(
+        self,
+        plan: ReadPlan,
+        target: WriteTarget,
+        context: StatementContext,
+        parameters: Sequence[Parameter] = (),
+    ) -> tuple[WrittenFile, ...]:
+        """Write the rows of `plan` as data files; raises what :meth:`run_query` does, and nothing is left then."""
+        asked = target_request(target)
+        return self._call(lambda request: self._session.write(request, asked), read_written, plan, context, parameters)
 
     def set_setting(self, key: str, value: str | None) -> None:
         """Set a setting of Spark for this session; None takes it back to its default. Raises `SparkFailure`."""

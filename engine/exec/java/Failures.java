@@ -12,21 +12,33 @@ public final class Failures {
   /** JSON: class, message, and for Spark's own errors condition, sqlstate and fragment (the text at fault). */
   public static String describe(Throwable failure) throws Exception {
     ObjectNode node = Request.JSON.createObjectNode();
-    Throwable root = failure;
-    for (int depth = 0; depth < 50 && root != null; depth++) {
-      if (root instanceof Refusal) {
-        node.put("refusal", ((Refusal) root).kind());
-        node.put("subject", ((Refusal) root).subject());
-        return Request.JSON.writeValueAsString(node);
-      }
-      if (root instanceof SparkThrowable && ((SparkThrowable) root).getCondition() != null) break;
-      root = root.getCause();
+    Throwable shown = null;
+    Throwable innermost = failure;
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      innermost = cause;
+      if (cause instanceof Refusal) return refusal((Refusal) cause, node);
+      if ((shown == null || isWrapper(shown)) && hasCondition(cause)) shown = cause;
     }
-    Throwable shown = root == null ? failure : root;
+    if (shown == null) shown = innermost;
     node.put("class", shown.getClass().getName());
     node.put("message", String.valueOf(shown.getMessage()));
     if (shown instanceof SparkThrowable) describe((SparkThrowable) shown, node);
     return Request.JSON.writeValueAsString(node);
+  }
+
+  private static String refusal(Refusal refusal, ObjectNode node) throws Exception {
+    node.put("refusal", refusal.kind());
+    node.put("subject", refusal.subject());
+    return Request.JSON.writeValueAsString(node);
+  }
+
+  private static boolean hasCondition(Throwable failure) {
+    return failure instanceof SparkThrowable && ((SparkThrowable) failure).getCondition() != null;
+  }
+
+  /** Says where it happened; what happened is the cause. */
+  private static boolean isWrapper(Throwable failure) {
+    return "TASK_WRITE_FAILED".equals(((SparkThrowable) failure).getCondition());
   }
 
   private static void describe(SparkThrowable failure, ObjectNode node) {

@@ -52,6 +52,17 @@ public final class GatewaySession {
     });
   }
 
+  /** Writes a query's rows into a table's folder and returns the files; see {@link TableWriter}. */
+  public String write(String request, String target) throws Exception {
+    final Request parsed = new Request(request);
+    final TableWriter writer = new TableWriter(spark, Request.JSON.readTree(target));
+    return (String) within(parsed, new Work() {
+      public Object apply() throws Exception {
+        return writer.write(new Statement(spark, guard, parsed, GatewaySession.this).analyzed());
+      }
+    });
+  }
+
   /** Spark's own plan text; `mode` is simple, extended, codegen, cost or formatted. */
   public String explain(String request, final String mode) throws Exception {
     final Request parsed = new Request(request);

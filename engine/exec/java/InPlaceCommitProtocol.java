@@ -1,0 +1,121 @@
+package deltagateway;
+
+import java.io.IOException;
+import java.io.Serializable;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapreduce.JobContext;
+import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.apache.spark.internal.io.FileCommitProtocol;
+import org.apache.spark.internal.io.FileNameSpec;
+
+/**
+ * Tasks write files under unique names where they will stay; nothing is renamed. The files of the successful attempts are
+ * what was written; those of other attempts, and all of them if the job fails, are deleted as far as can be reached.
+ * Whatever is left behind is in no commit, hence no part of the table.
+ */
+public final class InPlaceCommitProtocol extends FileCommitProtocol implements Serializable {
+  private final String folder;
+  private transient List taskFiles;
+  private transient List jobFiles;
+
+  InPlaceCommitProtocol(String folder) {
+    this.folder = folder;
+  }
+
+  /** The files of a committed job. */
+  List files() {
+    return jobFiles;
+  }
+
+  public void setupJob(JobContext job) {
+    jobFiles = new ArrayList();
+  }
+
+  public void setupTask(TaskAttemptContext task) {
+    taskFiles = new ArrayList();
+  }
+
+  public String newTaskTempFile(TaskAttemptContext task, scala.Option directory, FileNameSpec spec) {
+    int split = task.getTaskAttemptID().getTaskID().getId();
+    String unique = String.format("part-%05d-%s", new Object[] {Integer.valueOf(split), UUID.randomUUID()});
+    String name = spec.prefix() + unique + spec.suffix();
+    String relative = directory.isDefined() ? directory.get() + "/" + name : name;
+    taskFiles.add(relative);
+    return path(relative).toString();
+  }
+
+  public String newTaskTempFileAbsPath(TaskAttemptContext task, String absoluteDirectory, FileNameSpec spec) {
+    throw new UnsupportedOperationException("a table's files are written below its folder: " + absoluteDirectory);
+  }
+
+  private Path path(String relative) {
+    return new Path(folder + "/" + relative);
+  }
+
+  public FileCommitProtocol.TaskCommitMessage commitTask(TaskAttemptContext task) {
+    ArrayList written = new ArrayList();
+    try {
+      for (int i = 0; i < taskFiles.size(); i++) {
+        String relative = (String) taskFiles.get(i);
+        FileStatus status = path(relative).getFileSystem(task.getConfiguration()).getFileStatus(path(relative));
+        written.add(new WrittenFile(relative, status.getLen(), status.getModificationTime()));
+      }
+    } catch (IOException failure) {
+      throw new UncheckedIOException(failure);
+    }
+    return new FileCommitProtocol.TaskCommitMessage(written);
+  }
+
+  public void abortTask(TaskAttemptContext task) {
+    for (int i = 0; i < taskFiles.size(); i++) delete((String) taskFiles.get(i), task.getConfiguration());
+  }
+
+  public void onTaskCommit(FileCommitProtocol.TaskCommitMessage message) {
+    jobFiles.addAll((List) message.obj());
+  }
+
+  public void commitJob(JobContext job, scala.collection.immutable.Seq messages) {}
+
+  public void abortJob(JobContext job) {
+    for (int i = 0; i < jobFiles.size(); i++) delete(((WrittenFile) jobFiles.get(i)).path, job.getConfiguration());
+  }
+
+  private void delete(String relative, Configuration configuration) {
+    try {
+      path(relative).getFileSystem(configuration).delete(path(relative), false);
+    } catch (IOException left) {
+      logWarning(new Message("could not delete " + relative));
+    }
+  }
+
+  private static final class Message extends scala.runtime.AbstractFunction0 {
+    private final String text;
+
+    Message(String text) {
+      this.text = text;
+    }
+
+    public Object apply() {
+      return text;
+    }
+  }
+
+  /** `path` is relative to the folder, as the file system spells it. */
+  static final class WrittenFile implements Serializable {
+    final String path;
+    final long size;
+    final long modificationTime;
+
+    WrittenFile(String path, long size, long modificationTime) {
+      this.path = path;
+      this.size = size;
+      this.modificationTime = modificationTime;
+    }
+  }
+}

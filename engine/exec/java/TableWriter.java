@@ -1,0 +1,74 @@
+package deltagateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SQLExecution$;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.datasources.FileFormatWriter;
+import org.apache.spark.sql.execution.datasources.FileFormatWriter$;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+
+/** Writes the rows of a query as Parquet files into a table's folder, with Spark's own writer. */
+final class TableWriter {
+  private final SparkSession spark;
+  private final String folder;
+  private final List partitionColumns = new ArrayList();
+
+  /** `target` has the folder and the names of the partition columns, in their order. */
+  TableWriter(SparkSession spark, JsonNode target) {
+    this.spark = spark;
+    this.folder = new TableRoot(target.get("folder").textValue()).path().toString();
+    for (Iterator names = target.get("partition_columns").elements(); names.hasNext(); ) {
+      partitionColumns.add(((JsonNode) names.next()).textValue());
+    }
+  }
+
+  /** JSON: an array of path (relative to the folder), size and modification time. */
+  String write(QueryExecution execution) throws Exception {
+    final SparkPlan plan = execution.executedPlan();
+    final InPlaceCommitProtocol committer = new InPlaceCommitProtocol(folder);
+    SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        return FileFormatWriter$.MODULE$.write(
+            spark,
+            plan,
+            new ParquetFileFormat(),
+            committer,
+            new FileFormatWriter.OutputSpec(folder, Scala.emptyMap(), plan.output()),
+            spark.sessionState().newHadoopConf(),
+            partitionAttributes(plan),
+            Scala.none(),
+            Scala.seq(new ArrayList()),
+            Scala.emptyMap(),
+            0,
+            FileFormatWriter$.MODULE$.write$default$12());
+      }
+    });
+    ArrayNode files = Request.JSON.createArrayNode();
+    for (Iterator written = committer.files().iterator(); written.hasNext(); ) {
+      InPlaceCommitProtocol.WrittenFile file = (InPlaceCommitProtocol.WrittenFile) written.next();
+      files.addArray().add(file.path).add(file.size).add(file.modificationTime);
+    }
+    return Request.JSON.writeValueAsString(files);
+  }
+
+  private scala.collection.immutable.Seq partitionAttributes(SparkPlan plan) {
+    List output = Scala.list(plan.output());
+    List attributes = new ArrayList();
+    for (int i = 0; i < partitionColumns.size(); i++) {
+      for (int j = 0; j < output.size(); j++) {
+        if (((Attribute) output.get(j)).name().equals(partitionColumns.get(i))) attributes.add(output.get(j));
+      }
+    }
+    if (attributes.size() != partitionColumns.size()) {
+      throw new IllegalArgumentException("partition columns " + partitionColumns + " of " + plan.output());
+    }
+    return Scala.seq(attributes);
+  }
+}
