@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 
 Array: TypeAlias = Any
 
+_LINES_AT_ONCE = 1 << 16
+"""So that the text of one step stays far below what an Arrow string can hold."""
 _CONTROL = r"[\x00-\x1f]"
 
 
@@ -57,8 +59,12 @@ def is_json_scalar(data_type: Any) -> bool:
 
 def format_lines(name: str, batch: Any) -> bytes:
     """One line `{"<name>":{...}}` for each row of a record batch with the columns `batch.schema.names`."""
-    if batch.num_rows == 0:
-        return b""
+    return b"".join(
+        _format_lines(name, batch.slice(start, _LINES_AT_ONCE)) for start in range(0, batch.num_rows, _LINES_AT_ONCE)
+    )
+
+
+def _format_lines(name: str, batch: Any) -> bytes:
     rows = _join_fields(list(batch.schema.names), list(batch.columns), batch.num_rows)
     lines = pc.binary_join_element_wise(f'{{"{name}":', rows, "}\n", "")
     offsets = pa.array([0, len(lines)], pa.int32())

@@ -1,0 +1,81 @@
+"""Makes tables by way of transactions, for tests of what commits leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.delta.snapshot import Snapshot
+from engine.delta.spec.actions import Add, Metadata
+from engine.delta.spec.features import Operation
+from engine.delta.spec.schema import PrimitiveType, StructField, StructType
+from engine.delta.staged_commit import CommitDescription
+from engine.delta.storage import Storage
+from engine.delta.table_config import TableConfig, choose_protocol
+from engine.delta.transaction import Committed, Transaction
+
+SCHEMA = StructType(
+    (
+        StructField("id", PrimitiveType.LONG),
+        StructField("name", PrimitiveType.STRING),
+        StructField("day", PrimitiveType.DATE),
+    )
+)
+NOW_MS = 1_790_000_000_000
+STATS = '{"numRecords":3,"minValues":{"id":1,"name":"a"},"maxValues":{"id":9,"name":"z"},"nullCount":{"id":0,"name":1}}'
+
+
+def describe(operation: Operation = Operation.APPEND, name: str = "WRITE", **more: Any) -> CommitDescription:
+    return CommitDescription(name=name, operation=operation, **more)
+
+
+def metadata(
+    schema: StructType = SCHEMA,
+    partition_columns: tuple[str, ...] = ("day",),
+    configuration: Mapping[str, str] | None = None,
+) -> Metadata:
+    return Metadata(
+        id="5c2d4f6e-0000-4000-8000-000000000001",
+        schema_string=schema.to_json(),
+        partition_columns=partition_columns,
+        configuration=dict(configuration or {}),
+        created_time=NOW_MS,
+    )
+
+
+def create(storage: Storage, table: Metadata | None = None, features: frozenset[str] = frozenset()) -> Committed:
+    table = table or metadata()
+    transaction = Transaction.create(storage, describe(Operation.METADATA, "CREATE TABLE"))
+    transaction.stage(choose_protocol("t", None, table, features), table)
+    return transaction.commit()
+
+
+def add(path: str, **fields: Any) -> Add:
+    defaults: dict[str, Any] = {
+        "path": path,
+        "partition_values": {"day": "2026-01-31"},
+        "size": 100,
+        "modification_time": NOW_MS,
+        "stats": STATS,
+    }
+    return Add(**{**defaults, **fields})
+
+
+def append(storage: Storage, *paths: str, **fields: Any) -> Committed:
+    transaction = Transaction.on(Snapshot.load(storage), describe())
+    transaction.stage(*(add(path, **fields) for path in paths))
+    return transaction.commit()
+
+
+def change_metadata(storage: Storage, configuration: Mapping[str, str], clock: Any = None) -> Committed:
+    """Sets properties, with whatever protocol they need."""
+    snapshot = Snapshot.load(storage)
+    changed = metadata(configuration={**snapshot.metadata.configuration, **configuration})
+    options = {"clock": clock} if clock else {}
+    transaction = Transaction.on(snapshot, describe(Operation.METADATA, "SET TBLPROPERTIES"), **options)
+    transaction.stage(changed, choose_protocol("t", snapshot.protocol, changed))
+    return transaction.commit()
+
+
+def config_of(snapshot: Snapshot) -> TableConfig:
+    return TableConfig.of("t", snapshot.protocol, snapshot.metadata)
