@@ -39,27 +39,29 @@ class Block:
 
     def __init__(self, batch: RecordBatch) -> None:
         self.batch = batch
-        self._derived: RecordBatch | None = None
+        self._derived: dict[tuple[str, ...], RecordBatch] = {}
         self._lock = Lock()
 
     def derive(self, schema: Any, make: Callable[[RecordBatch], RecordBatch]) -> RecordBatch:
-        """`make(batch)`, a batch of `schema`; the latest is remembered."""
+        """`make(batch)`, a batch of `schema`; of schemas with the same names the latest is remembered."""
+        names = tuple(schema.names)
         with self._lock:
-            if self._derived is None or self._derived.schema != schema:
-                self._derived = make(self.batch)
-            return self._derived
+            derived = self._derived.get(names)
+            if derived is None or derived.schema != schema:
+                derived = self._derived[names] = make(self.batch)
+            return derived
 
     def derive_some(self, schema: Any, make: Callable[[RecordBatch], RecordBatch], rows: Array) -> RecordBatch:
         """`derive` for some rows: taken from what is remembered, else made for these alone and not remembered."""
-        derived = self._derived
+        derived = self._derived.get(tuple(schema.names))
         if derived is not None and derived.schema == schema:
             return derived.take(rows)
         return make(self.batch.take(rows))
 
     @property
     def num_bytes(self) -> int:
-        derived = self._derived
-        return int(self.batch.get_total_buffer_size() + (derived.get_total_buffer_size() if derived else 0))
+        derived = tuple(self._derived.values())
+        return int(sum(batch.get_total_buffer_size() for batch in (self.batch, *derived)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """Partition columns as dictionaries: the few distinct values, parsed once, and for each file an index into them.
 
 A condition on one partition column is evaluated on its distinct values and spread over the files by index, so that a
-million files cost one lookup each. The log keeps partition values as texts in a map; here each column is taken out of
-the maps in bulk.
+million files cost one lookup each.
 
 A text that is not plainly of its column's type is *unreadable*: its value is unknown and prunes nothing. So what a
 reader would make of odd texts (`1e3` for an integer, a timestamp in a zone that nobody knows) is left to the reader.
@@ -14,11 +13,10 @@ Protocol: "Partition Value Serialization".
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, tzinfo
-from decimal import Decimal
-from typing import Any, TypeAlias
+from datetime import UTC, timedelta, timezone, tzinfo
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,18 +24,33 @@ import pyarrow as pa
 
 from engine.delta.arrow_types import arrow_type
 from engine.delta.column_bounds import bounds_of_values
+from engine.delta.errors import PartitionValueNotCastable
 from engine.delta.evaluation import KnownColumn
+from engine.delta.spec.partition_values import PartitionValue, parse_partition_value
 from engine.delta.spec.schema import DataType, DecimalType, PrimitiveType
 from engine.delta.truth import Mask
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
-_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)", re.ASCII)
 _FLOATING = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|NaN|[+-]?Infinity", re.ASCII)
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?", re.ASCII)
-_BOOLEANS = {"true": True, "false": False}
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)?", re.ASCII)
+_PLAIN: Mapping[object, re.Pattern[str]] = {
+    PrimitiveType.BOOLEAN: re.compile("true|false"),
+    PrimitiveType.BYTE: _INTEGER,
+    PrimitiveType.SHORT: _INTEGER,
+    PrimitiveType.INTEGER: _INTEGER,
+    PrimitiveType.LONG: _INTEGER,
+    PrimitiveType.FLOAT: _FLOATING,
+    PrimitiveType.DOUBLE: _FLOATING,
+    DecimalType: re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)", re.ASCII),
+    PrimitiveType.DATE: re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
+    PrimitiveType.TIMESTAMP: _TIMESTAMP,
+    PrimitiveType.TIMESTAMP_NTZ: _TIMESTAMP,
+    PrimitiveType.BINARY: re.compile(r"[\x01-\x7f]*", re.ASCII),
+}
+"""The texts that every reader takes for the same value of the type."""
+_ELSEWHERE = timezone(timedelta(hours=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +58,12 @@ class PartitionColumn:
     """One partition column of n files."""
 
     texts: pa.Array
-    """The distinct values as the log has them, with one null at the end."""
+    """The distinct values as the log has them, with one null at the end (and one in place of an empty text)."""
     codes: Codes
     """For each file the index of its value in `texts`."""
+    data_type: DataType
     values: pa.Array | None = None
     """The distinct values in the type of the column; None when they cannot be compared."""
-    data_type: DataType = PrimitiveType.VOID
     unreadable: Mask | None = None
     """Where `values` is null only because the text was not understood; None: nowhere."""
 
@@ -60,6 +73,13 @@ class PartitionColumn:
         mask: npt.NDArray[np.bool_] = self.texts.is_null().to_numpy(zero_copy_only=False)
         return mask
 
+    @property
+    def is_canonical(self) -> bool:
+        """Whether different texts are different values, as in a column without both `1` and `01`."""
+        if self.values is None or self.unreadable is not None or pa.types.is_floating(self.values.type):
+            return False
+        return len(self.values.unique()) == len(self.values)
+
     def known(self) -> KnownColumn:
         """What is known of the distinct values."""
         null = self.null
@@ -67,120 +87,49 @@ class PartitionColumn:
         return KnownColumn(bounds=bounds, has_value=~null, has_null=null)
 
 
-def partition_texts(maps: pa.ChunkedArray, names: tuple[str, ...]) -> Mapping[str, PartitionColumn]:
-    """The columns of these physical names out of a column of maps, not yet parsed."""
-    array = maps.combine_chunks() if isinstance(maps, pa.ChunkedArray) else maps
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks)
-    count = len(array)
-    offsets = array.offsets.to_numpy()
-    first, last = int(offsets[0]), int(offsets[-1])
-    keys = array.keys.slice(first, last - first).dictionary_encode()
-    items = array.items.slice(first, last - first)
-    key_codes = keys.indices.to_numpy()
-    distinct = keys.dictionary.to_pylist()
-    columns = {}
-    for name in names:
-        if name not in distinct:
-            columns[name] = _encode(pa.nulls(count, pa.string()))
-            continue
-        positions = np.flatnonzero(key_codes == distinct.index(name))
-        columns[name] = _encode(_aligned(items, positions, offsets - first, count))
-    return columns
+def partition_column(
+    texts: pa.ChunkedArray, data_type: DataType, time_zone: tzinfo | None, *, is_readable: bool = True
+) -> PartitionColumn:
+    """The column of dictionary-encoded texts, as `partition_texts` makes them.
 
-
-def _aligned(items: pa.Array, positions: npt.NDArray[np.int64], offsets: npt.NDArray[Any], count: int) -> pa.Array:
-    """The items at `positions`, one for each map; null for a map that has none."""
-    width = len(items) // max(count, 1)
-    if width and len(items) == width * count and np.array_equal(offsets, np.arange(count + 1) * width):
-        rows = positions // width
-    else:
-        rows = np.searchsorted(offsets, positions, "right") - 1
-    if len(rows) == count and np.array_equal(rows, np.arange(count)):
-        return items.take(pa.array(positions))
-    index = np.full(count, -1, np.int64)
-    index[rows] = positions
-    return items.take(pa.array(index, mask=index < 0))
-
-
-def _encode(values: pa.Array) -> PartitionColumn:
-    """Null and "" become the last code."""
-    encoded = values.dictionary_encode()
-    texts = encoded.dictionary.to_pylist()
-    null_code = len(texts)
-    codes: Codes = encoded.indices.fill_null(null_code).to_numpy(zero_copy_only=False)
-    if "" in texts:
-        codes = np.where(codes == texts.index(""), np.int32(null_code), codes)
-    return PartitionColumn(texts=pa.array([*(text or None for text in texts), None], pa.string()), codes=codes)
-
-
-def parse_partition_column(column: PartitionColumn, data_type: DataType, time_zone: tzinfo | None) -> PartitionColumn:
-    """The column with its values. `time_zone` is that of timestamps without an offset; None: they are unreadable."""
+    `time_zone` is that of timestamps without an offset; None: they are unreadable. A column that is not `is_readable`
+    has no values that compare, whatever its texts.
+    """
+    codes, distinct = _encode(texts)
+    column = PartitionColumn(texts=distinct, codes=codes, data_type=data_type)
+    if not is_readable:
+        return column
     if data_type is PrimitiveType.STRING:
-        return replace(column, values=column.texts, data_type=data_type)
-    parse = _parser(data_type, time_zone)
-    if parse is None:
-        return replace(column, data_type=data_type)
-    target = arrow_type(data_type)
-    values = [None if text is None else _parse(text, parse, target) for text in column.texts.to_pylist()]
-    array = pa.array(values, target)
-    unreadable = array.is_null().to_numpy(zero_copy_only=False) & ~column.null
-    return replace(
-        column, values=array, data_type=data_type, unreadable=np.asarray(unreadable) if unreadable.any() else None
-    )
+        return replace(column, values=distinct)
+    plain = _PLAIN.get(DecimalType if isinstance(data_type, DecimalType) else data_type)
+    if plain is None:
+        return column
+    values = [_value(text, plain, data_type, time_zone) for text in distinct.to_pylist()]
+    array = pa.array(values, arrow_type(data_type))
+    unreadable = np.asarray(array.is_null().to_numpy(zero_copy_only=False) & ~column.null)
+    return replace(column, values=array, unreadable=unreadable if unreadable.any() else None)
 
 
-def _parse(text: str, parse: Callable[[str], Any], target: Any) -> Any:
+def _encode(texts: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
+    """Codes and distinct texts; null and "" become the last code."""
+    encoded = texts.combine_chunks() if texts.num_chunks else pa.array([], texts.type)
+    distinct = encoded.dictionary.to_pylist()
+    null_code = len(distinct)
+    codes: Codes = encoded.indices.fill_null(null_code).to_numpy(zero_copy_only=False)
+    if "" in distinct:
+        codes = np.where(codes == distinct.index(""), np.int32(null_code), codes)
+    return codes, pa.array([*(text or None for text in distinct), None], pa.string())
+
+
+def _value(
+    text: str | None, plain: re.Pattern[str], data_type: DataType, time_zone: tzinfo | None
+) -> PartitionValue | None:
+    if text is None or not plain.fullmatch(text):
+        return None
     try:
-        value = parse(text)
-        if value is not None:
-            pa.scalar(value, target)
-    except (ValueError, OverflowError, pa.ArrowException):
+        value = parse_partition_value(text, data_type, time_zone or UTC)
+        if time_zone is None and value != parse_partition_value(text, data_type, _ELSEWHERE) and value == value:
+            return None  # it depends on a zone that nobody knows
+    except PartitionValueNotCastable:
         return None
     return value
-
-
-def _parser(data_type: DataType, time_zone: tzinfo | None) -> Callable[[str], Any] | None:
-    """From a text to a value that Arrow takes for the type, or None; may raise `ValueError`."""
-    match data_type:
-        case PrimitiveType.BOOLEAN:
-            return lambda text: _BOOLEANS.get(text.lower())
-        case PrimitiveType.BYTE | PrimitiveType.SHORT | PrimitiveType.INTEGER | PrimitiveType.LONG:
-            return lambda text: int(text) if _INTEGER.fullmatch(text) else None
-        case PrimitiveType.FLOAT | PrimitiveType.DOUBLE:
-            return lambda text: float(text) if _FLOATING.fullmatch(text) else None
-        case DecimalType(scale=scale):
-            return lambda text: _decimal(text, scale)
-        case PrimitiveType.DATE:
-            return lambda text: date.fromisoformat(text) if _DATE.fullmatch(text) else None
-        case PrimitiveType.TIMESTAMP:
-            return lambda text: _timestamp(text, time_zone)
-        case PrimitiveType.TIMESTAMP_NTZ:
-            return lambda text: _local_timestamp(text)
-        case _:
-            return None
-
-
-def _decimal(text: str, scale: int) -> Decimal | None:
-    if not _DECIMAL.fullmatch(text):
-        return None
-    value = Decimal(text)
-    exponent = value.as_tuple().exponent
-    return value if isinstance(exponent, int) and -exponent <= scale else None
-
-
-def _timestamp(text: str, time_zone: tzinfo | None) -> datetime | None:
-    if not _TIMESTAMP.fullmatch(text):
-        return None
-    value = datetime.fromisoformat(text)
-    if value.tzinfo is None:
-        # A time that occurs twice is the first, one that a change of the clocks skips lies after the gap: as in Spark.
-        return None if time_zone is None else value.replace(tzinfo=time_zone).astimezone(UTC)
-    return value.astimezone(UTC)
-
-
-def _local_timestamp(text: str) -> datetime | None:
-    if not _TIMESTAMP.fullmatch(text):
-        return None
-    value = datetime.fromisoformat(text)
-    return value if value.tzinfo is None else None

@@ -28,14 +28,16 @@ import pyarrow.compute as pc
 
 from engine.delta.column_bounds import bounds_of_statistics
 from engine.delta.evaluation import KnownColumn, evaluate
-from engine.delta.partition_columns import PartitionColumn, parse_partition_column, partition_texts
+from engine.delta.partition_columns import PartitionColumn, partition_column
 from engine.delta.predicates import ALWAYS, Path, Predicate, columns_of
 from engine.delta.table_columns import TableColumn, TableColumns
 from engine.delta.truth import ANY, FALSE, NULL, TRUE, Mask, Truths, can_be, conjoin
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 StatisticsSource: TypeAlias = Callable[[Rows | None], pa.Table]
-"""Parsed statistics (of `file_stats.stats_schema`) of some rows of the files, or of all."""
+"""Parsed statistics (of `file_stats.stats_schema`) of some of the files, by ascending position, or of all."""
+PartitionSource: TypeAlias = Callable[[str], pa.ChunkedArray]
+"""The dictionary-encoded texts of a partition column of all files, by its physical name."""
 
 _FEW_FILES = 4096
 _YES: Mask = np.asarray(True)
@@ -51,21 +53,26 @@ class PartitionMask(NamedTuple):
 class FilePruning:
     """The files of one snapshot, ready to be asked about; safe to share between threads.
 
-    Partition columns are taken out of the maps when first needed and kept: 4 bytes a file and column.
+    Partition columns are prepared when first needed and kept.
     """
 
     def __init__(
-        self, columns: TableColumns, partition_values: pa.ChunkedArray, statistics: StatisticsSource | None = None
+        self,
+        columns: TableColumns,
+        count: int,
+        partition_texts: PartitionSource | None = None,
+        statistics: StatisticsSource | None = None,
     ) -> None:
-        """`partition_values` has a map for each of the files, by physical name. No `statistics`: no file has any."""
+        """`count` files; without `statistics` none of them has any."""
         self.columns = columns
-        self._maps = partition_values
+        self._count = count
+        self._partition_texts = partition_texts
         self._statistics = statistics
         self._partitions: dict[Path, PartitionColumn] = {}
         self._lock = Lock()
 
     def __len__(self) -> int:
-        return len(self._maps)
+        return self._count
 
     def prune(self, predicate: Predicate) -> Mask:
         """A mask over the files: may it hold a row for which `predicate` is true?"""
@@ -84,15 +91,17 @@ class FilePruning:
     def partition_column(self, path: Path) -> PartitionColumn | None:
         """The values of a partition column of the files; None when `path` is none."""
         column = self.columns.resolve(path)
-        if column is None or not column.is_partition:
+        if column is None or not column.is_partition or self._partition_texts is None:
             return None
         with self._lock:
             found = self._partitions.get(column.physical_path)
             if found is None:
-                name = column.physical_path[0]
-                found = partition_texts(self._maps, (name,))[name]
-                if column.has_byte_order:
-                    found = parse_partition_column(found, column.data_type, self.columns.time_zone)
+                found = partition_column(
+                    self._partition_texts(column.physical_path[0]),
+                    column.data_type,
+                    self.columns.time_zone,
+                    is_readable=column.has_byte_order,
+                )
                 self._partitions[column.physical_path] = found
             return found
 
@@ -154,7 +163,7 @@ class _Files:
 
     def empty(self) -> Mask:
         """Where a file is known to hold no rows."""
-        count = None if self._statistics is None else _leaf(self._statistics, "num_records", ())
+        count = None if self._statistics is None else statistics_leaf(self._statistics, "num_records", ())
         return np.asarray(False) if count is None else _counts(count, -1) == 0
 
 
@@ -176,11 +185,11 @@ def _known_by_statistics(column: TableColumn, statistics: pa.Table | None) -> Kn
         return KnownColumn(bounds=None, has_value=_YES, has_null=_YES)
     bounds = None
     if column.has_byte_order:
-        low = _leaf(statistics, "min_values", column.physical_path)
-        high = _leaf(statistics, "max_values", column.physical_path)
+        low = statistics_leaf(statistics, "min_values", column.physical_path)
+        high = statistics_leaf(statistics, "max_values", column.physical_path)
         bounds = bounds_of_statistics(low, high, column.data_type, once_float=column.once_float)
-    null_count = _leaf(statistics, "null_count", column.physical_path)
-    num_records = _leaf(statistics, "num_records", ())
+    null_count = statistics_leaf(statistics, "null_count", column.physical_path)
+    num_records = statistics_leaf(statistics, "num_records", ())
     if null_count is None or num_records is None or not pa.types.is_integer(null_count.type):
         return KnownColumn(bounds=bounds, has_value=_YES, has_null=_YES)
     # Where a deletion vector made statistics wide, a null count says something only when no row or every row is null.
@@ -189,7 +198,7 @@ def _known_by_statistics(column: TableColumn, statistics: pa.Table | None) -> Kn
     return KnownColumn(bounds=bounds, has_value=nulls != _counts(num_records, -2), has_null=nulls != 0)
 
 
-def _leaf(statistics: pa.Table, name: str, path: Path) -> pa.Array | None:
+def statistics_leaf(statistics: pa.Table, name: str, path: Path) -> pa.Array | None:
     """A column of the statistics, down a path of fields; None where there is none."""
     level = statistics.schema.field(name).type
     for step in path:

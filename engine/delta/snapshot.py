@@ -37,6 +37,7 @@ from engine.delta.file_stats import parse_stats, stats_schema
 from engine.delta.file_table import RecordBatch
 from engine.delta.live_files import LiveFiles, Rows
 from engine.delta.log_segment import LogSegment, extend_segment, find_segment
+from engine.delta.partition_texts import encode_partition_values, partition_schema
 from engine.delta.replay import (
     LogReplay,
     TableState,
@@ -212,6 +213,17 @@ class Snapshot:
         if rows is None:
             return self.live_files.derive(schema, parse)
         return self.live_files.derive_some(schema, parse, rows)
+
+    def partition_texts(self) -> Any:
+        """Partition values as texts: a `pyarrow.Table` with a dictionary-encoded column for each partition column.
+
+        Physical names, row for row beside `files`; kept and shared with later versions like `stats`.
+        """
+        physical = physical_names(self.schema, self.config.column_mapping_mode)
+        schema = partition_schema(physical[name] for name in self.partition_columns)
+        return self.live_files.derive(
+            schema, lambda batch: encode_partition_values(batch.column("partition_values"), schema)
+        )
 
     @cached_property
     def tombstones(self) -> Any:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from engine.delta.file_stats import parse_stats, stats_schema
+from engine.delta.file_table import FILES_SCHEMA
 from engine.delta.predicates import (
     And,
     Cast,
@@ -32,6 +33,7 @@ from engine.delta.predicates import (
     compare,
 )
 from engine.delta.pruning import FilePruning
+from engine.delta.snapshot_pruning import batch_pruning
 from engine.delta.spec.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
 from engine.delta.table_columns import TableColumns
 
@@ -56,8 +58,9 @@ def pruning(files: Sequence[str | None], data_type: DataType, metadata: Mapping[
     schema = StructType((StructField("x", data_type, metadata=metadata or {}),))
     batch = parse_stats(pa.array(files, pa.string()), stats_schema(schema))
     table = pa.Table.from_batches([batch])
-    maps = pa.chunked_array([pa.array([{}] * len(files), pa.map_(pa.string(), pa.string()))])
-    return FilePruning(TableColumns(schema=schema), maps, lambda rows: table if rows is None else table.take(rows))
+    return FilePruning(
+        TableColumns(schema=schema), len(files), None, lambda rows: table if rows is None else table.take(rows)
+    )
 
 
 def is_(operator: str, value: Any) -> Compare:
@@ -338,15 +341,21 @@ PARTITIONS = [
 ]
 
 
-def partitioned(values: list[dict[str, Any]] = PARTITIONS, **bounds: list[int | None]) -> FilePruning:
-    maps = pa.array([list(value.items()) for value in values], pa.map_(pa.string(), pa.string()))
-    schema = stats_schema(StructType((StructField("col-3", StructType((StructField("q", PrimitiveType.LONG),))),)))
-    texts = [
-        json.dumps({"numRecords": 1, "minValues": {"col-3": {"q": low}}, "maxValues": {"col-3": {"q": low}}})
-        for low in bounds.get("b", [None] * len(values))
-    ]
-    table = pa.Table.from_batches([parse_stats(pa.array(texts), schema)])
-    return FilePruning(TABLE, pa.chunked_array([maps]), lambda rows: table if rows is None else table.take(rows))
+def partitioned(values: list[dict[str, Any]] = PARTITIONS, b: Sequence[int | None] = ()) -> FilePruning:
+    """Files of TABLE by their partition values and the one value of a.b that each of them holds."""
+    files = FILES_SCHEMA.empty_table().to_pydict() | {
+        "partition_values": [list(value.items()) for value in values],
+        "stats": [
+            json.dumps({"numRecords": 1, **{name: {"col-3": {"q": value}} for name in ("minValues", "maxValues")}})
+            for value in b or [None] * len(values)
+        ],
+    }
+    columns = [files[name] or [None] * len(values) for name in FILES_SCHEMA.names]
+    batch = pa.RecordBatch.from_arrays(
+        [pa.array(column, field.type) for column, field in zip(columns, FILES_SCHEMA, strict=True)],
+        schema=FILES_SCHEMA,
+    )
+    return batch_pruning(batch, TABLE)
 
 
 def date(operator: str, day: int) -> Compare:
@@ -405,15 +414,14 @@ def test_partition_values_and_statistics_together(predicate: Predicate, kept: st
 
 def test_statistics_are_asked_for_only_when_a_condition_needs_them_and_for_few_files_when_that_is_enough() -> None:
     asked: list[int] = []
-    files = partitioned(PARTITIONS * 5, b=[1, 2, 3, 4, 5, 6] * 5)
-    source = files._statistics
-    assert source is not None
+    plain = partitioned(PARTITIONS * 5, b=[1, 2, 3, 4, 5, 6] * 5)
 
-    def count(rows: Any) -> pa.Table:
+    def statistics(rows: Any) -> pa.Table:
         asked.append(30 if rows is None else len(rows))
-        return source(rows)
+        assert plain._statistics is not None
+        return plain._statistics(rows)
 
-    files = FilePruning(TABLE, files._maps, count)
+    files = FilePruning(TABLE, len(plain), plain._partition_texts, statistics)
     assert files.prune(date("=", 1)).sum() == 15
     assert asked == []
     assert files.prune(And((compare("n", "=", 1), compare(("a", "b"), ">", 3)))).sum() == 5

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.delta.file_stats import parse_stats, stats_schema
+from engine.delta.partition_texts import encode_partition_values, partition_schema
 from engine.delta.predicates import (
     And,
     Cast,
@@ -251,7 +252,13 @@ def pruning_of(files: list[DataFile]) -> FilePruning:
     maps = pa.array([list(file.partition.items()) for file in files], pa.map_(pa.string(), pa.string()))
     batch = parse_stats(pa.array([file.stats for file in files], pa.string()), STATS_SCHEMA)
     table = pa.Table.from_batches([batch])
-    return FilePruning(COLUMNS, pa.chunked_array([maps]), lambda rows: table if rows is None else table.take(rows))
+    texts = encode_partition_values(maps, partition_schema(COLUMNS.partition_columns))
+    return FilePruning(
+        COLUMNS,
+        len(files),
+        lambda name: pa.chunked_array([texts.column(name)]),
+        lambda rows: table if rows is None else table.take(rows),
+    )
 
 
 @settings(max_examples=200, deadline=None)
