@@ -50,23 +50,25 @@ class EngineOptions:
 def open_engine(options: EngineOptions, progress: Callable[[str], None] = lambda step: None) -> LakeEngine:
     """Open the catalog and start Spark, which takes seconds; `progress` is told of each step."""
     progress("opening the catalog")
-    catalog = open_catalog(options)
+    sources = open_sources(options)
     driver = SparkDriver.start(
         options.spark,
         allowed_functions=ALLOWED_FUNCTIONS,
         allowed_table_functions=ALLOWED_TABLE_FUNCTIONS,
         progress=progress,
     )
-    snapshots = SnapshotCache(options.snapshot_cache_bytes)
-    sources = Sources(catalog=catalog, load=lambda location, version: snapshots.load(open_storage(location), version))
     return LakeEngine(sources, driver)
 
 
-def open_catalog(options: EngineOptions) -> Catalog:
-    """The catalog's own objects over the tables of the lake's folder."""
+def open_sources(options: EngineOptions) -> Sources:
+    """The catalog's own objects over the tables of the lake's folder, and the cache of their snapshots."""
     store = FileStore(open_files(options.catalog_folder)) if options.catalog_folder else MemoryStore()
     served = ServedFolder(open_tree(options.lake_folder), options.allowed_roots) if options.lake_folder else None
-    return Catalog(store, served, options.allowed_roots)
+    snapshots = SnapshotCache(options.snapshot_cache_bytes)
+    return Sources(
+        catalog=Catalog(store, served, options.allowed_roots),
+        load=lambda location, version: snapshots.load(open_storage(location), version),
+    )
 
 
 class LakeEngine:

@@ -17,7 +17,6 @@ from engine.bound import BoundStatement, BoundTable, Outcome
 from engine.commands.describe_commands import table_details
 from engine.delta.column_mapping import physical_names
 from engine.delta.history import HISTORY_SCHEMA, load_history
-from engine.delta.partition_columns import partition_texts
 from engine.delta.spec.schema import StructField
 from engine.errors import NotPartitioned
 from engine.results import (
@@ -129,8 +128,8 @@ def show_partitions(bound: BoundStatement, statement: ShowPartitions) -> Outcome
         raise NotPartitioned(table.label)
     names = list(snapshot.partition_columns)
     physical = physical_names(snapshot.schema, snapshot.config.column_mapping_mode)
-    columns = partition_texts(snapshot.files["partition_values"], tuple(physical[name] for name in names))
-    values = pa.table([column.texts.take(column.codes) for column in columns.values()], names)
+    texts = snapshot.partition_texts()
+    values = pa.table([texts.column(physical[name]).cast(pa.string()) for name in names], names)
     wanted = {key.casefold(): value for key, value in statement.spec}
     for name in names:
         if name.casefold() in wanted:
