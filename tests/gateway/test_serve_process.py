@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -17,59 +14,21 @@ from typing import Any
 import pytest
 
 from tests.gateway.http.conftest import STATEMENTS, eventually
-from tests.paths import DAT, ROOT
+from tests.server_process import START_S, ServerProcess
 
 pytestmark = pytest.mark.clients
-START_S = 120
-
-
-class Process:
-    """One server over the shared tables; its output is one text."""
-
-    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
-        self.port_file = folder / "ports.json"
-        command = [sys.executable, "-m", "gateway", "serve", "--port-file", str(self.port_file)]
-        ports = () if "--http-port" in arguments else ("--http-port", "0", "--thrift-port", "0")
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWAY_")}
-        settings = {"GATEWAY_SPARK_MASTER": "local[2]", "GATEWAY_SPARK_DRIVER_MEMORY": "700m"}
-        self.popen = subprocess.Popen(
-            [*command, *ports, *arguments],
-            cwd=ROOT,
-            env=inherited | settings | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.output = ""
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def _read(self) -> None:
-        assert self.popen.stdout
-        for line in self.popen.stdout:
-            self.output += line
-        self.popen.stdout.close()
-
-    def ports(self) -> dict[str, int]:
-        """The ports, once the server is ready."""
-        assert eventually(lambda: self.port_file.exists() or self.popen.poll() is not None, START_S)
-        assert self.popen.poll() is None, self.output
-        found: dict[str, int] = json.loads(self.port_file.read_text())
-        return found
-
-    def end(self) -> int:
-        """The exit code, when the output is complete."""
-        code = self.popen.wait(60)
-        self._reader.join(60)
-        return code
+LAKE = "<an empty folder>"
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[type[Process] | Any]:
-    started: list[Process] = []
+def start(tmp_path: Path) -> Iterator[Any]:
+    started: list[ServerProcess] = []
+    lake = tmp_path / "lake"
+    lake.mkdir()
 
-    def build(*arguments: str, **environment: str) -> Process:
-        started.append(Process(tmp_path, *arguments, **environment))
+    def build(*arguments: str, **environment: str) -> ServerProcess:
+        given = [str(lake) if argument == LAKE else argument for argument in arguments]
+        started.append(ServerProcess(tmp_path, *given, **environment))
         return started[-1]
 
     yield build
@@ -88,25 +47,20 @@ def submit(ports: dict[str, int], text: str, wait: str = "50s") -> dict[str, Any
         return answer
 
 
-def jvms_of(pid: int) -> list[int]:
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in children]
-
-
 @pytest.mark.spark
 def test_a_server_says_how_to_connect_serves_and_drains(start: Any) -> None:
-    process = start(str(DAT))
+    process = start(LAKE)
     ports = process.ports()
     assert eventually(lambda: "Ctrl-C or SIGTERM stops it." in process.output)
     for line in (
-        f"serves {DAT}",
+        f"serves {process.port_file.parent / 'lake'}",
         f"beeline -u jdbc:hive2://127.0.0.1:{ports['thrift']}/",
         f'hive.connect("127.0.0.1", {ports["thrift"]})',
         f'delta-gateway sql "SHOW TABLES" --server http://127.0.0.1:{ports["http"]}',
     ):
         assert line in process.output
     assert submit(ports, "SELECT 1 + 1")["result"]["data_array"] == [["2"]]
-    jvms = jvms_of(process.popen.pid)
+    jvms = process.jvms()
     assert jvms
 
     slow = "SELECT count(*) FROM range(30000000) WHERE sha2(cast(id AS string), 256) LIKE 'zz%'"
@@ -125,9 +79,9 @@ def test_a_server_says_how_to_connect_serves_and_drains(start: Any) -> None:
 
 @pytest.mark.spark
 def test_a_second_signal_ends_the_process_at_once(start: Any) -> None:
-    process = start(str(DAT))
+    process = start(LAKE)
     ports = process.ports()
-    jvms = jvms_of(process.popen.pid)
+    jvms = process.jvms()
     submit(ports, "SELECT count(*) FROM range(1e12) WHERE sha2(cast(id AS string), 256) = ''", wait="0s")
     process.popen.send_signal(signal.SIGINT)
     assert eventually(lambda: "draining" in process.output)
@@ -138,7 +92,7 @@ def test_a_second_signal_ends_the_process_at_once(start: Any) -> None:
 
 @pytest.mark.spark
 def test_a_signal_during_the_start_ends_the_start(start: Any) -> None:
-    process = start(str(DAT))
+    process = start(LAKE)
     assert eventually(lambda: "starting Java" in process.output, START_S)
     process.popen.send_signal(signal.SIGTERM)
     assert process.end() == 0
@@ -157,8 +111,8 @@ def test_a_configuration_that_is_wrong_is_one_line(start: Any, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "environment", "condition"),
     [
-        ((str(DAT), "--host", "0.0.0.0"), {}, "HOST_NOT_LOOPBACK"),
-        ((str(DAT), "--host", "::"), {}, "HOST_NOT_LOOPBACK"),
+        ((LAKE, "--host", "0.0.0.0"), {}, "HOST_NOT_LOOPBACK"),
+        ((LAKE, "--host", "::"), {}, "HOST_NOT_LOOPBACK"),
         ((), {"GATEWAY_SERVER_HOST": "0.0.0.0"}, "HOST_NOT_LOOPBACK"),
         ((), {"GATEWAY_SERVER_THRIFT_PROT": "1"}, "CONFIG_UNKNOWN_KEY"),
         (("/no/such/lake",), {}, "LAKE_NOT_FOUND"),
@@ -168,7 +122,7 @@ def test_a_configuration_that_is_wrong_is_one_line(start: Any, tmp_path: Path) -
 def test_a_start_that_fails_is_one_line_that_says_why(
     start: Any, arguments: tuple[str, ...], environment: dict[str, str], condition: str
 ) -> None:
-    process = start(*(arguments or (str(DAT),)), **environment)
+    process = start(*(arguments or (LAKE,)), **environment)
     assert process.end() == 2
     last = process.output.rstrip().splitlines()[-1]
     assert last.startswith(f"delta-gateway: [{condition}]") and "Traceback" not in process.output
@@ -177,6 +131,6 @@ def test_a_start_that_fails_is_one_line_that_says_why(
 def test_a_taken_port_is_named_at_once(start: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        process = start(str(DAT), "--http-port", str(port), "--thrift-port", "0")
+        process = start(LAKE, "--http-port", str(port), "--thrift-port", "0")
         assert process.end() == 2
     assert f"http port {port}" in process.output and "starting Java" not in process.output

@@ -1,0 +1,58 @@
+"""One real server for all end-to-end tests of a run, over a lake that holds the sample and the shared tables.
+
+<lake>/…           the sample lake: `weather`, `shop.orders`, …
+<lake>/dat         a link to the acceptance tests: `` `dat.<case>`.delta ``
+<lake>/golden      a link to the golden tables: `` `golden.<case>`.delta ``
+<lake>/<name>      what a test writes, in a schema of its own
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from engine.sample_lake import ensure_sample_lake
+from tests.clients.http_client import HttpClient
+from tests.paths import DAT, GOLDEN, TESTDATA
+from tests.server_process import ServerProcess
+
+
+@dataclass(frozen=True)
+class RealServer:
+    """The running server."""
+
+    process: ServerProcess
+    lake: Path
+    thrift_port: int
+    http_port: int
+
+    def http(self, **settings: str) -> HttpClient:
+        """A client with a session of these settings, or without a session."""
+        client = HttpClient(self.http_port)
+        return client.session(**settings) if settings else client
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
+    folder = tmp_path_factory.mktemp("server")
+    lake = folder / "lake"
+    ensure_sample_lake(str(lake))
+    (lake / "dat").symlink_to(DAT)
+    (lake / "golden").symlink_to(GOLDEN)
+    process = ServerProcess(
+        folder, str(lake), GATEWAY_SPARK_DRIVER_MEMORY="1g", GATEWAY_LAKE_ALLOWED_ROOTS=f'["{TESTDATA}"]'
+    )
+    try:
+        ports = process.ports()
+        yield RealServer(process, lake, ports["thrift"], ports["http"])
+        process.popen.send_signal(signal.SIGTERM)
+        assert process.end() == 0, process.output
+        assert "internal error" not in process.output, process.output
+    finally:
+        if process.popen.poll() is None:
+            process.popen.kill()
+        process.end()

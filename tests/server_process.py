@@ -1,0 +1,63 @@
+"""`delta-gateway serve` as a process of its own, on ports of its own, with its output at hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import MappingProxyType
+
+from tests.gateway.http.conftest import eventually
+from tests.paths import ROOT
+
+START_S = 120
+END_S = 60
+_SETTINGS = MappingProxyType({"GATEWAY_SPARK_MASTER": "local[2]", "GATEWAY_SPARK_DRIVER_MEMORY": "700m"})
+
+
+class ServerProcess:
+    """One server; `folder` is for its port file. The environment's own settings of a gateway do not reach it."""
+
+    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+        self.port_file = folder / "ports.json"
+        command = [sys.executable, "-m", "gateway", "serve", "--port-file", str(self.port_file)]
+        ports = () if "--http-port" in arguments else ("--http-port", "0", "--thrift-port", "0")
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("GATEWAY_")}
+        self.popen = subprocess.Popen(
+            [*command, *ports, *arguments],
+            cwd=ROOT,
+            env=inherited | dict(_SETTINGS) | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.output = ""
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.popen.stdout
+        for line in self.popen.stdout:
+            self.output += line
+        self.popen.stdout.close()
+
+    def ports(self) -> dict[str, int]:
+        """The ports, once the server is ready."""
+        assert eventually(lambda: self.port_file.exists() or self.popen.poll() is not None, START_S)
+        assert self.popen.poll() is None, self.output
+        found: dict[str, int] = json.loads(self.port_file.read_text())
+        return found
+
+    def end(self) -> int:
+        """The exit code, when the output is complete."""
+        code = self.popen.wait(END_S)
+        self._reader.join(END_S)
+        return code
+
+    def jvms(self) -> list[int]:
+        """Process ids of the server's children."""
+        children = Path(f"/proc/{self.popen.pid}/task/{self.popen.pid}/children").read_text().split()
+        return [int(child) for child in children]
