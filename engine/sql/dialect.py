@@ -17,7 +17,6 @@ misses a name, Spark does not find a table of that name and the check of its pla
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from typing import Any, ClassVar, NoReturn, TypeVar
 
@@ -31,6 +30,7 @@ from engine.sql.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.functions import ensure_callable
 from engine.sql.pipes import PipeParser
 from engine.sql.refusals import WORDS_MAX, refused_kind
+from engine.sql.tokens import GatewayTokenizer, normalize
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 
@@ -53,23 +53,6 @@ class SyntaxFailure(ParseError):
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(reason)
         self.reason, self.offset = reason, offset
-
-
-class _Tokenizer(Databricks.Tokenizer):
-    """Spark's tokens: no templating, and statement names are words like any other."""
-
-    COMMANDS: ClassVar[set[TokenType]] = set()
-    KEYWORDS: ClassVar[dict[str, TokenType]] = {
-        **{
-            word: kind
-            for word, kind in Databricks.Tokenizer.KEYWORDS.items()
-            if kind not in (TokenType.COMMAND, TokenType.BLOCK_START, TokenType.BLOCK_END)
-        },
-        ">>>": TokenType.CARET,  # a binary operator like any other
-    }
-
-
-_Tokenizer._COMMENTS = {start: end for start, end in _Tokenizer._COMMENTS.items() if start != "{#"}
 
 
 class _Parser(PipeParser):
@@ -254,8 +237,6 @@ _UNEXPECTED = "Invalid expression"
 _INCOMPLETE = "Required keyword"
 """How it begins the message for a node without one of its parts."""
 
-_WORD = re.compile(r"\w+")
-_LITERALS = frozenset({TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER})
 
 _VERSION_KINDS = {
     "VERSION": "VERSION",
@@ -281,7 +262,7 @@ class GatewayDialect(Databricks):
         """As it is written; sqlglot's logs what it cannot read."""
         return path
 
-    Tokenizer = _Tokenizer
+    Tokenizer = GatewayTokenizer
     Parser = _Parser
 
 
@@ -293,31 +274,13 @@ _BUGS = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, 
 
 def tokenize(text: str) -> list[Token]:
     """The tokens of `text`; `end` of a token is inclusive. Raises sqlglot's `TokenError`."""
-    return _Tokenizer(dialect=_DIALECT).tokenize(text)
-
-
-def _normalize(tokens: list[Token]) -> list[Token]:
-    """The tokens as Spark sees them: a word after a dot is a name, so is `window` before `(`; `X '1F'` is a number."""
-    kept: list[Token] = []
-    before = None
-    for token in tokens:
-        if before is not None:
-            if before.token_type == TokenType.DOT and _WORD.fullmatch(token.text) and token.token_type not in _LITERALS:
-                token.token_type = TokenType.VAR
-            elif before.token_type == TokenType.WINDOW and token.token_type == TokenType.L_PAREN:
-                before.token_type = TokenType.VAR
-            elif token.token_type == TokenType.STRING and before.token_type == TokenType.VAR and before.text in "xX":
-                before.token_type, before.text, before.end = TokenType.HEX_STRING, token.text, token.end
-                continue
-        kept.append(token)
-        before = token
-    return kept
+    return GatewayTokenizer(dialect=_DIALECT).tokenize(text)
 
 
 def parse_query_tree(tokens: list[Token], text: str) -> exp.Expr:
     """The tree of one query. Raises `SyntaxFailure`, or a `SqlError` for what is known and refused."""
     try:
-        trees = _Parser(dialect=_DIALECT).parse(_normalize(tokens), text)
+        trees = _Parser(dialect=_DIALECT).parse(normalize(tokens), text)
     except _BUGS:
         raise SyntaxFailure("the query cannot be read", tokens[0].start if tokens else 0) from None
     tree = trees[0] if trees else None

@@ -817,6 +817,11 @@ select s.t.x >>> 1, s.t.x << 1, hex(X '1F'), hex(x'1f') from s.t
 =>
 select `t`.x >>> 1, `t`.x << 1, hex(X '1F'), hex(x'1f') from `r0` AS `t`
 
+-- nested types that end like a shift
+select cast(null as array<array<map<int, string>>>), cast(null as struct<a: array<array<array<int>>>>), s.t.x >>> 1 from s.t
+=>
+select cast(null as array<array<map<int, string>>>), cast(null as struct<a: array<array<array<int>>>>), `t`.x >>> 1 from `r0` AS `t`
+
 -- windows of time
 select window.start, count(s.t.id) from s.t group by window(timestamp(s.t.day), '1 day')
 =>
