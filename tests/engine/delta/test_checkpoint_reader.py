@@ -30,7 +30,7 @@ from tests.engine.delta.log_builder import (
 )
 
 UUID = "3a0d65cd-4a56-49a8-937b-95f9e3ee90e5"
-STATE: list[Action] = [PROTOCOL, METADATA, add("a"), add("b", stats='{"numRecords":3}'), remove("c")]
+STATE: list[Action] = [PROTOCOL, METADATA, add("a"), add("b", stats='{"numRecords":3}'), remove("c"), add("no utf-8")]
 
 
 def reader(log: LogBuilder, *names: str) -> CheckpointReader:
@@ -56,7 +56,7 @@ def test_actions_are_found_in_whatever_row_group(row_group_size: int) -> None:
     checkpoint = classic(parquet_bytes(STATE, row_group_size=row_group_size))
     actions = checkpoint.read_small_actions()
     assert (actions.protocol, actions.metadata) == (PROTOCOL, METADATA)
-    assert [row["path"] for row in rows(checkpoint.read_adds(), FILES_SCHEMA)] == ["a", "b"]
+    assert [row["path"] for row in rows(checkpoint.read_adds(), FILES_SCHEMA)] == ["a", "b", "no utf-8"]
     assert [row["path"] for row in rows(checkpoint.read_removes(), TOMBSTONES_SCHEMA)] == ["c"]
 
 
@@ -169,7 +169,7 @@ def with_column(name: str, data_type: Any, *values: Any) -> bytes:
     return parquet(pa.table({name: pa.array(values, data_type)}))
 
 
-GOOD = parquet_bytes(STATE)
+GOOD = parquet_bytes(STATE, compression="none")
 
 
 @pytest.mark.parametrize(
@@ -202,6 +202,7 @@ GOOD = parquet_bytes(STATE)
             {"path": "a", "deletionVector": {"offset": 1}},
         ),
         with_column("protocol", pa.struct([("minReaderVersion", pa.string())]), {"minReaderVersion": "x"}),
+        GOOD.replace(b"no utf-8", b"no \xff\xff\xff-8"),
         with_column("metaData", STRING_MAP, [("a", "b")]),
     ],
 )
