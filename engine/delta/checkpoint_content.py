@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from engine.delta.column_mapping import physical_schema
 from engine.delta.file_stats import parse_stats, stats_schema
 from engine.delta.file_table import DELETION_VECTOR, STRING_MAP, Array, RecordBatch, nulls
-from engine.delta.partition_columns import Codes, parse_partition_column, partition_texts
+from engine.delta.partition_columns import Codes, partition_column
 from engine.delta.snapshot import Snapshot
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Action, Json, SetTransaction, camel_case
@@ -106,12 +106,12 @@ class _Layout:
 class CheckpointContent:
     """The rows of a checkpoint of one snapshot."""
 
-    def __init__(self, snapshot: Snapshot, config: TableConfig, now_ms: int) -> None:
+    def __init__(self, snapshot: Snapshot, now_ms: int) -> None:
         """`now_ms` decides which tombstones and transactions have expired."""
-        self.actions: tuple[Action, ...] = _small_actions(snapshot, config, now_ms)
+        self.actions: tuple[Action, ...] = _small_actions(snapshot, now_ms)
         self.adds = snapshot.files
-        self.removes = _retained_tombstones(snapshot, config, now_ms)
-        self._layout = _layout(snapshot, config)
+        self.removes = _retained_tombstones(snapshot, now_ms)
+        self._layout = _layout(snapshot)
         self.file_schema = pa.schema([("add", self._layout.add), ("remove", _REMOVE)])
 
     @property
@@ -170,8 +170,8 @@ def spread(batch: RecordBatch, schema: Any) -> RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _small_actions(snapshot: Snapshot, config: TableConfig, now_ms: int) -> tuple[Action, ...]:
-    retention = config.get(properties.SET_TRANSACTION_RETENTION)
+def _small_actions(snapshot: Snapshot, now_ms: int) -> tuple[Action, ...]:
+    retention = snapshot.config.get(properties.SET_TRANSACTION_RETENTION)
 
     def is_retained(txn: SetTransaction) -> bool:
         return retention is None or txn.last_updated is None or txn.last_updated >= now_ms - retention
@@ -181,20 +181,21 @@ def _small_actions(snapshot: Snapshot, config: TableConfig, now_ms: int) -> tupl
     return (snapshot.protocol, snapshot.metadata, *transactions, *domains)
 
 
-def _retained_tombstones(snapshot: Snapshot, config: TableConfig, now_ms: int) -> Any:
+def _retained_tombstones(snapshot: Snapshot, now_ms: int) -> Any:
     tombstones = snapshot.tombstones
-    oldest = now_ms - config.get(properties.DELETED_FILE_RETENTION)
+    oldest = now_ms - snapshot.config.get(properties.DELETED_FILE_RETENTION)
     removed_at = pc.fill_null(tombstones.column("deletion_timestamp"), 0)
     return tombstones.filter(pc.greater(removed_at, oldest))
 
 
-def _layout(snapshot: Snapshot, config: TableConfig) -> _Layout:
+def _layout(snapshot: Snapshot) -> _Layout:
+    config = snapshot.config
     keeps_json = config.get(properties.STATS_AS_JSON)
     fields = [pa.field(*field) for field in _ADD_FIELDS if keeps_json or field[0] != "stats"]
     stats: Any | None = None
     partitions: tuple[tuple[Array, Codes], ...] = ()
     if config.get(properties.STATS_AS_STRUCT):
-        partition_fields, partitions = _typed_partitions(snapshot, config)
+        partition_fields, partitions = _typed_partitions(snapshot)
         if partition_fields:
             fields.append(pa.field("partitionValues_parsed", pa.struct(partition_fields)))
         stats, stats_fields = _stats_fields(config)
@@ -202,20 +203,20 @@ def _layout(snapshot: Snapshot, config: TableConfig) -> _Layout:
     return _Layout(add=pa.struct(fields), stats=stats, partitions=partitions, keeps_json=keeps_json)
 
 
-def _typed_partitions(snapshot: Snapshot, config: TableConfig) -> tuple[list[Any], tuple[tuple[Array, Codes], ...]]:
+def _typed_partitions(snapshot: Snapshot) -> tuple[list[Any], tuple[tuple[Array, Codes], ...]]:
     """Fields and values by physical name; nothing where one value is not certain."""
-    names = config.physical_partition_columns
-    schema = physical_schema(config.schema, config.column_mapping_mode)
-    columns = []
-    for name, column in partition_texts(snapshot.files.column("partition_values"), names).items():
+    texts = snapshot.partition_texts()
+    schema = physical_schema(snapshot.schema, snapshot.config.column_mapping_mode)
+    fields, columns = [], []
+    for name in texts.schema.names:
         field = schema.field(name)
         if field is None:
             return [], ()
-        parsed = parse_partition_column(column, field.data_type, None)
-        if parsed.values is None or parsed.unreadable is not None:
+        column = partition_column(texts.column(name), field.data_type, None)
+        if column.values is None or column.unreadable is not None:
             return [], ()
-        columns.append((parsed.values, parsed.codes))
-    fields = [pa.field(name, values.type) for name, (values, _) in zip(names, columns, strict=True)]
+        fields.append(pa.field(name, column.values.type))
+        columns.append((column.values, column.codes))
     return fields, tuple(columns)
 
 

@@ -86,7 +86,6 @@ class WrittenCheckpoint:
 
 def write_checkpoint(
     snapshot: Snapshot,
-    config: TableConfig,
     now_ms: int,
     *,
     form: CheckpointForm | None = None,
@@ -97,9 +96,9 @@ def write_checkpoint(
     `form` None follows `delta.checkpointPolicy`. `actions_per_file` bounds parts and sidecars.
     Raises the errors of `TableConfig.ensure_supported` and of reading the snapshot's files, `OSError`.
     """
-    config.ensure_supported(Operation.CHECKPOINT)
-    content = CheckpointContent(snapshot, config, now_ms)
-    written = _WRITERS[form or _form_of(config)](snapshot, content, actions_per_file)
+    snapshot.config.ensure_supported(Operation.CHECKPOINT)
+    content = CheckpointContent(snapshot, now_ms)
+    written = _WRITERS[form or _form_of(snapshot.config)](snapshot, content, actions_per_file)
     write_hint(snapshot.storage, written.hint)
     return written
 

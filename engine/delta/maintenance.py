@@ -75,12 +75,12 @@ def _previous_checksum(committed: Committed) -> VersionChecksum | None:
 
 
 def write_due_checkpoint(after: PostCommit) -> None:
-    committed, config = after.committed, after.committed.config
+    committed = after.committed
     if not is_checkpoint_due(committed):
         return
     present = {checkpoint.version for checkpoint in LogListing.load(committed.storage).checkpoints()}
     if committed.version not in present:
-        write_checkpoint(after.snapshot, config, after.clock())
+        write_checkpoint(after.snapshot, after.clock())
 
 
 def remove_expired_log(after: PostCommit) -> None:

@@ -11,7 +11,7 @@ from engine.delta.spec.features import Operation
 from engine.delta.spec.schema import PrimitiveType, StructField, StructType
 from engine.delta.staged_commit import CommitDescription
 from engine.delta.storage import Storage
-from engine.delta.table_config import TableConfig, choose_protocol
+from engine.delta.table_config import choose_protocol
 from engine.delta.transaction import Committed, Transaction
 
 SCHEMA = StructType(
@@ -75,7 +75,3 @@ def change_metadata(storage: Storage, configuration: Mapping[str, str], clock: A
     transaction = Transaction.on(snapshot, describe(Operation.METADATA, "SET TBLPROPERTIES"), **options)
     transaction.stage(changed, choose_protocol("t", snapshot.protocol, changed))
     return transaction.commit()
-
-
-def config_of(snapshot: Snapshot) -> TableConfig:
-    return TableConfig.of("t", snapshot.protocol, snapshot.metadata)
