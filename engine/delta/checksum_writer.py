@@ -92,7 +92,7 @@ def _is_countable(adds: RecordBatch, removes: RecordBatch) -> bool:
     if removes.column("size").null_count:
         return False
     again = adds.column("path").filter(pc.invert(adds.column("data_change")))
-    return bool(pc.all(pc.is_in(again, value_set=removes.column("path"))).as_py())
+    return bool(pc.all(pc.is_in(again, value_set=removes.column("path")), min_count=0).as_py())
 
 
 def _transactions_after(
