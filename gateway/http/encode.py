@@ -10,11 +10,12 @@ import json
 import re
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.results import sql_type_of
 from engine.values import to_text
 
-_CSV_QUOTED = re.compile(r'[",\r\n]|^\s|\s$|^$|^null$')
+_CSV_QUOTED = r'[",\r\n]|^\s|\s$|^$|^null$'
 
 Cell = str | None
 
@@ -51,7 +52,8 @@ def column_info(field: pa.Field, position: int) -> dict[str, object]:
 
 def json_rows(table: pa.Table, time_zone: str) -> list[list[Cell]]:
     """Rows of cells, each a string or null."""
-    return [list(row) for row in zip(*_text_columns(table, time_zone), strict=True)]
+    columns = [text.to_pylist() for text in _text_arrays(table, time_zone)]
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def json_bytes(table: pa.Table, time_zone: str) -> bytes:
@@ -61,9 +63,9 @@ def json_bytes(table: pa.Table, time_zone: str) -> bytes:
 
 def csv_bytes(table: pa.Table, time_zone: str, *, header: bool) -> bytes:
     """Lines ended by a newline; a cell is quoted where it could be read as something else."""
-    lines = [_csv_line(table.schema.names)] if header else []
-    lines += map(_csv_line, zip(*_text_columns(table, time_zone), strict=True))
-    return "".join(lines).encode()
+    cells = [_csv_cells(column) for column in _text_arrays(table, time_zone)]
+    written = _csv_lines([_csv_cells(pa.array([name], pa.string())) for name in table.column_names]) if header else b""
+    return written + _csv_lines(cells)
 
 
 def arrow_stream(table: pa.Table) -> bytes:
@@ -74,18 +76,23 @@ def arrow_stream(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _text_columns(table: pa.Table, time_zone: str) -> list[list[Cell]]:
+def _text_arrays(table: pa.Table, time_zone: str) -> list[pa.StringArray]:
     return [
-        to_text(column, sql_type_of(field), time_zone).to_pylist()
+        to_text(column, sql_type_of(field), time_zone)
         for field, column in zip(table.schema, table.columns, strict=True)
     ]
 
 
-def _csv_line(cells: tuple[Cell, ...] | list[str]) -> str:
-    return ",".join(map(_csv_cell, cells)) + "\n"
+def _csv_cells(text: pa.StringArray) -> pa.StringArray:
+    """Cells with quotes where they need them."""
+    quoted = pc.binary_join_element_wise('"', pc.replace_substring(text, '"', '""'), '"', "")
+    needs_quotes = pc.match_substring_regex(text, _CSV_QUOTED)
+    return pc.fill_null(pc.if_else(needs_quotes, quoted, text), "null")
 
 
-def _csv_cell(cell: Cell) -> str:
-    if cell is None:
-        return "null"
-    return '"' + cell.replace('"', '""') + '"' if _CSV_QUOTED.search(cell) else cell
+def _csv_lines(columns: list[pa.StringArray]) -> bytes:
+    if not columns or not len(columns[0]):
+        return b""
+    lines = pc.binary_join_element_wise(pc.binary_join_element_wise(*columns, ","), "", "\n")
+    joined: str = pc.binary_join(pa.ListArray.from_arrays([0, len(lines)], lines), "")[0].as_py()
+    return joined.encode()
