@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 import pytest
@@ -161,3 +162,53 @@ def test_a_bug_shows_the_client_an_id_and_the_log_the_trace(caplog: pytest.LogCa
 def test_rows_before_the_end_are_refused_by_name() -> None:
     with pytest.raises(ResultNotReady):
         operation(lambda context: stream(1)).fetch(1)
+
+
+def whole(source: Iterable[pa.RecordBatch], closed: list[bool]) -> Operation:
+    given = ResultStream(schema=SCHEMA, source=source, on_close=lambda: closed.append(True))
+    return Operation("ann", "SELECT", lambda _: given, result_bytes_max=1 << 20, whole=True)
+
+
+def test_a_whole_result_is_held_before_the_statement_counts_as_finished() -> None:
+    closed: list[bool] = []
+    done = whole(batches(2, 3), closed)
+    done.run()
+    assert done.state is OperationState.FINISHED and closed == [True] and done.result_bytes == 40
+    done.cancel()
+    done.close()
+    assert done.cancel_token.reason is None, "nothing was left to cancel"
+
+
+def test_a_whole_result_that_fails_on_its_way_fails_the_statement_and_is_given_back() -> None:
+    def failing() -> Iterator[pa.RecordBatch]:
+        yield from batches(2)
+        raise ResultTooLarge(1)
+
+    closed: list[bool] = []
+    done = whole(failing(), closed)
+    done.run()
+    assert done.state is OperationState.FAILED and isinstance(done.error, ResultTooLarge) and closed == [True]
+
+
+def test_a_whole_result_stops_being_pulled_when_it_is_cancelled() -> None:
+    def endless() -> Iterator[pa.RecordBatch]:
+        for batch in itertools.repeat(batches(1)[0]):
+            pulled.append(batch)
+            if len(pulled) == 3:
+                running.cancel()
+            yield batch
+
+    pulled: list[pa.RecordBatch] = []
+    running = whole(endless(), [])
+    running.run()
+    assert running.state is OperationState.CANCELED and len(pulled) == 3
+
+
+def test_the_end_is_told_once_however_it_comes() -> None:
+    told: list[str] = []
+    ended = operation(lambda context: stream(1))
+    ended.on_end(lambda: told.append("first"))
+    ended.cancel()
+    ended.on_end(lambda: told.append("late"))
+    ended.close()
+    assert told == ["first", "late"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -119,3 +120,43 @@ def test_draining_refuses_new_work_and_lets_short_work_end(make: Maker) -> None:
     assert registry.sessions() == ()
     with pytest.raises(ServerDraining):
         registry.open_session("ann")
+
+
+def test_draining_waits_for_a_client_that_still_fetches(make: Maker) -> None:
+    registry = make(linger_s=0.3)
+    operation = registry.open_session("ann").execute("ROWS 50")
+    assert operation.wait(5) is OperationState.FINISHED
+    draining = threading.Thread(target=registry.drain, args=(30,))
+    draining.start()
+    fetched = 0
+    while page := operation.fetch(5).rows.num_rows:  # a second in all, each fetch within the linger
+        fetched += page
+        time.sleep(0.1)
+    assert fetched == 50
+    draining.join(10)
+    assert not draining.is_alive() and operation.state is OperationState.CLOSED
+
+
+def test_a_retired_session_frees_its_place_and_keeps_its_operation(make: Maker) -> None:
+    registry = make(sessions_max=1)
+    session = registry.open_session("ann")
+    operation = session.execute("ROWS 3", through=lambda stream: stream)
+    registry.retire_after(session, operation)
+    assert operation.wait(5) is OperationState.FINISHED
+    assert eventually(lambda: registry.sessions() == ())
+    assert registry.find_operation(operation.id) == (session, operation)
+    assert operation.page(0, 10).rows.num_rows == 3
+    with pytest.raises(SessionNotFound):
+        session.execute("SELECT 1")
+    registry.close_operation(operation.id)
+    registry.close_operation(operation.id)
+    assert operation.state is OperationState.CLOSED and registry.operations() == ()
+
+
+def test_a_session_that_its_client_closed_does_not_retire_as_well(make: Maker) -> None:
+    registry = make()
+    session = registry.open_session("ann")
+    operation = session.execute("SLEEP 30", through=lambda stream: stream)
+    registry.retire_after(session, operation)
+    registry.close_session(session.id)
+    assert operation.state is OperationState.CLOSED and registry.operations() == ()
