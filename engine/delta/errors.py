@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from catalog.errors import SqlError
 
 
 class DeltaError(SqlError):
-    """Family of all errors of the log."""
+    """Family of all errors of the log; where a class has the field `table`, that is its location, or its name."""
+
+
+@contextmanager
+def naming(table: str) -> Iterator[None]:
+    """Let the errors that are raised inside call the table as the user did, instead of by its location."""
+    try:
+        yield
+    except DeltaError as error:
+        if hasattr(error, "table"):
+            error.table = table
+        raise
 
 
 # --- Reading: what is wrong with the bytes -------------------------------------------------------------------------
