@@ -19,6 +19,7 @@ from catalog.errors import SqlError
 from catalog.names import Matcher, SchemaName, TableName, any_matcher, jdbc_matcher, like_matcher, path_of
 from engine.bound import BoundStatement, BoundTable
 from engine.delta.commit_times import load_commit_times
+from engine.delta.errors import naming
 from engine.delta.snapshot import Snapshot
 from engine.errors import InvalidTimeTravelTimestamp, StatementNotSupported
 from engine.settings import SessionState
@@ -134,7 +135,8 @@ class _Binder:
     def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> Snapshot:
         key = (entry.location, time_travel)
         if key not in self.pinned:
-            self.pinned[key] = self._load(entry, time_travel)
+            with naming(str(entry.name)):
+                self.pinned[key] = self._load(entry, time_travel)
         return self.pinned[key]
 
     def _load(self, entry: TableEntry, time_travel: TimeTravel | None) -> Snapshot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.bound import AuthorizedStatement, BoundTable
+from engine.delta.errors import naming
 from engine.delta.spec.features import Operation
 from engine.plan.plans import CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan
 from engine.sql.splice import splice
@@ -41,7 +42,8 @@ def _read(query: Query, tables: tuple[BoundTable, ...]) -> ReadPlan:
 
 def _scan(relation: str, table: BoundTable) -> Scan:
     snapshot = table.snapshot
-    snapshot.config.ensure_supported(Operation.READ)
+    with naming(table.label):
+        snapshot.config.ensure_supported(Operation.READ)
     return Scan(
         relation=relation,
         label=table.label,
