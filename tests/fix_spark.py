@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
 from engine.sql.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 
-SPARK_OPTIONS = SparkOptions(master="local[2]", driver_memory="1g", conf={"spark.sql.shuffle.partitions": "4"})
+
+def start_spark(
+    *, local_dir: str | None = None, master: str = "local[2]", progress: Callable[[str], None] = lambda step: None
+) -> SparkDriver:
+    """A small Spark; whoever starts it stops it."""
+    return SparkDriver.start(
+        SparkOptions(
+            master=master, driver_memory="1g", local_dir=local_dir, conf={"spark.sql.shuffle.partitions": "4"}
+        ),
+        allowed_functions=ALLOWED_FUNCTIONS,
+        allowed_table_functions=ALLOWED_TABLE_FUNCTIONS,
+        progress=progress,
+    )
 
 
 @pytest.fixture(scope="session")
 def spark_driver() -> Iterator[SparkDriver]:
-    driver = SparkDriver.start(
-        SPARK_OPTIONS, allowed_functions=ALLOWED_FUNCTIONS, allowed_table_functions=ALLOWED_TABLE_FUNCTIONS
-    )
+    driver = start_spark()
     yield driver
     driver.stop()
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from py4j.clientserver import ClientServer
-from py4j.protocol import Py4JError
 
+from catalog.errors import SqlError
 from engine.context import StatementContext
 from engine.engine import Parameter
 from engine.exec.frame import read_columns, read_result
 from engine.exec.scan import scan_request, write_file_lists
-from engine.exec.spark_errors import restore_names, translate
+from engine.exec.spark_errors import restore_names, translated
 from engine.exec.write import WriteTarget, WrittenFile, read_written, target_request
 from engine.plan.plans import ReadPlan
 from engine.results import ResultStream, string_rows
@@ -85,22 +85,22 @@ class ExecSession:
 
     def set_setting(self, key: str, value: str | None) -> None:
         """Set a setting of Spark for this session; None takes it back to its default. Raises `SparkFailure`."""
-        try:
+        with translated(self._gateway.jvm):
             if value is None:
                 self._session.unset(key)
             else:
                 self._session.set(key, value)
-        except Py4JError as error:
-            raise translate(error, self._gateway.jvm) from error
 
     def get_setting(self, key: str) -> str | None:
         """The value or default of a setting of Spark; None where it has neither."""
-        value: str | None = self._session.get(key)
+        with translated(self._gateway.jvm):
+            value: str | None = self._session.get(key)
         return value
 
     def set_current_schema(self, catalog: str, schema: str) -> None:
         """What `current_catalog()` and `current_schema()` answer."""
-        self._session.setCurrentSchema(catalog, schema)
+        with translated(self._gateway.jvm):
+            self._session.setCurrentSchema(catalog, schema)
 
     def close(self) -> None:
         """Forget the session."""
@@ -121,10 +121,11 @@ class ExecSession:
             if plan.scans:
                 folder.mkdir()
                 write_file_lists(plan.scans, folder / FILE_LISTS)
-            return read(call(_request(plan, context, parameters, folder)))
-        except Py4JError as error:
-            context.cancel.ensure_live()
-            raise translate(error, self._gateway.jvm, _labels(plan)) from error
+            with translated(self._gateway.jvm, _labels(plan)):
+                return read(call(_request(plan, context, parameters, folder)))
+        except SqlError:
+            context.cancel.ensure_live()  # whatever else a cancelled statement died of
+            raise
         finally:
             ended.set()
             if folder.exists():

@@ -28,6 +28,7 @@ from py4j.clientserver import ClientServer
 
 from engine.exec.jvm import install_classes, launch_jvm, stop_jvm
 from engine.exec.query import ExecSession
+from engine.exec.spark_errors import translated
 
 __all__ = ["ExecSession", "SparkDriver", "SparkOptions"]
 
@@ -43,6 +44,7 @@ _FIXED_CONF = MappingProxyType(
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.variable.substitute": "false",
+        "spark.sql.artifact.isolation.enabled": "false",
         "spark.sql.runSQLOnFiles": "false",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.execution.arrow.useLargeVarTypes": "false",
@@ -113,8 +115,7 @@ class SparkDriver:
             java = gateway.jvm.deltagateway.GatewayDriver(
                 spark, " ".join(allowed_functions), " ".join(allowed_table_functions)
             )
-            if not options.master.startswith("local"):
-                java.addJar(str(jar))
+            java.shareClasses(str(jar))
             progress("warming up Spark")
             java.warmUp()
         except BaseException:
@@ -129,9 +130,16 @@ class SparkDriver:
         """Where statements that run have their temporary files, a folder each."""
         return self._work_dir / "spool"
 
+    @property
+    def process_id(self) -> int:
+        """Of Spark's process."""
+        process_id: int = self._gateway.proc.pid
+        return process_id
+
     def open_session(self) -> ExecSession:
-        """A session with its own settings and current schema."""
-        return ExecSession(self._gateway, self._driver.openSession(), self.spool_dir)
+        """A session with its own settings and current schema. Raises `SparkUnavailable`."""
+        with translated(self._gateway.jvm):
+            return ExecSession(self._gateway, self._driver.openSession(), self.spool_dir)
 
     def stop(self) -> None:
         """End Spark and its process; running statements fail."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
@@ -23,15 +24,26 @@ from engine.exec.errors import FunctionNotAvailable, PlanRefused, RelationNotBou
 _log = logging.getLogger(__name__)
 
 _SQLSTATE_AND_POSITION = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
+_CALL_NOT_POSSIBLE = "Trace:"
 _SHOWN_MAX = 4000
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
 
-def translate(error: Py4JError, jvm: Any, labels: Mapping[str, str] = _NO_LABELS) -> SqlError:
-    """The error to raise instead of `error`; `labels` maps the names of scans to those of the tables."""
-    if not isinstance(error, Py4JJavaError):
+@contextmanager
+def translated(jvm: Any, labels: Mapping[str, str] = _NO_LABELS) -> Iterator[None]:
+    """Raise what calls to Java raise as errors of ours; `labels` maps the names of scans to those of the tables."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        raise _translate(error, jvm, labels) from error
+    except Py4JError as error:
+        if _CALL_NOT_POSSIBLE in str(error):
+            raise  # a call that Java does not know: a bug of ours
         _log.error("Spark is gone", exc_info=error)
-        return SparkUnavailable(type(error).__name__)
+        raise SparkUnavailable("the connection to its process is lost") from error
+
+
+def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str]) -> SqlError:
     known: dict[str, Any] = json.loads(jvm.deltagateway.Failures.describe(error.java_exception))
     if "refusal" in known:
         return _refusal(known["refusal"], known["subject"], labels)
@@ -39,7 +51,7 @@ def translate(error: Py4JError, jvm: Any, labels: Mapping[str, str] = _NO_LABELS
     message: str = known["message"]
     if condition is None or condition.startswith("INTERNAL_ERROR"):
         _log.error("Spark failed: %s", error)
-    text = _sentence(message, condition)
+    text = _sentence(message, condition) if condition else f"{known['class'].rsplit('.', 1)[-1]}: {message}"
     if known.get("fragment"):
         text += f"\n== SQL ==\n{known['fragment']}"
     return SparkFailure(condition, sqlstate, restore_names(text, labels)[:_SHOWN_MAX])
@@ -59,12 +71,9 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return PlanRefused(f"{kind} {subject}")
 
 
-def _sentence(message: str, condition: str | None) -> str:
+def _sentence(message: str, condition: str) -> str:
     """Spark's text without condition, SQLSTATE, position and what follows."""
-    text = message.strip()
-    if condition is not None:
-        text = text.removeprefix(f"[{condition}]")
-    return _SQLSTATE_AND_POSITION.sub("", text).strip()
+    return _SQLSTATE_AND_POSITION.sub("", message.strip().removeprefix(f"[{condition}]")).strip()
 
 
 def restore_names(text: str, labels: Mapping[str, str]) -> str:

@@ -4,10 +4,15 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.sql.classic.SparkSession;
 
 /** The process's one Spark, opening a session for each client. */
 public final class GatewayDriver {
+  /** Spark keeps every pool it ever heard of, so there are only so many. */
+  private static final int POOLS = 32;
+
+  private final AtomicInteger opened = new AtomicInteger();
   private final SparkSession root;
   private final PlanGuard guard;
 
@@ -22,7 +27,7 @@ public final class GatewayDriver {
   }
 
   public GatewaySession openSession() {
-    return new GatewaySession(root.newSession(), guard);
+    return new GatewaySession(root.newSession(), guard, "sessions " + Math.floorMod(opened.getAndIncrement(), POOLS));
   }
 
   /** Loads what every query needs, so that the first one of a client does not wait for it. */
@@ -30,7 +35,8 @@ public final class GatewayDriver {
     root.range(0L, 1000L, 1L, 2).groupBy("id", new String[0]).count().collectAsList();
   }
 
-  public void addJar(String path) {
-    root.sparkContext().addJar(path);
+  /** Sends our classes to executors in other processes; those in this one have them. */
+  public void shareClasses(String jar) {
+    if (!root.sparkContext().isLocal()) root.sparkContext().addJar(jar);
   }
 }

@@ -19,17 +19,21 @@ import org.apache.spark.sql.execution.ExplainMode$;
  * the statement also before it has a job and before it began.
  */
 public final class GatewaySession {
+  private static final String SCHEDULER_POOL = "spark.scheduler.pool";
   private static final int CANCELLED_MAX = 1000;
   private static final long CANCEL_INTERVAL_MS = 100;
 
   private final SparkSession spark;
   private final PlanGuard guard;
+  private final String pool;
   private final Set running = ConcurrentHashMap.newKeySet();
   private final Map cancelled = Collections.synchronizedMap(new RecentlyCancelled());
 
-  public GatewaySession(SparkSession spark, PlanGuard guard) {
+  /** Sessions of one `pool` share the executors' time as one. */
+  public GatewaySession(SparkSession spark, PlanGuard guard, String pool) {
     this.spark = spark;
     this.guard = guard;
+    this.pool = pool;
   }
 
   /** Runs a query and returns its frame (see Frame). */
@@ -142,6 +146,7 @@ public final class GatewaySession {
     SparkSession$.MODULE$.setActiveSession(spark);
     user.set(request.principal);
     context.setJobGroup(request.id, "statement " + request.id, true);
+    context.setLocalProperty(SCHEDULER_POOL, pool);
     running.add(request.id);
     try {
       ensureLive(request.id);
@@ -151,6 +156,7 @@ public final class GatewaySession {
     } finally {
       running.remove(request.id);
       context.clearJobGroup();
+      context.setLocalProperty(SCHEDULER_POOL, null);
       user.remove();
       SparkSession$.MODULE$.clearActiveSession();
       cancelled.remove(request.id);

@@ -1,0 +1,113 @@
+"""Finding Java, and a Spark whose process is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+from pathlib import Path
+
+import pytest
+
+from engine.exec.errors import JavaNotFound, SparkUnavailable
+from engine.exec.jvm import ensure_java
+from engine.exec.session import SparkDriver
+from tests.engine.exec.scans import rows
+from tests.fix_spark import start_spark
+
+
+def fake_java(folder: Path, version_line: str, exit_code: int = 0) -> Path:
+    """A `bin/java` that says what Java's own says."""
+    java = folder / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f"#!/bin/sh\necho '{version_line}' >&2\nexit {exit_code}\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    return java
+
+
+@pytest.mark.parametrize(
+    "version_line",
+    ['openjdk version "17.0.15" 2025-04-15', 'java version "21" 2023-09-19 LTS', 'openjdk version "25-ea" 2025-09-16'],
+)
+def test_takes_the_java_of_java_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version_line: str) -> None:
+    java = fake_java(tmp_path, version_line)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert ensure_java() == java
+
+
+@pytest.mark.parametrize(
+    ("version_line", "exit_code", "reason"),
+    [
+        ('openjdk version "11.0.2" 2019-01-15', 0, "is 11"),
+        ('java version "1.8.0_402"', 0, "is 8"),
+        ("no such thing", 0, "unknown version"),
+        ('openjdk version "17.0.15"', 1, "does not run"),
+    ],
+)
+def test_refuses_a_java_that_will_not_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version_line: str, exit_code: int, reason: str
+) -> None:
+    fake_java(tmp_path, version_line, exit_code)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(JavaNotFound, match=reason):
+        ensure_java()
+
+
+def test_says_what_to_do_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(JavaNotFound, match="Install one"):
+        ensure_java()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    with pytest.raises(JavaNotFound, match="JAVA_HOME is .*nowhere"):
+        ensure_java()
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_says_that_spark_is_gone(tmp_path: Path) -> None:
+    driver: SparkDriver = start_spark(local_dir=str(tmp_path))
+    session = driver.open_session()
+    assert rows(session, "SELECT 1") == [(1,)]
+    os.kill(driver.process_id, signal.SIGKILL)
+    with pytest.raises(SparkUnavailable):
+        rows(session, "SELECT count(*) FROM range(10)")
+    with pytest.raises(SparkUnavailable):
+        driver.open_session()
+    driver.stop()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_start_reports_its_steps_and_stop_leaves_nothing(tmp_path: Path) -> None:
+    steps: list[str] = []
+    driver = start_spark(local_dir=str(tmp_path), progress=steps.append)
+    process_id = driver.process_id
+    assert steps == ["starting Java", "starting Spark", "warming up Spark"]
+    driver.stop()
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ProcessLookupError):
+        os.kill(process_id, 0)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_start_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(SparkUnavailable):
+        start_spark(local_dir=str(tmp_path), master="no-such-master")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_executors_in_other_processes_get_our_classes(tmp_path: Path) -> None:
+    """Their results come as bytes instead of files."""
+    driver = start_spark(local_dir=str(tmp_path), master="local-cluster[1,1,1024]")
+    try:
+        session = driver.open_session()
+        assert rows(session, "SELECT sum(id) FROM range(0, 100000, 1, 3)") == [(4_999_950_000,)]
+        assert len(rows(session, "SELECT id, repeat('x', 10) FROM range(0, 100000, 1, 3)")) == 100_000
+    finally:
+        driver.stop()
