@@ -19,6 +19,7 @@ from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.remote import open_files, open_tree
 from engine.binder import Sources
 from engine.context import StatementContext
+from engine.delta.memory import use_compact_memory
 from engine.delta.snapshot_cache import SnapshotCache
 from engine.delta.storage import open_storage
 from engine.engine import Parameter
@@ -49,6 +50,7 @@ class EngineOptions:
 
 def open_engine(options: EngineOptions, progress: Callable[[str], None] = lambda step: None) -> LakeEngine:
     """Open the catalog and start Spark, which takes seconds; `progress` is told of each step."""
+    use_compact_memory()
     progress("opening the catalog")
     sources = open_sources(options)
     driver = SparkDriver.start(
@@ -110,6 +112,10 @@ class LakeSession:
     @property
     def current_schema(self) -> str:
         return self._state.schema
+
+    @property
+    def statement_timeout_s(self) -> float:
+        return float(self._state.value("gateway.statement.timeout") or 0)
 
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """Parse `text` and run it."""

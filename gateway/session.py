@@ -128,7 +128,8 @@ class Session:
             self._operations[operation.id] = operation
             self._owners[operation.id] = self
             self.last_used = time.monotonic()
-        limits = [limit for limit in (timeout_s, self._limits.statement_timeout_s) if limit]
+        own_s = self.engine_session.statement_timeout_s
+        limits = [limit for limit in (timeout_s, own_s, self._limits.statement_timeout_s) if limit]
         if limits:
             operation.start_timer(min(limits))
         try:

@@ -145,6 +145,7 @@ class ArrowSession:
     settings: dict[str, str]
     current_catalog: str
     current_schema: str
+    statement_timeout_s: float = 0.0
     closed: bool = False
 
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:

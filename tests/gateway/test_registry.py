@@ -96,6 +96,13 @@ def test_a_statement_past_the_servers_limit_is_ended(make: Maker) -> None:
     assert session.execute("SLEEP 30", timeout_s=60).wait(5) is OperationState.TIMED_OUT
 
 
+def test_a_session_may_set_a_time_limit_of_its_own(make: Maker) -> None:
+    registry = make(statement_timeout_s=60)
+    session = registry.open_session("ann")
+    registry.engine.sessions[0].statement_timeout_s = 0.05  # type: ignore[attr-defined]
+    assert session.execute("SLEEP 30").wait(5) is OperationState.TIMED_OUT
+
+
 def test_idle_sessions_and_ended_statements_expire_and_busy_ones_do_not(make: Maker) -> None:
     registry = make(session_idle_s=0.2, statement_idle_s=0.05, reap_every_s=0.02)
     idle, busy = registry.open_session("ann"), registry.open_session("bob")
