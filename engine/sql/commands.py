@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from catalog.errors import TooManyNameParts
 from engine.sql.cursor import Cursor
-from engine.sql.dialect import QUERY_HEADS
 from engine.sql.errors import ShowColumnsConflict, UnsupportedStatement
-from engine.sql.query import parse_query
+from engine.sql.names import read_catalog, read_schema, read_table, read_table_or_path
+from engine.sql.query import is_query, parse_query
 from engine.sql.refusals import WORDS_MAX, refused_kind
-from engine.sql.relations import ensure_not_files
 from engine.statements import (
     DescribeDetail,
     DescribeHistory,
@@ -43,7 +41,6 @@ from engine.statements import (
     UseSchema,
 )
 
-_TABLE_PARTS_MAX, _SCHEMA_PARTS_MAX, _CATALOG_PARTS_MAX = 3, 2, 1
 _SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
 
 
@@ -53,7 +50,7 @@ def parse_explain(cursor: Cursor) -> Explain:
     word = cursor.take_any("EXTENDED", "CODEGEN", "COST", "FORMATTED")
     if word is not None:
         mode = ExplainMode(word.lower())
-    if not _is_query(cursor):
+    if not is_query(cursor):
         kind = refused_kind(cursor.words(WORDS_MAX)) or next(iter(cursor.words(1)), "")
         if kind in ("LOGICAL", "PLAN") or not kind:
             raise cursor.fail("a query is expected after EXPLAIN")
@@ -69,36 +66,36 @@ def parse_use(cursor: Cursor) -> UseSchema | UseCatalog:
         if cursor.is_done:
             return UseSchema(parts=(word.lower(),))
         if word == "CATALOG":
-            return UseCatalog(catalog=_read_catalog(cursor))
-        return UseSchema(parts=_read_parts(cursor, _SCHEMA_PARTS_MAX), schema_only=True)
-    return UseSchema(parts=_read_parts(cursor, _SCHEMA_PARTS_MAX))
+            return UseCatalog(catalog=read_catalog(cursor))
+        return UseSchema(parts=read_schema(cursor), schema_only=True)
+    return UseSchema(parts=read_schema(cursor))
 
 
 def parse_set_catalog(cursor: Cursor) -> UseCatalog:
     """What follows `SET CATALOG`: a name, or a string."""
-    return UseCatalog(catalog=_read_catalog(cursor))
+    return UseCatalog(catalog=read_catalog(cursor))
 
 
 def parse_describe(cursor: Cursor) -> Statement:
     """`DESCRIBE` of a table, a column, a schema, a query, a table's history or its details."""
-    if cursor.words(1)[:1] != ["TABLE"] and _is_query(cursor):
+    if cursor.words(1)[:1] != ["TABLE"] and is_query(cursor):
         return DescribeQuery(inner=parse_query(cursor))
     if _is_word_with_name(cursor, "QUERY"):
         cursor.read("QUERY")
         return DescribeQuery(inner=parse_query(cursor))
     if _is_word_with_name(cursor, "HISTORY"):
         cursor.read("HISTORY")
-        parts = _read_table_or_path(cursor)
+        parts = read_table_or_path(cursor)
         limit = _read_limit(cursor) if cursor.take("LIMIT") else None
         return DescribeHistory(table_parts=parts, limit=limit)
     if _is_word_with_name(cursor, "DETAIL"):
         cursor.read("DETAIL")
-        return DescribeDetail(table_parts=_read_table_or_path(cursor))
+        return DescribeDetail(table_parts=read_table_or_path(cursor))
     for word in _SCHEMA_WORDS:
         if _is_word_with_name(cursor, word):
             cursor.read(word)
             extended = _take_before_name(cursor, "EXTENDED")
-            return DescribeSchema(schema_parts=_read_parts(cursor, _SCHEMA_PARTS_MAX), extended=extended)
+            return DescribeSchema(schema_parts=read_schema(cursor), extended=extended)
     for word in ("FUNCTION", "PROCEDURE"):
         if _is_word_with_name(cursor, word):
             raise UnsupportedStatement(f"DESCRIBE {word}")
@@ -119,7 +116,7 @@ def parse_show(cursor: Cursor) -> Statement:
 def _describe_table(cursor: Cursor) -> DescribeTable:
     _take_before_name(cursor, "TABLE")
     extended = _take_before_name(cursor, "EXTENDED") or _take_before_name(cursor, "FORMATTED")
-    parts = _read_table(cursor)
+    parts = read_table(cursor)
     if cursor.words(2) == ["PARTITION", "("]:
         raise UnsupportedStatement("DESCRIBE TABLE … PARTITION")
     column = cursor.read_names() if cursor.is_name() and cursor.words(2) != ["AS", "JSON"] else ()
@@ -131,7 +128,7 @@ def _describe_table(cursor: Cursor) -> DescribeTable:
 def _show_schemas(cursor: Cursor) -> ShowSchemas | FindSchemas:
     if cursor.take("IN", "ALL", "CATALOGS") or cursor.take("FROM", "ALL", "CATALOGS"):
         return FindSchemas(pattern=_take_pattern(cursor))
-    catalog = _read_parts(cursor, _CATALOG_PARTS_MAX)[0] if cursor.take_any("FROM", "IN") else None
+    catalog = read_catalog(cursor) if cursor.take_any("FROM", "IN") else None
     return ShowSchemas(catalog=catalog, pattern=_take_pattern(cursor))
 
 
@@ -170,9 +167,9 @@ def _show_columns(cursor: Cursor) -> ShowColumns | FindColumns:
         )
     if not cursor.take_any("FROM", "IN"):
         raise cursor.fail("FROM or IN is expected after SHOW COLUMNS")
-    table = _read_table(cursor)
+    table = read_table(cursor)
     if cursor.take_any("FROM", "IN"):
-        schema = _read_parts(cursor, _SCHEMA_PARTS_MAX)
+        schema = read_schema(cursor)
         written = [part.lower() for part in table[:-1]]
         if written and written != [part.lower() for part in schema[-len(written) :]]:
             raise ShowColumnsConflict(".".join(table), ".".join(schema))
@@ -182,7 +179,7 @@ def _show_columns(cursor: Cursor) -> ShowColumns | FindColumns:
 
 def _show_functions(cursor: Cursor, *, builtin: bool = True, user: bool = True) -> ShowFunctions:
     if cursor.take_any("FROM", "IN"):
-        _read_parts(cursor, _SCHEMA_PARTS_MAX)  # functions belong to no schema here, so each schema shows all
+        read_schema(cursor)  # functions belong to no schema here, so each schema shows all
     pattern = _take_pattern(cursor)
     if pattern is None and cursor.is_name():
         pattern = cursor.read_names()[-1]
@@ -190,7 +187,7 @@ def _show_functions(cursor: Cursor, *, builtin: bool = True, user: bool = True) 
 
 
 def _show_tblproperties(cursor: Cursor) -> ShowTblProperties:
-    table = _read_table(cursor)
+    table = read_table(cursor)
     key = None
     if cursor.take("("):
         key = cursor.take_string() or ".".join(cursor.read_names())
@@ -199,7 +196,7 @@ def _show_tblproperties(cursor: Cursor) -> ShowTblProperties:
 
 
 def _show_partitions(cursor: Cursor) -> ShowPartitions:
-    table = _read_table(cursor)
+    table = read_table(cursor)
     spec: list[tuple[str, str | None]] = []
     if cursor.take("PARTITION"):
         cursor.read("(")
@@ -223,7 +220,7 @@ def _read_partition_value(cursor: Cursor) -> str | None:
 
 
 def _show_create_table(cursor: Cursor) -> ShowCreateTable:
-    table = _read_table(cursor)
+    table = read_table(cursor)
     if cursor.take("AS", "SERDE"):
         raise UnsupportedStatement("SHOW CREATE TABLE … AS SERDE")
     return ShowCreateTable(table_parts=table)
@@ -251,10 +248,6 @@ _SHOWS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyTy
 )
 
 
-def _is_query(cursor: Cursor) -> bool:
-    return next(iter(cursor.words(1)), "") in QUERY_HEADS
-
-
 def _is_word_with_name(cursor: Cursor, word: str) -> bool:
     """Whether `word` is here as a keyword, so followed by something; alone, or before a dot, it is a name."""
     words = cursor.words(2)
@@ -263,29 +256,6 @@ def _is_word_with_name(cursor: Cursor, word: str) -> bool:
 
 def _take_before_name(cursor: Cursor, word: str) -> bool:
     return _is_word_with_name(cursor, word) and cursor.take(word)
-
-
-def _read_parts(cursor: Cursor, parts_max: int) -> tuple[str, ...]:
-    parts = cursor.read_names()
-    if len(parts) > parts_max:
-        raise TooManyNameParts(".".join(parts), parts_max)
-    return parts
-
-
-def _read_table(cursor: Cursor) -> tuple[str, ...]:
-    parts = _read_parts(cursor, _TABLE_PARTS_MAX)
-    ensure_not_files(parts)
-    return parts
-
-
-def _read_table_or_path(cursor: Cursor) -> tuple[str, ...]:
-    path = cursor.take_string()
-    return ("delta", path) if path is not None else _read_table(cursor)
-
-
-def _read_catalog(cursor: Cursor) -> str:
-    name = cursor.take_string()
-    return name if name is not None else _read_parts(cursor, _CATALOG_PARTS_MAX)[0]
 
 
 def _read_limit(cursor: Cursor) -> int:
@@ -297,7 +267,7 @@ def _read_limit(cursor: Cursor) -> int:
 
 def _take_schema(cursor: Cursor) -> tuple[str, ...]:
     """`FROM|IN schema`, or () for the current one."""
-    return _read_parts(cursor, _SCHEMA_PARTS_MAX) if cursor.take_any("FROM", "IN") else ()
+    return read_schema(cursor) if cursor.take_any("FROM", "IN") else ()
 
 
 def _take_catalogs(cursor: Cursor) -> tuple[bool, str | None]:
@@ -306,7 +276,7 @@ def _take_catalogs(cursor: Cursor) -> tuple[bool, str | None]:
         return True, None
     if cursor.words(2) == ["IN", "CATALOG"] and cursor.count > 2 and cursor.words(3)[2:] != ["."]:
         cursor.read("IN", "CATALOG")
-        return True, _read_catalog(cursor)
+        return True, read_catalog(cursor)
     return False, None
 
 

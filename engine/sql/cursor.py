@@ -12,10 +12,13 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from engine.sql.dialect import SyntaxFailure
 from engine.sql.errors import UnsupportedClause
+from engine.sql.functions import ensure_callable
 
 _WORD = re.compile(r"\w+")
 _STRINGS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 _NOT_WORDS = frozenset({*_STRINGS, TokenType.IDENTIFIER, TokenType.NUMBER})
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 
 
 class Cursor:
@@ -57,19 +60,45 @@ class Cursor:
 
     def words(self, count: int) -> list[str]:
         """The next words in upper case, at most `count`; a sign counts as a word, a string or quoted name ends them."""
-        words = []
+        words: list[str] = []
         for token in self._tokens[self._index : self._index + count]:
             if token.token_type in _NOT_WORDS:
                 break
-            words.append(token.text.upper())
-        return words
+            words += token.text.upper().split()  # sqlglot has tokens of two words, such as PARTITIONED BY
+        return words[:count]
 
     def take(self, *words: str) -> bool:
         """Take all of `words` (upper case) in this order, or nothing."""
-        is_here = self.words(len(words)) == list(words)
-        if is_here:
-            self._index += len(words)
-        return is_here
+        index, left = self._index, list(words)
+        while left:
+            if index >= len(self._tokens) or self._tokens[index].token_type in _NOT_WORDS:
+                return False
+            found = self._tokens[index].text.upper().split()
+            if left[: len(found)] != found:
+                return False
+            index, left = index + 1, left[len(found) :]
+        self._index = index
+        return True
+
+    def has_ahead(self, word: str) -> bool:
+        """Whether `word` comes outside of parentheses."""
+        return self._find(word) is not None
+
+    def skip_to(self, word: str) -> None:
+        """Go to the next `word` outside of parentheses."""
+        index = self._find(word)
+        if index is None:
+            raise self.fail(f"{word} is expected")
+        self._index = index
+
+    def _find(self, word: str) -> int | None:
+        depth = 0
+        for index in range(self._index, len(self._tokens)):
+            token = self._tokens[index]
+            depth += _depth(token, is_type=False)
+            if depth == 0 and token.token_type not in _NOT_WORDS and token.text.upper() == word:
+                return index
+        return None
 
     def take_any(self, *words: str) -> str | None:
         """Take the next token if it is one of `words`; which one."""
@@ -98,6 +127,12 @@ class Cursor:
             return None
         self._index += 1
         return int(self._tokens[self._index - 1].text)
+
+    @property
+    def is_last_of_list(self) -> bool:
+        """Whether a comma or a closing parenthesis follows the next token."""
+        follower = self._tokens[self._index + 1] if self.count > 1 else None
+        return follower is not None and (follower.token_type in _CLOSING or follower.token_type == TokenType.COMMA)
 
     def is_name(self) -> bool:
         """Whether a name is here: a quoted one, or any word."""
@@ -137,6 +172,53 @@ class Cursor:
         self._index += 1
         return self._tokens[self._index - 1].text
 
+    def read_parenthesized(self) -> str:
+        """`(anything)`: the text between the parentheses, which pair up inside."""
+        self.read("(")
+        text = self.read_text(ends_at_comma=False)
+        self.read(")")
+        return text
+
+    def read_text(
+        self, *stops: tuple[str, ...], is_type: bool = False, ends_at_comma: bool = True, what: str = "an expression"
+    ) -> str:
+        """The text up to one of `stops` (words in upper case), a comma, or a parenthesis that closes none of its own.
+
+        Stops and commas count outside of parentheses only; in a type, angles are parentheses too. Refuses functions
+        that may not be called.
+        """
+        first, depth = self._index, 0
+        while not self.is_done:
+            token = self._tokens[self._index]
+            if depth == 0 and (
+                token.token_type in _CLOSING
+                or (ends_at_comma and token.token_type == TokenType.COMMA)
+                or any(self.words(len(stop)) == list(stop) for stop in stops)
+            ):
+                break
+            depth += _depth(token, is_type=is_type)
+            self._ensure_callable(self._index)
+            self._index += 1
+        if self._index == first:
+            raise self.fail(f"{what} is expected")
+        return self.text[self._tokens[first].start : self._tokens[self._index - 1].end + 1]
+
+    def _ensure_callable(self, index: int) -> None:
+        if index + 1 < len(self._tokens) and self._tokens[index + 1].token_type == TokenType.L_PAREN:
+            if self._tokens[index].text.upper() == "IDENTIFIER":
+                raise UnsupportedClause("IDENTIFIER(…)", "Write the name itself.")
+            if self._tokens[index].token_type not in _STRINGS:
+                ensure_callable(self._tokens[index].text)
+
     def ensure_done(self) -> None:
         if not self.is_done:
             raise self.fail("the end of the statement is expected")
+
+
+def _depth(token: Token, *, is_type: bool) -> int:
+    """By how much `token` opens (positive) or closes parentheses."""
+    if token.token_type in _OPENING or (is_type and token.token_type == TokenType.LT):
+        return 1
+    if token.token_type in _CLOSING or (is_type and token.token_type == TokenType.GT):
+        return -1
+    return 0

@@ -105,7 +105,7 @@ class SeveralTimeTravels(SqlError, condition="MULTIPLE_TIME_TRAVEL_SPEC", sqlsta
 
 
 @dataclass(eq=False)
-class TimeTravelNotPossible(SqlError, condition="UNSUPPORTED_FEATURE.TIME_TRAVEL", sqlstate="0A000"):
+class TimeTravelNotPossible(SqlError, condition="UNSUPPORTED_FEATURE.TIME_TRAVEL_ON_CTE", sqlstate="0A000"):
     relation: str
     template = "Time travel on {relation} is not possible: it is a name of the WITH clause. Put it on the table inside."
 

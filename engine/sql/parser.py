@@ -13,6 +13,7 @@ import string
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
@@ -32,7 +33,9 @@ from engine.sql.errors import (
 from engine.sql.query import parse_query
 from engine.sql.refusals import WORDS_MAX, refused_kind
 from engine.sql.settings_text import parse_reset, parse_set
+from engine.sql.writes import parse_write
 from engine.statements import Statement
+from engine.write_statements import WriteStatement
 
 TEXT_LENGTH_MAX = 4 * 1024 * 1024
 """Characters of a statement; a longer one is data, which belongs into a table."""
@@ -67,10 +70,22 @@ def parse(text: str) -> Statement:
 
     Raises a `SqlError` (`engine/sql/errors.py`) for everything else, never another exception.
     """
+    return _guarded(text, _parse)
+
+
+def parse_any(text: str) -> Statement | WriteStatement:
+    """As :func:`parse`, with the statements that change something, which :func:`parse` refuses."""
+    return _guarded(text, _parse_any)
+
+
+_Parsed = TypeVar("_Parsed")
+
+
+def _guarded(text: str, parse_text: Callable[[str], _Parsed]) -> _Parsed:
     if len(text) > TEXT_LENGTH_MAX:
         raise StatementTooLong(len(text), TEXT_LENGTH_MAX)
     try:
-        return _parse(text)
+        return parse_text(text)
     except SyntaxFailure as failure:
         raise syntax_error(text, failure.reason, failure.offset) from None
     except RecursionError:
@@ -126,6 +141,18 @@ def _sets_catalog(cursor: Cursor) -> bool:
     """Whether this is `SET CATALOG name`, not a setting whose key begins so."""
     words = cursor.words(3)
     return words[:2] == ["SET", "CATALOG"] and cursor.count > 2 and words[2:] not in (["."], ["="])
+
+
+def _parse_any(text: str) -> Statement | WriteStatement:
+    try:
+        tokens = tokenize(text)
+    except TokenError:
+        return _parse(text)
+    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+        tokens.pop()
+    if not tokens or any(token.token_type == TokenType.SEMICOLON for token in tokens):
+        return _parse(text)
+    return parse_write(Cursor(text, tokens)) or _parse(text)
 
 
 def _parse_setting(head: str, text: str, tokens: list[Token]) -> Statement:

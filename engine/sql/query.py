@@ -9,13 +9,23 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from engine.sql.cursor import Cursor
-from engine.sql.dialect import SyntaxFailure, parse_query_tree, tokenize
+from engine.sql.dialect import QUERY_HEADS, SyntaxFailure, parse_query_tree, tokenize
 from engine.sql.errors import UnsupportedClause
 from engine.sql.scopes import read_names
 from engine.statements import Query
 
 _SCRIPT_MARKS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.COLON, TokenType.PLACEHOLDER})
 """What follows USING where a script is named; a JOIN's USING is followed by a parenthesis."""
+
+
+def is_query(cursor: Cursor) -> bool:
+    """Whether a query is here. In parentheses it must begin with a word that could be no column there."""
+    words = cursor.words(cursor.count)
+    opening = next((index for index, word in enumerate(words) if word != "("), len(words))
+    head = words[opening : opening + 2]
+    if not opening:
+        return head[:1] != [] and head[0] in QUERY_HEADS
+    return head[:1] in (["SELECT"], ["WITH"]) or head == ["VALUES", "("]
 
 
 def parse_query(cursor: Cursor) -> Query:
