@@ -12,7 +12,7 @@ written back, so that an older server does not strip what a newer one wrote.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from catalog.names import CatalogName, SchemaName, TableName
 
@@ -57,12 +57,23 @@ class TableEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ViewColumn:
+    """A column as it was when the view was made: `source` is what the query calls it, `type` its SQL type."""
+
+    name: str
+    source: str
+    type: str
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ViewEntry:
     """`text` is the query as written; names in it that say no schema lead to `current`."""
 
     name: TableName
     text: str
     current: SchemaName
+    columns: tuple[ViewColumn, ...] = ()
     owner: str | None = None
     comment: str | None = None
     created_ms: int | None = None
@@ -104,6 +115,7 @@ def to_json(entry: Entry) -> dict[str, object]:
                 "text": entry.text,
                 "current_catalog": entry.current.catalog,
                 "current_schema": entry.current.schema,
+                "columns": [asdict(column) for column in entry.columns],
                 **common,
                 "created_ms": entry.created_ms,
             }
@@ -148,6 +160,7 @@ def from_json(value: object) -> Entry:
                 name=TableName(fields.text("catalog"), fields.text("schema"), fields.text("name")),
                 text=fields.text("text"),
                 current=SchemaName(fields.text("current_catalog"), fields.text("current_schema")),
+                columns=fields.view_columns("columns"),
                 owner=fields.optional_text("owner"),
                 comment=fields.optional_text("comment"),
                 created_ms=fields.optional_integer("created_ms"),
@@ -190,6 +203,21 @@ class _Fields:
         if isinstance(value, bool):
             return value
         raise MalformedEntry(f"{key!r} is neither true nor false")
+
+    def view_columns(self, key: str) -> tuple[ViewColumn, ...]:
+        value = self._left.pop(key, None) or []
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise MalformedEntry(f"{key!r} is no list of objects")
+        read = [_Fields(item) for item in value]
+        return tuple(
+            ViewColumn(
+                name=item.text("name"),
+                source=item.text("source"),
+                type=item.text("type"),
+                comment=item.optional_text("comment"),
+            )
+            for item in read
+        )
 
     def rest(self) -> JsonObject:
         return dict(self._left)

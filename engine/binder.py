@@ -14,15 +14,16 @@ from typing import assert_never
 
 from catalog.catalog import Catalog
 from catalog.entries import Relation as CatalogRelation
-from catalog.entries import TableEntry, ViewEntry
-from catalog.errors import SqlError
+from catalog.entries import TableEntry
+from catalog.errors import SqlError, TableExpected
 from catalog.names import Matcher, SchemaName, TableName, any_matcher, jdbc_matcher, like_matcher, path_of
-from engine.bound import BoundStatement, BoundTable
+from engine.bound import BoundRelation, BoundStatement, BoundTable, BoundView
 from engine.delta.commit_times import load_commit_times
 from engine.delta.errors import naming
 from engine.delta.snapshot import Snapshot
-from engine.errors import InvalidTimeTravelTimestamp, StatementNotSupported
+from engine.errors import InvalidTimeTravelTimestamp, RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
 from engine.settings import SessionState
+from engine.sql.parser import parse
 from engine.statements import (
     AsOfTimestamp,
     AsOfVersion,
@@ -46,6 +47,9 @@ from engine.statements import (
 
 logger = logging.getLogger(__name__)
 
+VIEW_DEPTH_MAX = 100
+"""Views on views; Spark's own limit."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
@@ -65,28 +69,28 @@ def bind(statement: Statement, state: SessionState, sources: Sources, evaluate: 
     binder = _Binder(state, sources, evaluate)
     match statement:
         case Query(relations=relations):
-            tables = binder.tables(relations)
+            bound = binder.relations(relations, binder.current)
         case Explain(inner=query) | DescribeQuery(inner=query):
-            tables = binder.tables(query.relations)
+            bound = binder.relations(query.relations, binder.current)
+        case DescribeTable(table_parts=parts) | ShowColumns(table_parts=parts):
+            bound = (binder.relation(parts, None, binder.current),)
         case (
-            DescribeTable(table_parts=parts)
-            | DescribeDetail(table_parts=parts)
+            DescribeDetail(table_parts=parts)
             | DescribeHistory(table_parts=parts)
-            | ShowColumns(table_parts=parts)
             | ShowTblProperties(table_parts=parts)
             | ShowPartitions(table_parts=parts)
             | ShowCreateTable(table_parts=parts)
         ):
-            tables = (binder.table(parts, None),)
+            bound = (binder.table(parts),)
         case ListColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
-            tables = tuple(binder.listed(catalog, jdbc_matcher(schemas), jdbc_matcher(names)))
+            bound = tuple(binder.listed(catalog, jdbc_matcher(schemas), jdbc_matcher(names)))
         case FindColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
-            tables = tuple(binder.listed(catalog, any_matcher(schemas), any_matcher(names)))
+            bound = tuple(binder.listed(catalog, any_matcher(schemas), any_matcher(names)))
         case ShowTableExtended(schema_parts=parts, pattern=pattern):
-            tables = tuple(binder.listed_in(binder.schema(parts), like_matcher(pattern)))
+            bound = tuple(binder.listed_in(binder.schema(parts), like_matcher(pattern)))
         case _:
-            tables = ()
-    return BoundStatement(statement=statement, state=state, view=binder.view, tables=tables)
+            bound = ()
+    return BoundStatement(statement=statement, state=state, view=binder.view, relations=bound)
 
 
 class _Binder:
@@ -96,41 +100,72 @@ class _Binder:
         self.state, self.view, self.load, self.evaluate = state, sources.catalog.view(), sources.load, evaluate
         self.pinned: dict[tuple[str, TimeTravel | None], Snapshot] = {}
 
-    def tables(self, relations: tuple[Relation, ...]) -> tuple[BoundTable, ...]:
-        return tuple(self.table(relation.name_parts, relation.time_travel) for relation in relations)
+    @property
+    def current(self) -> SchemaName:
+        return SchemaName(self.state.catalog, self.state.schema)
 
-    def table(self, parts: tuple[str, ...], time_travel: TimeTravel | None) -> BoundTable:
+    def relations(
+        self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[TableName, ...] = ()
+    ) -> tuple[BoundRelation, ...]:
+        """What a query names; `inside` are the views whose texts led here, outermost first."""
+        return tuple(self.relation(each.name_parts, each.time_travel, current, inside) for each in relations)
+
+    def relation(
+        self,
+        parts: tuple[str, ...],
+        time_travel: TimeTravel | None,
+        current: SchemaName,
+        inside: tuple[TableName, ...] = (),
+    ) -> BoundRelation:
+        """One name. Raises for a view that reads itself, and for time travel on a view."""
         path = path_of(parts)
         if path is not None:
-            entry: TableEntry | ViewEntry = self.view.resolve_path(path)
-            name = None
-        else:
-            name = TableName.from_parts(parts, SchemaName(self.state.catalog, self.state.schema))
-            entry = self.view.resolve(name)
-        if isinstance(entry, ViewEntry):
-            raise StatementNotSupported(f"Reading the view {entry.name}")
-        return BoundTable(name=None if name is None else entry.name, entry=entry, snapshot=self.pin(entry, time_travel))
+            entry = self.view.resolve_path(path)
+            return BoundTable(name=None, entry=entry, snapshot=self.pin(entry, time_travel))
+        found = self.view.resolve(TableName.from_parts(parts, current))
+        if isinstance(found, TableEntry):
+            return BoundTable(name=found.name, entry=found, snapshot=self.pin(found, time_travel))
+        if time_travel is not None:
+            raise TimeTravelOnView(str(found.name))
+        if found.name in inside:
+            raise RecursiveView(str(found.name), " -> ".join(map(str, (*inside, found.name))))
+        if len(inside) >= VIEW_DEPTH_MAX:
+            raise ViewTooDeep(str(inside[0]), VIEW_DEPTH_MAX)
+        query = parse(found.text)
+        if not isinstance(query, Query):
+            raise ViewNotAQuery(str(found.name))
+        inner = self.relations(query.relations, found.current, (*inside, found.name))
+        return BoundView(entry=found, query=query, relations=inner)
+
+    def table(self, parts: tuple[str, ...]) -> BoundTable:
+        """A name that must be a table's."""
+        found = self.relation(parts, None, self.current)
+        if isinstance(found, BoundView):
+            raise TableExpected(found.label)
+        return found
 
     def schema(self, parts: tuple[str, ...]) -> SchemaName:
         """The schema of a SHOW: the named one, or the current one."""
         state = self.state
         return SchemaName.from_parts(parts, state.catalog) if parts else SchemaName(state.catalog, state.schema)
 
-    def listed_in(self, schema: SchemaName, tables: Matcher) -> Iterator[BoundTable]:
+    def listed_in(self, schema: SchemaName, tables: Matcher) -> Iterator[BoundRelation]:
         yield from self._readable(self.view.relations(schema, tables))
 
-    def listed(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> Iterator[BoundTable]:
-        """Tables by pattern."""
+    def listed(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> Iterator[BoundRelation]:
+        """Tables and views by pattern."""
         yield from self._readable(self.view.find_relations(catalog, schemas, tables))
 
-    def _readable(self, relations: Iterable[CatalogRelation]) -> Iterator[BoundTable]:
-        """The tables among `relations`; one whose log cannot be read is left out, with a line in the server's log."""
+    def _readable(self, relations: Iterable[CatalogRelation]) -> Iterator[BoundRelation]:
+        """For lists: views by their record alone, tables if their log can be read; else the server's log has a line."""
         for entry in relations:
-            if isinstance(entry, TableEntry):
-                try:
+            try:
+                if isinstance(entry, TableEntry):
                     yield BoundTable(name=entry.name, entry=entry, snapshot=self.pin(entry, None))
-                except SqlError as error:
-                    logger.warning("left out of a list: %s: %s", entry.name, error)
+                else:
+                    yield BoundView(entry=entry, query=Query(text=entry.text), relations=())
+            except SqlError as error:
+                logger.warning("left out of a list: %s: %s", entry.name, error)
 
     def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> Snapshot:
         key = (entry.location, time_travel)

@@ -12,14 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from catalog.catalog import CatalogView
-from catalog.entries import TableEntry
+from catalog.entries import TableEntry, ViewEntry
 from catalog.names import TableName
 from engine.delta.snapshot import Snapshot
 from engine.results import ResultStream
 from engine.settings import SessionState
-from engine.statements import Statement
+from engine.sql_types import column_sql_type
+from engine.statements import Query, Statement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnInfo:
+    """A column of a table or a view, for those who list them; `type` in SQL's spelling."""
+
+    name: str
+    type: str
+    nullable: bool = True
+    comment: str | None = None
+    default: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +51,60 @@ class BoundTable:
         """How messages call it."""
         return str(self.name) if self.name else f"delta.`{self.entry.location}`"
 
+    @property
+    def columns(self) -> tuple[ColumnInfo, ...]:
+        return tuple(
+            ColumnInfo(
+                name=column.name,
+                type=column_sql_type(column),
+                nullable=column.nullable,
+                comment=column.comment,
+                default=column.metadata.get("CURRENT_DEFAULT"),
+            )
+            for column in self.snapshot.schema.fields
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundView:
+    """A view that the statement names: its query, and what that names, bound where the view was made."""
+
+    entry: ViewEntry
+    query: Query
+    relations: tuple[BoundRelation, ...]
+
+    @property
+    def name(self) -> TableName:
+        return self.entry.name
+
+    @property
+    def label(self) -> str:
+        return str(self.entry.name)
+
+    @property
+    def columns(self) -> tuple[ColumnInfo, ...]:
+        """As they were when the view was made."""
+        return tuple(
+            ColumnInfo(name=column.name, type=column.type, comment=column.comment) for column in self.entry.columns
+        )
+
+
+BoundRelation: TypeAlias = BoundTable | BoundView
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundStatement:
-    """`tables` has one element for each relation of the statement, in their order."""
+    """`relations` has one element for each relation of the statement, in their order."""
 
     statement: Statement
     state: SessionState
     view: CatalogView
-    tables: tuple[BoundTable, ...] = ()
+    relations: tuple[BoundRelation, ...] = ()
+
+    @property
+    def tables(self) -> tuple[BoundTable, ...]:
+        """The tables among the relations."""
+        return tuple(relation for relation in self.relations if isinstance(relation, BoundTable))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,3 +63,29 @@ class NotPartitioned(SqlError, condition="DELTA_SHOW_PARTITION_IN_NON_PARTITIONE
 class InvalidTimeTravelTimestamp(SqlError, condition="DELTA_TIMESTAMP_INVALID", sqlstate="42816"):
     expression: str
     template = "The provided timestamp ({expression}) cannot be converted to a valid timestamp."
+
+
+@dataclass(eq=False)
+class RecursiveView(SqlError, condition="RECURSIVE_VIEW", sqlstate="42K0H"):
+    view: str
+    path: str
+    template = "The view {view} reads itself: {path}. Change one of these views so that the circle is broken."
+
+
+@dataclass(eq=False)
+class ViewTooDeep(SqlError, condition="VIEW_EXCEED_MAX_NESTED_DEPTH", sqlstate="54K00"):
+    view: str
+    depth_max: int
+    template = "The view {view} stands on more than {depth_max} views, one on the other. Build it on fewer."
+
+
+@dataclass(eq=False)
+class TimeTravelOnView(SqlError, condition="UNSUPPORTED_FEATURE.TIME_TRAVEL_ON_VIEW", sqlstate="0A000"):
+    view: str
+    template = "Time travel on the view {view} is not supported: a view has no versions. Use it on the view's tables."
+
+
+@dataclass(eq=False)
+class ViewNotAQuery(SqlError, condition="INVALID_VIEW_TEXT", sqlstate="XX001"):
+    view: str
+    template = "The record of the view {view} in the catalog holds no query. Replace the view."

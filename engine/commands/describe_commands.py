@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from catalog.errors import SqlError
 from catalog.names import SchemaName
-from engine.bound import BoundStatement, BoundTable, Outcome
+from engine.bound import BoundRelation, BoundStatement, BoundTable, BoundView, ColumnInfo, Outcome
 from engine.delta.spec.schema import StructField, StructType
 from engine.results import string_rows
 from engine.sql_types import column_sql_type
@@ -25,16 +25,12 @@ COLUMNS = ("col_name", "data_type", "comment")
 
 def describe_table(bound: BoundStatement, statement: DescribeTable) -> Outcome:
     """Columns and partitioning; with EXTENDED the details; with a column, that column alone."""
-    table = bound.tables[0]
+    relation = bound.relations[0]
     if statement.column_parts:
-        column = _find_column(table, statement.column_parts)
-        rows = (
-            ("col_name", column.name),
-            ("data_type", column_sql_type(column)),
-            ("comment", column.comment or "NULL"),
-        )
+        column = _find_column(relation, statement.column_parts)
+        rows = (("col_name", column.name), ("data_type", column.type), ("comment", column.comment or "NULL"))
         return Outcome(result=string_rows(("info_name", "info_value"), rows))
-    rows_ = [*_columns(table), *(_details(table) if statement.extended else ())]
+    rows_ = [*_columns(relation), *(_details(relation) if statement.extended else ())]
     return Outcome(result=string_rows(COLUMNS, rows_))
 
 
@@ -50,28 +46,48 @@ def describe_schema(bound: BoundStatement, statement: DescribeSchema) -> Outcome
     return Outcome(result=string_rows(("info_name", "info_value"), rows))
 
 
-def _columns(table: BoundTable) -> Iterator[Row]:
-    schema, partition_columns = table.snapshot.schema, table.snapshot.partition_columns
-    for column in schema.fields:
-        yield column.name, column_sql_type(column), column.comment
-    if partition_columns:
+def _columns(relation: BoundRelation) -> Iterator[Row]:
+    for column in relation.columns:
+        yield column.name, column.type, column.comment
+    if isinstance(relation, BoundTable) and relation.snapshot.partition_columns:
         yield "# Partition Information", "", ""
         yield "# col_name", "data_type", "comment"
-        for name in partition_columns:
-            found = schema.field(name)
-            if found is not None:
-                yield found.name, column_sql_type(found), found.comment
+        names = set(relation.snapshot.partition_columns)
+        for column in relation.columns:
+            if column.name in names:
+                yield column.name, column.type, column.comment
 
 
-def table_details(table: BoundTable) -> dict[str, str]:
+def relation_details(relation: BoundRelation) -> dict[str, str]:
     """What is known beside the columns, under Spark's names."""
+    details = _table_details(relation) if isinstance(relation, BoundTable) else _view_details(relation)
+    return {key: value for key, value in details.items() if value is not None}
+
+
+def _view_details(view: BoundView) -> dict[str, str | None]:
+    entry = view.entry
+    return {
+        "Catalog": entry.name.catalog,
+        "Database": entry.name.schema,
+        "Table": entry.name.table,
+        "Owner": entry.owner,
+        "Created Time": _time(entry.created_ms),
+        "Last Access": "UNKNOWN",
+        "Type": "VIEW",
+        "Comment": entry.comment,
+        "View Text": entry.text,
+        "View Catalog and Namespace": str(entry.current),
+    }
+
+
+def _table_details(table: BoundTable) -> dict[str, str | None]:
     snapshot, entry = table.snapshot, table.entry
     metadata = snapshot.metadata
     properties = dict(sorted(metadata.configuration.items())) | {
         "delta.minReaderVersion": str(snapshot.protocol.min_reader_version),
         "delta.minWriterVersion": str(snapshot.protocol.min_writer_version),
     }
-    details = {
+    return {
         "Catalog": table.name.catalog if table.name else "",
         "Database": table.name.schema if table.name else "",
         "Table": table.name.table if table.name else entry.location,
@@ -86,13 +102,12 @@ def table_details(table: BoundTable) -> dict[str, str]:
         "Partition Columns": json.dumps(list(snapshot.partition_columns)) if snapshot.partition_columns else None,
         "Table Properties": "[" + ",".join(f"{key}={value}" for key, value in properties.items()) + "]",
     }
-    return {key: value for key, value in details.items() if value is not None}
 
 
-def _details(table: BoundTable) -> Iterator[Row]:
+def _details(relation: BoundRelation) -> Iterator[Row]:
     yield "", "", ""
     yield "# Detailed Table Information", "", ""
-    for key, value in table_details(table).items():
+    for key, value in relation_details(relation).items():
         yield key, value, ""
 
 
@@ -107,11 +122,17 @@ class ColumnNotFound(SqlError, condition="UNRESOLVED_COLUMN.WITH_SUGGESTION", sq
     template = "The table has no column {name}. Its columns are: {columns}."
 
 
-def _find_column(table: BoundTable, parts: tuple[str, ...]) -> StructField:
-    column = StructField("", table.snapshot.schema)
+def _find_column(relation: BoundRelation, parts: tuple[str, ...]) -> ColumnInfo:
+    """A column, or a field inside of one."""
+    if len(parts) == 1 or not isinstance(relation, BoundTable):
+        found = [column for column in relation.columns if column.name.casefold() == ".".join(parts).casefold()]
+        if found:
+            return found[0]
+        raise ColumnNotFound(".".join(parts), ", ".join(column.name for column in relation.columns))
+    field = StructField("", relation.snapshot.schema)
     for depth, part in enumerate(parts):
-        found = column.data_type.field(part) if isinstance(column.data_type, StructType) else None
-        if found is None:
-            raise ColumnNotFound(".".join(parts[: depth + 1]), ", ".join(table.snapshot.schema.names))
-        column = found
-    return column
+        inner = field.data_type.field(part) if isinstance(field.data_type, StructType) else None
+        if inner is None:
+            raise ColumnNotFound(".".join(parts[: depth + 1]), ", ".join(relation.snapshot.schema.names))
+        field = inner
+    return ColumnInfo(name=field.name, type=column_sql_type(field), nullable=field.nullable, comment=field.comment)

@@ -12,7 +12,6 @@ from catalog.entries import Relation, TableEntry
 from catalog.names import any_matcher
 from engine.bound import BoundStatement, Outcome
 from engine.results import BOOLEAN, INT, STRING, small_result
-from engine.sql_types import column_sql_type
 from engine.statements import FindColumns, FindSchemas, FindTables
 
 FindStatement = FindSchemas | FindTables | FindColumns
@@ -50,9 +49,9 @@ def _table_row(relation: Relation) -> tuple[object, ...]:
 
 def _column_rows(bound: BoundStatement, statement: FindColumns) -> Iterator[tuple[object, ...]]:
     matches = any_matcher(statement.column_pattern)
-    for table in bound.tables:
-        for position, column in enumerate(table.snapshot.schema.fields):
+    for relation in bound.relations:
+        for position, column in enumerate(relation.columns):
             if matches(column.name):
                 nullable = "true" if column.nullable else "false"
-                described = (column.name, column_sql_type(column), nullable, position, column.comment or "")
-                yield (*table.entry.name.parts, *described)
+                described = (column.name, column.type, nullable, position, column.comment or "")
+                yield (*relation.entry.name.parts, *described)

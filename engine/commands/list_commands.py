@@ -14,7 +14,6 @@ from catalog.names import jdbc_matcher
 from engine.bound import BoundStatement, Outcome
 from engine.results import BOOLEAN, INT, STRING, ResultStream, small_result
 from engine.sql.functions import ALLOWED_FUNCTIONS
-from engine.sql_types import column_sql_type
 from engine.statements import ListColumns, ListFunctions, ListSchemas, ListTables
 
 logger = logging.getLogger(__name__)
@@ -56,16 +55,16 @@ def _columns(bound: BoundStatement, statement: ListColumns) -> ResultStream:
     matches = jdbc_matcher(statement.column_pattern)
     rows = [
         (
-            *table.entry.name.parts,
+            *relation.entry.name.parts,
             column.name,
-            column_sql_type(column),
+            column.type,
             column.nullable,
             position,
             column.comment,
-            column.metadata.get("CURRENT_DEFAULT"),
+            column.default,
         )
-        for table in bound.tables
-        for position, column in enumerate(table.snapshot.schema.fields, 1)
+        for relation in bound.relations
+        for position, column in enumerate(relation.columns, 1)
         if matches(column.name)
     ]
     names = ("catalog", "schema", "table", "column", "sql_type")

@@ -40,7 +40,7 @@ def show(bound: BoundStatement, statement: Show) -> Outcome:
         case ShowViews():
             result = _relations(bound, statement, (ViewEntry,), "viewName")
         case ShowColumns():
-            result = _names("col_name", list(bound.tables[0].snapshot.schema.names))
+            result = _names("col_name", [column.name for column in bound.relations[0].columns])
         case ShowCurrentNamespace():
             rows = [(bound.state.catalog, bound.state.schema)]
             result = string_rows(("catalog", "namespace"), rows)

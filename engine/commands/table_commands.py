@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.names import quote
-from engine.bound import BoundStatement, BoundTable, Outcome
-from engine.commands.describe_commands import table_details
+from engine.bound import BoundRelation, BoundStatement, BoundTable, Outcome
+from engine.commands.describe_commands import relation_details
 from engine.delta.column_mapping import physical_names
 from engine.delta.history import HISTORY_SCHEMA, load_history
 from engine.delta.spec.schema import StructField
@@ -162,15 +162,15 @@ def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outc
 def show_table_extended(bound: BoundStatement, statement: ShowTableExtended) -> Outcome:
     """Tables with a text about each, which dbt takes apart."""
     columns = {"namespace": STRING, "tableName": STRING, "isTemporary": BOOLEAN, "information": STRING}
-    rows = [(table.entry.name.schema, table.entry.name.table, False, _information(table)) for table in bound.tables]
+    rows = [(*relation.entry.name.parts[1:], False, _information(relation)) for relation in bound.relations]
     return Outcome(result=small_result(columns, rows))
 
 
-def _information(table: BoundTable) -> str:
-    details = "".join(f"{key}: {value}\n" for key, value in table_details(table).items())
+def _information(relation: BoundRelation) -> str:
+    details = "".join(f"{key}: {value}\n" for key, value in relation_details(relation).items())
     fields = "".join(
-        f" |-- {column.name}: {column_sql_type(column)} (nullable = {str(column.nullable).lower()})\n"
-        for column in table.snapshot.schema.fields
+        f" |-- {column.name}: {column.type} (nullable = {str(column.nullable).lower()})\n"
+        for column in relation.columns
     )
     return f"{details}Schema: root\n{fields}\n"
 

@@ -46,3 +46,9 @@ class PlanRefused(SqlError, condition="UNSUPPORTED_PLAN", sqlstate="0A000"):
 
     part: str
     template = "The statement is not a plain query: {part} is not supported by this gateway. Nothing was run."
+
+
+@dataclass(eq=False)
+class ViewChanged(SqlError, condition="INCOMPATIBLE_VIEW_SCHEMA_CHANGE", sqlstate="51024"):
+    column: str
+    template = "What the view stands on has changed: there is no longer a column {column}. Replace the view."

@@ -14,6 +14,7 @@ import json
 import shutil
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -140,6 +141,7 @@ def _request(plan: ReadPlan, context: StatementContext, parameters: Sequence[Par
             "principal": context.principal,
             "text": plan.text,
             "scans": [scan_request(scan) for scan in plan.scans],
+            "views": [asdict(view) for view in plan.views],
             "files": str(folder / FILE_LISTS),
             "parameters": [{"name": p.name, "value": p.value, "type": p.sql_type} for p in parameters],
             "spool": str(folder),
@@ -149,4 +151,4 @@ def _request(plan: ReadPlan, context: StatementContext, parameters: Sequence[Par
 
 
 def _labels(plan: ReadPlan) -> dict[str, str]:
-    return {scan.relation: scan.label for scan in plan.scans}
+    return {scan.relation: scan.label for scan in plan.scans} | {view.relation: view.label for view in plan.views}

@@ -19,7 +19,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 from catalog.errors import SqlError
 from engine.errors import ResultTooLarge, SparkFailure, StatementCancelled
-from engine.exec.errors import FunctionNotAvailable, PlanRefused, RelationNotBound, SparkUnavailable
+from engine.exec.errors import FunctionNotAvailable, PlanRefused, RelationNotBound, SparkUnavailable, ViewChanged
 
 _log = logging.getLogger(__name__)
 
@@ -63,6 +63,8 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return StatementCancelled()
         case "result too large":
             return ResultTooLarge(int(subject))
+        case "view column":
+            return ViewChanged(subject)
         case "relation":
             return RelationNotBound(restore_names(subject, labels))
         case "function" | "table function":

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from engine.bound import AuthorizedStatement, BoundTable
+from typing import assert_never
+
+from catalog.names import TableName
+from engine.bound import AuthorizedStatement, BoundRelation, BoundTable, BoundView
 from engine.delta.errors import naming
 from engine.delta.spec.features import Operation
-from engine.plan.plans import CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan
+from engine.plan.plans import CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan, ViewScan
 from engine.sql.splice import splice
 from engine.statements import DescribeQuery, Explain, Query
 
-_RELATION = "__scan_"
-"""Names of scans in the rewritten text: no table of a user may be called so, since they never reach a catalog."""
+_SCAN, _VIEW = "__scan_", "__view_"
+"""Names in the rewritten text, followed by a number. A user's table of such a name is replaced like any other."""
 
 
 def plan_statement(authorized: AuthorizedStatement) -> Plan:
@@ -18,26 +21,48 @@ def plan_statement(authorized: AuthorizedStatement) -> Plan:
     bound = authorized.bound
     match bound.statement:
         case Query() as query:
-            return _read(query, bound.tables)
+            return _read(query, bound.relations)
         case Explain(mode=mode, inner=query):
-            return ExplainPlan(mode=mode, read=_read(query, bound.tables))
+            return ExplainPlan(mode=mode, read=_read(query, bound.relations))
         case DescribeQuery(inner=query):
-            return SchemaPlan(read=_read(query, bound.tables))
+            return SchemaPlan(read=_read(query, bound.relations))
         case _:
             return CommandPlan(bound=bound)
 
 
-def _read(query: Query, tables: tuple[BoundTable, ...]) -> ReadPlan:
-    """A table that the query names twice is one scan, if both names mean the same version."""
-    scans: dict[tuple[str, int], Scan] = {}
-    names = []
-    for table in tables:
-        key = table.snapshot.table_root, table.snapshot.version
-        if key not in scans:
-            scans[key] = _scan(f"{_RELATION}{len(scans)}", table)
-        names.append(scans[key].relation)
-    full_names = [table.name.parts if table.name else () for table in tables]
-    return ReadPlan(text=splice(query, names, full_names), scans=tuple(scans.values()))
+def _read(query: Query, relations: tuple[BoundRelation, ...]) -> ReadPlan:
+    reading = _Reading()
+    text = reading.spliced(query, relations)
+    return ReadPlan(text=text, scans=tuple(reading.scans.values()), views=tuple(reading.views.values()))
+
+
+class _Reading:
+    """The scans and views of one query, each once however often it is named, if the names mean the same version."""
+
+    def __init__(self) -> None:
+        self.scans: dict[tuple[str, int], Scan] = {}
+        self.views: dict[TableName, ViewScan] = {}
+
+    def spliced(self, query: Query, relations: tuple[BoundRelation, ...]) -> str:
+        names = [self._name(relation) for relation in relations]
+        return splice(query, names, [relation.name.parts if relation.name else () for relation in relations])
+
+    def _name(self, relation: BoundRelation) -> str:
+        match relation:
+            case BoundTable(snapshot=snapshot):
+                key = snapshot.table_root, snapshot.version
+                if key not in self.scans:
+                    self.scans[key] = _scan(f"{_SCAN}{len(self.scans)}", relation)
+                return self.scans[key].relation
+            case BoundView(entry=entry):
+                if entry.name not in self.views:
+                    text = self.spliced(relation.query, relation.relations)
+                    columns = tuple((column.source, column.name) for column in entry.columns)
+                    name = f"{_VIEW}{len(self.views)}"
+                    self.views[entry.name] = ViewScan(relation=name, label=relation.label, text=text, columns=columns)
+                return self.views[entry.name].relation
+            case _:
+                assert_never(relation)
 
 
 def _scan(relation: str, table: BoundTable) -> Scan:

@@ -35,11 +35,28 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ViewScan:
+    """A view of a statement, known as `relation`: the query `text` over relations that stand before it.
+
+    `columns` are pairs of a column of the query and the view's name for it; empty: the query's own.
+    """
+
+    relation: str
+    label: str
+    text: str
+    columns: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPlan:
-    """`text` is the user's text with every relation replaced by the name of one of `scans`."""
+    """`text` is the user's text with every relation replaced by the name of one of `scans` or `views`.
+
+    `views` are in such an order that each comes after those that it reads.
+    """
 
     text: str
     scans: tuple[Scan, ...]
+    views: tuple[ViewScan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ final class Request {
   final String principal;
   final String text;
   final Scan[] scans;
+  final View[] views;
   final String filesPath;
   final JsonNode parameters;
   final String spoolPath;
@@ -34,11 +35,15 @@ final class Request {
     JsonNode listed = node.get("scans");
     scans = new Scan[listed.size()];
     for (int i = 0; i < scans.length; i++) scans[i] = new Scan((JsonNode) listed.get(i));
+    JsonNode stored = node.get("views");
+    views = new View[stored.size()];
+    for (int i = 0; i < views.length; i++) views[i] = new View((JsonNode) stored.get(i));
   }
 
   Set relations() {
     Set names = new HashSet();
     for (int i = 0; i < scans.length; i++) names.add(scans[i].relation.toLowerCase(Locale.ROOT));
+    for (int i = 0; i < views.length; i++) names.add(views[i].relation.toLowerCase(Locale.ROOT));
     return names;
   }
 
@@ -57,6 +62,29 @@ final class Request {
       StructField[] fields = new StructField[names.size()];
       for (int i = 0; i < fields.length; i++) fields[i] = schema.apply(((JsonNode) names.get(i)).textValue());
       constants = new StructType(fields);
+    }
+  }
+
+  /** A view of the statement: its name in the text, its query, and what the query's columns are called. */
+  static final class View {
+    final String relation;
+    final String label;
+    final String text;
+    final String[] sources;
+    final String[] names;
+
+    View(JsonNode node) {
+      relation = node.get("relation").textValue();
+      label = node.get("label").textValue();
+      text = node.get("text").textValue();
+      JsonNode columns = node.get("columns");
+      sources = new String[columns.size()];
+      names = new String[columns.size()];
+      for (int i = 0; i < names.length; i++) {
+        JsonNode column = (JsonNode) columns.get(i);
+        sources[i] = ((JsonNode) column.get(0)).textValue();
+        names[i] = ((JsonNode) column.get(1)).textValue();
+      }
     }
   }
 }

@@ -9,7 +9,10 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
+import java.util.Set;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -18,6 +21,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.CollectLimitExec;
 import org.apache.spark.sql.execution.CommandExecutionMode$;
@@ -92,14 +96,49 @@ final class Statement {
   /** Names of scans are unique in a statement only, so statements of one session take turns for this moment. */
   private void analyze(QueryExecution execution, FileList[] files) throws Exception {
     synchronized (session) {
-      int created = 0;
+      ArrayList created = new ArrayList();
       try {
-        for (; created < request.scans.length; created++) createView(request.scans[created], files[created]);
+        for (int i = 0; i < request.scans.length; i++) {
+          createView(request.scans[i], files[i]);
+          created.add(request.scans[i].relation);
+        }
+        for (int i = 0; i < request.views.length; i++) {
+          createView(request.views[i]);
+          created.add(request.views[i].relation);
+        }
         execution.assertAnalyzed();
       } finally {
-        while (created > 0) spark.sessionState().catalog().dropTempView(request.scans[--created].relation);
+        for (int i = created.size() - 1; i >= 0; i--) {
+          spark.sessionState().catalog().dropTempView((String) created.get(i));
+        }
       }
     }
+  }
+
+  /** A view's own text takes the same two checks; its columns are those of its record, found by name. */
+  private void createView(Request.View view) throws Exception {
+    LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(view.text);
+    guard.ensureMayAnalyze(parsed, request.relations());
+    QueryExecution execution = spark.sessionState().executePlan(parsed, CommandExecutionMode$.MODULE$.SKIP());
+    execution.assertAnalyzed();
+    guard.ensureMayRun(execution.analyzed(), request.id);
+    Dataset rows = Dataset$.MODULE$.ofRows(spark, execution.analyzed());
+    if (view.names.length > 0) rows = rows.select(Scala.seq(columns(rows, view)));
+    rows.createTempView(view.relation);
+  }
+
+  private static List columns(Dataset rows, Request.View view) {
+    Set there = new HashSet();
+    String[] names = rows.columns();
+    for (int i = 0; i < names.length; i++) there.add(names[i].toLowerCase(Locale.ROOT));
+    ArrayList columns = new ArrayList();
+    for (int i = 0; i < view.names.length; i++) {
+      if (!there.contains(view.sources[i].toLowerCase(Locale.ROOT))) {
+        throw new Refusal("view column", view.sources[i] + " of the view " + view.label);
+      }
+      columns.add(rows.col("`" + view.sources[i].replace("`", "``") + "`").as(view.names[i]));
+    }
+    return columns;
   }
 
   /**
