@@ -237,6 +237,12 @@ class Snapshot:
             source = self._source
         return source.num_bytes if isinstance(source, LiveFiles) else 0
 
+    def is_in_place(self) -> bool:
+        """Whether the version's commit is still the file that was there when it was read: no, where the table was
+        dropped or another one was made in its place. Costs one look at that file.
+        """
+        return self._commit is not None and _commit_status(self.storage, self.log_segment) == self._commit
+
     def advance(self) -> Snapshot:
         """The newest version: this object where nothing was committed since. Errors as in `load_snapshot`."""
         listing = self.storage.list_files(LOG_DIR, version_prefix(self.version))

@@ -36,7 +36,9 @@ class SnapshotCache:
         """The newest version of the table, or `version`. Errors as in `load_snapshot`."""
         if version is not None:
             cached = self._peek(storage.root)
-            return cached if cached and cached.version == version else Snapshot.load(storage, version)
+            if cached and cached.version == version and cached.is_in_place():
+                return cached
+            return Snapshot.load(storage, version)
         with self._lock:
             entry = self._entries.setdefault(storage.root, _Entry())
             self._entries.move_to_end(storage.root)

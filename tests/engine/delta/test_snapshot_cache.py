@@ -110,3 +110,13 @@ def test_threads_share_one_load() -> None:
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(load, range(8)))) == 1
     assert reads(log) == 1
+
+
+def test_a_version_of_a_table_that_was_replaced_is_not_taken_from_memory() -> None:
+    log, cache = table("a"), SnapshotCache(PLENTY)
+    cache.load(log.storage)
+    log.drop(commit_name(0))
+    with pytest.raises(DeltaTableNotFound):
+        cache.load(log.storage, 0)
+    LogBuilder(log.storage).create(add("other"))
+    assert cache.load(log.storage, 0).files["path"].to_pylist() == ["other"]
