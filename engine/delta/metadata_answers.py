@@ -73,7 +73,7 @@ class CountedFiles:
         physical = self.statistics["num_records"]
         vectors = self.files["deletion_vector"]
         marked = pc.if_else(vectors.is_valid(), pc.struct_field(vectors, "cardinality"), 0)
-        live: npt.NDArray[np.int64] = pc.subtract(physical, marked).fill_null(-1).to_mask()
+        live: npt.NDArray[np.int64] = pc.subtract(physical, marked).fill_null(-1).to_numpy()
         return np.maximum(live, -1)
 
     def has_vector(self) -> Mask:
@@ -152,5 +152,5 @@ def _has_exact_bounds(data_type: DataType) -> bool:
 
 
 def _mask(array: pa.Array | pa.ChunkedArray) -> Mask:
-    mask: Mask = array.to_mask() if isinstance(array, pa.ChunkedArray) else array.to_mask(zero_copy_only=False)
+    mask: Mask = array.to_numpy() if isinstance(array, pa.ChunkedArray) else array.to_numpy(zero_copy_only=False)
     return mask

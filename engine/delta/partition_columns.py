@@ -78,7 +78,8 @@ class PartitionColumn:
         """Whether different texts are different values, as in a column without both `1` and `01`."""
         if self.values is None or self.unreadable is not None or pa.types.is_floating(self.values.type):
             return False
-        return len(self.values.unique()) == len(self.values)
+        values = self.values.drop_null()
+        return len(values.unique()) == len(values)
 
     def known(self) -> KnownColumn:
         """What is known of the distinct values."""
