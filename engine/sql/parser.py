@@ -47,6 +47,9 @@ _FRAMES_MAX = 8000
 stop at forty nested function calls; these are a tenth of what a thread's stack of 8 MB holds."""
 _SETTING_HEAD = re.compile(r"(?is)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*(SET|RESET)\b")
 
+_UNCLOSED = re.compile(r":([0-9]+)$")
+"""sqlglot says at the end of its message where the literal begins."""
+
 _STATEMENTS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
     {
         "DESC": parse_describe,
@@ -169,13 +172,8 @@ def _parse_raw(text: str, error: TokenError) -> Statement:
     head = _SETTING_HEAD.match(text)
     if head is not None:
         return _SETTINGS[head[1].upper()](text[head.end() :].rstrip(string.whitespace + ";"))
-    offset = _unclosed(text, error)
-    raise SyntaxFailure("a quote or a comment is not closed, or a number is malformed", offset)
-
-
-def _unclosed(text: str, error: TokenError) -> int:
-    """About where the tokenizer gave up: sqlglot reports 50 characters around it."""
-    return min(len(text), (error.start or 0))
+    start = _UNCLOSED.search(str(error.__cause__))
+    raise SyntaxFailure("a quote is not closed, or a literal is malformed", int(start[1]) if start else 0)
 
 
 def _ensure_one(text: str, tokens: list[Token]) -> None:

@@ -462,10 +462,20 @@ def test_a_long_line_is_shown_around_the_place() -> None:
     assert len(shown) <= 120
 
 
-@pytest.mark.parametrize("text", ["select 'a", "select `a", "select /* a", 'select "a'])
-def test_what_is_not_closed_is_a_syntax_error(text: str) -> None:
-    with pytest.raises(StatementSyntaxError):
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("select 'a", 1, 8),
+        ("select 'it', `a b", 1, 14),
+        ('select 1,\n  "a \\" b', 2, 3),
+        ("select r'a", 1, 8),
+        ("select 1, x'GG'", 1, 11),
+    ],
+)
+def test_a_literal_that_is_not_closed_is_shown(text: str, line: int, column: int) -> None:
+    with pytest.raises(StatementSyntaxError) as caught:
         parse(text)
+    assert (caught.value.line, caught.value.column) == (line, column)
 
 
 def test_the_length_is_limited() -> None:
