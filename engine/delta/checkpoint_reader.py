@@ -43,7 +43,7 @@ from engine.delta.spec.actions import Sidecar, camel_case
 from engine.delta.spec.paths import LOG_DIR, SIDECAR_DIR, is_absolute_path
 from engine.delta.storage import Storage
 
-_BATCH_ROWS = 1 << 16
+_BATCH_ROWS = 1 << 14
 _SMALL_ACTIONS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
 
 
@@ -69,7 +69,7 @@ class CheckpointReader:
         return self._actions
 
     def read_adds(self) -> Iterator[RecordBatch]:
-        """Batches of `FILES_SCHEMA`, of about 65,000 rows."""
+        """Batches of `FILES_SCHEMA`, of at most 16,384 rows."""
         yield from self.read_small_actions().adds.batches
         yield from self._read_files("add", FILES_SCHEMA)
 

@@ -50,7 +50,9 @@ from engine.delta.spec.actions import (
 Order: TypeAlias = npt.NDArray[np.int64]
 """For each row, where its action stands in the sequence of all file actions read; later wins."""
 
-_FLUSH_ROWS = 1 << 15
+_FLUSH_ROWS = 1 << 14
+_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What the fast decoder raises for what it does not take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ class CommitParser:
         self._commit_info = None
         try:
             lines = _DECODER.decode_lines(data)
-        except msgspec.MsgspecError:
+        except _REFUSED:
             self._feed_tolerantly(data, source)
             return
         try:
@@ -205,7 +207,7 @@ def parse_commit_info(data: bytes, source: str) -> CommitInfo | None:
     """Only the `commitInfo` of a commit; its other actions are passed over. Raises `MalformedLogEntry`."""
     try:
         lines = _COMMIT_INFO_DECODER.decode_lines(data)
-    except msgspec.MsgspecError:
+    except _REFUSED:
         return parse_commits([(source, data)]).commit_info
     infos = [line.commit_info for line in lines if line.commit_info is not None]
     return CommitInfo.from_json(msgspec.json.decode(infos[-1])) if infos else None

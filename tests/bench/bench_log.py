@@ -30,6 +30,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from engine.delta import load_snapshot
+from engine.delta.memory import use_compact_memory
 from engine.delta.spec.paths import LOG_DIR, checkpoint_name, commit_name
 from tests.engine.delta.log_builder import CHECKPOINT_SCHEMA
 
@@ -47,6 +48,7 @@ def main() -> None:
     arguments = options.parse_args()
     if arguments.run:
         system, measure, table = arguments.run
+        use_compact_memory()  # as the server does
         print(json.dumps(RUNS[system, measure](table) | {"peak_mb": _peak_mb()}))
         return
     with tempfile.TemporaryDirectory() as folder:
