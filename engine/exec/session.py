@@ -6,7 +6,8 @@ than any other), so there is no pool of them. All sessions share executors and f
 schema and temporary names.
 
 What is fixed here, and why:
-- loopback only, no UI, no Hive: nothing of Spark is reachable from outside and nothing outlives the process;
+- loopback only, no UI, no Hive: nothing of Spark is reachable from outside and nothing outlives the process; what Spark
+  would keep of past jobs for its UI is next to nothing;
 - no variable substitution (`${env:…}` would read the server's environment) and no queries on bare paths;
 - local files without Hadoop's `.crc` files beside them, which it would write into tables, believe where another writer
   has replaced the data, and which make a colon in a name an error;
@@ -39,6 +40,9 @@ _FIXED_CONF = MappingProxyType(
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.ui.retainedJobs": "50",
+        "spark.ui.retainedStages": "100",
+        "spark.sql.ui.retainedExecutions": "20",
         "spark.scheduler.mode": "FAIR",
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",

@@ -36,7 +36,7 @@ def translated(jvm: Any, labels: Mapping[str, str] = _NO_LABELS) -> Iterator[Non
         yield
     except Py4JJavaError as error:
         raise _translate(error, jvm, labels) from error
-    except Py4JError as error:
+    except (Py4JError, ConnectionError) as error:
         if _CALL_NOT_POSSIBLE in str(error):
             raise  # a call that Java does not know: a bug of ours
         _log.error("Spark is gone", exc_info=error)
