@@ -39,7 +39,8 @@ StatisticsSource: TypeAlias = Callable[[Rows | None], pa.Table]
 PartitionSource: TypeAlias = Callable[[str], pa.ChunkedArray]
 """The dictionary-encoded texts of a partition column of all files, by its physical name."""
 
-_FEW_FILES = 4096
+_FEW_SHARE = 32
+"""Statistics are asked for by file where fewer than one in so many files are left."""
 _YES: Mask = np.asarray(True)
 
 
@@ -114,7 +115,7 @@ class FilePruning:
         rows = np.flatnonzero(can_be(truths, TRUE))
         if len(rows) == 0:
             return truths
-        if self._statistics is None or len(rows) > min(_FEW_FILES, len(self) // 2):
+        if self._statistics is None or len(rows) * _FEW_SHARE > len(self):
             statistics = None if self._statistics is None else self._statistics(None)
             return conjoin(truths, self._evaluate(data, None, statistics))
         truths[rows] = conjoin(truths[rows], self._evaluate(data, rows, self._statistics(rows)))
