@@ -281,13 +281,6 @@ class InvalidProtocolDowngrade(DeltaError, condition="DELTA_INVALID_PROTOCOL_DOW
 
 
 @dataclass(eq=False)
-class ReaderFeaturesRequireWriter(DeltaError, condition="DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE", sqlstate="KD004"):
-    reader_version: int
-    writer_version: int
-    template = "Reader version {reader_version} requires writer version 7, not {writer_version}. Set both."
-
-
-@dataclass(eq=False)
 class ProtocolPropertyNotInteger(DeltaError, condition="DELTA_PROTOCOL_PROPERTY_NOT_INT", sqlstate="42K06"):
     key: str
     value: str

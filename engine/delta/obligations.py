@@ -29,6 +29,7 @@ from engine.delta.errors import (
     MissingPartitionColumn,
 )
 from engine.delta.file_table import Array, file_keys
+from engine.delta.schema_rules import ensure_schema
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Protocol
 from engine.delta.spec.features import FEATURES, is_listed
@@ -59,11 +60,12 @@ def ensure_obligations(commitment: Commitment) -> None:
         obligation(commitment)
 
 
-def _protocol_carries_metadata(commitment: Commitment) -> None:
+def _metadata_is_sound(commitment: Commitment) -> None:
     after = commitment.after
     after.ensure_protocol_carries_metadata()
     if commitment.staged.metadata is not None:
         ensure_consistent(after.metadata.configuration)
+        ensure_schema(after)
 
 
 def _protocol_never_weakens(commitment: Commitment) -> None:
@@ -140,7 +142,7 @@ def _deletion_vectors_allowed(commitment: Commitment) -> None:
 
 
 OBLIGATIONS: tuple[Obligation, ...] = (
-    _protocol_carries_metadata,
+    _metadata_is_sound,
     _protocol_never_weakens,
     _one_action_per_file,
     _one_action_per_application,

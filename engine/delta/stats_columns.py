@@ -20,6 +20,7 @@ from engine.delta.spec.properties import (
 )
 from engine.delta.spec.schema import StructField, StructType
 
+_PLAIN_PART = re.compile(r"[^`.,\s]+")
 _NAME_PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 
 
@@ -28,7 +29,7 @@ def stats_columns(schema: StructType, partition_columns: Container[str], configu
     data = tuple(item for item in schema.fields if item.name not in partition_columns)
     named = DATA_SKIPPING_COLUMNS.read(configuration)
     if named is not None:
-        return StructType(_select(data, [parse_name(text) for text in _split(named)], ()))
+        return StructType(_select(data, [parse_name(text) for text in split_names(named)], ()))
     count = DATA_SKIPPING_INDEXED_COLUMNS.read(configuration)
     if count < 0:
         return StructType(data)
@@ -42,7 +43,12 @@ def parse_name(text: str) -> tuple[str, ...]:
     )
 
 
-def _split(text: str) -> list[str]:
+def format_name(parts: tuple[str, ...]) -> str:
+    """The inverse of `parse_name`."""
+    return ".".join(part if _PLAIN_PART.fullmatch(part) else "`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def split_names(text: str) -> list[str]:
     """At the commas that stand outside of backquotes."""
     return [part for part in re.split(r",(?=(?:[^`]*`[^`]*`)*[^`]*$)", text) if part.strip()]
 

@@ -1,0 +1,226 @@
+"""Changes of a table's definition as values, and the fold that applies them.
+
+A statement of DDL is a tuple of changes. `change_table` folds them onto the protocol and the metadata of a table,
+`define_table` begins a new one; both give a `Definition`, which a transaction stages. A change sees what the changes
+before it did, and at the end, once for all: new columns of a mapped table get ids, the protocol becomes the weakest
+that carries everything, and the schema is checked as at every commit.
+
+What concerns rows is left to whoever writes them: do existing rows satisfy a new constraint, do files still hold what a
+dropped feature explained? What concerns expressions (does a constraint mention the column that is renamed?) is left to
+whoever understands SQL.
+
+Protocol: "Column Mapping", "Type Widening", "Table Features".
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, assert_never
+
+from engine.delta.column_changes import (
+    add_column,
+    change_column_metadata,
+    change_nullable,
+    change_type,
+    drop_column,
+    move_column,
+    rename_column,
+)
+from engine.delta.property_changes import (
+    add_constraint,
+    drop_constraint,
+    drop_feature,
+    set_property,
+    unset_property,
+)
+from engine.delta.schema_changes import Path, Position
+from engine.delta.spec.actions import Metadata, Protocol
+from engine.delta.spec.schema import DataType, StructField, StructType, parse_schema
+from engine.delta.table_draft import Definition, TableDraft
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddColumn:
+    """A column, or a field of the struct at `parent`."""
+
+    field: StructField
+    parent: Path = ()
+    position: Position = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameColumn:
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropColumn:
+    path: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveColumn:
+    path: Path
+    position: Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeType:
+    path: Path
+    data_type: DataType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeNullable:
+    path: Path
+    nullable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetColumnMetadata:
+    """A comment, a default, a generation expression, an identity's mark; None takes the key away."""
+
+    path: Path
+    key: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetProperty:
+    """Also the keys that speak to the protocol: versions and `delta.feature.*`."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsetProperty:
+    key: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddConstraint:
+    name: str
+    expression: str
+    """SQL text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropConstraint:
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetDescription:
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropFeature:
+    name: str
+    protect_before: int | None = None
+    """The version of the commit, where older ones are to stay readable; None: none needs the feature any more."""
+
+
+MetadataChange: TypeAlias = (
+    AddColumn
+    | RenameColumn
+    | DropColumn
+    | MoveColumn
+    | ChangeType
+    | ChangeNullable
+    | SetColumnMetadata
+    | SetProperty
+    | UnsetProperty
+    | AddConstraint
+    | DropConstraint
+    | SetDescription
+    | DropFeature
+)
+
+
+def unique_physical_name(_: str) -> str:
+    """A physical name that no column of any table ever had."""
+    return f"col-{uuid.uuid4()}"
+
+
+def change_table(
+    table: str,
+    protocol: Protocol,
+    metadata: Metadata,
+    changes: Iterable[MetadataChange],
+    new_name: Callable[[str], str] = unique_physical_name,
+) -> Definition:
+    """The definition after `changes`. `table` is its name for messages.
+
+    Raises the errors of `engine.delta.schema_errors`, and those of features and properties.
+    """
+    draft = TableDraft(
+        table=table,
+        protocol=protocol,
+        metadata=metadata,
+        schema=parse_schema(metadata.schema_string),
+        new_name=new_name,
+    )
+    return _fold(draft, changes)
+
+
+def define_table(
+    table: str,
+    schema: StructType,
+    *,
+    partition_columns: tuple[str, ...] = (),
+    settings: Mapping[str, str] | None = None,
+    changes: Iterable[MetadataChange] = (),
+    created_ms: int | None = None,
+    new_name: Callable[[str], str] = unique_physical_name,
+) -> Definition:
+    """The definition of a new table. `settings` are properties as users set them; `changes` follow. Errors as above."""
+    metadata = Metadata(id=str(uuid.uuid4()), partition_columns=partition_columns, created_time=created_ms)
+    draft = TableDraft(table=table, protocol=None, metadata=metadata, schema=schema, new_name=new_name)
+    asked = (SetProperty(key=key, value=value) for key, value in (settings or {}).items())
+    return _fold(draft, (*asked, *changes))
+
+
+def _fold(draft: TableDraft, changes: Iterable[MetadataChange]) -> Definition:
+    for change in changes:
+        draft = apply_change(draft, change)
+    return draft.finish()
+
+
+def apply_change(draft: TableDraft, change: MetadataChange) -> TableDraft:
+    """One step of the fold."""
+    match change:
+        case AddColumn():
+            return add_column(draft, change.parent, change.field, change.position)
+        case RenameColumn():
+            return rename_column(draft, change.path, change.name)
+        case DropColumn():
+            return drop_column(draft, change.path)
+        case MoveColumn():
+            return move_column(draft, change.path, change.position)
+        case ChangeType():
+            return change_type(draft, change.path, change.data_type)
+        case ChangeNullable():
+            return change_nullable(draft, change.path, change.nullable)
+        case SetColumnMetadata():
+            return change_column_metadata(draft, change.path, change.key, change.value)
+        case SetProperty():
+            return set_property(draft, change.key, change.value)
+        case UnsetProperty():
+            return unset_property(draft, change.key, if_exists=change.if_exists)
+        case AddConstraint():
+            return add_constraint(draft, change.name, change.expression)
+        case DropConstraint():
+            return drop_constraint(draft, change.name, if_exists=change.if_exists)
+        case SetDescription():
+            return replace(draft, metadata=replace(draft.metadata, description=change.text))
+        case DropFeature():
+            return drop_feature(draft, change.name, change.protect_before)
+        case _:
+            assert_never(change)
