@@ -22,7 +22,7 @@ from engine.delta.commit_times import load_commit_times
 from engine.delta.errors import naming
 from engine.delta.snapshot import Snapshot
 from engine.errors import InvalidTimeTravelTimestamp, RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
-from engine.settings import SessionState
+from engine.session_state import SessionState, is_temporary
 from engine.sql.parser import parse
 from engine.statements import (
     AsOfTimestamp,
@@ -41,9 +41,9 @@ from engine.statements import (
     ShowPartitions,
     ShowTableExtended,
     ShowTblProperties,
-    Statement,
     TimeTravel,
 )
+from engine.write_statements import AnyStatement, CreateView
 
 logger = logging.getLogger(__name__)
 
@@ -64,16 +64,18 @@ EvaluateTimestamp = Callable[[str], int | None]
 """An expression without columns, as text → milliseconds since the epoch in the session's zone; None for NULL."""
 
 
-def bind(statement: Statement, state: SessionState, sources: Sources, evaluate: EvaluateTimestamp) -> BoundStatement:
+def bind(statement: AnyStatement, state: SessionState, sources: Sources, evaluate: EvaluateTimestamp) -> BoundStatement:
     """Resolve what `statement` names. Raises the catalog's and the log's errors, by name."""
     binder = _Binder(state, sources, evaluate)
     match statement:
         case Query(relations=relations):
-            bound = binder.relations(relations, binder.current)
+            bound = binder.relations(relations, state.current)
         case Explain(inner=query) | DescribeQuery(inner=query):
-            bound = binder.relations(query.relations, binder.current)
+            bound = binder.relations(query.relations, state.current)
+        case CreateView(query=query):
+            bound = binder.relations(query.relations, state.current)
         case DescribeTable(table_parts=parts) | ShowColumns(table_parts=parts):
-            bound = (binder.relation(parts, None, binder.current),)
+            bound = (binder.relation(parts, None, state.current),)
         case (
             DescribeDetail(table_parts=parts)
             | DescribeHistory(table_parts=parts)
@@ -100,10 +102,6 @@ class _Binder:
         self.state, self.view, self.load, self.evaluate = state, sources.catalog.view(), sources.load, evaluate
         self.pinned: dict[tuple[str, TimeTravel | None], Snapshot] = {}
 
-    @property
-    def current(self) -> SchemaName:
-        return SchemaName(self.state.catalog, self.state.schema)
-
     def relations(
         self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[TableName, ...] = ()
     ) -> tuple[BoundRelation, ...]:
@@ -122,7 +120,9 @@ class _Binder:
         if path is not None:
             entry = self.view.resolve_path(path)
             return BoundTable(name=None, entry=entry, snapshot=self.pin(entry, time_travel))
-        found = self.view.resolve(TableName.from_parts(parts, current))
+        # The text of a view in the catalog means the same in every session, so it never sees temporary ones.
+        temporary = self.state.temporary_view(parts) if not inside or is_temporary(inside[-1]) else None
+        found = temporary or self.view.resolve(TableName.from_parts(parts, current))
         if isinstance(found, TableEntry):
             return BoundTable(name=found.name, entry=found, snapshot=self.pin(found, time_travel))
         if time_travel is not None:
@@ -139,15 +139,14 @@ class _Binder:
 
     def table(self, parts: tuple[str, ...]) -> BoundTable:
         """A name that must be a table's."""
-        found = self.relation(parts, None, self.current)
+        found = self.relation(parts, None, self.state.current)
         if isinstance(found, BoundView):
             raise TableExpected(found.label)
         return found
 
     def schema(self, parts: tuple[str, ...]) -> SchemaName:
         """The schema of a SHOW: the named one, or the current one."""
-        state = self.state
-        return SchemaName.from_parts(parts, state.catalog) if parts else SchemaName(state.catalog, state.schema)
+        return SchemaName.from_parts(parts, self.state.catalog) if parts else self.state.current
 
     def listed_in(self, schema: SchemaName, tables: Matcher) -> Iterator[BoundRelation]:
         yield from self._readable(self.view.relations(schema, tables))

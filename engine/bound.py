@@ -19,9 +19,10 @@ from catalog.entries import TableEntry, ViewEntry
 from catalog.names import TableName
 from engine.delta.snapshot import Snapshot
 from engine.results import ResultStream
-from engine.settings import SessionState
+from engine.session_state import SessionState
 from engine.sql_types import column_sql_type
-from engine.statements import Query, Statement
+from engine.statements import Query
+from engine.write_statements import AnyStatement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,7 @@ BoundRelation: TypeAlias = BoundTable | BoundView
 class BoundStatement:
     """`relations` has one element for each relation of the statement, in their order."""
 
-    statement: Statement
+    statement: AnyStatement
     state: SessionState
     view: CatalogView
     relations: tuple[BoundRelation, ...] = ()

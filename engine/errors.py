@@ -80,7 +80,7 @@ class ViewTooDeep(SqlError, condition="VIEW_EXCEED_MAX_NESTED_DEPTH", sqlstate="
 
 
 @dataclass(eq=False)
-class TimeTravelOnView(SqlError, condition="UNSUPPORTED_FEATURE.TIME_TRAVEL_ON_VIEW", sqlstate="0A000"):
+class TimeTravelOnView(SqlError, condition="UNSUPPORTED_FEATURE.TIME_TRAVEL", sqlstate="0A000"):
     view: str
     template = "Time travel on the view {view} is not supported: a view has no versions. Use it on the view's tables."
 
@@ -89,3 +89,25 @@ class TimeTravelOnView(SqlError, condition="UNSUPPORTED_FEATURE.TIME_TRAVEL_ON_V
 class ViewNotAQuery(SqlError, condition="INVALID_VIEW_TEXT", sqlstate="XX001"):
     view: str
     template = "The record of the view {view} in the catalog holds no query. Replace the view."
+
+
+@dataclass(eq=False)
+class TemporaryReference(SqlError, condition="INVALID_TEMP_OBJ_REFERENCE", sqlstate="42K0F"):
+    view: str
+    temporary: str
+    template = "The view {view} cannot stand on the temporary view {temporary}, which only this session has."
+
+
+@dataclass(eq=False)
+class ViewColumnCount(SqlError, condition="CREATE_VIEW_COLUMN_ARITY_MISMATCH", sqlstate="21S01"):
+    view: str
+    named: int
+    found: int
+    template = "The view {view} names {named} columns, but its query has {found}. Name each of them, or none."
+
+
+@dataclass(eq=False)
+class DuplicateViewColumn(SqlError, condition="COLUMN_ALREADY_EXISTS", sqlstate="42711"):
+    view: str
+    column: str
+    template = "The view {view} would have two columns {column}. Give one of them another name (AS)."

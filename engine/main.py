@@ -25,11 +25,12 @@ from engine.delta.storage import open_storage
 from engine.engine import Parameter
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
 from engine.results import ResultStream
-from engine.settings import SessionState, find_setting, parse_setting
+from engine.session_state import SessionState
+from engine.settings import find_setting, parse_setting
 from engine.sql.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
-from engine.sql.parser import parse
-from engine.statement import run_statement
+from engine.statement import parse_statement, run_statement
 from engine.statements import Statement
+from engine.write_statements import AnyStatement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +120,7 @@ class LakeSession:
 
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """Parse `text` and run it."""
-        return self._run(parse(text), context, parameters)
+        return self._run(parse_statement(text), context, parameters)
 
     def run(self, statement: Statement, context: StatementContext) -> ResultStream:
         """Run a statement that did not come as text."""
@@ -128,7 +129,7 @@ class LakeSession:
     def close(self) -> None:
         self._executor.close()
 
-    def _run(self, statement: Statement, context: StatementContext, parameters: Sequence[Parameter]) -> ResultStream:
+    def _run(self, statement: AnyStatement, context: StatementContext, parameters: Sequence[Parameter]) -> ResultStream:
         before = self._state
         outcome = run_statement(statement, before, self._sources, self._executor, context, parameters)
         if outcome.change is not None:

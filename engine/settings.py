@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import zoneinfo
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
 
@@ -172,28 +172,3 @@ def parse_setting(key: str, value: str) -> tuple[Setting, str]:
     if canonical is None:
         raise InvalidSettingValue(setting.key, value, setting.expected)
     return setting, canonical
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionState:
-    """What a session holds between statements; replaced as a whole, never changed.
-
-    `values` has the settings that were set, by their key.
-    """
-
-    principal: str
-    catalog: str
-    schema: str
-    values: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-
-    def value(self, key: str) -> str | None:
-        """The value in force, None where Spark's own default is."""
-        return self.values.get(key, find_setting(key).default)
-
-    def with_value(self, key: str, value: str) -> SessionState:
-        return replace(self, values=MappingProxyType({**self.values, key: value}))
-
-    def without(self, key: str | None) -> SessionState:
-        """All settings reset, or one."""
-        kept = {name: value for name, value in self.values.items() if key is not None and name != key}
-        return replace(self, values=MappingProxyType(kept))

@@ -15,25 +15,36 @@ import pyarrow as pa
 
 from engine.authorize import authorize
 from engine.binder import Sources, bind
-from engine.bound import Outcome
+from engine.bound import ColumnInfo, Outcome
+from engine.commands.catalog_commands import change_catalog, create_view, drop_temporary_view
 from engine.commands.commands import run_command
 from engine.context import StatementContext
 from engine.engine import Parameter
 from engine.exec.session import ExecSession
 from engine.plan.planner import plan_statement
-from engine.plan.plans import CommandPlan, ExplainPlan, Plan, ReadPlan, SchemaPlan
-from engine.settings import SessionState
-from engine.sql.parser import parse
-from engine.statements import Statement
+from engine.plan.plans import (
+    CatalogPlan,
+    CommandPlan,
+    CreateViewPlan,
+    DropTemporaryViewPlan,
+    ExplainPlan,
+    Plan,
+    ReadPlan,
+    SchemaPlan,
+)
+from engine.results import ResultStream
+from engine.session_state import SessionState
+from engine.sql.parser import parse_any
+from engine.write_statements import AnyStatement
 
 
-def parse_statement(text: str) -> Statement:
+def parse_statement(text: str) -> AnyStatement:
     """The first stage, for those who have text."""
-    return parse(text)
+    return parse_any(text)
 
 
 def run_statement(
-    statement: Statement,
+    statement: AnyStatement,
     state: SessionState,
     sources: Sources,
     executor: ExecSession,
@@ -45,7 +56,12 @@ def run_statement(
     context.cancel.ensure_live()
     plan = plan_statement(authorize(bound))
     context.cancel.ensure_live()
-    return _execute(plan, executor, context, parameters)
+    return _execute(plan, sources, executor, context, parameters)
+
+
+def _columns(described: ResultStream) -> list[ColumnInfo]:
+    rows = [row for batch in described.batches() for row in batch.to_pylist()]
+    return [ColumnInfo(name=row["col_name"], type=row["data_type"], comment=row["comment"]) for row in rows]
 
 
 def _timestamp_ms(expression: str, executor: ExecSession, context: StatementContext) -> int | None:
@@ -59,7 +75,9 @@ def _timestamp_ms(expression: str, executor: ExecSession, context: StatementCont
     return None if micros is None else int(micros) // 1000
 
 
-def _execute(plan: Plan, executor: ExecSession, context: StatementContext, parameters: Sequence[Parameter]) -> Outcome:
+def _execute(
+    plan: Plan, sources: Sources, executor: ExecSession, context: StatementContext, parameters: Sequence[Parameter]
+) -> Outcome:
     match plan:
         case ReadPlan():
             return Outcome(result=executor.run_query(plan, context, parameters))
@@ -69,5 +87,11 @@ def _execute(plan: Plan, executor: ExecSession, context: StatementContext, param
             return Outcome(result=executor.describe(read, context, parameters))
         case CommandPlan(bound=bound):
             return run_command(bound)
+        case CatalogPlan():
+            return change_catalog(plan, sources.catalog)
+        case CreateViewPlan(read=read):
+            return create_view(plan, _columns(executor.describe(read, context)), sources.catalog, context.now_ms())
+        case DropTemporaryViewPlan():
+            return drop_temporary_view(plan)
         case _:
             assert_never(plan)

@@ -1,8 +1,7 @@
 """The statements that change something: INSERT, DDL, comments. Values before names are bound.
 
-They stand apart from :data:`~engine.statements.Statement` until each has a plan: `engine.sql.writes.parse_write` makes
-them, `engine.sql.parser.parse` refuses their texts by name. Types, expressions and defaults are text as the user wrote
-them; names are without quotes.
+Types, expressions and defaults are text in Spark's spelling, as the user wrote them; names are without quotes. Those
+that have no plan yet are refused by name (`engine/plan/planner.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.statements import Query, Span
+from engine.statements import Query, Span, Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -375,3 +374,5 @@ WriteStatement = (
     | DropView
     | CommentOn
 )
+
+AnyStatement = Statement | WriteStatement

@@ -8,7 +8,8 @@ from catalog.errors import SchemaNotFound
 from catalog.names import CatalogName, SchemaName
 from engine.bound import BoundStatement, Outcome
 from engine.results import empty_result, string_rows
-from engine.settings import SETTINGS, SessionState, find_setting, parse_setting
+from engine.session_state import SessionState
+from engine.settings import SETTINGS, find_setting, parse_setting
 from engine.statements import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 
 _UNSET = "<undefined>"

@@ -8,9 +8,11 @@ from catalog.names import TableName
 from engine.bound import AuthorizedStatement, BoundRelation, BoundTable, BoundView
 from engine.delta.errors import naming
 from engine.delta.spec.features import Operation
+from engine.plan.catalog_ddl import plan_create_schema, plan_create_view, plan_drop_schema, plan_drop_view
 from engine.plan.plans import CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan, ViewScan
 from engine.sql.splice import splice
 from engine.statements import DescribeQuery, Explain, Query
+from engine.write_statements import CreateSchema, CreateView, DropSchema, DropView
 
 _SCAN, _VIEW = "__scan_", "__view_"
 """Names in the rewritten text, followed by a number. A user's table of such a name is replaced like any other."""
@@ -26,6 +28,14 @@ def plan_statement(authorized: AuthorizedStatement) -> Plan:
             return ExplainPlan(mode=mode, read=_read(query, bound.relations))
         case DescribeQuery(inner=query):
             return SchemaPlan(read=_read(query, bound.relations))
+        case CreateView() as create:
+            return plan_create_view(bound, create, _read(create.query, bound.relations))
+        case DropView() as drop:
+            return plan_drop_view(bound, drop)
+        case CreateSchema() as create_schema:
+            return plan_create_schema(bound, create_schema)
+        case DropSchema() as drop_schema:
+            return plan_drop_schema(bound, drop_schema)
         case _:
             return CommandPlan(bound=bound)
 

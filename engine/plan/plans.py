@@ -10,8 +10,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from catalog.changes import Change
+from catalog.entries import ViewEntry
+from catalog.errors import SqlError
 from engine.bound import BoundStatement
 from engine.statements import ExplainMode
+from engine.write_statements import ViewColumn as ViewColumnName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,4 +85,30 @@ class CommandPlan:
     bound: BoundStatement
 
 
-Plan = ReadPlan | ExplainPlan | SchemaPlan | CommandPlan
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogPlan:
+    """Change the catalog; an error among `tolerated` means that there was nothing to change (IF [NOT] EXISTS)."""
+
+    change: Change
+    tolerated: tuple[type[SqlError], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateViewPlan:
+    """Make `entry` of the columns that `read` has; `names` are the view's own, empty for the query's."""
+
+    entry: ViewEntry
+    read: ReadPlan
+    names: tuple[ViewColumnName, ...]
+    replace: bool
+    tolerated: tuple[type[SqlError], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropTemporaryViewPlan:
+    """Forget a view of this session."""
+
+    entry: ViewEntry
+
+
+Plan = ReadPlan | ExplainPlan | SchemaPlan | CommandPlan | CatalogPlan | CreateViewPlan | DropTemporaryViewPlan

@@ -271,3 +271,71 @@ def test_result_columns_carry_their_sql_types(session: LakeSession) -> None:
         "bigint", "string", "date", "array<bigint>", "struct<x:int>", "interval day", "void",
     ]  # fmt: skip
     result.close()
+
+
+def test_views_stand_on_tables_and_views_and_keep_their_columns(session: LakeSession) -> None:
+    rows(session, "CREATE SCHEMA IF NOT EXISTS made COMMENT 'x'")
+    rows(session, "CREATE SCHEMA IF NOT EXISTS made")
+    rows(
+        session,
+        "CREATE VIEW made.v (Key COMMENT 'k', total) COMMENT 'about' AS SELECT name, sum(id) FROM items GROUP BY 1",
+    )
+    rows(session, "CREATE OR REPLACE VIEW made.w AS SELECT v.key, total + 1 AS more FROM made.v")
+    rows(session, "USE other")
+    assert rows(session, "SELECT total FROM made.v WHERE v.key = 'b'") == [(2,)]
+    assert rows(session, "SELECT w.more FROM made.w JOIN made.v ON w.key = made.v.key WHERE more > 4") == [(5,)]
+    assert rows(session, "TABLE made.v ORDER BY total LIMIT 1") == [("a", 1)]
+    assert rows(session, "DESCRIBE made.v") == [("Key", "string", "k"), ("total", "bigint", None)]
+    assert rows(session, "SHOW VIEWS IN made") == [("made", "v", False), ("made", "w", False)]
+    columns = [row[3:5] for row in rows(session, ListColumns(schema_pattern="made", table_pattern="w"))]
+    assert columns == [("key", "string"), ("more", "bigint")]
+    rows(session, "DROP SCHEMA made CASCADE")
+    rows(session, "DROP VIEW IF EXISTS made.v")
+
+
+def test_a_temporary_view_is_one_sessions_own_and_comes_first(engine: LakeEngine, session: LakeSession) -> None:
+    rows(session, "CREATE TEMPORARY VIEW items AS SELECT 'mine' AS who")
+    assert rows(session, "SELECT who FROM items") == [("mine",)]
+    assert rows(session, "SELECT count(*) FROM shop.items") == [(4,)]
+    with pytest.raises(SqlError, match="already"):
+        rows(session, "CREATE TEMP VIEW items AS SELECT 1 AS x")
+    rows(session, "CREATE TEMP VIEW IF NOT EXISTS items AS SELECT 1 AS x")
+    assert rows(session, "SELECT who FROM items") == [("mine",)]
+    rows(session, "CREATE OR REPLACE TEMP VIEW items AS SELECT 2 AS x")
+    assert rows(session, "SELECT x FROM items") == [(2,)]
+    other = engine.open_session("bob", settings={}, catalog=None, schema="shop")
+    assert rows(other, "SELECT count(*) FROM items") == [(4,)]
+    other.close()
+    rows(session, "DROP VIEW items")
+    assert rows(session, "SELECT count(*) FROM items") == [(4,)]
+
+
+VIEW_REFUSALS = [
+    ("CREATE VIEW w1 AS SELECT * FROM w1", "TABLE_OR_VIEW_NOT_FOUND"),
+    ("CREATE OR REPLACE VIEW base AS SELECT * FROM top", "RECURSIVE_VIEW"),
+    ("CREATE VIEW base AS SELECT 1 AS x", "TABLE_OR_VIEW_ALREADY_EXISTS"),
+    ("CREATE VIEW items AS SELECT 1 AS x", "TABLE_OR_VIEW_ALREADY_EXISTS"),
+    ("CREATE VIEW bad (a, b) AS SELECT 1 AS x", "CREATE_VIEW_COLUMN_ARITY_MISMATCH"),
+    ("CREATE VIEW bad AS SELECT 1 AS x, 2 AS X", "COLUMN_ALREADY_EXISTS"),
+    ("CREATE VIEW bad AS SELECT nope FROM items", "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
+    ("CREATE VIEW bad AS SELECT reflect('a', 'b') AS x", "UNSUPPORTED_FUNCTION"),
+    ("CREATE VIEW bad AS SELECT * FROM mine", "INVALID_TEMP_OBJ_REFERENCE"),
+    ("SELECT * FROM base VERSION AS OF 1", "UNSUPPORTED_FEATURE.TIME_TRAVEL"),
+    ("DROP VIEW items", "DISCOVERED_OBJECT_NOT_CHANGEABLE"),
+    ("DROP VIEW nope", "TABLE_OR_VIEW_NOT_FOUND"),
+    ("SHOW PARTITIONS base", "EXPECT_TABLE_NOT_VIEW"),
+    ("DROP SCHEMA nope", "SCHEMA_NOT_FOUND"),
+    ("CREATE SCHEMA shop", "SCHEMA_ALREADY_EXISTS"),
+]
+
+
+@pytest.mark.parametrize(("text", "condition"), VIEW_REFUSALS)
+def test_what_makes_no_view_is_refused(session: LakeSession, text: str, condition: str) -> None:
+    rows(session, "CREATE OR REPLACE VIEW base AS SELECT id FROM items")
+    rows(session, "CREATE OR REPLACE VIEW top AS SELECT id + 1 AS id FROM base")
+    rows(session, "CREATE OR REPLACE TEMP VIEW mine AS SELECT 1 AS x")
+    with pytest.raises(SqlError) as caught:
+        rows(session, text)
+    assert caught.value.condition == condition
+    rows(session, "DROP VIEW top")
+    rows(session, "DROP VIEW base")

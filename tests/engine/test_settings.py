@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from engine.session_state import SessionState
 from engine.settings import (
     SETTINGS,
     InvalidSettingValue,
-    SessionState,
     SettingNotAvailable,
     find_setting,
     parse_setting,
