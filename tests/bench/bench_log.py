@@ -49,7 +49,7 @@ def main() -> None:
     if arguments.run:
         system, measure, table = arguments.run
         use_compact_memory()  # as the server does
-        print(json.dumps(RUNS[system, measure](table) | {"peak_mb": _peak_mb()}))
+        print(json.dumps(RUNS[system, measure](table) | {"peak_mb": peak_mb()}))
         return
     with tempfile.TemporaryDirectory() as folder:
         compare_all(Path(folder), arguments.files, arguments.commits, arguments.repeat)
@@ -154,7 +154,7 @@ class _one_more_commit:
         self._path.unlink()
 
 
-def _peak_mb() -> float:
+def peak_mb() -> float:
     """Of this program alone; `ru_maxrss` would count what the parent had before it became us."""
     status = Path("/proc/self/status").read_text()
     return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) / 1024
@@ -248,7 +248,7 @@ def _path(i: int) -> str:
     return f"day={_day(i)}/part-{i % 100_000:05d}-{i:08x}-7a8b-4c1d-9e2f-{i:012x}.c000.snappy.parquet"
 
 
-def _add(i: int, columns: int) -> dict[str, Any]:
+def add_of(i: int, columns: int) -> dict[str, Any]:
     return {
         "path": _path(i),
         "partitionValues": {"day": _day(i)},
@@ -260,14 +260,14 @@ def _add(i: int, columns: int) -> dict[str, Any]:
 
 
 def _add_rows(ids: range, columns: int) -> pa.Table:
-    rows = [_add(i, columns) | {"partitionValues": [("day", _day(i))]} for i in ids]
+    rows = [add_of(i, columns) | {"partitionValues": [("day", _day(i))]} for i in ids]
     adds = pa.array(rows, CHECKPOINT_SCHEMA.field("add").type)
     arrays = [adds if field.name == "add" else pa.nulls(len(ids), field.type) for field in CHECKPOINT_SCHEMA]
     return pa.Table.from_arrays(arrays, schema=CHECKPOINT_SCHEMA)
 
 
 def _add_line(i: int, columns: int) -> str:
-    return json.dumps({"add": _add(i, columns)}, separators=(",", ":"))
+    return json.dumps({"add": add_of(i, columns)}, separators=(",", ":"))
 
 
 def _remove_line(i: int) -> str:
