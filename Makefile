@@ -34,8 +34,8 @@ format: $(VENV)/.installed-test ## put the code into form
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(VENV)/.installed-test java ## measure, beside other systems
-	$(RUN) pytest -m bench -s $(TEST_ARGS)
+bench: $(VENV)/.installed-test java ## measure beside other systems, BENCH=names for some of it
+	$(RUN) tests.bench $(BENCH)
 
 oracle: $(VENV)/.installed-test java ## compare with packages from Maven, such as delta-spark
 	$(RUN) pytest -m oracle $(TEST_ARGS)

@@ -1,0 +1,28 @@
+"""All measurements, one after the other, each in a process of its own: `python -m tests.bench [name ...]`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BENCHES = sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
+
+
+def main() -> int:
+    """Run the named ones, or all; the exit code is that of the first that failed."""
+    chosen = sys.argv[1:] or BENCHES
+    unknown = set(chosen) - set(BENCHES)
+    if unknown:
+        print(f"no such measurement: {', '.join(sorted(unknown))}; there are {', '.join(BENCHES)}", file=sys.stderr)
+        return 2
+    failed = 0
+    for name in chosen:
+        print(f"== {name}", flush=True)
+        failed = failed or subprocess.run([sys.executable, "-m", f"tests.bench.bench_{name}"], check=False).returncode
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
