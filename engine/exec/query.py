@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
@@ -115,22 +116,29 @@ class ExecSession:
         context: StatementContext,
         parameters: Sequence[Parameter],
     ) -> R:
-        folder = self._spool_dir / context.statement_id
         ended = threading.Event()
         context.cancel.on_cancel(lambda: None if ended.is_set() else self._session.cancel(context.statement_id))
         try:
-            if plan.scans:
-                folder.mkdir()
-                write_file_lists(plan.scans, folder / FILE_LISTS)
-            with translated(self._gateway.jvm, _labels(plan)):
-                return read(call(_request(plan, context, parameters, folder)))
+            with _temporary_folder(self._spool_dir / context.statement_id) as folder:
+                if plan.scans:
+                    write_file_lists(plan.scans, folder / FILE_LISTS)
+                with translated(self._gateway.jvm, _labels(plan)):
+                    return read(call(_request(plan, context, parameters, folder)))
         except SqlError:
             context.cancel.ensure_live()  # whatever else a cancelled statement died of
             raise
         finally:
             ended.set()
-            if folder.exists():
-                shutil.rmtree(folder, ignore_errors=True)  # tasks that were cancelled may still be leaving
+
+
+@contextmanager
+def _temporary_folder(folder: Path) -> Iterator[Path]:
+    """A folder that is there for a statement. Tasks that were cancelled may still write, but no longer find it."""
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder.rename(folder.with_suffix(".gone")))
 
 
 def _request(plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter], folder: Path) -> str:

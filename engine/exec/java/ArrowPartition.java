@@ -27,7 +27,7 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
   private final long bytesMax;
   private final String folder;
 
-  /** `folder` is where files may be written, null for nowhere. */
+  /** `folder` is where files may be written, null for nowhere; it is gone when the statement is. */
   ArrowPartition(StructType schema, String timeZone, long bytesMax, String folder) {
     this.schema = schema;
     this.timeZone = timeZone;
@@ -57,11 +57,11 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
     boolean complete = false;
     try {
       while (size <= bytesMax && batches.hasNext()) {
+        if (context != null) context.killTaskIfInterrupted();
         byte[] batch = (byte[]) batches.next();
         size += batch.length;
         if (file == null && folder != null && size > MEMORY_MAX) {
           file = new File(folder, name);
-          file.getParentFile().mkdirs();
           out = new FileOutputStream(file);
           memory.writeTo(out);
         }

@@ -23,6 +23,12 @@ public final class GatewaySession {
   private static final int CANCELLED_MAX = 1000;
   private static final long CANCEL_INTERVAL_MS = 100;
 
+  /**
+   * Tasks look often enough whether they were killed. Interrupting their threads besides makes the Arrow writer lose
+   * its buffers, and the clean-up of a write fail at its first access to the file system.
+   */
+  private static final boolean INTERRUPT_TASKS = false;
+
   private final SparkSession spark;
   private final PlanGuard guard;
   private final String pool;
@@ -145,7 +151,7 @@ public final class GatewaySession {
     InheritableThreadLocal user = CurrentUserContext$.MODULE$.CURRENT_USER();
     SparkSession$.MODULE$.setActiveSession(spark);
     user.set(request.principal);
-    context.setJobGroup(request.id, "statement " + request.id, true);
+    context.setJobGroup(request.id, "statement " + request.id, INTERRUPT_TASKS);
     context.setLocalProperty(SCHEDULER_POOL, pool);
     running.add(request.id);
     try {

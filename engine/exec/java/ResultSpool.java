@@ -45,7 +45,6 @@ final class ResultSpool {
 
   private OutputStream target(long more) throws IOException {
     if (spilled == null && inline + more > MEMORY_MAX) {
-      folder.mkdirs();
       spilled = new FileOutputStream(spillFile());
       memory.writeTo(spilled);
       memory.reset();
