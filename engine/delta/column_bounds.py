@@ -1,7 +1,8 @@
 """Bounds from Arrow columns: partition values as they are, statistics widened by what is known to go wrong with them.
 
-- Timestamps are cut to milliseconds: the highest may lie 999 us higher. Some writers also cut the seconds off a zone's
-  offset, which moves instants of before 1972 by up to a minute either way.
+- Timestamps are cut to milliseconds: the highest may lie 999 us higher, and before 1970, where a writer may cut towards
+  zero, the lowest as much lower. Some writers also cut the seconds off a zone's offset, which moves instants of before
+  1972 by up to a minute either way.
 - Strings are cut; a highest string is usually followed by a tie-breaker, but one of 32 or more characters may also be
   the bare beginning of the true one (handled in `engine.delta.bounds`).
 - NaN may be missing from the bounds of a `float` or `double` (also there).
@@ -18,6 +19,7 @@ Source: PROTOCOL.md, "Per-file Statistics"; defects of writers as reported for d
 from __future__ import annotations
 
 import decimal
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -33,10 +35,18 @@ _DAY_US = 86_400_000_000
 _DAYS_MAX = 2**63 // _DAY_US - 2
 _ZONE_US_MAX = 18 * 3_600_000_000
 _CUT_TO_MS_US = 999
-_CUT_OFFSET_US = 60_000_000
-_OFFSETS_WITH_SECONDS_END_US = 735 * _DAY_US  # early January 1972, when the last zone gave up such an offset
+_EARLY_END_US = 735 * _DAY_US  # early January 1972, when the last zone gave up an offset with seconds
+_EARLY_SLACK_US = {PrimitiveType.TIMESTAMP: 60_000_000, PrimitiveType.TIMESTAMP_NTZ: _CUT_TO_MS_US}
 _INT64 = np.iinfo(np.int64)
 _DOUBLE_DIGITS = 15
+
+_WIDTHS: Mapping[PrimitiveType, type[np.signedinteger[Any]]] = {
+    PrimitiveType.BYTE: np.int8,
+    PrimitiveType.SHORT: np.int16,
+    PrimitiveType.INTEGER: np.int32,
+    PrimitiveType.DATE: np.int32,
+}
+"""The integers that stand for values; 64 bits for other types."""
 
 _UNORDERED = frozenset([PrimitiveType.VARIANT, PrimitiveType.VOID])
 
@@ -81,14 +91,21 @@ def bounds_of_statistics(
         return _approximate_bounds(low, high, data_type)
     if data_type is PrimitiveType.TIMESTAMP or data_type is PrimitiveType.TIMESTAMP_NTZ:
         return _timestamp_bounds(low, high, data_type)
-    limits = np.iinfo(_integers(low, data_type, 0).dtype)
-    least, greatest = (0, 1) if data_type is PrimitiveType.BOOLEAN else (int(limits.min), int(limits.max))
+    least, greatest = _limits(data_type)
     return NumericBounds(
         data_type=data_type,
         low=_integers(low, data_type, least),
         high=_integers(high, data_type, greatest),
         exact=False,
     )
+
+
+def _limits(data_type: DataType) -> tuple[int, int]:
+    """The least and the greatest integer that can stand for a value: what a missing bound becomes."""
+    if data_type is PrimitiveType.BOOLEAN:
+        return 0, 1
+    limits = np.iinfo(_WIDTHS.get(data_type, np.int64) if isinstance(data_type, PrimitiveType) else np.int64)
+    return int(limits.min), int(limits.max)
 
 
 def _floating_bounds(low: pa.Array, high: pa.Array, data_type: DataType, once_float: bool) -> NumericBounds:
@@ -119,13 +136,12 @@ def _approximate_bounds(low: pa.Array, high: pa.Array, data_type: DataType) -> N
     )
 
 
-def _timestamp_bounds(low: pa.Array, high: pa.Array, data_type: DataType) -> NumericBounds:
+def _timestamp_bounds(low: pa.Array, high: pa.Array, data_type: PrimitiveType) -> NumericBounds:
     lows, highs = _integers(low, data_type, _INT64.min), _integers(high, data_type, _INT64.max)
     highs = np.minimum(highs, _INT64.max - _CUT_TO_MS_US) + _CUT_TO_MS_US
-    if data_type is PrimitiveType.TIMESTAMP:
-        early = lows < _OFFSETS_WITH_SECONDS_END_US
-        lows = np.where(early, np.maximum(lows, _INT64.min + _CUT_OFFSET_US) - _CUT_OFFSET_US, lows)
-        highs = np.where(highs < _OFFSETS_WITH_SECONDS_END_US, highs + _CUT_OFFSET_US, highs)
+    slack = _EARLY_SLACK_US[data_type]
+    lows = np.where(lows < _EARLY_END_US, np.maximum(lows, _INT64.min + slack) - slack, lows)
+    highs = np.where(highs < _EARLY_END_US, highs + slack, highs)
     return NumericBounds(data_type=data_type, low=lows, high=highs, exact=False)
 
 

@@ -161,6 +161,10 @@ _BIG = Decimal("12345678901234567890.1234567890")
          True),
         (PrimitiveType.TIMESTAMP_NTZ, stats(_TS[:-1], _TS[:-1]), is_("=", _MOMENT.replace(tzinfo=None) + 1000 * _US),
          False),
+        (PrimitiveType.TIMESTAMP_NTZ, stats("1969-12-31T23:59:59.999", "1969-12-31T23:59:59.999"),
+         is_("=", datetime.datetime(1969, 12, 31, 23, 59, 59, 998_500)), True),
+        (PrimitiveType.TIMESTAMP_NTZ, stats("1969-12-31T23:59:59.999", "1969-12-31T23:59:59.999"),
+         is_("=", datetime.datetime(1969, 12, 31, 23, 59, 59, 997_999)), False),
         # Offsets, whole and cut.
         (PrimitiveType.TIMESTAMP, stats("2024-05-01T09:00:00.000+09:00", "2024-05-01T09:00:00.000+09:00"),
          is_("=", datetime.datetime(2024, 5, 1, tzinfo=UTC)), True),
