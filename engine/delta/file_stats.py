@@ -19,6 +19,7 @@ Protocol: "Per-file Statistics".
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
@@ -240,9 +241,10 @@ def _parse_integer(value: Any) -> int:
 
 
 def _parse_float(value: Any) -> float:
-    if isinstance(value, bool):
+    number = float(value)
+    if isinstance(value, bool) or not math.isfinite(number):
         raise ValueError("no number")
-    return float(value)
+    return number
 
 
 def _parse_boolean(value: Any) -> bool:

@@ -12,8 +12,5 @@ import pyarrow as pa
 
 def use_compact_memory() -> None:
     """Takes jemalloc for all of the process, where this build of Arrow has it. To be called once, at the start."""
-    try:
-        pool = pa.jemalloc_memory_pool()
-    except NotImplementedError:
-        return
-    pa.set_memory_pool(pool)
+    if "jemalloc" in pa.supported_memory_backends():
+        pa.set_memory_pool(pa.jemalloc_memory_pool())

@@ -98,7 +98,7 @@ def unframe(frame: bytes, size_in_bytes: int, source: str) -> bytes:
 
     Raises `DeletionVectorSizeMismatch`, `DeletionVectorChecksumMismatch`.
     """
-    if len(frame) != size_in_bytes + FRAME_BYTES:
+    if size_in_bytes < 0 or len(frame) != size_in_bytes + FRAME_BYTES:
         raise DeletionVectorSizeMismatch(source, size_in_bytes, max(0, len(frame) - FRAME_BYTES))
     (length,) = struct.unpack_from(">i", frame)
     if length != size_in_bytes:

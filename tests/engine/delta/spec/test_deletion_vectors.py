@@ -197,6 +197,11 @@ def test_a_damaged_frame_is_named(change: Any, error: type[Exception]) -> None:
         unframe(change(frame), len(GOOD), "f")
 
 
+def test_a_negative_size_is_named() -> None:
+    with pytest.raises(DeletionVectorSizeMismatch):
+        unframe(b"abc", 3 - FRAME_BYTES, "f")
+
+
 def test_inline_padding_is_cut() -> None:
     padded = INLINE_EXAMPLE.path_or_inline_dv
     assert len(z85_decode(padded)) == 40
