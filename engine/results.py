@@ -4,7 +4,8 @@ Arrow cannot say every SQL type (varchar(10), an interval's fields, variant), so
 the SQL type in its metadata under :data:`SQL_TYPE`, spelled as Spark's DDL spells it: `bigint`, `decimal(10,2)`,
 `varchar(5)`, `array<int>`, `struct<a:int,b:string>`, `interval day to second`, `timestamp_ntz`, `void`, `variant`.
 A front end takes the type from there and never guesses from Arrow. Values come as Arrow's own types, timestamps as
-microseconds in UTC (`timestamp`) or without a zone (`timestamp_ntz`), variant as JSON text.
+microseconds in UTC (`timestamp`) or without a zone (`timestamp_ntz`), intervals of days as durations, those of months
+and calendar intervals as text (`1-2`, `1 years 2 days`), variant as JSON text; so at any depth.
 """
 
 from __future__ import annotations
@@ -76,9 +77,13 @@ STRINGS = Column(pa.list_(pa.string()), "array<string>")
 STRING_MAP = Column(pa.map_(pa.string(), pa.string()), "map<string,string>")
 
 
-def small_result(columns: Mapping[str, Column], rows: Iterable[Sequence[object]]) -> ResultStream:
-    """A result that is at hand as rows of Python values, as SHOW and DESCRIBE make them."""
-    fields = [sql_field(name, column.arrow_type, column.sql_type) for name, column in columns.items()]
+Columns = Mapping[str, Column] | Sequence[tuple[str, Column]]
+
+
+def small_result(columns: Columns, rows: Iterable[Sequence[object]]) -> ResultStream:
+    """A result that is at hand as rows of Python values, as SHOW and DESCRIBE make them; pairs may repeat a name."""
+    pairs = columns.items() if isinstance(columns, Mapping) else columns
+    fields = [sql_field(name, column.arrow_type, column.sql_type) for name, column in pairs]
     values = list(zip(*rows, strict=True)) or [()] * len(fields)
     arrays = [pa.array(cells, field_.type) for cells, field_ in zip(values, fields, strict=True)]
     batch = pa.record_batch(arrays, schema=pa.schema(fields))
