@@ -35,6 +35,17 @@ class RelationNotBound(SqlError, condition="UNSUPPORTED_RELATION", sqlstate="0A0
 
 
 @dataclass(eq=False)
+class DataFileNotFound(SqlError, condition="FAILED_READ_FILE.FILE_NOT_EXIST", sqlstate="KD001"):
+    """Spark's own words for it advise on a cache that the gateway has not."""
+
+    path: str
+    template = (
+        "The data file {path} does not exist, though the table's log names it. Where a VACUUM took it while the "
+        "statement ran, run the statement again; where it was deleted by hand, restore it or the table."
+    )
+
+
+@dataclass(eq=False)
 class FunctionNotAvailable(SqlError, condition="UNRESOLVED_ROUTINE", sqlstate="42883"):
     function: str
     template = "The {function} does not exist or may not be used here. SHOW FUNCTIONS lists those that may."

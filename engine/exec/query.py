@@ -159,4 +159,7 @@ def _request(plan: ReadPlan, context: StatementContext, parameters: Sequence[Par
 
 
 def _labels(plan: ReadPlan) -> dict[str, str]:
-    return {scan.relation: scan.label for scan in plan.scans} | {view.relation: view.label for view in plan.views}
+    """What messages call a scan or a view by its name here, or by its folder as Spark spells it."""
+    names = {scan.relation: scan.label for scan in plan.scans} | {view.relation: view.label for view in plan.views}
+    folders = [(scan, f"file:{scan.table_root}") for scan in plan.scans if scan.table_root.startswith("/")]
+    return names | {folder: scan.label for scan, folder in folders}

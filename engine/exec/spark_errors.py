@@ -19,19 +19,28 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 from catalog.errors import SqlError
 from engine.errors import ResultTooLarge, SparkFailure, StatementCancelled
-from engine.exec.errors import FunctionNotAvailable, PlanRefused, RelationNotBound, SparkUnavailable, ViewChanged
+from engine.exec.errors import (
+    DataFileNotFound,
+    FunctionNotAvailable,
+    PlanRefused,
+    RelationNotBound,
+    SparkUnavailable,
+    ViewChanged,
+)
 
 _log = logging.getLogger(__name__)
 
 _SQLSTATE_AND_POSITION = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
 _CALL_NOT_POSSIBLE = "Trace:"
+_QUOTED = "\n== SQL ==\n"
+_FRAGMENT_MAX = 500
 _SHOWN_MAX = 4000
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
 
 @contextmanager
 def translated(jvm: Any, labels: Mapping[str, str] = _NO_LABELS) -> Iterator[None]:
-    """Raise what calls to Java raise as errors of ours; `labels` maps the names of scans to those of the tables."""
+    """Raise what calls to Java raise as errors of ours; `labels` maps names and folders of scans to tables' names."""
     try:
         yield
     except Py4JJavaError as error:
@@ -48,12 +57,15 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str]) -> Sql
     if "refusal" in known:
         return _refusal(known["refusal"], known["subject"], labels)
     condition, sqlstate = known.get("condition"), known.get("sqlstate")
+    if condition == DataFileNotFound.condition:
+        return DataFileNotFound(restore_names(known["path"], labels))
     message: str = known["message"]
     if condition is None or condition.startswith("INTERNAL_ERROR"):
         _log.error("Spark failed: %s", error)
     text = _sentence(message, condition) if condition else f"{known['class'].rsplit('.', 1)[-1]}: {message}"
-    if known.get("fragment"):
-        text += f"\n== SQL ==\n{known['fragment']}"
+    text, _, quoted = text.partition(_QUOTED)
+    if fragment := known.get("fragment") or quoted:
+        text += _QUOTED + (fragment if len(fragment) <= _FRAGMENT_MAX else fragment[:_FRAGMENT_MAX] + " …")
     return SparkFailure(condition, sqlstate, restore_names(text, labels)[:_SHOWN_MAX])
 
 
@@ -79,7 +91,7 @@ def _sentence(message: str, condition: str) -> str:
 
 
 def restore_names(text: str, labels: Mapping[str, str]) -> str:
-    """`text` with the names of scans replaced by those of the tables, quoted or not."""
+    """`text` with the names of scans, quoted or not, and their folders replaced by the names of the tables."""
     if not labels:
         return text
     names = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))

@@ -9,7 +9,7 @@ import org.apache.spark.SparkThrowable;
 public final class Failures {
   private Failures() {}
 
-  /** JSON: class, message, and for Spark's own errors condition, sqlstate and fragment (the text at fault). */
+  /** JSON: class, message, and for Spark's own errors condition, sqlstate, path and fragment (the text at fault). */
   public static String describe(Throwable failure) throws Exception {
     ObjectNode node = Request.JSON.createObjectNode();
     Throwable shown = null;
@@ -44,6 +44,7 @@ public final class Failures {
   private static void describe(SparkThrowable failure, ObjectNode node) {
     node.put("condition", failure.getCondition());
     node.put("sqlstate", failure.getSqlState());
+    node.put("path", (String) failure.getMessageParameters().get("path"));
     QueryContext[] contexts = failure.getQueryContext();
     if (contexts != null && contexts.length > 0) {
       try {

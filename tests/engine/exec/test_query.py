@@ -12,6 +12,7 @@ import pytest
 from engine.context import StatementContext
 from engine.engine import Parameter
 from engine.errors import SparkFailure, StatementCancelled, StatementTimedOut
+from engine.exec.errors import DataFileNotFound
 from engine.exec.session import ExecSession, SparkDriver
 from engine.plan.plans import ReadPlan
 from engine.statements import ExplainMode
@@ -179,9 +180,9 @@ def test_spark_errors(
 def test_a_file_that_is_gone_is_named(spark: ExecSession, tmp_path: Path) -> None:
     scan = write_scan(tmp_path, {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [1]})])
     (tmp_path / "a.parquet").unlink()
-    with pytest.raises(SparkFailure, match=r"a\.parquet") as failed:
+    with pytest.raises(DataFileNotFound) as failed:
         rows(spark, "SELECT id FROM __scan_0", scan)
-    assert failed.value.condition == "FAILED_READ_FILE.FILE_NOT_EXIST"
+    assert failed.value.path == f"{scan.label}/a.parquet"
 
 
 def test_describe_names_the_columns(spark: ExecSession, tmp_path: Path) -> None:
