@@ -23,6 +23,7 @@ from engine.engine import Parameter
 from engine.exec.session import ExecSession
 from engine.plan.planner import plan_statement
 from engine.plan.plans import (
+    AnswerPlan,
     CatalogPlan,
     CommandPlan,
     CreateViewPlan,
@@ -32,7 +33,7 @@ from engine.plan.plans import (
     ReadPlan,
     SchemaPlan,
 )
-from engine.results import ResultStream
+from engine.results import ResultStream, small_result
 from engine.session_state import SessionState
 from engine.sql.parser import parse_any
 from engine.write_statements import AnyStatement
@@ -81,6 +82,8 @@ def _execute(
     match plan:
         case ReadPlan():
             return Outcome(result=executor.run_query(plan, context, parameters))
+        case AnswerPlan(columns=columns, row=row):
+            return Outcome(result=small_result(columns, [row]))
         case ExplainPlan(mode=mode, read=read):
             return Outcome(result=executor.explain(read, mode, context, parameters))
         case SchemaPlan(read=read):

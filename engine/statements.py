@@ -79,16 +79,34 @@ class Qualifier:
     candidates: tuple[Candidate, ...]
 
 
+class AggregateKind(StrEnum):
+    COUNT_ROWS = "count"
+    MIN = "min"
+    MAX = "max"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """A column of a result that the log may know: `count(*)`, or an extreme of `column`; `name` is the result's."""
+
+    kind: AggregateKind
+    name: str
+    column: str | None = None
+    qualifier: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """SELECT, WITH, VALUES, TABLE t, FROM t: the user's own text and where it names tables.
 
     `relations` and `qualifiers` are in the order of the text. `engine.sql.splice` puts other names in their places.
+    `aggregates` is the whole list of what is asked, for a query that asks nothing else of one whole table.
     """
 
     text: str
     relations: tuple[Relation, ...] = ()
     qualifiers: tuple[Qualifier, ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
 
 
 class ExplainMode(StrEnum):

@@ -8,6 +8,7 @@ from catalog.names import TableName
 from engine.bound import AuthorizedStatement, BoundRelation, BoundTable, BoundView
 from engine.delta.errors import naming
 from engine.delta.spec.features import Operation
+from engine.plan.answers import answer_from_log
 from engine.plan.catalog_ddl import plan_create_schema, plan_create_view, plan_drop_schema, plan_drop_view
 from engine.plan.plans import CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan, ViewScan
 from engine.sql.splice import splice
@@ -23,7 +24,7 @@ def plan_statement(authorized: AuthorizedStatement) -> Plan:
     bound = authorized.bound
     match bound.statement:
         case Query() as query:
-            return _read(query, bound.relations)
+            return answer_from_log(query, bound.relations) or _read(query, bound.relations)
         case Explain(mode=mode, inner=query):
             return ExplainPlan(mode=mode, read=_read(query, bound.relations))
         case DescribeQuery(inner=query):

@@ -14,6 +14,7 @@ from catalog.changes import Change
 from catalog.entries import ViewEntry
 from catalog.errors import SqlError
 from engine.bound import BoundStatement
+from engine.results import Column
 from engine.statements import ExplainMode
 from engine.write_statements import ViewColumn as ViewColumnName
 
@@ -64,6 +65,14 @@ class ReadPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPlan:
+    """A query whose one row the log knows: names of the columns with their types, and the values."""
+
+    columns: tuple[tuple[str, Column], ...]
+    row: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainPlan:
     """Show how Spark would run `read`; nothing runs."""
 
@@ -111,4 +120,13 @@ class DropTemporaryViewPlan:
     entry: ViewEntry
 
 
-Plan = ReadPlan | ExplainPlan | SchemaPlan | CommandPlan | CatalogPlan | CreateViewPlan | DropTemporaryViewPlan
+Plan = (
+    ReadPlan
+    | AnswerPlan
+    | ExplainPlan
+    | SchemaPlan
+    | CommandPlan
+    | CatalogPlan
+    | CreateViewPlan
+    | DropTemporaryViewPlan
+)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from engine.sql.aggregates import whole_table_aggregates
 from engine.sql.cursor import Cursor
 from engine.sql.dialect import QUERY_HEADS, SyntaxFailure, parse_query_tree, tokenize
 from engine.sql.errors import UnsupportedClause
@@ -42,7 +44,7 @@ def parse_query(cursor: Cursor) -> Query:
         raise SyntaxFailure(failure.reason, failure.offset + start) from None
     if not isinstance(tree, (exp.Query, exp.Values)):
         raise SyntaxFailure("a query is expected", start + tokens[0].start)
-    return read_names(tree, text)
+    return replace(read_names(tree, text), aggregates=whole_table_aggregates(tree))
 
 
 def _ensure_no_script(tokens: Sequence[Token]) -> None:
