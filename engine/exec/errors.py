@@ -19,6 +19,15 @@ class JavaNotFound(SqlError, condition="JAVA_NOT_FOUND", sqlstate="58000"):
 
 
 @dataclass(eq=False)
+class SparkSettingFixed(SqlError, condition="CANNOT_MODIFY_CONFIG.GATEWAY", sqlstate="46110"):
+    """`value` is the one that it keeps."""
+
+    key: str
+    value: str
+    template = "The Spark setting {key} cannot be configured: the gateway needs it to be '{value}'. Remove it."
+
+
+@dataclass(eq=False)
 class SparkUnavailable(SqlError, condition="SPARK_UNAVAILABLE", sqlstate="08S01"):
     reason: str
     template = "Spark does not answer ({reason}). The server has to be restarted; its log has the details."

@@ -5,13 +5,16 @@ first query then loads what every query needs. Sessions are cheap (a `newSession
 than any other), so there is no pool of them. All sessions share executors and files, each has its own settings, current
 schema and temporary names.
 
-What is fixed here, and why:
+What is set here, and why:
 - loopback only, no UI, no Hive: nothing of Spark is reachable from outside and nothing outlives the process; what Spark
   would keep of past jobs for its UI is next to nothing;
 - no variable substitution (`${env:…}` would read the server's environment) and no queries on bare paths;
 - local files without Hadoop's `.crc` files beside them, which it would write into tables, believe where another writer
   has replaced the data, and which make a colon in a name an error;
-- fair scheduling over a fixed number of pools, so that a long query does not hold up short ones.
+- fair scheduling over a fixed number of pools, so that a long query does not hold up short ones;
+- no artifacts of single sessions, so that executors elsewhere find our classes in every session.
+
+A configuration may say otherwise, but for the settings that safety or the seams hang on.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from typing import Any
 
 from py4j.clientserver import ClientServer
 
+from engine.exec.errors import SparkSettingFixed
 from engine.exec.jvm import install_classes, launch_jvm, stop_jvm
 from engine.exec.query import ExecSession
 from engine.exec.spark_errors import translated
@@ -35,26 +39,31 @@ __all__ = ["ExecSession", "SparkDriver", "SparkOptions"]
 
 _FIXED_CONF = MappingProxyType(
     {
-        "spark.app.name": "delta-gateway",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.ui.retainedJobs": "50",
-        "spark.ui.retainedStages": "100",
-        "spark.sql.ui.retainedExecutions": "20",
-        "spark.scheduler.mode": "FAIR",
-        "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-        "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
-        "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.variable.substitute": "false",
         "spark.sql.artifact.isolation.enabled": "false",
-        "spark.sql.runSQLOnFiles": "false",
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.execution.arrow.useLargeVarTypes": "false",
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        "spark.sql.runSQLOnFiles": "false",
+        "spark.sql.variable.substitute": "false",
     }
 )
-_DEFAULT_CONF = MappingProxyType({"spark.sql.shuffle.partitions": "32"})
+_DEFAULT_CONF = MappingProxyType(
+    {
+        "spark.app.name": "delta-gateway",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+        "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        "spark.scheduler.mode": "FAIR",
+        "spark.sql.shuffle.partitions": "32",
+        "spark.sql.ui.retainedExecutions": "20",
+        "spark.ui.enabled": "false",
+        "spark.ui.retainedJobs": "50",
+        "spark.ui.retainedStages": "100",
+        "spark.ui.showConsoleProgress": "false",
+    }
+)
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 # A failing task is the statement's error, which is reported there; the two last loggers would say it again.
 _LOGGING = """\
@@ -103,7 +112,7 @@ class SparkDriver:
     ) -> SparkDriver:
         """Start Spark; only functions of the two lists may be called.
 
-        Raises `JavaNotFound`, or `SparkUnavailable` where Spark does not come up.
+        Raises `JavaNotFound`, `SparkSettingFixed`, or `SparkUnavailable` where Spark does not come up.
         """
         work_dir = Path(tempfile.mkdtemp(prefix="delta-gateway-", dir=options.local_dir))
         gateway = None
@@ -157,16 +166,15 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
         (work_dir / folder).mkdir()
     logging = work_dir / "log4j2.properties"
     logging.write_text(_LOGGING.format(level=options.log_level))
-    java_options = f"-Dlog4j2.configurationFile={logging.as_uri()}"
-    if "spark.driver.extraJavaOptions" in options.conf:
-        java_options += " " + options.conf["spark.driver.extraJavaOptions"]
-    return {
-        **_DEFAULT_CONF,
-        **options.conf,
+    owned = {
         **_FIXED_CONF,
-        "spark.master": options.master,
         "spark.driver.memory": options.driver_memory,
-        "spark.driver.extraJavaOptions": java_options,
         "spark.local.dir": str(work_dir / "spark"),
+        "spark.master": options.master,
         "spark.sql.warehouse.dir": (work_dir / "warehouse").as_uri(),
     }
+    for key in options.conf.keys() & owned.keys():
+        if options.conf[key] != owned[key]:
+            raise SparkSettingFixed(key, owned[key])
+    java_options = f"-Dlog4j2.configurationFile={logging.as_uri()} {options.conf.get(_JAVA_OPTIONS, '')}".rstrip()
+    return {**_DEFAULT_CONF, **options.conf, **owned, _JAVA_OPTIONS: java_options}

@@ -1,7 +1,6 @@
 package deltagateway;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.Map;
 import org.apache.spark.QueryContext;
 import org.apache.spark.SparkThrowable;
 

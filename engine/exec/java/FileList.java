@@ -1,8 +1,5 @@
 package deltagateway;
 
-import java.io.BufferedInputStream;
-import java.io.File;
-import java.io.FileInputStream;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -17,7 +14,6 @@ import org.apache.arrow.vector.VarCharVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.ipc.ArrowStreamReader;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.types.DataType;
@@ -31,8 +27,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  * The data files of one scan and their constants, decoded from an Arrow stream.
  *
  * The stream has the columns path (text), size (bytes), modification time (ms) and then one text column for each
- * constant: the value as the log serialises it, parsed here by Spark's own cast in the session's time zone. Null and the
- * empty string are null. Files with equal constants form a group, so that a filter is evaluated once for all of them.
+ * constant: the value as the log serializes it, parsed here by Spark's own cast in the session's time zone. Null and
+ * the empty string are null. Files with equal constants form a group, so that a filter is evaluated once for all of them.
  */
 public final class FileList {
   private static final int FIRST_CONSTANT = 3;

@@ -15,8 +15,8 @@ import org.apache.spark.internal.io.FileCommitProtocol;
 import org.apache.spark.internal.io.FileNameSpec;
 
 /**
- * Tasks write files under unique names where they will stay; nothing is renamed. The files of the successful attempts are
- * what was written; those of other attempts, and all of them if the job fails, are deleted as far as can be reached.
+ * Tasks write files under unique names where they will stay; nothing is renamed. The files of the successful attempts
+ * are what was written; those of other attempts, and all of them if the job fails, are deleted as far as can be reached.
  * Whatever is left behind is in no commit, hence no part of the table.
  */
 public final class InPlaceCommitProtocol extends FileCommitProtocol implements Serializable {

@@ -3,7 +3,6 @@ package deltagateway;
 import java.util.ArrayList;
 import java.util.Arrays;
 import org.apache.hadoop.fs.FileStatus;
-import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BasePredicate;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
@@ -60,7 +59,8 @@ public final class ListedFileIndex implements FileIndex {
   }
 
   private BasePredicate bind(Expression filter) {
-    BasePredicate predicate = Predicate.createInterpreted((Expression) filter.transform(new Binder(constants.fields())));
+    Expression bound = (Expression) filter.transform(new Binder(constants.fields()));
+    BasePredicate predicate = Predicate.createInterpreted(bound);
     predicate.initialize(0);
     return predicate;
   }

@@ -33,9 +33,9 @@ final class PlanGuard {
   /** Operators that a query may hold before and after analysis. */
   private static final String[] OPERATORS = {
     "Aggregate", "AsOfJoin", "Distinct", "Except", "Filter", "Generate", "GlobalLimit", "Intersect", "Join",
-    "LateralJoin", "LimitAll", "LocalLimit", "LocalRelation", "Offset", "OneRowRelation", "PipeOperator", "Pivot", "Project", "Range",
-    "RebalancePartitions", "Repartition", "RepartitionByExpression", "Sample", "Sort", "SubqueryAlias", "Union",
-    "UnionLoop", "Unpivot", "Window", "WithWindowDefinition",
+    "LateralJoin", "LimitAll", "LocalLimit", "LocalRelation", "Offset", "OneRowRelation", "PipeOperator", "Pivot",
+    "Project", "Range", "RebalancePartitions", "Repartition", "RepartitionByExpression", "Sample", "Sort",
+    "SubqueryAlias", "Union", "UnionLoop", "Unpivot", "Window", "WithWindowDefinition",
   };
 
   /** Operators that only the parser makes. UnresolvedRelation and the table functions are checked by name besides. */

@@ -8,8 +8,8 @@ import java.io.OutputStream;
 import java.util.TreeMap;
 
 /**
- * Collects the parts of a result by partition, in whatever order they come: small results in memory, larger ones in files
- * that Python maps. {@link #segments} gives back the order of the partitions.
+ * Collects the parts of a result by partition, in whatever order they come: small results in memory, larger ones in
+ * files that Python maps. {@link #segments} gives back the order of the partitions.
  */
 final class ResultSpool {
   private static final int MEMORY_MAX = 256 << 10;

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.exec.errors import JavaNotFound, SparkUnavailable
+from engine.exec.errors import JavaNotFound, SparkSettingFixed, SparkUnavailable
 from engine.exec.jvm import ensure_java
 from engine.exec.session import SparkDriver
 from tests.engine.exec.scans import rows
@@ -62,6 +62,13 @@ def test_says_what_to_do_without_java(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     with pytest.raises(JavaNotFound, match="JAVA_HOME is .*nowhere"):
         ensure_java()
+
+
+@pytest.mark.parametrize("key", ["spark.sql.variable.substitute", "spark.sql.runSQLOnFiles", "spark.master"])
+def test_refuses_to_change_what_it_relies_on(tmp_path: Path, key: str) -> None:
+    with pytest.raises(SparkSettingFixed, match=key):
+        start_spark(local_dir=str(tmp_path), conf={key: "true"})
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.spark
