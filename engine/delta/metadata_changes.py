@@ -175,16 +175,19 @@ def define_table(
     schema: StructType,
     *,
     partition_columns: tuple[str, ...] = (),
-    settings: Mapping[str, str] | None = None,
     changes: Iterable[MetadataChange] = (),
     created_ms: int | None = None,
     new_name: Callable[[str], str] = unique_physical_name,
 ) -> Definition:
-    """The definition of a new table. `settings` are properties as users set them; `changes` follow. Errors as above."""
+    """The definition of a new table with `schema`, after `changes`. Errors as above."""
     metadata = Metadata(id=str(uuid.uuid4()), partition_columns=partition_columns, created_time=created_ms)
     draft = TableDraft(table=table, protocol=None, metadata=metadata, schema=schema, new_name=new_name)
-    asked = (SetProperty(key=key, value=value) for key, value in (settings or {}).items())
-    return _fold(draft, (*asked, *changes))
+    return _fold(draft, changes)
+
+
+def set_properties(settings: Mapping[str, str]) -> tuple[SetProperty, ...]:
+    """A change for each setting."""
+    return tuple(SetProperty(key=key, value=value) for key, value in settings.items())
 
 
 def _fold(draft: TableDraft, changes: Iterable[MetadataChange]) -> Definition:

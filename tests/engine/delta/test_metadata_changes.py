@@ -25,6 +25,7 @@ from engine.delta.metadata_changes import (
     UnsetProperty,
     change_table,
     define_table,
+    set_properties,
 )
 from engine.delta.schema_changes import After, First
 from engine.delta.snapshot import Snapshot
@@ -75,7 +76,7 @@ def define(schema: StructType = SCHEMA, **settings: str) -> Definition:
         "t",
         schema,
         partition_columns=("day",) if "day" in schema.names else (),
-        settings={key.replace("_", "."): value for key, value in settings.items()},
+        changes=set_properties({key.replace("_", "."): value for key, value in settings.items()}),
         new_name=names(),
     )
 
@@ -322,7 +323,7 @@ def test_properties_are_set_and_taken_away() -> None:
     ids=str,
 )
 def test_some_keys_speak_to_the_protocol(settings: dict[str, str], expected: tuple[int, int]) -> None:
-    after = change(PLAIN, *(SetProperty(key=key, value=value) for key, value in settings.items()))
+    after = change(PLAIN, *set_properties(settings))
     assert (after.protocol.min_reader_version, after.protocol.min_writer_version) == expected
     assert not any(key.startswith(("delta.min", "delta.feature")) for key in after.metadata.configuration)
 
@@ -402,7 +403,7 @@ def test_a_table_that_cannot_be_defined(
     schema: StructType, partitions: tuple[str, ...], settings: dict[str, str], expected: type[Exception]
 ) -> None:
     with pytest.raises(expected):
-        define_table("t", schema, partition_columns=partitions, settings=settings)
+        define_table("t", schema, partition_columns=partitions, changes=set_properties(settings))
 
 
 def test_names_are_free_under_column_mapping() -> None:
