@@ -203,7 +203,8 @@ def _write_sidecars(storage: Storage, content: CheckpointContent, actions: int) 
 def _ranges_of_paths(content: CheckpointContent, count: int) -> Iterator[Iterator[RecordBatch]]:
     """The file actions in `count` ranges of paths, nearly equal in size. The same for everyone with the same files."""
     adds, removes = content.adds, content.removes
-    paths = pa.concat_arrays([*adds.column("path").chunks, *removes.column("path").chunks])
+    chunks = [*adds.column("path").chunks, *removes.column("path").chunks]
+    paths = pa.chunked_array(chunks, pa.string()).combine_chunks()
     ranks = np.empty(len(paths), np.int64)
     ranks[pc.sort_indices(paths).to_numpy()] = np.arange(len(paths))
     # Equal paths (one file, two deletion vectors) get the rank of the last, so that they stay together.

@@ -31,7 +31,6 @@ from engine.delta.spec.actions import (
     DomainMetadata,
     Json,
     Metadata,
-    Protocol,
     format_actions,
 )
 from engine.delta.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit, num_records
@@ -61,15 +60,15 @@ class CommitFile:
 def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, now_ms: int) -> CommitFile:
     """The commit as version `head.version + 1`. Pure. Raises `RowIdsWithoutStatistics`."""
     version = head.version + 1
-    protocol, metadata = _governing(staged, head)
-    config = TableConfig.of(head.table, protocol, metadata)
+    config = _governing(staged, head)
+    metadata = config.metadata
     timestamps = config.is_enabled("inCommitTimestamp")
     timestamp_ms = max(now_ms, head.timestamp_ms + 1) if timestamps else now_ms
     if timestamps:
         enabled = _with_enablement(metadata, head, version, timestamp_ms)
         if enabled is not metadata:
             metadata = enabled
-            config = TableConfig.of(head.table, protocol, metadata)
+            config = TableConfig.of(head.table, config.protocol, metadata)
     adds, mark = staged.adds, head.row_id_high_water_mark
     if config.is_supported("rowTracking"):
         adds, mark = assign_row_ids(adds, version, mark, head.table)
@@ -119,12 +118,15 @@ def assign_row_ids(adds: RecordBatch, version: int, mark: int, table: str) -> tu
     return _with_commit_version(adds, version), int(ends[-1])
 
 
-def _governing(staged: StagedCommit, head: Head) -> tuple[Protocol, Metadata]:
+def _governing(staged: StagedCommit, head: Head) -> TableConfig:
+    """What governs the table after the commit, in-commit timestamps aside."""
     config = head.config
+    if config is not None and staged.protocol is None and staged.metadata is None:
+        return config
     protocol = staged.protocol or (config.protocol if config else None)
     metadata = staged.metadata or (config.metadata if config else None)
     assert protocol is not None and metadata is not None, "the first commit of a table was checked to have both"
-    return protocol, metadata
+    return TableConfig.of(head.table, protocol, metadata)
 
 
 def _with_enablement(metadata: Metadata, head: Head, version: int, timestamp_ms: int) -> Metadata:

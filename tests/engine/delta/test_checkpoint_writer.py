@@ -6,18 +6,22 @@ import io
 import json
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.delta.checkpoint_writer import CheckpointForm, WrittenCheckpoint, write_checkpoint, write_hint
 from engine.delta.errors import UnsupportedWriterFeatures
 from engine.delta.snapshot import Snapshot
-from engine.delta.spec.actions import DeletionVectorDescriptor, DomainMetadata, Metadata, SetTransaction
+from engine.delta.spec.actions import Add, DeletionVectorDescriptor, DomainMetadata, Metadata, SetTransaction
 from engine.delta.spec.features import Operation
 from engine.delta.spec.last_checkpoint import LastCheckpoint, parse_last_checkpoint
-from engine.delta.spec.paths import LogFileKind, parse_log_path
+from engine.delta.spec.paths import LogFileKind, encode_path, parse_log_path
 from engine.delta.spec.properties import DAY_MS
 from engine.delta.spec.schema import ArrayType, PrimitiveType, StructField, StructType
+from engine.delta.staged_commit import adds_of
 from engine.delta.transaction import Transaction, clock_ms
 from tests.engine.delta.committing import add, append, create, describe, metadata
 from tests.interleave.storages import DictStorage
@@ -88,6 +92,34 @@ def test_a_checkpoint_says_what_the_log_says(form: CheckpointForm, actions: int 
     assert rows(after.files) == rows(before.files)
     assert rows(after.tombstones) == tombstones
     assert len(tombstones) == 4
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
+adds = st.builds(
+    add,
+    path=texts.map(encode_path),
+    partition_values=st.fixed_dictionaries({"day": st.none() | st.just("2026-01-31")}),
+    size=st.integers(0, 2**40),
+    modification_time=st.integers(0, 2**41),
+    stats=st.none() | st.integers(0, 9).map(lambda rows: f'{{"numRecords":{rows}}}'),
+    tags=st.none() | st.dictionaries(texts, st.none() | texts, max_size=2),
+    base_row_id=st.none() | st.integers(0, 99),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(adds, max_size=8, unique_by=lambda one: one.file_path), st.sampled_from(CheckpointForm))
+def test_whatever_is_staged_survives_the_commit_and_the_checkpoint(staged: list[Add], form: CheckpointForm) -> None:
+    storage = DictStorage()
+    create(storage, metadata(), frozenset({"v2Checkpoint"}))
+    transaction = Transaction.on(Snapshot.load(storage), describe())
+    transaction.stage(*staged)
+    transaction.commit()
+    expected = rows(pa.Table.from_batches([adds_of(staged)]))
+    assert rows(Snapshot.load(storage).files) == expected
+    write(storage, form, 3)
+    drop_commits(storage)
+    assert rows(Snapshot.load(storage).files) == expected
 
 
 @pytest.mark.parametrize("form", CheckpointForm)
@@ -239,10 +271,11 @@ def test_columns_without_statistics_of_their_own() -> None:
     assert {field.name for field in stats} == {"numRecords", "nullCount"}
 
 
-def test_a_table_without_files_has_a_checkpoint_too() -> None:
+@pytest.mark.parametrize("form", CheckpointForm)
+def test_a_table_without_files_has_a_checkpoint_too(form: CheckpointForm) -> None:
     storage = DictStorage()
-    create(storage)
-    write(storage)
+    create(storage, metadata(), frozenset({"v2Checkpoint"}))
+    write(storage, form)
     drop_commits(storage)
     assert Snapshot.load(storage).num_files == 0
 
