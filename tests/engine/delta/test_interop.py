@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import deltalake
 import duckdb
 import duckdb_extension_delta
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -21,6 +22,7 @@ from engine.delta.checkpoint_writer import CheckpointForm, write_checkpoint
 from engine.delta.maintenance import PostCommit, run_hooks
 from engine.delta.snapshot import Snapshot
 from engine.delta.spec.actions import Add, DomainMetadata, SetTransaction
+from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.delta.spec.features import Operation
 from engine.delta.spec.paths import encode_path
 from engine.delta.spec.schema import PrimitiveType, StructField, StructType
@@ -198,6 +200,27 @@ def test_duckdb_reads_mapped_columns(tmp_path: Path, duck: Callable[[str], list[
     transaction.commit()
     write_checkpoint(Snapshot.load(storage), clock_ms())
     assert duck(f'SELECT "the id", "name, please" FROM delta_scan(\'{tmp_path}\') WHERE "the id" = 2') == [(2, "y")]
+
+
+@pytest.mark.parametrize("checkpointed", [False, True])
+def test_a_deletion_vector_that_we_commit_hides_rows(
+    tmp_path: Path, duck: Callable[[str], list[Any]], checkpointed: bool
+) -> None:
+    storage = open_storage(str(tmp_path))
+    create(storage, metadata(PLAIN, (), {"delta.enableDeletionVectors": "true"}))
+    before = write_file(storage, "f", 0, None, ())
+    transaction = Transaction.on(Snapshot.load(storage), describe())
+    transaction.stage(before)
+    transaction.commit()
+    transaction = Transaction.on(Snapshot.load(storage), LOG_ONLY)
+    transaction.stage_removes(transaction.read_whole_table())
+    transaction.stage(replace(before, deletion_vector=inline_deletion_vector(np.array([1], np.uint64))))
+    transaction.commit()
+    if checkpointed:
+        write_checkpoint(Snapshot.load(storage), clock_ms())
+    query = deltalake.QueryBuilder().register("t", deltalake.DeltaTable(str(tmp_path)))
+    theirs = pa.table(query.execute("SELECT id FROM t").read_all()).column("id").to_pylist()
+    assert sorted(theirs) == sorted(row[0] for row in duck(f"SELECT id FROM delta_scan('{tmp_path}')")) == [0, 2]
 
 
 @pytest.fixture(scope="module")
