@@ -104,6 +104,11 @@ class SparkSection:
 
     master: str = _setting("local[*]", "Spark's master URL; local[*] runs in one process with all cores.")
     driver_memory: str = _setting("2g", "Heap of Spark's driver, which is also the executor of a local master.")
+    local_dir: str = _setting(
+        "",
+        "Folder for temporary files: what does not fit in memory, and results until they are fetched. Empty: the "
+        "system's.",
+    )
     conf: Mapping[str, str] = _setting(
         {}, "Further Spark settings by name, as strings; these win over the gateway's own."
     )

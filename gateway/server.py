@@ -39,7 +39,10 @@ def open_lake_engine(config: Config, progress: Progress) -> Engine:
         catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
         allowed_roots=config.lake.allowed_roots,
         spark=SparkOptions(
-            master=config.spark.master, driver_memory=config.spark.driver_memory, conf=config.spark.conf
+            master=config.spark.master,
+            driver_memory=config.spark.driver_memory,
+            local_dir=config.spark.local_dir or None,
+            conf=config.spark.conf,
         ),
     )
     return open_engine(options, progress)

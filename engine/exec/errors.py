@@ -55,6 +55,33 @@ class DataFileNotFound(SqlError, condition="FAILED_READ_FILE.FILE_NOT_EXIST", sq
 
 
 @dataclass(eq=False)
+class DiskFull(SqlError, condition="DISK_FULL", sqlstate="53100"):
+    template = (
+        "The server's disk for temporary files is full. Ask for less at once (fewer rows, a smaller join), or let the "
+        "server use a larger folder: spark.local_dir in its configuration."
+    )
+
+
+@dataclass(eq=False)
+class OutOfMemory(SqlError, condition="OUT_OF_MEMORY", sqlstate="53200"):
+    template = (
+        "The statement needs more memory than the server has. Ask for smaller values or fewer of them at once, or "
+        "raise spark.driver_memory in the server's configuration."
+    )
+
+
+@dataclass(eq=False)
+class ParameterNotBound(SqlError, condition="UNBOUND_SQL_PARAMETER", sqlstate="42P02"):
+    template = "The statement has a parameter marker for which no value was given. Give one, or write a literal."
+
+
+@dataclass(eq=False)
+class ResultTypeNotSupported(SqlError, condition="UNSUPPORTED_DATATYPE", sqlstate="0A000"):
+    data_type: str
+    template = "A result cannot have a column of type {data_type}. Cast it to another one."
+
+
+@dataclass(eq=False)
 class FunctionNotAvailable(SqlError, condition="UNRESOLVED_ROUTINE", sqlstate="42883"):
     function: str
     template = "The {function} does not exist or may not be used here. SHOW FUNCTIONS lists those that may."

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from engine.exec.errors import ResultTypeNotSupported
 from engine.results import ResultStream, sql_field
 
 _PRIMITIVES = {
@@ -104,6 +105,8 @@ def arrow_type(spark_type: str | dict[str, Any]) -> pa.DataType:
             return pa.string()
         case {"type": "array", "elementType": element}:
             return pa.list_(pa.field("element", arrow_type(element)))
+        case {"type": "map", "keyType": "void"}:  # that of an empty map; Arrow has no such keys
+            raise ResultTypeNotSupported("map with keys of type void")
         case {"type": "map", "keyType": key, "valueType": value}:
             return pa.map_(arrow_type(key), arrow_type(value))
         case {"type": "struct", "fields": fields}:

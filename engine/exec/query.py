@@ -10,6 +10,7 @@ phases, and cancels its jobs, those of the future included; so it does not matte
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import threading
@@ -24,6 +25,7 @@ from py4j.clientserver import ClientServer
 from catalog.errors import SqlError
 from engine.context import StatementContext
 from engine.engine import Parameter
+from engine.exec.errors import DiskFull
 from engine.exec.frame import read_columns, read_result
 from engine.exec.scan import scan_request, write_file_lists
 from engine.exec.spark_errors import restore_names, translated
@@ -119,7 +121,7 @@ class ExecSession:
         ended = threading.Event()
         context.cancel.on_cancel(lambda: None if ended.is_set() else self._session.cancel(context.statement_id))
         try:
-            with _temporary_folder(self._spool_dir / context.statement_id) as folder:
+            with temporary_folder(self._spool_dir / context.statement_id) as folder:
                 if plan.scans:
                     write_file_lists(plan.scans, folder / FILE_LISTS)
                 with translated(self._gateway.jvm, _labels(plan)):
@@ -132,11 +134,15 @@ class ExecSession:
 
 
 @contextmanager
-def _temporary_folder(folder: Path) -> Iterator[Path]:
+def temporary_folder(folder: Path) -> Iterator[Path]:
     """A folder that is there for a statement. Tasks that were cancelled may still write, but no longer find it."""
-    folder.mkdir()
+    folder.mkdir(parents=True)  # its parent is gone where the system cleans temporary folders up
     try:
         yield folder
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise DiskFull() from error
+        raise
     finally:
         shutil.rmtree(folder.rename(folder.with_suffix(".gone")))
 

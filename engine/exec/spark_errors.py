@@ -7,8 +7,10 @@ What is no error of the statement (an I/O failure, a bug) is logged with its tra
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +23,10 @@ from catalog.errors import SqlError
 from engine.errors import ResultTooLarge, SparkFailure, StatementCancelled
 from engine.exec.errors import (
     DataFileNotFound,
+    DiskFull,
     FunctionNotAvailable,
+    OutOfMemory,
+    ParameterNotBound,
     PlanRefused,
     RelationNotBound,
     SparkUnavailable,
@@ -35,6 +40,7 @@ _CALL_NOT_POSSIBLE = "Trace:"
 _QUOTED = "\n== SQL ==\n"
 _FRAGMENT_MAX = 500
 _SHOWN_MAX = 4000
+_MARKERS = ("NamedParameter", "PosParameter")
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -60,6 +66,12 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str]) -> Sql
     if condition == DataFileNotFound.condition:
         return DataFileNotFound(restore_names(known["path"], labels))
     message: str = known["message"]
+    if os.strerror(errno.ENOSPC) in message:
+        return DiskFull()
+    if known["class"] == "java.lang.OutOfMemoryError":
+        return OutOfMemory()
+    if known["class"] == "java.lang.ArithmeticException":
+        condition, sqlstate = "ARITHMETIC_OVERFLOW", "22003"
     if condition is None or condition.startswith("INTERNAL_ERROR"):
         _log.error("Spark failed: %s", error)
     text = _sentence(message, condition) if condition else f"{known['class'].rsplit('.', 1)[-1]}: {message}"
@@ -81,6 +93,8 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return RelationNotBound(restore_names(subject, labels))
         case "function" | "table function":
             return FunctionNotAvailable(f"{kind} {subject}")
+        case "expression" if subject in _MARKERS:
+            return ParameterNotBound()
         case _:
             return PlanRefused(f"{kind} {subject}")
 

@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from catalog.errors import SqlError
 from engine.context import StatementContext
 from engine.engine import Parameter
 from engine.errors import SparkFailure, StatementCancelled, StatementTimedOut
-from engine.exec.errors import DataFileNotFound
+from engine.exec.errors import DataFileNotFound, DiskFull
+from engine.exec.query import temporary_folder
 from engine.exec.session import ExecSession, SparkDriver
+from engine.exec.spark_errors import translated
 from engine.plan.plans import ReadPlan
 from engine.statements import ExplainMode
 from tests.engine.exec.scans import DataFile, rows, write_scan
@@ -177,6 +180,22 @@ def test_spark_errors(
     assert "SQLSTATE" not in failed.value.message
 
 
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("SELECT :nowhere", "UNBOUND_SQL_PARAMETER"),
+        ("SELECT ?", "UNBOUND_SQL_PARAMETER"),
+        ("SELECT map()", "UNSUPPORTED_DATATYPE"),
+        ("SELECT repeat('xxxxxxxxxx', 300000000)", "ARITHMETIC_OVERFLOW"),
+        ("SELECT array_repeat('x', 2000000000)", "OUT_OF_MEMORY"),
+    ],
+)
+def test_what_spark_has_no_condition_for_has_one(spark: ExecSession, text: str, condition: str) -> None:
+    with pytest.raises(SqlError) as failed:
+        rows(spark, text)
+    assert failed.value.condition == condition
+
+
 def test_a_file_that_is_gone_is_named(spark: ExecSession, tmp_path: Path) -> None:
     scan = write_scan(tmp_path, {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [1]})])
     (tmp_path / "a.parquet").unlink()
@@ -211,3 +230,12 @@ def test_explain_runs_nothing(spark: ExecSession) -> None:
     plan = ReadPlan(text=SLOW, scans=())
     shown = spark.explain(plan, ExplainMode.FORMATTED, StatementContext(principal="alice"))
     assert "Range" in next(shown.batches()).column(0)[0].as_py()
+
+
+def test_a_full_disk_is_named(spark_driver: SparkDriver, tmp_path: Path) -> None:
+    jvm = spark_driver._gateway.jvm
+    with pytest.raises(DiskFull), translated(jvm):
+        jvm.java.io.FileOutputStream("/dev/full").write(1)
+    with pytest.raises(DiskFull), temporary_folder(tmp_path / "statement"):
+        Path("/dev/full").write_bytes(b"x")
+    assert not list(tmp_path.iterdir())
