@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import select
 import threading
 from typing import Any
 
@@ -31,12 +32,27 @@ class _Gateway(wsgi.Gateway_10):
         super().respond()
 
     def get_environ(self) -> dict[str, Any]:  # type: ignore[override]  # cheroot's own annotation says None
-        environ: dict[str, Any] = super().get_environ()  # type: ignore[no-untyped-call]
+        environ: dict[str, Any] = super().get_environ()
         return environ | {CLIENT_SOCKET: self.req.conn.socket}
 
 
 class _Server(wsgi.Server):
+    """A connection on which nothing was sent yet takes no thread: it waits beside those that are kept alive."""
+
     keep_alive_conn_limit = _IDLE_CONNECTIONS_MAX
+
+    def process_conn(self, conn: Any) -> None:
+        if conn.requests_seen or not self._waits_for_its_first_bytes(conn):
+            super().process_conn(conn)
+
+    def _waits_for_its_first_bytes(self, conn: Any) -> bool:
+        """Let a new connection wait for its first bytes; False where they are there."""
+        poll = select.poll()
+        poll.register(conn.socket, select.POLLIN)
+        if poll.poll(0):
+            return False
+        self.put_conn(conn)
+        return True
 
     def error_log(self, msg: str = "", level: int = logging.INFO, traceback: bool = False) -> None:
         logger.log(level, "%s", msg, exc_info=traceback)

@@ -143,3 +143,16 @@ def test_a_stopped_server_leaves_no_thread(live: Live) -> None:
     assert threading.active_count() > before
     server.stop()
     assert eventually(lambda: threading.active_count() <= before)
+
+
+def test_connections_that_say_nothing_hold_up_nobody(live: Live) -> None:
+    silent = [socket.create_connection(("127.0.0.1", live.port)) for _ in range(20)]
+    request = urllib.request.Request(f"{live.url}{STATEMENTS}", b'{"statement": "SELECT 1"}', JSON)
+    with urllib.request.urlopen(request, timeout=10) as response:
+        assert json.loads(response.read())["status"]["state"] == "SUCCEEDED"
+    late = http.client.HTTPConnection("127.0.0.1", live.port)
+    late.sock = silent[0]
+    late.request("GET", "/healthz")
+    assert late.getresponse().status == 200
+    for connection in silent:
+        connection.close()
