@@ -32,7 +32,7 @@ class _Gateway(wsgi.Gateway_10):
         super().respond()
 
     def get_environ(self) -> dict[str, Any]:  # type: ignore[override]  # cheroot's own annotation says None
-        environ: dict[str, Any] = super().get_environ()
+        environ: dict[str, Any] = super().get_environ()  # type: ignore[no-untyped-call]
         return environ | {CLIENT_SOCKET: self.req.conn.socket}
 
 
