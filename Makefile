@@ -2,6 +2,7 @@
 PYTHON ?= python3
 LAKE ?=
 VENV := .venv
+ORACLE := .oracle
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 SERVE_ARGS ?=
@@ -37,11 +38,11 @@ format: $(VENV)/.installed-test ## put the code into form
 bench: $(VENV)/.installed-test java ## measure beside other systems, BENCH=names for some of it
 	$(RUN) tests.bench $(BENCH)
 
-oracle: $(VENV)/.installed-test java ## compare with packages from Maven, such as delta-spark
+oracle: $(VENV)/.installed-test $(ORACLE)/.installed java ## compare with packages from Maven, such as delta-spark
 	$(RUN) pytest -m oracle $(TEST_ARGS)
 
 clean: ## remove the environment and everything made by tests
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
+	rm -rf $(VENV) $(ORACLE) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:
@@ -52,6 +53,11 @@ $(BIN)/python:
 	    { echo "Python 3.11 or newer is needed; name one with: make install PYTHON=python3.11" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || \
 	    { rm -rf $(VENV); echo "On Debian, venv comes with: apt-get install python3-venv" >&2; exit 1; }
+
+$(ORACLE)/.installed: Makefile
+	@$(PYTHON) -m venv $(ORACLE)
+	$(ORACLE)/bin/python -m pip install --quiet --disable-pip-version-check pyspark==4.2.1 # the newest Spark with a Delta
+	@touch $@
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	$(RUN) pip install --quiet --disable-pip-version-check --editable .

@@ -1,0 +1,48 @@
+"""Runs SQL with delta-spark and answers the rows; started by the tests in an environment of its own.
+
+Delta has no build for the Spark that we run on, so the oracle is another process: `.oracle` holds its pyspark, and its
+jar comes from Maven at the first start. One JSON list of statements comes in, one JSON list of results goes out, to the
+file that is the only argument: the rows as lists of text (null where NULL), or the error.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
+
+
+def main() -> None:
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.jars.packages", PACKAGE)
+        .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+        .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "1g")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .getOrCreate()
+    )
+    answers = []
+    for statement in json.load(sys.stdin):
+        try:
+            frame = spark.sql(statement)
+            texts = (
+                frame.selectExpr(*(f"cast(`{name}` as string)" for name in frame.columns)) if frame.columns else frame
+            )
+            answers.append({"rows": [list(row) for row in texts.collect()]})
+        except Exception as error:  # noqa: BLE001 whatever Spark raises is an answer too
+            answers.append({"error": str(error)})
+    Path(sys.argv[1]).write_text(json.dumps(answers))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
