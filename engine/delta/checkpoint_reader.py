@@ -20,6 +20,7 @@ Protocol: "Checkpoints", "V2 Spec", "Sidecar Files", "Checkpoint Schema".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
@@ -44,6 +45,7 @@ from engine.delta.spec.paths import LOG_DIR, SIDECAR_DIR, is_absolute_path
 from engine.delta.storage import Storage
 
 _BATCH_ROWS = 1 << 14
+_STATS = "add.stats"
 _SMALL_ACTIONS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
 
 
@@ -93,10 +95,26 @@ class CheckpointReader:
                 if schema is FILES_SCHEMA and not _has_json_stats(file):
                     leaves += _parsed_stats_leaves(file.schema_arrow.field(action).type)
                 groups = _row_groups_with(file, f"{action}.path")
-                for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=leaves):
-                    rows = _present(batch.column(0))
+                for column in self._read_structs(name, file, leaves, groups):
+                    rows = _present(column)
                     if len(rows):
                         yield _convert(rows, schema)
+
+    def _read_structs(self, name: str, file: Any, leaves: list[str], groups: list[int]) -> Iterator[Array]:
+        """The column of an action in batches. Statistics are half of the work, so in large files a thread has them."""
+        if _STATS not in leaves or file.metadata.num_rows <= _BATCH_ROWS:
+            yield from _iter_column(file, leaves, groups)
+            return
+        others = [leaf for leaf in leaves if leaf != _STATS]
+        with self._open(name) as again, ThreadPoolExecutor(1, "statistics") as thread:
+            texts = _ahead(thread, _iter_column(again, [_STATS], groups))
+            for column, text in zip(_iter_column(file, others, groups), texts, strict=True):
+                if len(column) != len(text):
+                    raise ValueError("columns of unequal length")
+                names = [field.name for field in column.type]
+                children = [column.field(i) for i in range(len(names))]
+                mask = column.is_null() if column.null_count else None
+                yield pa.StructArray.from_arrays([*children, text.field(0)], [*names, "stats"], mask=mask)
 
     def _feed_small_actions(self, parser: CommitParser, name: str) -> None:
         with self._open(name) as file:
@@ -123,6 +141,19 @@ class CheckpointReader:
             raise LogFileNotFound(self._storage.path_of(name)) from error
         except (pa.ArrowException, OSError, ValueError) as error:
             raise MalformedLogEntry(name, str(error)) from error
+
+
+def _iter_column(file: Any, leaves: list[str], groups: list[int]) -> Iterator[Array]:
+    for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=leaves):
+        yield batch.column(0)
+
+
+def _ahead(thread: ThreadPoolExecutor, items: Iterator[Array]) -> Iterator[Array]:
+    """The items, each made by `thread` while the one before is worked on."""
+    upcoming = thread.submit(next, items, None)
+    while (item := upcoming.result()) is not None:
+        upcoming = thread.submit(next, items, None)
+        yield item
 
 
 def _parquet_file(raw: BinaryIO) -> Any:
@@ -192,7 +223,7 @@ def _has_json_stats(file: Any) -> bool:
         row_group = metadata.row_group(group)
         for i in range(row_group.num_columns):
             column = row_group.column(i)
-            if column.path_in_schema == "add.stats" and _may_hold_values(column):
+            if column.path_in_schema == _STATS and _may_hold_values(column):
                 return True
     return False
 
@@ -220,6 +251,7 @@ def _convert(rows: Array, schema: Any) -> RecordBatch:
     }
     if "stats_parsed" in fields:
         columns["stats"] = format_json(fields["stats_parsed"])
+    columns["log_path"] = _texts(columns["log_path"])
     if columns["log_path"].null_count:
         raise ValueError("an action without a path")
     batch = make_batch(schema, columns, len(rows))
@@ -232,9 +264,17 @@ def _column(field: Any, fields: Mapping[str, Array]) -> Array:
     if field.name == "deletion_vector":
         return _vectors(array)
     if field.name == "stats":
+        array = array.cast(pa.string())
         shortest = pc.min(pc.binary_length(array)).as_py()
         return array if shortest != 0 else pc.if_else(pc.equal(array, ""), pa.scalar(None, pa.string()), array)
     return array
+
+
+def _texts(array: Array) -> Array:
+    """Some writers do not mark their text as text."""
+    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_binary(array.type)):
+        raise ValueError(f"a path of type {array.type}")
+    return array.cast(pa.string())
 
 
 def _vectors(array: Array) -> Array:

@@ -42,7 +42,7 @@ _TOP = {
     "max_values": "maxValues",
     "null_count": "nullCount",
 }
-_BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = 1 << 24
 _NON_FINITE = r':\s*"(-?Infinity|[+-]?Inf|NaN)"'
 
 
@@ -131,7 +131,7 @@ def _read_objects(texts: Array, wire: Any) -> Any:
     longest = pc.max(pc.binary_length(valid)).as_py()
     table = pj.read_json(
         pa.BufferReader(data.slice(first, last - first)),
-        read_options=pj.ReadOptions(block_size=max(_BLOCK_BYTES, longest)),
+        read_options=pj.ReadOptions(block_size=max(min(_BLOCK_BYTES, last - first), longest), use_threads=False),
         parse_options=pj.ParseOptions(
             explicit_schema=wire, unexpected_field_behavior="ignore", newlines_in_values=True
         ),

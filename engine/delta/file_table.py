@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -111,11 +112,17 @@ def make_batch(schema: Any, columns: Mapping[str, Array], length: int) -> Record
 
 def paths_of(log_paths: Array) -> Array:
     """Decoded paths in one spelling; the same array where nothing has to be done."""
-    odd = pc.or_(pc.match_substring(log_paths, "%"), pc.starts_with(log_paths, "file:"))
-    if not pc.any(odd).as_py():
+    if not _mentions(log_paths, b"%") and not pc.any(pc.starts_with(log_paths, "file:")).as_py():
         return log_paths
+    odd = pc.or_(pc.match_substring(log_paths, "%"), pc.starts_with(log_paths, "file:"))
     spelled = [resolve_path(decode_path(text)) for text in log_paths.filter(odd).to_pylist()]
     return pc.replace_with_mask(log_paths, odd, pa.array(spelled, pa.string()))
+
+
+def _mentions(texts: Array, byte: bytes) -> bool:
+    """Does the byte stand anywhere in the array's memory? Several times faster than to search text by text."""
+    data = texts.buffers()[2]
+    return data is not None and bool((np.frombuffer(data, np.uint8) == ord(byte)).any())
 
 
 def file_keys(batch: RecordBatch) -> Array:

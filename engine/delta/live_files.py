@@ -3,15 +3,20 @@
 A table of a million files changes by a handful per commit, so the next version must not copy what stayed. `LiveFiles`
 is a tuple of runs; a run is a range of rows of a block, and a block is a batch of `FILES_SCHEMA` with whatever was
 computed from it (its keys, its parsed statistics). Removing a row splits its run in two, without copying; adding rows
-appends a block. When splitting has left a block in many small runs, those are copied into one new block, so that the
-number of runs stays bounded and the cost of copying is spread over the removals that caused it.
+appends a block. When splitting has left a block in many small runs, or many small blocks stand side by side, those are
+copied into one new block, so that the number of runs stays bounded and the cost of copying is spread over the changes
+that caused it.
+
+What is derived from blocks is made in parallel, a block per thread: Arrow's own parallelism inside of one block loses
+more to waiting than it wins.
 
 Cost of `change`: one probe of the blocks' paths (about 20 ms a million files), plus work in proportion to the change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from threading import Lock
@@ -30,6 +35,8 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 _RUN_ROWS_MIN = 512
 """Runs of one block that are shorter on average are copied together."""
 _RUNS_MIN = 8
+_SMALL_RUNS_MAX = 64
+"""So many runs in a row that are shorter than that are copied together, whatever their blocks."""
 
 
 class Block:
@@ -50,6 +57,10 @@ class Block:
             if derived is None or derived.schema != schema:
                 derived = self._derived[names] = make(self.batch)
             return derived
+
+    def has_derived(self, schema: Any) -> bool:
+        derived = self._derived.get(tuple(schema.names))
+        return derived is not None and derived.schema == schema
 
     def derive_some(self, schema: Any, make: Callable[[RecordBatch], RecordBatch], rows: Array) -> RecordBatch:
         """`derive` for some rows: taken from what is remembered, else made for these alone and not remembered."""
@@ -99,6 +110,11 @@ class LiveFiles:
 
     def derive(self, schema: Any, make: Callable[[RecordBatch], RecordBatch]) -> Any:
         """A table of `schema` with a row for each file, made block by block by `make` and remembered there."""
+        blocks = dict.fromkeys(run.block for run in self.runs)
+        missing = [block for block in blocks if not block.has_derived(schema)]
+        if len(missing) > 1:
+            with ThreadPoolExecutor(min(len(missing), pa.cpu_count()), "derive") as threads:
+                list(threads.map(lambda block: block.derive(schema, make), missing))
         batches = [run.block.derive(schema, make).slice(run.start, run.num_rows) for run in self.runs]
         return pa.Table.from_batches(batches, schema)
 
@@ -123,9 +139,8 @@ class LiveFiles:
         """Without the files whose keys (`file_keys`) are in `gone`, with the rows of `added`."""
         kept: Iterable[Run] = self.runs
         if len(gone):
-            kept = [piece for run in self.runs for piece in _split(run, gone)]
-            kept = _join_fragments(kept)
-        return LiveFiles((*kept, *LiveFiles.of(added).runs))
+            kept = _join_fragments(piece for run in self.runs for piece in _split(run, gone))
+        return LiveFiles(tuple(_join_small((*kept, *LiveFiles.of(added).runs))))
 
 
 def drop_rows(batch: RecordBatch, keys: Array) -> RecordBatch:
@@ -169,6 +184,20 @@ def _join_fragments(runs: Iterable[Run]) -> list[Run]:
         if len(pieces) < _RUNS_MIN or rows >= _RUN_ROWS_MIN * len(pieces):
             result.extend(pieces)
             continue
-        whole = pa.concat_batches([piece.batch for piece in pieces])
-        result.append(Run(Block(whole), 0, len(whole)))
+        result.append(_concat(pieces))
     return result
+
+
+def _join_small(runs: Iterable[Run]) -> Iterator[Run]:
+    """Copies stretches of many small runs into one new block each."""
+    for is_small, group in groupby(runs, key=lambda run: run.num_rows < _RUN_ROWS_MIN):
+        pieces = list(group)
+        if is_small and len(pieces) > _SMALL_RUNS_MAX:
+            yield _concat(pieces)
+        else:
+            yield from pieces
+
+
+def _concat(runs: Sequence[Run]) -> Run:
+    whole = pa.concat_batches([run.batch for run in runs])
+    return Run(Block(whole), 0, len(whole))

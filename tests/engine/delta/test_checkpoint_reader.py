@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from engine.delta import checkpoint_reader
 from engine.delta.checkpoint_reader import CheckpointReader
 from engine.delta.errors import DeltaError, LogFileNotFound, MalformedLogEntry
 from engine.delta.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
@@ -119,6 +120,13 @@ def test_columns_that_are_missing_or_unknown_do_no_harm() -> None:
     assert (row["path"], row["size"], row["partition_values"]) == ("a", 3, None)
     assert checkpoint.read_small_actions().protocol is None
     assert rows(checkpoint.read_removes(), TOMBSTONES_SCHEMA) == []
+
+
+def test_text_that_is_not_marked_as_text() -> None:
+    schema = pa.schema([("add", pa.struct([("path", pa.binary()), ("stats", pa.binary())]))])
+    table = pa.Table.from_pylist([{"add": {"path": "caf\u00e9".encode(), "stats": b"{}"}}], schema)
+    (row,) = rows(classic(parquet(table)).read_adds(), FILES_SCHEMA)
+    assert (row["path"], row["stats"]) == ("caf\u00e9", "{}")
 
 
 STATS_PARSED = pa.struct(
@@ -243,3 +251,23 @@ def test_null_columns_are_not_decoded_for_the_schema(monkeypatch: pytest.MonkeyP
     data = parquet_bytes([PROTOCOL, METADATA, *(add(f"f{i}") for i in range(98))], CHECKPOINT_SCHEMA, row_group_size=10)
     assert classic(data).read_small_actions().metadata == METADATA
     assert set(read) == {0}
+
+
+@pytest.mark.parametrize("row_group_size", [7, 100])
+def test_statistics_read_by_a_thread_stay_with_their_files(
+    monkeypatch: pytest.MonkeyPatch, row_group_size: int
+) -> None:
+    monkeypatch.setattr(checkpoint_reader, "_BATCH_ROWS", 5)
+    adds = [add(f"f{i}", stats=f'{{"numRecords":{i}}}' if i % 3 else None) for i in range(40)]
+    state = [action for i, one in enumerate(adds) for action in (one, remove(f"r{i}"))]
+    found = rows(classic(parquet_bytes(state, row_group_size=row_group_size)).read_adds(), FILES_SCHEMA)
+    assert [(row["path"], row["stats"]) for row in found] == [(one.path, one.stats) for one in adds]
+
+
+def test_a_thread_that_reads_statistics_fails_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint_reader, "_BATCH_ROWS", 5)
+    text = '{"numRecords":"find me"}'
+    data = parquet_bytes([add(f"f{i}", stats=text) for i in range(40)], compression="none", use_dictionary=False)
+    checkpoint = classic(data.replace(b"find me", b"\xff\xff\xff\xff me"))
+    with pytest.raises(MalformedLogEntry, match=checkpoint_name(3)):
+        list(checkpoint.read_adds())

@@ -118,6 +118,14 @@ def test_fragmentation_is_bounded() -> None:
     assert files.table()["path"].to_pylist() == names[1::2]
 
 
+def test_many_small_commits_do_not_make_many_blocks() -> None:
+    files, names = LiveFiles(), [f"f{i}" for i in range(1500)]
+    for name in names:
+        files = files.change(pa.array([name]), [batch([name])])
+        assert len(files.runs) <= 3 + live_files._SMALL_RUNS_MAX
+    assert files.table()["path"].to_pylist() == names
+
+
 def test_keys_tell_files_apart() -> None:
     paths = pa.array(["a", "b%20c", "file:///x", None])
     assert paths_of(paths).to_pylist() == ["a", "b c", "/x", None]
