@@ -46,10 +46,10 @@ class _Server(wsgi.Server):
             super().process_conn(conn)
 
     def _waits_for_its_first_bytes(self, conn: Any) -> bool:
-        """Let a new connection wait for its first bytes; False where they are there."""
+        """Let a new connection wait for its first bytes; False where they are there, or too many wait."""
         poll = select.poll()
         poll.register(conn.socket, select.POLLIN)
-        if poll.poll(0):
+        if poll.poll(0) or not self.can_add_keepalive_connection:
             return False
         self.put_conn(conn)
         return True
