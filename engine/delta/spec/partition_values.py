@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, tzinfo
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from typing import TypeAlias
 
 from engine.delta.errors import PartitionValueNotCastable
@@ -38,6 +38,7 @@ _INTEGER_BITS = {PrimitiveType.BYTE: 8, PrimitiveType.SHORT: 16, PrimitiveType.I
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _BOOLEANS = {"true": True, "false": False}
 _FLOATS = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf", "+Infinity": "inf"}
+_WIDE = Context(prec=76)
 
 
 def parse_partition_value(text: str | None, data_type: DataType, time_zone: tzinfo = UTC) -> PartitionValue:
@@ -122,8 +123,8 @@ def _parse_decimal(text: str, precision: int, scale: int) -> Decimal:
     value = Decimal(text.replace("_", "?"))
     if not value.is_finite():
         raise ValueError("no number")
-    quantized = value.quantize(Decimal(1).scaleb(-scale))
-    if quantized != value or abs(quantized) >= Decimal(10) ** (precision - scale):
+    quantized = value.quantize(Decimal(1).scaleb(-scale), context=_WIDE)  # the default keeps 28 digits, types have 38
+    if quantized != value or quantized.copy_abs() >= Decimal(10) ** (precision - scale):
         raise ValueError("beyond the type")
     return quantized
 

@@ -43,6 +43,8 @@ LOS_ANGELES = ZoneInfo("America/Los_Angeles")
         ("TRUE", P.BOOLEAN, True),
         ("1.20", DecimalType(3, 2), Decimal("1.20")),
         ("1.2", DecimalType(3, 2), Decimal("1.20")),
+        ("10000000000000000000.000000000", DecimalType(38, 9), Decimal("1E+19")),
+        ("9" * 38, DecimalType(38, 0), Decimal("9" * 38)),
         ("\x01\x02", P.BINARY, b"\x01\x02"),
         ("2024-02-29", P.DATE, date(2024, 2, 29)),
         ("2024-01-01 00:00:00", P.TIMESTAMP, datetime(2024, 1, 1, tzinfo=UTC)),
