@@ -6,7 +6,7 @@ share a file; only the range of the one is read.
 
 from __future__ import annotations
 
-from engine.delta.errors import LogFileNotFound
+from engine.delta.errors import LogFileNotFound, MalformedLogEntry
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import (
     FRAME_BYTES,
@@ -32,6 +32,8 @@ def read_deletion_vector(storage: Storage, descriptor: DeletionVectorDescriptor)
         return read_inline(descriptor)
     path = deletion_vector_path(descriptor)
     offset = _FIRST_OFFSET if descriptor.offset is None else descriptor.offset
+    if offset < 0 or descriptor.size_in_bytes < 0:
+        raise MalformedLogEntry("deletionVector", "an offset or a size is negative")
     try:
         frame = storage.read_range(path, offset, descriptor.size_in_bytes + FRAME_BYTES)
     except FileNotFoundError as error:

@@ -18,6 +18,7 @@ import os
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -109,7 +110,8 @@ class Storage(ABC):
 
     def path_of(self, name: str) -> str:
         """The absolute path or URL of a name."""
-        return resolve_path(name) if is_absolute_path(name) else f"{self.root}/{name}"
+        path = resolve_path(name)
+        return path if is_absolute_path(path) else f"{self.root}/{path}"
 
 
 class LocalStorage(Storage):
@@ -188,8 +190,8 @@ class LocalStorage(Storage):
 class FsspecStorage(Storage):
     """Any other scheme."""
 
-    FETCH_AHEAD = 64
-    """Files requested at once by `read_many`; fsspec's asynchronous schemes fetch them concurrently."""
+    FETCH_AHEAD = 16
+    """Files that `read_many` requests at once."""
 
     def __init__(self, url: str, options: Mapping[str, Any] | None = None) -> None:
         self.root = url.rstrip("/")
@@ -206,7 +208,8 @@ class FsspecStorage(Storage):
             entries = self.fs.ls(path, detail=True)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        found = (_status(entry) for entry in entries if entry["type"] == "file")
+        itself = self.fs._strip_protocol(path)  # what a listing shows of a file, or of an object store's folder marker
+        found = (_status(entry) for entry in entries if entry["type"] == "file" and entry["name"] != itself)
         return sorted((status for status in found if status.name >= start), key=lambda status: status.name)
 
     def stat(self, name: str) -> FileStatus:
@@ -222,14 +225,13 @@ class FsspecStorage(Storage):
         return cast(bytes, self.fs.cat_file(self.path_of(name), start=offset, end=offset + length))
 
     def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
-        for first in range(0, len(names), self.FETCH_AHEAD):
-            paths = [self.path_of(name) for name in names[first : first + self.FETCH_AHEAD]]
-            if len(paths) == 1:
-                yield self.fs.cat_file(paths[0])
-                continue
-            fetched = self.fs.cat(paths)
-            stripped = [self.fs._strip_protocol(path) for path in paths]
-            yield from (fetched[path] for path in stripped)
+        if len(names) <= 1:
+            yield from map(self.read_bytes, names)
+            return
+        # fsspec's own way to many files takes brackets and stars in a table's path for patterns.
+        with ThreadPoolExecutor(min(len(names), self.FETCH_AHEAD), "fetch") as threads:
+            for first in range(0, len(names), 4 * self.FETCH_AHEAD):
+                yield from threads.map(self.read_bytes, names[first : first + 4 * self.FETCH_AHEAD])
 
     def open_input(self, name: str) -> BinaryIO:
         return cast(BinaryIO, self.fs.open(self.path_of(name), "rb"))
