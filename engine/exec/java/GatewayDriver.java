@@ -20,6 +20,7 @@ public final class GatewayDriver {
   public GatewayDriver(SparkSession root, String functions, String tableFunctions) {
     this.root = root;
     this.guard = new PlanGuard(names(functions), names(tableFunctions));
+    ParentWatch.start();
   }
 
   private static Set names(String text) {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from engine.exec.jvm import ensure_java
 from engine.exec.session import SparkDriver
 from tests.engine.exec.scans import rows
 from tests.fix_spark import start_spark
+from tests.gateway.http.conftest import eventually
+from tests.paths import ROOT
 
 
 def fake_java(folder: Path, version_line: str, exit_code: int = 0) -> Path:
@@ -118,3 +122,30 @@ def test_executors_in_other_processes_get_our_classes(tmp_path: Path) -> None:
         assert len(rows(session, "SELECT id, repeat('x', 10) FROM range(0, 100000, 1, 3)")) == 100_000
     finally:
         driver.stop()
+
+
+ORPHAN = """
+import os, signal, subprocess, sys
+from tests.fix_spark import start_spark
+from tests.gateway.http.conftest import eventually
+from tests.paths import ROOT
+driver = start_spark()
+stdin = driver._gateway.proc.stdin.fileno()
+holder = subprocess.Popen(["sleep", "120"], pass_fds=[stdin])  # so that Spark's own watch of its input sees nothing
+print(driver.process_id, holder.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_spark_ends_with_its_server_even_if_its_input_stays_open() -> None:
+    run = subprocess.run([sys.executable, "-c", ORPHAN], cwd=ROOT, capture_output=True, text=True, timeout=200)
+    assert run.returncode == -signal.SIGKILL, run.stderr
+    java, holder = map(int, run.stdout.split())
+    try:
+        assert eventually(lambda: not Path(f"/proc/{java}").exists(), 60)
+    finally:
+        os.kill(holder, signal.SIGKILL)
+        if Path(f"/proc/{java}").exists():
+            os.kill(java, signal.SIGKILL)

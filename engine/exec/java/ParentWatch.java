@@ -1,0 +1,34 @@
+package deltagateway;
+
+import java.util.Optional;
+
+/**
+ * Ends this process when the one that started it is gone.
+ *
+ * Spark's own exit at the end of its standard input runs the shutdown hooks, which may wait for ever: for a task that
+ * does not end, or for a heap that is full. So this one gives them a while and then stops the machine.
+ */
+final class ParentWatch implements Runnable {
+  private static final long LOOK_EVERY_MS = 1000L;
+  private static final long GRACE_MS = 10000L;
+
+  static void start() {
+    Thread thread = new Thread(new ParentWatch(), "parent-watch");
+    thread.setDaemon(true);
+    thread.setPriority(Thread.MAX_PRIORITY);
+    thread.start();
+  }
+
+  public void run() {
+    Optional parent = ProcessHandle.current().parent();
+    if (!parent.isPresent()) return;
+    ProcessHandle server = (ProcessHandle) parent.get();
+    try {
+      while (server.isAlive()) Thread.sleep(LOOK_EVERY_MS);
+      Thread.sleep(GRACE_MS);
+    } catch (InterruptedException interrupted) {
+      return;
+    }
+    Runtime.getRuntime().halt(1);
+  }
+}
