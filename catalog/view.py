@@ -95,9 +95,13 @@ class CatalogView:
             raise SchemaNotFound(str(schema), _did_you_mean(schema.parts, there_are))
         return entry
 
+    def find(self, name: TableName) -> Relation | None:
+        """The table or view, or None; raises TableAmbiguous."""
+        return self.state.relations.get(name) or self.discovered(name)
+
     def resolve(self, name: TableName) -> Relation:
         """The table or view; raises CatalogNotFound, TableNotFound, TableAmbiguous."""
-        entry = self.state.relations.get(name) or self.discovered(name)
+        entry = self.find(name)
         if entry is None:
             raise self._not_found(name)
         return entry
@@ -106,6 +110,22 @@ class CatalogView:
         """The table at a path that a client wrote; raises PathNotAllowed. Whether one is there is the log's to say."""
         location = self._roots.ensure_allowed(path)
         return TableEntry(name=TableName(DEFAULT_CATALOG, PATH_SCHEMA, location), location=location)
+
+    def ensure_location(self, path: str) -> str:
+        """The canonical location of a path that a client chose for a table; raises PathNotAllowed."""
+        return self._roots.ensure_allowed(path)
+
+    def managed_location(self, name: TableName) -> str | None:
+        """Where a table of this name goes if its statement does not say: below its schema's location, else in the
+        served folder, where it would be found under the same name. None where there is neither.
+        """
+        schema = self.schema(name.schema_name)
+        if schema.location is not None:
+            return self._roots.ensure_allowed(f"{schema.location.rstrip('/')}/{name.table}")
+        if self._served is None:
+            return None
+        catalog = () if name.schema_name.catalog_name == DEFAULT_CATALOG_NAME else (name.catalog,)
+        return "/".join((self._served.root.rstrip("/"), *catalog, schema.name.schema, name.table))
 
     def discovered(self, name: TableName) -> TableEntry | None:
         """What lies in the served folder under `name`, unless a managed table owns it; raises TableAmbiguous."""

@@ -8,6 +8,7 @@ are not bound here; Spark analyses them.
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
@@ -17,9 +18,10 @@ from catalog.entries import Relation as CatalogRelation
 from catalog.entries import TableEntry
 from catalog.errors import SqlError, TableExpected
 from catalog.names import Matcher, SchemaName, TableName, any_matcher, jdbc_matcher, like_matcher, path_of
-from engine.bound import BoundRelation, BoundStatement, BoundTable, BoundView
+from engine.bound import BoundRelation, BoundStatement, BoundTable, BoundView, FreeName, TakenName, Target
+from engine.definition_errors import NoPlaceForTable
 from engine.delta.commit_times import load_commit_times
-from engine.delta.errors import naming
+from engine.delta.errors import DeltaTableNotFound, naming
 from engine.delta.snapshot import Snapshot
 from engine.errors import InvalidTimeTravelTimestamp, RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
 from engine.session_state import SessionState, is_temporary
@@ -43,7 +45,7 @@ from engine.statements import (
     ShowTblProperties,
     TimeTravel,
 )
-from engine.write_statements import AnyStatement, CreateView
+from engine.write_statements import AnyStatement, CreateTable, CreateView, DropTable
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +69,7 @@ EvaluateTimestamp = Callable[[str], int | None]
 def bind(statement: AnyStatement, state: SessionState, sources: Sources, evaluate: EvaluateTimestamp) -> BoundStatement:
     """Resolve what `statement` names. Raises the catalog's and the log's errors, by name."""
     binder = _Binder(state, sources, evaluate)
+    target: Target | None = None
     match statement:
         case Query(relations=relations):
             bound = binder.relations(relations, state.current)
@@ -74,6 +77,11 @@ def bind(statement: AnyStatement, state: SessionState, sources: Sources, evaluat
             bound = binder.relations(query.relations, state.current)
         case CreateView(query=query):
             bound = binder.relations(query.relations, state.current)
+        case CreateTable(table_parts=parts, location=location, query=source):
+            target = binder.new_table(parts, location)
+            bound = binder.relations(source.relations, state.current) if source else ()
+        case DropTable(table_parts=parts, if_exists=if_exists):
+            target, bound = binder.dropped(parts, if_exists), ()
         case DescribeTable(table_parts=parts) | ShowColumns(table_parts=parts):
             bound = (binder.relation(parts, None, state.current),)
         case (
@@ -92,7 +100,7 @@ def bind(statement: AnyStatement, state: SessionState, sources: Sources, evaluat
             bound = tuple(binder.listed_in(binder.schema(parts), like_matcher(pattern)))
         case _:
             bound = ()
-    return BoundStatement(statement=statement, state=state, view=binder.view, relations=bound)
+    return BoundStatement(statement=statement, state=state, view=binder.view, relations=bound, target=target)
 
 
 class _Binder:
@@ -143,6 +151,35 @@ class _Binder:
         if isinstance(found, BoundView):
             raise TableExpected(found.label)
         return found
+
+    def new_table(self, parts: tuple[str, ...], written: str | None) -> FreeName | TakenName:
+        """A name for CREATE TABLE, and its place: as `written`, or one that the catalog chooses."""
+        name = TableName.from_parts(parts, self.state.current)
+        entry = self.view.find(name)
+        if entry is not None:
+            return TakenName(entry=entry)
+        name = TableName(name.catalog, self.view.schema(name.schema_name).name.schema, name.table)
+        if written is not None:
+            location = self.view.ensure_location(written)
+            return FreeName(name=name, location=location, managed=False, found=self._found_at(location))
+        chosen = self.view.managed_location(name)
+        if chosen is None:
+            raise NoPlaceForTable(str(name))
+        if self._found_at(chosen) is not None:  # of a table that has another name by now
+            chosen = f"{chosen}-{uuid.uuid4().hex}"
+        return FreeName(name=name, location=chosen, managed=True)
+
+    def _found_at(self, location: str) -> Snapshot | None:
+        try:
+            return self.load(location, None)
+        except DeltaTableNotFound:
+            return None
+
+    def dropped(self, parts: tuple[str, ...], if_exists: bool) -> TakenName | None:
+        """What DROP TABLE names; its log may be broken."""
+        name = TableName.from_parts(parts, self.state.current)
+        entry = self.view.find(name) if if_exists else self.view.resolve(name)
+        return None if entry is None else TakenName(entry=entry)
 
     def schema(self, parts: tuple[str, ...]) -> SchemaName:
         """The schema of a SHOW: the named one, or the current one."""

@@ -94,13 +94,41 @@ BoundRelation: TypeAlias = BoundTable | BoundView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FreeName:
+    """A name that a statement may give to a table, and the place for it.
+
+    `found` is the table that lies there already; then the name is all that is made. `managed`: the catalog chose the
+    place, and dropping the table removes it.
+    """
+
+    name: TableName
+    location: str
+    managed: bool
+    found: Snapshot | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenName:
+    """A name that leads to `entry`, whose log is not looked at: for what only concerns names."""
+
+    entry: TableEntry | ViewEntry
+
+
+Target: TypeAlias = BoundTable | FreeName | TakenName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundStatement:
-    """`relations` has one element for each relation of the statement, in their order."""
+    """`relations` has one element for each relation of the statement, in their order.
+
+    `target` is what the statement writes, makes or drops; None also where it is gone already (DROP … IF EXISTS).
+    """
 
     statement: AnyStatement
     state: SessionState
     view: CatalogView
     relations: tuple[BoundRelation, ...] = ()
+    target: Target | None = None
 
     @property
     def tables(self) -> tuple[BoundTable, ...]:

@@ -18,18 +18,23 @@ from engine.binder import Sources, bind
 from engine.bound import ColumnInfo, Outcome
 from engine.commands.catalog_commands import change_catalog, create_view, drop_temporary_view
 from engine.commands.commands import run_command
+from engine.commands.table_ddl_commands import create_table, drop_table
 from engine.context import StatementContext
 from engine.engine import Parameter
 from engine.exec.session import ExecSession
+from engine.plan.new_tables import ensure_probed
 from engine.plan.planner import plan_statement
 from engine.plan.plans import (
     AnswerPlan,
     CatalogPlan,
     CommandPlan,
+    CreateTablePlan,
     CreateViewPlan,
+    DropTablePlan,
     DropTemporaryViewPlan,
     ExplainPlan,
     Plan,
+    ProbePlan,
     ReadPlan,
     SchemaPlan,
 )
@@ -65,6 +70,11 @@ def _columns(described: ResultStream) -> list[ColumnInfo]:
     return [ColumnInfo(name=row["col_name"], type=row["data_type"], comment=row["comment"]) for row in rows]
 
 
+def _ensure_probed(probes: ProbePlan | None, executor: ExecSession, context: StatementContext) -> None:
+    if probes is not None:
+        ensure_probed(probes, [column.type for column in _columns(executor.describe(probes.read, context))])
+
+
 def _timestamp_ms(expression: str, executor: ExecSession, context: StatementContext) -> int | None:
     """The value of `TIMESTAMP AS OF expression`: Spark's, in the session's zone and under its guard."""
     text = f"SELECT unix_micros(TRY_CAST(({expression}) AS TIMESTAMP))"
@@ -96,5 +106,10 @@ def _execute(
             return create_view(plan, _columns(executor.describe(read, context)), sources.catalog, context.now_ms())
         case DropTemporaryViewPlan():
             return drop_temporary_view(plan)
+        case CreateTablePlan(probes=probes):
+            _ensure_probed(probes, executor, context)
+            return create_table(plan, sources.catalog, context.now_ms())
+        case DropTablePlan():
+            return drop_table(plan, sources.catalog)
         case _:
             assert_never(plan)

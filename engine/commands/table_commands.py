@@ -16,7 +16,9 @@ from catalog.names import quote
 from engine.bound import BoundRelation, BoundStatement, BoundTable, Outcome
 from engine.commands.describe_commands import relation_details
 from engine.delta.column_mapping import physical_names
+from engine.delta.constraints import check_constraints
 from engine.delta.history import HISTORY_SCHEMA, load_history
+from engine.delta.spec.properties import CONSTRAINT_PREFIX, PROPERTIES
 from engine.delta.spec.schema import StructField
 from engine.errors import NotPartitioned
 from engine.results import (
@@ -144,17 +146,22 @@ def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outc
     """The statement that would make such a table here."""
     table = bound.tables[0]
     metadata = table.snapshot.metadata
-    columns = ",\n".join("  " + _column_ddl(column) for column in table.snapshot.schema.fields)
+    elements = [_column_ddl(column) for column in table.snapshot.schema.fields]
+    elements += [
+        f"CONSTRAINT {quote(constraint.name)} CHECK ({constraint.expression})"
+        for constraint in check_constraints(metadata.configuration)
+    ]
+    columns = ",\n".join(f"  {element}" for element in elements)
     lines = [f"CREATE TABLE {table.label} (\n{columns})", "USING delta"]
     if table.snapshot.partition_columns:
         lines.append(f"PARTITIONED BY ({', '.join(map(quote, table.snapshot.partition_columns))})")
     if metadata.description:
         lines.append(f"COMMENT {_literal(metadata.description)}")
-    lines.append(f"LOCATION {_literal(table.entry.location)}")
-    if metadata.configuration:
-        pairs = (
-            f"  {_literal(key)} = {_literal(value or '')}" for key, value in sorted(metadata.configuration.items())
-        )
+    if not table.entry.managed:
+        lines.append(f"LOCATION {_literal(table.entry.location)}")
+    properties = [pair for pair in sorted(metadata.configuration.items()) if _is_settable(pair[0])]
+    if properties:
+        pairs = (f"  {_literal(key)} = {_literal(value or '')}" for key, value in properties)
         lines.append("TBLPROPERTIES (\n" + ",\n".join(pairs) + ")")
     return Outcome(result=string_rows(("createtab_stmt",), [("\n".join(lines) + "\n",)]))
 
@@ -173,6 +180,12 @@ def _information(relation: BoundRelation) -> str:
         for column in relation.columns
     )
     return f"{details}Schema: root\n{fields}\n"
+
+
+def _is_settable(key: str) -> bool:
+    """Whether TBLPROPERTIES may say it; constraints have a clause of their own, and some keys are the product's."""
+    known = PROPERTIES.get(key)
+    return not key.startswith(CONSTRAINT_PREFIX) and (known is None or known.settable)
 
 
 def _column_ddl(column: StructField) -> str:

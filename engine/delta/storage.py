@@ -15,6 +15,7 @@ ever shows half a file.
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ from engine.delta.put_if_absent import (
     put_local,
     replace_local,
 )
-from engine.delta.spec.paths import is_absolute_path, resolve_path
+from engine.delta.spec.paths import LOG_DIR, is_absolute_path, resolve_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,10 @@ class Storage(ABC):
     @abstractmethod
     def delete(self, name: str) -> None:
         """Remove a file; one that is missing is removed already."""
+
+    @abstractmethod
+    def delete_tree(self) -> None:
+        """Remove the table's folder and all that is in it; the log first, so that no half of a table is left."""
 
     def path_of(self, name: str) -> str:
         """The absolute path or URL of a name."""
@@ -186,6 +191,11 @@ class LocalStorage(Storage):
         with suppress(FileNotFoundError):
             os.unlink(self.path_of(name))
 
+    def delete_tree(self) -> None:
+        for folder in (self.path_of(LOG_DIR), self.root):
+            with suppress(FileNotFoundError):
+                shutil.rmtree(folder)
+
 
 class FsspecStorage(Storage):
     """Any other scheme."""
@@ -256,6 +266,11 @@ class FsspecStorage(Storage):
     def delete(self, name: str) -> None:
         with suppress(FileNotFoundError):
             self.fs.rm_file(self.path_of(name))
+
+    def delete_tree(self) -> None:
+        for folder in (self.path_of(LOG_DIR), self.root):
+            with suppress(FileNotFoundError):
+                self.fs.rm(folder, recursive=True)
 
 
 def open_storage(path: str, options: Mapping[str, Any] | None = None) -> Storage:

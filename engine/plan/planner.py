@@ -11,9 +11,10 @@ from engine.delta.spec.features import Operation
 from engine.plan.answers import answer_from_log
 from engine.plan.catalog_ddl import plan_create_schema, plan_create_view, plan_drop_schema, plan_drop_view
 from engine.plan.plans import CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan, ViewScan
+from engine.plan.table_ddl import plan_create_table, plan_drop_table
 from engine.sql.splice import splice
 from engine.statements import DescribeQuery, Explain, Query
-from engine.write_statements import CreateSchema, CreateView, DropSchema, DropView
+from engine.write_statements import CreateSchema, CreateTable, CreateView, DropSchema, DropTable, DropView
 
 _SCAN, _VIEW = "__scan_", "__view_"
 """Names in the rewritten text, followed by a number. A user's table of such a name is replaced like any other."""
@@ -33,6 +34,10 @@ def plan_statement(authorized: AuthorizedStatement) -> Plan:
             return plan_create_view(bound, create, _read(create.query, bound.relations))
         case DropView() as drop:
             return plan_drop_view(bound, drop)
+        case CreateTable(query=None) as create_table:
+            return plan_create_table(bound, create_table)
+        case DropTable():
+            return plan_drop_table(bound)
         case CreateSchema() as create_schema:
             return plan_create_schema(bound, create_schema)
         case DropSchema() as drop_schema:

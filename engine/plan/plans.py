@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from catalog.changes import Change
-from catalog.entries import ViewEntry
+from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
 from engine.bound import BoundStatement
+from engine.delta.staged_commit import CommitDescription
+from engine.delta.table_draft import Definition
 from engine.results import Column
 from engine.statements import ExplainMode
 from engine.write_statements import ViewColumn as ViewColumnName
@@ -120,6 +122,44 @@ class DropTemporaryViewPlan:
     entry: ViewEntry
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """An expression over the columns of a table, which must give `sql_type` (None: any); else `refusal` is raised."""
+
+    text: str
+    sql_type: str | None
+    refusal: SqlError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbePlan:
+    """Probes and what asks Spark for their types: one column each, in their order."""
+
+    read: ReadPlan
+    probes: tuple[Probe, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTablePlan:
+    """Make the log of a table, then its name. `definition` None: the log is there, only the name is made.
+
+    `entry` None: there was nothing to do (IF NOT EXISTS).
+    """
+
+    entry: TableEntry | None
+    definition: Definition | None = None
+    description: CommitDescription | None = None
+    probes: ProbePlan | None = None
+    tolerated: tuple[type[SqlError], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropTablePlan:
+    """Take the name away, then the files of a managed table; `entry` None: it is gone already (IF EXISTS)."""
+
+    entry: TableEntry | None
+
+
 Plan = (
     ReadPlan
     | AnswerPlan
@@ -129,4 +169,6 @@ Plan = (
     | CatalogPlan
     | CreateViewPlan
     | DropTemporaryViewPlan
+    | CreateTablePlan
+    | DropTablePlan
 )

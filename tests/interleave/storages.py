@@ -72,6 +72,9 @@ class DictStorage(Storage):
     def delete(self, name: str) -> None:
         self.files.pop(name, None)
 
+    def delete_tree(self) -> None:
+        self.files.clear()
+
     def _get(self, name: str) -> tuple[bytes, int]:
         try:
             return self.files[name]
@@ -139,3 +142,6 @@ class Interposed(Storage):
 
     def delete(self, name: str) -> None:
         self.around("delete", name, lambda: self.inner.delete(name))
+
+    def delete_tree(self) -> None:
+        self.inner.delete_tree()

@@ -129,3 +129,12 @@ MOMENT_MS = 1_704_164_645_678
 def test_times_of_every_scheme(fields: dict[str, Any]) -> None:
     assert _status({"name": "b/x", "size": 3, **fields}) == FileStatus("x", 3, MOMENT_MS)
     assert _status({"name": "b/x", "size": None}) == FileStatus("x", 0, 0)
+
+
+def test_a_deleted_tree_is_gone_and_may_be_deleted_again(storage: Storage) -> None:
+    for name in ("_delta_log/0.json", "a=1/part.parquet"):
+        storage.write(name, b"x")
+    for _ in range(2):
+        storage.delete_tree()
+        assert not storage.exists("_delta_log/0.json") and not storage.exists("a=1/part.parquet")
+        assert storage.list_names("_delta_log") == []

@@ -1,0 +1,64 @@
+"""Making and dropping tables, carried out: the log and the catalog, in the order that a crash may cut anywhere."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from catalog.catalog import Catalog
+from catalog.changes import CreateTable, DropTable
+from catalog.entries import TableEntry
+from catalog.errors import TableAlreadyExists
+from engine.bound import Outcome
+from engine.delta.conflict_errors import ConcurrentModification
+from engine.delta.errors import naming
+from engine.delta.storage import open_storage
+from engine.delta.table_draft import Definition
+from engine.delta.transaction import Committed, Transaction
+from engine.plan.plans import CreateTablePlan, DropTablePlan
+from engine.results import empty_result
+
+logger = logging.getLogger(__name__)
+
+
+def create_table(plan: CreateTablePlan, catalog: Catalog, now_ms: int) -> Outcome:
+    """The log, then the name."""
+    if plan.entry is None:
+        return Outcome(result=empty_result())
+    try:
+        if plan.definition is not None:
+            assert plan.description is not None
+            with naming(str(plan.entry.name)):
+                transaction = Transaction.create(open_storage(plan.entry.location), plan.description)
+                stage_definition(transaction, plan.definition, now_ms)
+                commit_creation(transaction, plan.entry)
+        catalog.change(CreateTable(replace(plan.entry, created_ms=now_ms)))
+    except plan.tolerated:
+        pass
+    return Outcome(result=empty_result())
+
+
+def stage_definition(transaction: Transaction, definition: Definition, now_ms: int) -> None:
+    """Protocol and metadata of a table that is made now."""
+    transaction.stage(definition.protocol, replace(definition.metadata, created_time=now_ms))
+
+
+def commit_creation(transaction: Transaction, entry: TableEntry) -> Committed:
+    """Version 0. Raises `TableAlreadyExists` if another writer made it meanwhile."""
+    try:
+        return transaction.commit()
+    except ConcurrentModification as error:
+        raise TableAlreadyExists(str(entry.name)) from error
+
+
+def drop_table(plan: DropTablePlan, catalog: Catalog) -> Outcome:
+    """The name, then the files; files that cannot be removed are in nobody's way, so that is no failure."""
+    if plan.entry is None:
+        return Outcome(result=empty_result())
+    catalog.change(DropTable(plan.entry.name))
+    if plan.entry.managed:
+        try:
+            open_storage(plan.entry.location).delete_tree()
+        except OSError:
+            logger.warning("the files of the dropped table %s stay at %s", plan.entry.name, plan.entry.location)
+    return Outcome(result=empty_result())

@@ -1,0 +1,105 @@
+"""Conditions of statements that define tables, under Delta's own names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+
+
+@dataclass(eq=False)
+class SchemaNotProvided(SqlError, condition="DELTA_SCHEMA_NOT_PROVIDED", sqlstate="42908"):
+    table: str
+    location: str
+    template = (
+        "The table {table} needs columns: there is no Delta table at {location} that could give them. Put a list of "
+        "columns or a query (AS SELECT …) into the statement."
+    )
+
+
+@dataclass(eq=False)
+class NoPlaceForTable(SqlError, condition="NO_LOCATION_FOR_TABLE", sqlstate="42000"):
+    table: str
+    template = (
+        "There is no folder for the table {table}: its schema has no location and the server serves no folder. Give "
+        "the schema or the table a LOCATION."
+    )
+
+
+@dataclass(eq=False)
+class LocationNotEmpty(SqlError, condition="DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", sqlstate="42601"):
+    table: str
+    location: str
+    template = "The table {table} cannot be created: its location {location} is not empty. Choose another, or empty it."
+
+
+@dataclass(eq=False)
+class SchemaDiffers(SqlError, condition="DELTA_CREATE_TABLE_SCHEME_MISMATCH", sqlstate="42KD7"):
+    location: str
+    specified: str
+    existing: str
+    template = (
+        "The columns of the statement are not those of the table at {location}: {specified} is specified, {existing} "
+        "is there. Leave the columns out to register the table as it is."
+    )
+
+
+@dataclass(eq=False)
+class PartitioningDiffers(SqlError, condition="DELTA_CREATE_TABLE_WITH_DIFFERENT_PARTITIONING", sqlstate="42KD7"):
+    location: str
+    specified: str
+    existing: str
+    template = "The table at {location} is partitioned by ({existing}), the statement says ({specified})."
+
+
+@dataclass(eq=False)
+class PropertyDiffers(SqlError, condition="DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY", sqlstate="42KD7"):
+    location: str
+    keys: str
+    template = (
+        "The table at {location} has other values for the properties {keys} than the statement. Leave them out, and "
+        "change them by ALTER TABLE."
+    )
+
+
+@dataclass(eq=False)
+class GenerationTypeDiffers(SqlError, condition="DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH", sqlstate="42K09"):
+    column: str
+    declared: str
+    expression: str
+    found: str
+    template = (
+        "The generated column {column} is declared as {declared}, but its expression ({expression}) gives {found}. "
+        "Declare it so, or cast the expression."
+    )
+
+
+@dataclass(eq=False)
+class InvalidGenerationReference(SqlError, condition="DELTA_INVALID_GENERATED_COLUMN_REFERENCES", sqlstate="42621"):
+    column: str
+    reference: str
+    template = (
+        "The generated column {column} cannot use {reference}: a generation expression may only use columns of the "
+        "table that are not generated themselves."
+    )
+
+
+@dataclass(eq=False)
+class CheckNotBoolean(SqlError, condition="DELTA_NON_BOOLEAN_CHECK_CONSTRAINT", sqlstate="42621"):
+    constraint: str
+    expression: str
+    found: str
+    template = "The CHECK constraint {constraint} ({expression}) must be a boolean, but gives {found}."
+
+
+@dataclass(eq=False)
+class DefaultNotConstant(SqlError, condition="INVALID_DEFAULT_VALUE.NOT_CONSTANT", sqlstate="42623"):
+    column: str
+    expression: str
+    template = "The default ({expression}) of the column {column} cannot use columns of the table."
+
+
+@dataclass(eq=False)
+class ProviderNotSupported(SqlError, condition="DATA_SOURCE_NOT_SUPPORTED", sqlstate="0A000"):
+    provider: str
+    template = "Tables of the format {provider} cannot be made here. Use USING delta, or leave USING out."

@@ -1,0 +1,153 @@
+"""Plans of the DDL that makes and drops tables.
+
+A table is what its log says; the catalog only has the name. So a CREATE is two steps, the log before the name: a crash
+between them leaves a folder, never a name that leads nowhere. A location that holds a table already is registered as
+it is, if the statement does not contradict it.
+"""
+
+from __future__ import annotations
+
+import json
+
+from catalog.entries import TableEntry, ViewEntry
+from catalog.errors import TableAlreadyExists, TableExpected
+from engine.bound import BoundStatement, FreeName, TakenName
+from engine.definition_errors import (
+    PartitioningDiffers,
+    PropertyDiffers,
+    ProviderNotSupported,
+    SchemaDiffers,
+    SchemaNotProvided,
+)
+from engine.delta.metadata_changes import define_table
+from engine.delta.snapshot import Snapshot
+from engine.delta.spec.features import Operation
+from engine.delta.spec.properties import parse_setting
+from engine.delta.spec.schema import StructType
+from engine.delta.staged_commit import CommitDescription
+from engine.delta.table_draft import Definition
+from engine.errors import StatementNotSupported
+from engine.plan.new_tables import checks_of, plan_probes, table_changes, table_schema
+from engine.plan.plans import CreateTablePlan, DropTablePlan
+from engine.sql_types import column_sql_type
+from engine.write_statements import CreateMode, CreateTable
+
+
+def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTablePlan:
+    """CREATE TABLE without a query. Raises for what the statement contradicts or what no table can have."""
+    ensure_creatable(statement)
+    target = free_name(bound, statement)
+    if target is None:
+        return CreateTablePlan(entry=None)
+    entry = new_entry(bound, target, statement)
+    schema = table_schema(statement.columns)
+    if target.found is not None:
+        _ensure_same(statement, schema, target.found)
+        return CreateTablePlan(entry=entry, tolerated=tolerated(statement))
+    if not schema.fields:
+        raise SchemaNotProvided(str(target.name), target.location)
+    definition = define(target, statement, schema)
+    return CreateTablePlan(
+        entry=entry,
+        definition=definition,
+        description=describe_creation("CREATE TABLE", bound, target, definition),
+        probes=plan_probes(schema, [(name, check.expression) for name, check in checks_of(statement)], target.location),
+        tolerated=tolerated(statement),
+    )
+
+
+def plan_drop_table(bound: BoundStatement) -> DropTablePlan:
+    """Raises `TableExpected` for a view."""
+    if bound.target is None:
+        return DropTablePlan(entry=None)
+    assert isinstance(bound.target, TakenName)
+    entry = bound.target.entry
+    if isinstance(entry, ViewEntry):
+        raise TableExpected(str(entry.name))
+    return DropTablePlan(entry=entry)
+
+
+def ensure_creatable(statement: CreateTable) -> None:
+    """Refuses, by name, what this release makes no tables with."""
+    if statement.provider is not None and statement.provider.lower() != "delta":
+        raise ProviderNotSupported(statement.provider)
+    refused = {
+        f"{statement.mode} TABLE": statement.mode in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE),
+        "OPTIONS in CREATE TABLE": bool(statement.options),
+        "CLUSTER BY in CREATE TABLE": bool(statement.cluster_by),
+        "An IDENTITY column": any(column.identity is not None for column in statement.columns),
+    }
+    for what, is_there in refused.items():
+        if is_there:
+            raise StatementNotSupported(what)
+
+
+def free_name(bound: BoundStatement, statement: CreateTable) -> FreeName | None:
+    """The name and place of the new table; None where a table has the name and that is all right."""
+    target = bound.target
+    if isinstance(target, FreeName):
+        return target
+    assert isinstance(target, TakenName)
+    if statement.mode is not CreateMode.CREATE_IF_NOT_EXISTS:
+        raise TableAlreadyExists(str(target.entry.name))
+    return None
+
+
+def tolerated(statement: CreateTable) -> tuple[type[TableAlreadyExists], ...]:
+    return (TableAlreadyExists,) if statement.mode is CreateMode.CREATE_IF_NOT_EXISTS else ()
+
+
+def new_entry(bound: BoundStatement, target: FreeName, statement: CreateTable) -> TableEntry:
+    return TableEntry(
+        name=target.name,
+        location=target.location,
+        managed=target.managed,
+        owner=bound.state.principal,
+        comment=statement.comment,
+    )
+
+
+def define(target: FreeName, statement: CreateTable, schema: StructType) -> Definition:
+    """The definition of the new table; partition columns get the spelling of the schema."""
+    spelled = {name: schema.field(name) for name in statement.partitioned_by}
+    partitions = tuple(field.name if field else name for name, field in spelled.items())
+    return define_table(str(target.name), schema, partition_columns=partitions, changes=table_changes(statement))
+
+
+def describe_creation(name: str, bound: BoundStatement, target: FreeName, definition: Definition) -> CommitDescription:
+    """What DESCRIBE HISTORY says of it."""
+    metadata = definition.metadata
+    return CommitDescription(
+        name=name,
+        operation=Operation.METADATA,
+        parameters={
+            "isManaged": json.dumps(target.managed),
+            "description": metadata.description,
+            "partitionBy": json.dumps(list(metadata.partition_columns)),
+            "clusterBy": "[]",
+            "properties": json.dumps(dict(metadata.configuration)),
+        },
+        user_name=bound.state.principal,
+    )
+
+
+def _ensure_same(statement: CreateTable, schema: StructType, found: Snapshot) -> None:
+    """What the statement says must hold of the table that is there; what it does not say may be anything."""
+    location = found.table_root
+    if schema.fields:
+        specified, existing = _columns(schema), _columns(found.schema)
+        if [text.casefold() for text in specified] != [text.casefold() for text in existing]:
+            raise SchemaDiffers(location, ", ".join(specified), ", ".join(existing))
+    partitions = [name.casefold() for name in statement.partitioned_by]
+    if (schema.fields or partitions) and partitions != [name.casefold() for name in found.partition_columns]:
+        raise PartitioningDiffers(location, ", ".join(statement.partitioned_by), ", ".join(found.partition_columns))
+    settings = [parse_setting(key, value) for key, value in statement.properties]
+    other = [key for key, value in settings if found.metadata.configuration.get(key) != value]
+    if other:
+        raise PropertyDiffers(location, ", ".join(other))
+
+
+def _columns(schema: StructType) -> list[str]:
+    return [
+        f"{column.name} {column_sql_type(column)}{'' if column.nullable else ' NOT NULL'}" for column in schema.fields
+    ]
