@@ -20,7 +20,6 @@ A configuration may say otherwise, but for the settings that safety or the seams
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -34,6 +33,7 @@ from engine.exec.errors import SparkSettingFixed
 from engine.exec.jvm import install_classes, launch_jvm, stop_jvm
 from engine.exec.query import ExecSession
 from engine.exec.spark_errors import translated
+from engine.exec.work_dir import make_work_dir
 
 __all__ = ["ExecSession", "SparkDriver", "SparkOptions"]
 
@@ -114,7 +114,7 @@ class SparkDriver:
 
         Raises `JavaNotFound`, `SparkSettingFixed`, or `SparkUnavailable` where Spark does not come up.
         """
-        work_dir = Path(tempfile.mkdtemp(prefix="delta-gateway-", dir=options.local_dir))
+        work_dir = make_work_dir(options.local_dir)
         gateway = None
         try:
             progress("starting Java")
