@@ -23,6 +23,7 @@ from engine.definition_errors import NoPlaceForTable
 from engine.delta.commit_times import load_commit_times
 from engine.delta.errors import DeltaTableNotFound, naming
 from engine.delta.snapshot import Snapshot
+from engine.delta.transaction import Committed
 from engine.errors import InvalidTimeTravelTimestamp, RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
 from engine.session_state import SessionState, is_temporary
 from engine.sql.parser import parse
@@ -45,7 +46,7 @@ from engine.statements import (
     ShowTblProperties,
     TimeTravel,
 )
-from engine.write_statements import AnyStatement, CreateTable, CreateView, DropTable
+from engine.write_statements import AnyStatement, CreateTable, CreateView, DropTable, Insert, TruncateTable
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +61,10 @@ class Sources:
     catalog: Catalog
     load: Callable[[str, int | None], Snapshot]
     """The snapshot of the table at a location: of a version, or the newest one."""
+    after_commit: Callable[[Committed], None] = lambda _: None
+    """Told of every version that a statement made."""
+    close: Callable[[], None] = lambda: None
+    """Finishes what is still to be done for these versions."""
 
 
 EvaluateTimestamp = Callable[[str], int | None]
@@ -77,9 +82,13 @@ def bind(statement: AnyStatement, state: SessionState, sources: Sources, evaluat
             bound = binder.relations(query.relations, state.current)
         case CreateView(query=query):
             bound = binder.relations(query.relations, state.current)
-        case CreateTable(table_parts=parts, location=location, query=source):
+        case CreateTable(table_parts=parts, location=location, query=written):
             target = binder.new_table(parts, location)
-            bound = binder.relations(source.relations, state.current) if source else ()
+            bound = binder.relations(written.relations, state.current) if written else ()
+        case Insert(table_parts=parts, source=source):
+            target, bound = binder.table(parts), binder.relations(source.relations, state.current)
+        case TruncateTable(table_parts=parts):
+            target, bound = binder.table(parts), ()
         case DropTable(table_parts=parts, if_exists=if_exists):
             target, bound = binder.dropped(parts, if_exists), ()
         case DescribeTable(table_parts=parts) | ShowColumns(table_parts=parts):

@@ -19,6 +19,7 @@ from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.remote import open_files, open_tree
 from engine.binder import Sources
 from engine.context import StatementContext
+from engine.delta.maintenance import PostCommitQueue
 from engine.delta.memory import use_compact_memory
 from engine.delta.snapshot_cache import SnapshotCache
 from engine.delta.storage import open_storage
@@ -67,10 +68,12 @@ def open_sources(options: EngineOptions) -> Sources:
     """The catalog's own objects over the tables of the lake's folder, and the cache of their snapshots."""
     store = FileStore(open_files(options.catalog_folder)) if options.catalog_folder else MemoryStore()
     served = ServedFolder(open_tree(options.lake_folder), options.allowed_roots) if options.lake_folder else None
-    snapshots = SnapshotCache(options.snapshot_cache_bytes)
+    snapshots, after_commits = SnapshotCache(options.snapshot_cache_bytes), PostCommitQueue()
     return Sources(
         catalog=Catalog(store, served, options.allowed_roots),
         load=lambda location, version: snapshots.load(open_storage(location), version),
+        after_commit=after_commits.submit,
+        close=after_commits.close,
     )
 
 
@@ -94,7 +97,8 @@ class LakeEngine:
         return LakeSession(state, self._sources, self._driver.open_session())
 
     def close(self) -> None:
-        """Stop Spark."""
+        """Finish what follows the commits, and stop Spark."""
+        self._sources.close()
         self._driver.stop()
 
 

@@ -9,6 +9,7 @@ from typing import assert_never
 
 import pyarrow as pa
 
+from catalog.names import quote
 from engine.delta.spec.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 
 CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
@@ -48,3 +49,22 @@ def column_sql_type(column: StructField) -> str:
 def sql_struct(struct: pa.StructType) -> str:
     """The spelling of an Arrow struct of text fields."""
     return f"struct<{','.join(f'{field.name}:string' for field in struct)}>"
+
+
+def ddl_type(data_type: DataType) -> str:
+    """The type as DDL and CAST take it: names of fields in backquotes."""
+    match data_type:
+        case PrimitiveType() | DecimalType():
+            return format_sql_type(data_type)
+        case ArrayType(element_type=element):
+            return f"array<{ddl_type(element)}>"
+        case MapType(key_type=key, value_type=value):
+            return f"map<{ddl_type(key)},{ddl_type(value)}>"
+        case StructType(fields=fields):
+            return f"struct<{','.join(map(_ddl_field, fields))}>"
+        case _:
+            assert_never(data_type)
+
+
+def _ddl_field(field: StructField) -> str:
+    return f"{quote(field.name)}: {ddl_type(field.data_type)}"

@@ -19,6 +19,7 @@ from engine.bound import ColumnInfo, Outcome
 from engine.commands.catalog_commands import change_catalog, create_view, drop_temporary_view
 from engine.commands.commands import run_command
 from engine.commands.table_ddl_commands import create_table, drop_table
+from engine.commands.write_commands import Writing, create_table_as, insert, truncate
 from engine.context import StatementContext
 from engine.engine import Parameter
 from engine.exec.session import ExecSession
@@ -28,15 +29,18 @@ from engine.plan.plans import (
     AnswerPlan,
     CatalogPlan,
     CommandPlan,
+    CreateTableAsPlan,
     CreateTablePlan,
     CreateViewPlan,
     DropTablePlan,
     DropTemporaryViewPlan,
     ExplainPlan,
+    InsertPlan,
     Plan,
     ProbePlan,
     ReadPlan,
     SchemaPlan,
+    TruncatePlan,
 )
 from engine.results import ResultStream, small_result
 from engine.session_state import SessionState
@@ -68,6 +72,12 @@ def run_statement(
 def _columns(described: ResultStream) -> list[ColumnInfo]:
     rows = [row for batch in described.batches() for row in batch.to_pylist()]
     return [ColumnInfo(name=row["col_name"], type=row["data_type"], comment=row["comment"]) for row in rows]
+
+
+def _writing(
+    sources: Sources, executor: ExecSession, context: StatementContext, parameters: Sequence[Parameter]
+) -> Writing:
+    return Writing(executor=executor, context=context, parameters=parameters, after_commit=sources.after_commit)
 
 
 def _ensure_probed(probes: ProbePlan | None, executor: ExecSession, context: StatementContext) -> None:
@@ -109,6 +119,12 @@ def _execute(
         case CreateTablePlan(probes=probes):
             _ensure_probed(probes, executor, context)
             return create_table(plan, sources.catalog, context.now_ms())
+        case InsertPlan():
+            return insert(plan, _writing(sources, executor, context, parameters))
+        case TruncatePlan():
+            return truncate(plan, _writing(sources, executor, context, parameters))
+        case CreateTableAsPlan():
+            return create_table_as(plan, sources.catalog, _writing(sources, executor, context, parameters))
         case DropTablePlan():
             return drop_table(plan, sources.catalog)
         case _:

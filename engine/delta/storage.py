@@ -269,8 +269,9 @@ class FsspecStorage(Storage):
 
     def delete_tree(self) -> None:
         for folder in (self.path_of(LOG_DIR), self.root):
-            with suppress(FileNotFoundError):
-                self.fs.rm(folder, recursive=True)
+            for path in self.fs.find(folder):  # `rm` would take stars and brackets in names for patterns
+                with suppress(FileNotFoundError):
+                    self.fs.rm_file(path)
 
 
 def open_storage(path: str, options: Mapping[str, Any] | None = None) -> Storage:

@@ -37,17 +37,18 @@ _DAY_TIME = ("interval day", "interval hour", "interval minute", "interval secon
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a result; `sql_type` as DDL spells it."""
+    """A column of a result; `sql_type` as DDL spells it, `json_type` as Spark's JSON does."""
 
     name: str
     sql_type: str
     comment: str | None
+    json_type: str | dict[str, Any]
 
 
 def read_columns(frame: bytes) -> list[Column]:
     """The columns of an answer."""
     header, _ = _split(frame)
-    return [Column(column["name"], column["ddl"], column["comment"]) for column in header["columns"]]
+    return [Column(column["name"], column["ddl"], column["comment"], column["type"]) for column in header["columns"]]
 
 
 def read_result(frame: bytes) -> ResultStream:

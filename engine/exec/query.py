@@ -26,7 +26,7 @@ from catalog.errors import SqlError
 from engine.context import StatementContext
 from engine.engine import Parameter
 from engine.exec.errors import DiskFull
-from engine.exec.frame import read_columns, read_result
+from engine.exec.frame import Column, read_columns, read_result
 from engine.exec.scan import scan_request, write_file_lists
 from engine.exec.spark_errors import restore_names, translated
 from engine.exec.write import WriteTarget, WrittenFile, read_written, target_request
@@ -56,9 +56,15 @@ class ExecSession:
         """
         return self._call(self._session.run, read_result, plan, context, parameters)
 
+    def columns_of(
+        self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
+    ) -> list[Column]:
+        """The columns that `plan` would answer; nothing runs."""
+        return self._call(self._session.describe, read_columns, plan, context, parameters)
+
     def describe(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """The columns of `plan` as rows of name, type and comment; nothing runs."""
-        columns = self._call(self._session.describe, read_columns, plan, context, parameters)
+        columns = self.columns_of(plan, context, parameters)
         rows = [(column.name, column.sql_type, column.comment) for column in columns]
         return string_rows(("col_name", "data_type", "comment"), rows)
 

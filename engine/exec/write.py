@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from urllib.parse import unquote
 
@@ -16,18 +16,47 @@ _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NamedExpression:
+    """SQL text, and what its value is called."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowRules:
+    """What becomes of a query's rows before they are written; `RowEnforcer` says how.
+
+    `columns` and `stored` are schemas as JSON: the columns of the table that the query gives (in its order, or in any
+    with `by_name`), and those of the files. The last of `steps` gives a value for each of `stored`, in their order.
+    """
+
+    label: str
+    columns: str
+    by_name: bool
+    steps: tuple[tuple[NamedExpression, ...], ...]
+    stored: str
+    partition_columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WriteTarget:
-    """A folder (decoded path or URI) and the columns that become folders in it, as the query names them."""
+    """A folder (decoded path or URI) and the columns that become folders in it, as the query names them.
+
+    With `rules` they are named as the rules' stored columns are. `compression` None leaves it to Spark.
+    """
 
     folder: str
     partition_columns: tuple[str, ...] = ()
+    compression: str | None = None
+    rules: RowRules | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenFile:
     """A data file: `path` decoded and relative to the folder, `size` in bytes, `modification_time` in ms.
 
-    `partition_values` are by the names of the query's columns, as Spark casts them to text in the session's zone.
+    `partition_values` are by the names of the query's columns, as Spark casts them to text in UTC.
     A file may have no rows.
     """
 
@@ -39,7 +68,7 @@ class WrittenFile:
 
 def target_request(target: WriteTarget) -> str:
     """What `TableWriter` reads."""
-    return json.dumps({"folder": target.folder, "partition_columns": target.partition_columns})
+    return json.dumps(asdict(target))
 
 
 def read_written(answer: str) -> tuple[WrittenFile, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from catalog.names import TableName
@@ -10,11 +11,21 @@ from engine.delta.errors import naming
 from engine.delta.spec.features import Operation
 from engine.plan.answers import answer_from_log
 from engine.plan.catalog_ddl import plan_create_schema, plan_create_view, plan_drop_schema, plan_drop_view
+from engine.plan.inserts import default_edits, plan_create_table_as, plan_insert, plan_truncate
 from engine.plan.plans import CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan, ViewScan
 from engine.plan.table_ddl import plan_create_table, plan_drop_table
-from engine.sql.splice import splice
+from engine.sql.splice import Edit, splice
 from engine.statements import DescribeQuery, Explain, Query
-from engine.write_statements import CreateSchema, CreateTable, CreateView, DropSchema, DropTable, DropView
+from engine.write_statements import (
+    CreateSchema,
+    CreateTable,
+    CreateView,
+    DropSchema,
+    DropTable,
+    DropView,
+    Insert,
+    TruncateTable,
+)
 
 _SCAN, _VIEW = "__scan_", "__view_"
 """Names in the rewritten text, followed by a number. A user's table of such a name is replaced like any other."""
@@ -36,6 +47,12 @@ def plan_statement(authorized: AuthorizedStatement) -> Plan:
             return plan_drop_view(bound, drop)
         case CreateTable(query=None) as create_table:
             return plan_create_table(bound, create_table)
+        case CreateTable(query=Query() as query) as create_table:
+            return plan_create_table_as(bound, create_table, _read(query, bound.relations))
+        case Insert(source=source) as insert:
+            return plan_insert(bound, insert, _read(source, bound.relations, default_edits(bound, insert)))
+        case TruncateTable():
+            return plan_truncate(bound)
         case DropTable():
             return plan_drop_table(bound)
         case CreateSchema() as create_schema:
@@ -46,9 +63,9 @@ def plan_statement(authorized: AuthorizedStatement) -> Plan:
             return CommandPlan(bound=bound)
 
 
-def _read(query: Query, relations: tuple[BoundRelation, ...]) -> ReadPlan:
+def _read(query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> ReadPlan:
     reading = _Reading()
-    text = reading.spliced(query, relations)
+    text = reading.spliced(query, relations, others)
     return ReadPlan(text=text, scans=tuple(reading.scans.values()), views=tuple(reading.views.values()))
 
 
@@ -59,9 +76,9 @@ class _Reading:
         self.scans: dict[tuple[str, int], Scan] = {}
         self.views: dict[TableName, ViewScan] = {}
 
-    def spliced(self, query: Query, relations: tuple[BoundRelation, ...]) -> str:
+    def spliced(self, query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> str:
         names = [self._name(relation) for relation in relations]
-        return splice(query, names, [relation.name.parts if relation.name else () for relation in relations])
+        return splice(query, names, [relation.name.parts if relation.name else () for relation in relations], others)
 
     def _name(self, relation: BoundRelation) -> str:
         match relation:

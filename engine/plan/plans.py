@@ -6,6 +6,7 @@ to read; `engine/exec` says how.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -13,9 +14,11 @@ import pyarrow as pa
 from catalog.changes import Change
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
-from engine.bound import BoundStatement
+from engine.bound import BoundStatement, BoundTable
+from engine.delta.spec.schema import StructType
 from engine.delta.staged_commit import CommitDescription
 from engine.delta.table_draft import Definition
+from engine.enforce.write_plan import WritePlan
 from engine.results import Column
 from engine.statements import ExplainMode
 from engine.write_statements import ViewColumn as ViewColumnName
@@ -160,6 +163,66 @@ class DropTablePlan:
     entry: TableEntry | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepAll:
+    """Nothing goes: an append."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceAll:
+    """Every file goes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceMatching:
+    """The files of the partitions for which `condition` (SQL over the partition columns) is true go."""
+
+    condition: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceTouched:
+    """The files of those partitions go that get new rows."""
+
+
+Replacement = KeepAll | ReplaceAll | ReplaceMatching | ReplaceTouched
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertPlan:
+    """Write the rows of `source` into `table`, as `rows` says when the rules have been over it.
+
+    `reads_table`: the query reads the table, so that others' commits to it matter.
+    """
+
+    table: BoundTable
+    source: ReadPlan
+    rows: WritePlan
+    by_name: bool
+    replacement: Replacement
+    reads_table: bool
+    description: CommitDescription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruncatePlan:
+    """Remove every file of `table`."""
+
+    table: BoundTable
+    description: CommitDescription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTableAsPlan:
+    """Make a table of the columns that `source` has, with its rows.
+
+    The columns are known when Spark has analyzed `source`: `define` makes the plan of a table without rows of them.
+    """
+
+    source: ReadPlan
+    define: Callable[[StructType], CreateTablePlan]
+
+
 Plan = (
     ReadPlan
     | AnswerPlan
@@ -171,4 +234,7 @@ Plan = (
     | DropTemporaryViewPlan
     | CreateTablePlan
     | DropTablePlan
+    | InsertPlan
+    | TruncatePlan
+    | CreateTableAsPlan
 )

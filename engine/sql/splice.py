@@ -24,11 +24,18 @@ from engine.statements import Candidate, Qualifier, Query, Relation, Span
 _OWN_ALIAS = "__relation_"
 
 
-def splice(query: Query, names: Sequence[str], full_names: Sequence[Sequence[str]] = ()) -> str:
+Edit = tuple[Span, str]
+"""A place in a text, and what stands there instead."""
+
+
+def splice(
+    query: Query, names: Sequence[str], full_names: Sequence[Sequence[str]] = (), others: Sequence[Edit] = ()
+) -> str:
     """The text of `query` with `names[i]` for relation i; a name may come more than once.
 
     `full_names[i]` are the parts of relation i's full name, catalog first (empty where it has none): with it, a
-    qualifier may have more parts than the name in FROM (`FROM t` and `s.t.c`). Raises `AmbiguousReference`.
+    qualifier may have more parts than the name in FROM (`FROM t` and `s.t.c`). `others` are edits that have nothing to
+    do with relations. Raises `AmbiguousReference`.
     """
     uses = [_Use(qualifier, _meant(query, qualifier, full_names)) for qualifier in query.qualifiers]
     own = {index for index, relation in enumerate(query.relations) if not relation.alias and relation.alias_at is None}
@@ -40,7 +47,7 @@ def splice(query: Query, names: Sequence[str], full_names: Sequence[Sequence[str
         if use.only is not None and (use.is_long or use.only.relation in own):
             index = use.only.relation
             edits.append((use.qualifier.span, _alias(query.relations[index], index, names[index], index in own)))
-    return _apply(query.text, edits)
+    return _apply(query.text, [*edits, *others])
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +66,6 @@ class _Use:
         return self.meant[0] if len(self.meant) == 1 else None
 
 
-_Edit = tuple[Span, str]
-
-
 def _meant(query: Query, qualifier: Qualifier, full_names: Sequence[Sequence[str]]) -> tuple[Candidate, ...]:
     """The candidates of the innermost scope whose full names, where they matter, end in the qualifier."""
     found = [
@@ -77,7 +81,7 @@ def _is_end(parts: Sequence[str], of: Sequence[str]) -> bool:
     return [part.lower() for part in of[-len(parts) :]] == [part.lower() for part in parts]
 
 
-def _relation_edits(query: Query, index: int, name: str, is_own: bool) -> list[_Edit]:
+def _relation_edits(query: Query, index: int, name: str, is_own: bool) -> list[Edit]:
     relation = query.relations[index]
     edits = [(relation.span, quote(name))]
     if relation.alias is None and relation.alias_at is not None:
@@ -93,7 +97,7 @@ def _alias(relation: Relation, index: int, name: str, is_own: bool) -> str:
     return quote(name if relation.alias_at is None else f"{_OWN_ALIAS}{index}")
 
 
-def _apply(text: str, edits: list[_Edit]) -> str:
+def _apply(text: str, edits: list[Edit]) -> str:
     pieces = []
     done = 0
     for span, replacement in sorted(edits, key=lambda edit: (edit[0].start, edit[0].end)):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from deltalake import DeltaTable
 
 from catalog.errors import SqlError
 from engine.context import StatementContext
+from engine.errors import StatementCancelled
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 
@@ -159,3 +162,334 @@ def test_what_no_table_can_be_is_refused(session: LakeSession, lake: Path, text:
     assert refuse(session, text).condition == condition
     assert not (lake / "default" / "bad").exists()
     assert refuse(session, "SELECT * FROM bad").condition == "TABLE_OR_VIEW_NOT_FOUND"
+
+
+# --- INSERT ----------------------------------------------------------------------------------------------------------
+
+
+def table_of(lake: Path, name: str) -> pa.Table:
+    """What deltalake reads."""
+    return DeltaTable(lake / "default" / name).to_pyarrow_table()
+
+
+def actions(lake: Path, name: str, version: int) -> list[dict[str, Any]]:
+    log = lake / "default" / name / "_delta_log" / f"{version:020}.json"
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def version_of(lake: Path, name: str) -> int:
+    return DeltaTable(lake / "default" / name).version()
+
+
+INSERTS = [
+    ("VALUES (1, 'a', 1.5), (2, NULL, NULL)", 2, [(1, "a", 1.5), (2, None, None)]),
+    ("(f, i) VALUES (2.5, 7)", 1, [(7, None, 2.5)]),
+    ("BY NAME SELECT 3 AS i, 'x' AS s", 1, [(3, "x", None)]),
+    ("BY NAME SELECT 0.5 AS f, 'x' AS S, 3 AS i", 1, [(3, "x", 0.5)]),
+    ("SELECT id, string(id), id / 2 FROM range(3)", 3, [(0, "0", 0.0), (1, "1", 0.5), (2, "2", 1.0)]),
+    ("SELECT 1, 1, 1", 1, [(1, "1", 1.0)]),
+    ("VALUES (DEFAULT, 'd', DEFAULT)", 1, [(None, "d", None)]),
+    ("SELECT * FROM VALUES (1, 'x', 2) WHERE false", 0, []),
+    ("SELECT * FROM (SELECT 4 AS i, 'b' AS s, 1 AS f) -- end", 1, [(4, "b", 1.0)]),
+]
+
+
+@pytest.mark.parametrize(("text", "count", "expected"), INSERTS)
+def test_an_insert_adds_its_rows(
+    session: LakeSession, lake: Path, text: str, count: int, expected: list[tuple[Any, ...]]
+) -> None:
+    run(session, "DROP TABLE IF EXISTS plain")
+    run(session, "CREATE TABLE plain (i INT, s STRING, f DOUBLE)")
+    assert run(session, f"INSERT INTO plain {text}") == count
+    assert sorted(rows(session, "SELECT * FROM plain"), key=str) == sorted(expected, key=str)
+    assert sorted((tuple(row.values()) for row in table_of(lake, "plain").to_pylist()), key=str) == sorted(
+        expected, key=str
+    )
+    (info,) = [action["commitInfo"] for action in actions(lake, "plain", 1) if "commitInfo" in action]
+    assert (info["operation"], info["operationMetrics"]["numOutputRows"]) == ("WRITE", str(count))
+    assert info["operationParameters"]["mode"] == "Append"
+
+
+CHECKED = (
+    "CREATE TABLE checked (id INT NOT NULL, s VARCHAR(3), n INT, g INT GENERATED ALWAYS AS (id * 2), "
+    "pos STRUCT<x: INT NOT NULL, y: INT>, d STRING DEFAULT 'none', day DATE, "
+    "CONSTRAINT small CHECK (n < 10), CONSTRAINT pair CHECK (id <> n OR n IS NULL)) PARTITIONED BY (day)"
+)
+GOOD = "(1, 'abc', 5, 2, named_struct('x', 1, 'y', NULL), 'd', DATE'2024-01-01')"
+VIOLATIONS = [
+    ("VALUES (NULL, 'a', 1, NULL, named_struct('x', 1, 'y', 2), '', NULL)", "DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "id"),
+    ("VALUES (1, 'a', 1, 2, named_struct('x', NULL, 'y', 2), '', NULL)", "DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "pos.x"),
+    ("(id, n, pos) VALUES (1, 2, NULL)", "DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "pos.x"),
+    (
+        "VALUES (1, 'a', 10, 2, named_struct('x', 1, 'y', 2), '', NULL)",
+        "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
+        "n : 10",
+    ),
+    ("(id, pos) VALUES (1, named_struct('x', 1, 'y', 2))", "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", "n : null"),
+    ("(id, n, pos) VALUES (3, 3, named_struct('x', 1, 'y', 2))", "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", "id : 3"),
+    ("VALUES (1, 'a', 1, 3, named_struct('x', 1, 'y', 2), '', NULL)", "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", "g : 3"),
+    ("VALUES (1, 'abcd', 1, 2, named_struct('x', 1, 'y', 2), '', NULL)", "DELTA_EXCEED_CHAR_VARCHAR_LIMIT", "3"),
+    ("(n, pos) VALUES (1, named_struct('x', 1, 'y', 2))", "DELTA_MISSING_NOT_NULL_COLUMN_VALUE", "id"),
+    (
+        f"SELECT * FROM VALUES {GOOD}, {GOOD.replace('5', '50')}",
+        "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
+        "small (n < 10)",
+    ),
+    ("VALUES (1, 2)", "INSERT_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS", "checked"),
+    ("(id, nope) VALUES (1, 2)", "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "nope"),
+    ("(id, ID) VALUES (1, 2)", "DELTA_DUPLICATE_COLUMNS_FOUND", "ID"),
+    (f"VALUES {GOOD.replace('(1', '(timestamp_seconds(0)')}", "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST", "`id`"),
+    (f"VALUES {GOOD.replace('(1', '(3000000000')}", "CAST_OVERFLOW_IN_TABLE_INSERT", "id"),
+    ("BY NAME SELECT 1 AS id, 2 AS nope", "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS", "nope"),
+    ("SELECT reflect('java.lang.System', 'exit')", "UNSUPPORTED_FUNCTION", "reflect"),
+    ("SELECT * FROM parquet.`/etc`", "UNSUPPORTED_DATASOURCE_FOR_DIRECT_QUERY", "parquet"),
+    ("SELECT raise_error('mine')", "INSERT_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS", "checked"),
+]
+
+
+@pytest.fixture(scope="module")
+def checked(engine: LakeEngine) -> None:
+    session = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    run(session, CHECKED)
+    run(session, f"INSERT INTO checked VALUES {GOOD}")
+    session.close()
+
+
+def test_what_a_table_adds_to_rows(session: LakeSession, lake: Path, checked: None) -> None:
+    run(session, "CREATE TABLE added (id INT, g INT GENERATED ALWAYS AS (id * 2), d STRING DEFAULT concat('n', 'o'))")
+    run(session, "INSERT INTO added (id) VALUES (4), (NULL)")
+    run(session, "INSERT INTO added VALUES (5, 10, 'x'), (6, 12, DEFAULT)")
+    expected = [(4, 8, "no"), (5, 10, "x"), (6, 12, "no"), (None, None, "no")]
+    assert rows(session, "SELECT * FROM added ORDER BY id NULLS LAST") == expected
+
+
+@pytest.mark.parametrize(("text", "condition", "told"), VIOLATIONS)
+def test_a_violation_writes_nothing(
+    session: LakeSession, lake: Path, checked: None, text: str, condition: str, told: str
+) -> None:
+    before, files = version_of(lake, "checked"), set((lake / "default" / "checked").rglob("*.parquet"))
+    error = refuse(session, f"INSERT INTO checked {text}")
+    assert (error.condition, told in error.message) == (condition, True), error
+    assert version_of(lake, "checked") == before
+    assert set((lake / "default" / "checked").rglob("*.parquet")) == files
+
+
+# --- Files: statistics, partition values -----------------------------------------------------------------------------
+
+
+def stats_of(lake: Path, name: str, version: int) -> list[dict[str, Any]]:
+    return [json.loads(action["add"]["stats"]) for action in actions(lake, name, version) if "add" in action]
+
+
+def test_statistics_are_those_of_the_rows(session: LakeSession, lake: Path) -> None:
+    run(
+        session,
+        "CREATE TABLE counted (i INT, s STRING, d DECIMAL(20, 3), t TIMESTAMP, n TIMESTAMP_NTZ, day DATE, f DOUBLE, "
+        "nan DOUBLE, st STRUCT<a: INT, b: STRUCT<c: STRING>>, arr ARRAY<INT>, b BINARY, z STRING)",
+    )
+    run(
+        session,
+        "INSERT INTO counted VALUES "
+        "(1, 'a', 1.5, TIMESTAMP'2024-01-01 00:00:00.123456Z', TIMESTAMP_NTZ'2024-01-01 00:00:00.000001', "
+        "DATE'0001-01-01', -0.5, 1, named_struct('a', 1, 'b', named_struct('c', 'x')), array(1), X'00', NULL), "
+        f"(NULL, '{'é' * 40}', -12345678901234567.125, NULL, NULL, DATE'9999-12-31', 2, double('NaN'), "
+        "named_struct('a', NULL, 'b', NULL), NULL, NULL, NULL), "
+        "(3, NULL, NULL, NULL, NULL, NULL, NULL, 2, NULL, array(), NULL, NULL)",
+    )
+    (stats,) = stats_of(lake, "counted", 1)
+    assert stats["numRecords"] == 3
+    assert stats["minValues"] == {
+        "i": 1,
+        "s": "a",
+        "d": -12345678901234567.125,
+        "t": "2024-01-01T00:00:00.123Z",
+        "n": "2024-01-01T00:00:00.000",
+        "day": "0001-01-01",
+        "f": -0.5,
+        "nan": 1.0,
+        "st": {"a": 1, "b": {"c": "x"}},
+    }
+    assert stats["maxValues"] == {
+        "i": 3,
+        "s": "é" * 32 + "\U0010ffff",
+        "d": 1.5,
+        "t": "2024-01-01T00:00:00.124Z",
+        "n": "2024-01-01T00:00:00.001",
+        "day": "9999-12-31",
+        "f": 2.0,
+        "st": {"a": 1, "b": {"c": "x"}},
+    }
+    assert stats["nullCount"] == {
+        "i": 1,
+        "s": 1,
+        "d": 1,
+        "t": 2,
+        "n": 2,
+        "day": 1,
+        "f": 1,
+        "nan": 0,
+        "b": 2,
+        "z": 3,
+        "st": {"a": 2, "b": {"c": 2}},
+    }
+    text = next(action["add"]["stats"] for action in actions(lake, "counted", 1) if "add" in action)
+    assert '"d":-12345678901234567.125' in text, "digit for digit"
+
+
+def test_only_the_columns_of_the_properties_have_statistics(session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE few (a INT, b INT) TBLPROPERTIES ('delta.dataSkippingNumIndexedCols' = 1)")
+    run(session, "INSERT INTO few VALUES (1, 2)")
+    assert [stats["minValues"] for stats in stats_of(lake, "few", 1)] == [{"a": 1}]
+    run(session, "CREATE TABLE named (a INT, b INT) TBLPROPERTIES ('delta.dataSkippingStatsColumns' = 'b')")
+    run(session, "INSERT INTO named VALUES (1, 2)")
+    assert [stats["minValues"] for stats in stats_of(lake, "named", 1)] == [{"b": 2}]
+
+
+PARTITION_VALUES = [
+    ("INT", "7", "7"),
+    ("STRING", "'a b/c=%ü'", "a b/c=%ü"),
+    ("STRING", "''", None),
+    ("DATE", "DATE'0001-01-01'", "0001-01-01"),
+    ("TIMESTAMP", "TIMESTAMP'2024-06-01 12:00:00.5+02:00'", "2024-06-01T10:00:00.500000Z"),
+    ("TIMESTAMP_NTZ", "TIMESTAMP_NTZ'2024-06-01 12:00:00'", "2024-06-01 12:00:00"),
+    ("DECIMAL(5, 2)", "1.5", "1.50"),
+    ("BOOLEAN", "true", "true"),
+    ("DOUBLE", "1e10", "10000000000.0"),
+    ("INT", "NULL", None),
+]
+
+
+@pytest.mark.parametrize(("sql_type", "value", "text"), PARTITION_VALUES)
+def test_partition_values_have_the_protocols_form(
+    session: LakeSession, lake: Path, sql_type: str, value: str, text: str | None
+) -> None:
+    run(session, "SET spark.sql.session.timeZone = America/New_York")
+    run(session, "DROP TABLE IF EXISTS parted")
+    run(session, f"CREATE TABLE parted (p {sql_type}, v INT) PARTITIONED BY (p)")
+    assert run(session, f"INSERT INTO parted VALUES ({value}, 1), ({value}, 2)") == 2
+    (add,) = [action["add"] for action in actions(lake, "parted", 1) if "add" in action]
+    assert add["partitionValues"].get("p") == text
+    assert rows(session, "SELECT count(*), sum(v) FROM parted WHERE p <=> " + (value if text else "NULL")) == [(2, 3)]
+    assert table_of(lake, "parted").num_rows == 2
+
+
+# --- OVERWRITE, TRUNCATE, CREATE TABLE AS ----------------------------------------------------------------------------
+
+
+def days(session: LakeSession) -> list[tuple[Any, ...]]:
+    return rows(session, "SELECT day, v FROM days ORDER BY day NULLS LAST, v")
+
+
+@pytest.fixture
+def three_days(session: LakeSession) -> None:
+    run(session, "DROP TABLE IF EXISTS days")
+    run(session, "CREATE TABLE days (v INT, day STRING) PARTITIONED BY (day)")
+    run(session, "INSERT INTO days VALUES (1, 'a'), (2, 'b'), (3, NULL), (4, 'a')")
+
+
+OVERWRITES = [
+    ("STATIC", "OVERWRITE days VALUES (9, 'z')", [("z", 9)]),
+    ("STATIC", "OVERWRITE days SELECT v + 1, day FROM days WHERE day = 'b'", [("b", 3)]),
+    ("STATIC", "OVERWRITE days PARTITION (day = 'a') VALUES (9)", [("a", 9), ("b", 2), (None, 3)]),
+    ("STATIC", "OVERWRITE days PARTITION (day = NULL) SELECT 9", [("a", 1), ("a", 4), ("b", 2), (None, 9)]),
+    ("STATIC", "OVERWRITE days PARTITION (day) VALUES (9, 'z')", [("z", 9)]),
+    ("DYNAMIC", "OVERWRITE days VALUES (9, 'b'), (8, 'z')", [("a", 1), ("a", 4), ("b", 9), ("z", 8), (None, 3)]),
+    ("STATIC", "INTO days PARTITION (day = 'c') VALUES (9)", [("a", 1), ("a", 4), ("b", 2), ("c", 9), (None, 3)]),
+    ("STATIC", "INTO days REPLACE WHERE day IN ('a', 'z') VALUES (9, 'z')", [("b", 2), ("z", 9), (None, 3)]),
+    ("STATIC", "INTO days REPLACE WHERE day IS NULL SELECT * FROM days WHERE false", [("a", 1), ("a", 4), ("b", 2)]),
+]
+
+
+@pytest.mark.parametrize(("mode", "text", "expected"), OVERWRITES)
+def test_an_overwrite_replaces_what_it_says(
+    session: LakeSession, lake: Path, three_days: None, mode: str, text: str, expected: list[tuple[Any, ...]]
+) -> None:
+    run(session, f"SET spark.sql.sources.partitionOverwriteMode = {mode}")
+    run(session, f"INSERT {text}")
+    assert days(session) == expected
+    found = [(row["day"], row["v"]) for row in table_of(lake, "days").to_pylist()]
+    assert sorted(found, key=str) == sorted(expected, key=str)
+
+
+def test_rows_outside_of_the_replaced_condition_are_refused(session: LakeSession, lake: Path, three_days: None) -> None:
+    error = refuse(session, "INSERT INTO days REPLACE WHERE day = 'a' VALUES (9, 'b')")
+    assert error.condition == "DELTA_REPLACE_WHERE_MISMATCH" and "day : b" in error.message
+    assert refuse(session, "INSERT INTO days REPLACE WHERE v = 1 VALUES (1, 'b')").sqlstate == "0A000"
+    assert version_of(lake, "days") == 1
+
+
+def test_truncate_removes_every_row_and_append_only_tables_refuse_it(
+    session: LakeSession, lake: Path, three_days: None
+) -> None:
+    run(session, "TRUNCATE TABLE days")
+    assert days(session) == [] and table_of(lake, "days").num_rows == 0
+    run(session, "CREATE TABLE kept (a INT) TBLPROPERTIES ('delta.appendOnly' = true)")
+    run(session, "INSERT INTO kept VALUES (1)")
+    for text in ("TRUNCATE TABLE kept", "INSERT OVERWRITE kept VALUES (2)"):
+        assert refuse(session, text).condition == "DELTA_CANNOT_MODIFY_APPEND_ONLY"
+    assert rows(session, "SELECT * FROM kept") == [(1,)] and version_of(lake, "kept") == 1
+
+
+def test_create_table_as_has_the_querys_columns_and_rows(session: LakeSession, lake: Path) -> None:
+    count = run(
+        session,
+        "CREATE TABLE made PARTITIONED BY (k) COMMENT 'of a query' "
+        "AS SELECT id, id % 2 AS k, array(id) AS l FROM range(5)",
+    )
+    assert count == 5
+    assert rows(session, "SELECT id, k, l FROM made ORDER BY id")[3] == (3, 1, [3])
+    assert version_of(lake, "made") == 0 and table_of(lake, "made").num_rows == 5
+    (info,) = [action["commitInfo"] for action in actions(lake, "made", 0) if "commitInfo" in action]
+    assert (info["operation"], info["operationMetrics"]["numFiles"]) == ("CREATE TABLE AS SELECT", "2")
+    assert refuse(session, "CREATE TABLE unmade AS SELECT 1 / id AS x FROM range(2)").condition == "DIVIDE_BY_ZERO"
+    assert refuse(session, "CREATE TABLE unmade AS SELECT NULL AS x").condition == "DELTA_UNSUPPORTED_DATA_TYPES"
+    assert refuse(session, "CREATE TABLE unmade AS SELECT 1 AS x, 2 AS X").condition == "DELTA_DUPLICATE_COLUMNS_FOUND"
+    assert refuse(session, "SELECT * FROM unmade").condition == "TABLE_OR_VIEW_NOT_FOUND"
+
+
+# --- At once, and cut off ---------------------------------------------------------------------------------------------
+
+
+def test_sessions_that_insert_at_once_all_land(engine: LakeEngine, session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE shared (id INT)")
+
+    def insert(first: int) -> None:
+        other = engine.open_session("bob", settings={}, catalog=None, schema=None)
+        for number in range(3):
+            run(other, f"INSERT INTO shared VALUES ({first + number})")
+        other.close()
+
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(insert, (0, 10, 20)))
+    expected = [(first + number,) for first in (0, 10, 20) for number in range(3)]
+    assert rows(session, "SELECT id FROM shared ORDER BY id") == expected
+    assert version_of(lake, "shared") == 9
+
+
+def test_sessions_that_create_one_table_at_once_make_one(engine: LakeEngine, session: LakeSession) -> None:
+    def create(number: int) -> str:
+        other = engine.open_session("bob", settings={}, catalog=None, schema=None)
+        try:
+            run(other, f"CREATE TABLE raced AS SELECT {number} AS n")
+            return "made"
+        except SqlError as error:
+            return error.condition
+        finally:
+            other.close()
+
+    with ThreadPoolExecutor(3) as threads:
+        outcomes = sorted(threads.map(create, range(3)))
+    assert outcomes == ["TABLE_OR_VIEW_ALREADY_EXISTS", "TABLE_OR_VIEW_ALREADY_EXISTS", "made"]
+    assert len(rows(session, "SELECT * FROM raced")) == 1
+
+
+def test_a_cancelled_insert_leaves_the_table_as_it_was(session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE slow (id BIGINT)")
+    context = StatementContext(principal="ann")
+    threading.Timer(1.5, context.cancel.cancel).start()
+    with pytest.raises(StatementCancelled):
+        run(session, "INSERT INTO slow SELECT id FROM range(0, 1000000000000, 1, 2) WHERE hash(id) % 100 = 1", context)
+    assert rows(session, "SELECT count(*) FROM range(0, 10, 1, 2)") == [(10,)], "its tasks have ended"
+    assert version_of(lake, "slow") == 0
+    assert rows(session, "SELECT count(*) FROM slow") == [(0,)]
+    assert not list((lake / "default" / "slow").rglob("*.parquet"))

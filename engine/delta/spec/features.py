@@ -40,6 +40,7 @@ class Operation(Enum):
     READ = "reading"
     CDF_READ = "reading the change data of"
     APPEND = "appending rows to"
+    OVERWRITE = "replacing whole files of"
     DML = "changing or removing rows of"
     OPTIMIZE = "rearranging files of"
     METADATA = "changing the metadata of"
@@ -52,7 +53,8 @@ WRITES = frozenset(Operation) - READS
 
 _ALL = frozenset(Operation)
 _NONE: frozenset[Operation] = frozenset()
-_ROW_WRITES = frozenset({Operation.APPEND, Operation.DML})
+_NEW_ROWS = frozenset({Operation.APPEND, Operation.OVERWRITE})
+_ROW_WRITES = _NEW_ROWS | {Operation.DML}
 _UPKEEP = frozenset({Operation.METADATA, Operation.CHECKPOINT, Operation.VACUUM})
 """What needs the log alone, and no rows."""
 
@@ -203,7 +205,7 @@ _TYPE_WIDENING = Feature(
     kind=_READER,
     demanded=_flag(properties.TYPE_WIDENING),
     use=_has_column_key("delta.typeChanges"),
-    allows=_UPKEEP | {Operation.APPEND},
+    allows=_UPKEEP | _NEW_ROWS | {Operation.READ},
     auto_upgrade=True,
     removal=Removal.WITH_HISTORY,
 )
@@ -211,7 +213,7 @@ _VARIANT = Feature(
     name="variantType",
     kind=_READER,
     demanded=_has_type(PrimitiveType.VARIANT),
-    allows=_UPKEEP,
+    allows=_UPKEEP | {Operation.READ},
     auto_upgrade=True,
     aborts_concurrents=True,
 )
@@ -221,7 +223,7 @@ _VARIANT_SHREDDING = Feature(
     requires=("variantType",),
     demanded=_flag(properties.VARIANT_SHREDDING),
     use=_has_type(PrimitiveType.VARIANT),
-    allows=_UPKEEP,
+    allows=_UPKEEP | {Operation.READ},
     auto_upgrade=True,
     aborts_concurrents=True,
 )
@@ -249,7 +251,7 @@ _ROWS: tuple[Feature, ...] = (
         name="invariants",
         legacy=LegacyVersions(1, 2),
         demanded=_has_column_key("delta.invariants"),
-        allows=_ALL - _ROW_WRITES,
+        allows=_ALL - {Operation.DML},
         auto_upgrade=True,
         aborts_concurrents=True,
     ),
@@ -257,7 +259,7 @@ _ROWS: tuple[Feature, ...] = (
         name="checkConstraints",
         legacy=LegacyVersions(1, 3),
         demanded=_has_key(properties.CONSTRAINT_PREFIX),
-        allows=_ALL - _ROW_WRITES,
+        allows=_ALL - {Operation.DML},
         auto_upgrade=True,
         removal=Removal.YES,
         aborts_concurrents=True,
@@ -273,7 +275,7 @@ _ROWS: tuple[Feature, ...] = (
         name="generatedColumns",
         legacy=LegacyVersions(1, 4),
         demanded=_has_column_key("delta.generationExpression"),
-        allows=_ALL - _ROW_WRITES,
+        allows=_ALL - {Operation.DML},
         auto_upgrade=True,
         aborts_concurrents=True,
     ),
@@ -282,7 +284,7 @@ _ROWS: tuple[Feature, ...] = (
         kind=_READER,
         legacy=LegacyVersions(2, 5),
         demanded=_setting(properties.COLUMN_MAPPING_MODE, "name", "id"),
-        allows=_UPKEEP,
+        allows=_UPKEEP | {Operation.READ},
         auto_upgrade=True,
         removal=Removal.WITH_HISTORY,
     ),
@@ -300,7 +302,7 @@ _ROWS: tuple[Feature, ...] = (
         kind=_READER,
         demanded=_flag(properties.DELETION_VECTORS),
         use=_always,
-        allows=_UPKEEP | {Operation.APPEND},
+        allows=_UPKEEP | _NEW_ROWS | {Operation.READ},
         auto_upgrade=True,
         removal=Removal.WITH_HISTORY,
     ),
@@ -356,7 +358,7 @@ _ROWS: tuple[Feature, ...] = (
     Feature(
         name="allowColumnDefaults",
         demanded=_has_column_key("CURRENT_DEFAULT"),
-        allows=_ALL - _ROW_WRITES,
+        allows=_ALL - {Operation.DML},
         aborts_concurrents=True,
     ),
     # Those that real writers leave behind, without a section in the protocol.

@@ -11,6 +11,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.classic.SparkSession$;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.execution.ExplainMode$;
+import org.apache.spark.sql.execution.QueryExecution;
 
 /**
  * One client's session: its own settings, current schema and temporary views over the shared Spark.
@@ -68,7 +69,8 @@ public final class GatewaySession {
     final TableWriter writer = new TableWriter(spark, Request.JSON.readTree(target));
     return (String) within(parsed, new Work() {
       public Object apply() throws Exception {
-        return writer.write(new Statement(spark, guard, parsed, GatewaySession.this).analyzed());
+        QueryExecution query = new Statement(spark, guard, parsed, GatewaySession.this).analyzed();
+        return writer.write(writer.enforced(query, guard, parsed.id));
       }
     });
   }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedGenerator;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -88,6 +89,11 @@ final class PlanGuard {
   /** `relations` are the lower-case names of the statement's scans. */
   void ensureMayAnalyze(LogicalPlan plan, Set relations) {
     new ParsedWalk(relations).visit(plan);
+  }
+
+  /** An expression by itself, which reads nothing. */
+  void ensureMayAnalyze(Expression expression) {
+    new ParsedWalk(new HashSet()).visit(expression);
   }
 
   void ensureMayRun(LogicalPlan plan, String statementId) {

@@ -3,8 +3,10 @@ package deltagateway;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution;
@@ -13,20 +15,36 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.FileFormatWriter;
 import org.apache.spark.sql.execution.datasources.FileFormatWriter$;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import scala.jdk.javaapi.CollectionConverters;
 
 /** Writes the rows of a query as Parquet files into a table's folder, with Spark's own writer. */
 final class TableWriter {
   private final SparkSession spark;
   private final String folder;
   private final List partitionColumns = new ArrayList();
+  private final JsonNode rules;
+  private final Map options = new HashMap();
 
-  /** `target` has the folder and the names of the partition columns, in their order. */
+  /**
+   * `target` has the folder, the names of the partition columns, in their order, the compression of the files (null:
+   * Spark's) and what the table demands of its rows (null: nothing), see {@link RowEnforcer}. The texts of partition
+   * values are those of UTC, whatever the session's zone is.
+   */
   TableWriter(SparkSession spark, JsonNode target) {
     this.spark = spark;
     this.folder = new TableRoot(target.get("folder").textValue()).path().toString();
     for (Iterator names = target.get("partition_columns").elements(); names.hasNext(); ) {
       partitionColumns.add(((JsonNode) names.next()).textValue());
     }
+    this.rules = target.get("rules");
+    options.put("timeZone", "UTC");
+    if (target.hasNonNull("compression")) options.put("compression", target.get("compression").textValue());
+  }
+
+  /** What {@link #write} takes: the query with what the table demands on top of it. */
+  QueryExecution enforced(QueryExecution query, PlanGuard guard, String statementId) throws Exception {
+    if (rules.isNull()) return query;
+    return new RowEnforcer(spark, guard, statementId, rules).enforced(query);
   }
 
   /** JSON: an array of path (relative to the folder), size and modification time. */
@@ -45,7 +63,7 @@ final class TableWriter {
             partitionAttributes(plan),
             Scala.none(),
             Scala.seq(new ArrayList()),
-            Scala.emptyMap(),
+            scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(options)),
             0,
             FileFormatWriter$.MODULE$.write$default$12());
       }

@@ -1,0 +1,292 @@
+"""Writes, carried out: rows become files, files become actions, actions become a version.
+
+Whatever fails before the commit leaves the table as it was; the files that were written are removed as far as can be
+reached, and those left are in no version, so that VACUUM collects them. After a commit of unknown outcome they stay,
+for the version may be there.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
+
+import pyarrow as pa
+
+from catalog.catalog import Catalog
+from catalog.changes import CreateTable
+from engine.bound import BoundTable, Outcome
+from engine.commands.table_ddl_commands import commit_creation, stage_definition
+from engine.context import StatementContext
+from engine.delta.conflict_errors import CommitOutcomeUnknown
+from engine.delta.errors import UnsupportedDataType, naming
+from engine.delta.new_files import DataFile, NewFiles, describe_files
+from engine.delta.spec.features import Operation
+from engine.delta.spec.partition_values import PartitionValue, parse_partition_value
+from engine.delta.spec.properties import PARQUET_COMPRESSION
+from engine.delta.spec.schema import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    parse_data_type,
+)
+from engine.delta.staged_commit import CommitDescription
+from engine.delta.storage import Storage, open_storage
+from engine.delta.table_config import TableConfig
+from engine.delta.transaction import Committed, Transaction, with_metrics
+from engine.enforce.row_rules import row_rules, violation
+from engine.enforce.rules import enforce
+from engine.enforce.write_plan import WritePlan
+from engine.engine import Parameter
+from engine.errors import SparkFailure
+from engine.exec.query import ExecSession
+from engine.exec.write import WriteTarget, WrittenFile
+from engine.plan.plans import (
+    CreateTableAsPlan,
+    InsertPlan,
+    KeepAll,
+    ReadPlan,
+    ReplaceAll,
+    ReplaceMatching,
+    ReplaceTouched,
+    TruncatePlan,
+)
+from engine.results import ResultStream, empty_result
+from engine.sql_types import ddl_type
+
+logger = logging.getLogger(__name__)
+
+AfterCommit = Callable[[Committed], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """What writes need besides their plan. `after_commit` is told of every version that was made."""
+
+    executor: ExecSession
+    context: StatementContext
+    parameters: Sequence[Parameter]
+    after_commit: AfterCommit
+
+
+def insert(plan: InsertPlan, writing: Writing) -> Outcome:
+    """Rows into a table, as one version."""
+    snapshot = plan.table.snapshot
+    rows = plan.rows
+    if plan.by_name:
+        found = writing.executor.columns_of(plan.source, writing.context, writing.parameters)
+        rows = replace(rows, source_columns=tuple(column.name for column in found))
+    rows = enforce(rows)
+    with _new_files(plan.source, rows, snapshot.storage, writing) as new:
+        removed = _replaced(plan, new, writing)
+        with naming(plan.table.label):
+            transaction = Transaction.on(snapshot, _with_metrics(plan.description, new), table=plan.table.label)
+            if plan.reads_table or removed is not None:
+                transaction.read_whole_table()
+            if removed is not None:
+                transaction.stage_removes(removed)
+            transaction.stage(*new.adds)
+            committed = transaction.commit()
+    writing.after_commit(committed)
+    return Outcome(result=_counted(new.num_rows))
+
+
+def truncate(plan: TruncatePlan, writing: Writing) -> Outcome:
+    """The number of rows is that of the statistics, None where a file has none."""
+    snapshot = plan.table.snapshot
+    with naming(plan.table.label):
+        metrics = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
+        transaction = Transaction.on(snapshot, with_metrics(plan.description, **metrics), table=plan.table.label)
+        transaction.stage_removes(transaction.read_whole_table())
+        writing.after_commit(transaction.commit())
+    return Outcome(result=empty_result())
+
+
+def create_table_as(plan: CreateTableAsPlan, catalog: Catalog, writing: Writing) -> Outcome:
+    """Files, then the log, then the name."""
+    columns = writing.executor.columns_of(plan.source, writing.context, writing.parameters)
+    fields = [StructField(column.name, _table_type(parse_data_type(column.json_type))) for column in columns]
+    creation = plan.define(StructType(tuple(fields)))
+    entry, definition, description = creation.entry, creation.definition, creation.description
+    assert entry is not None and definition is not None and description is not None
+    label, storage, now_ms = str(entry.name), open_storage(entry.location), writing.context.now_ms()
+    config = TableConfig.of(label, definition.protocol, definition.metadata)
+    config.ensure_supported(Operation.APPEND)
+    rows = enforce(WritePlan(table=label, config=config))
+    try:
+        with _new_files(plan.source, rows, storage, writing) as new, naming(label):
+            transaction = Transaction.create(storage, _with_metrics(description, new), table=label)
+            stage_definition(transaction, definition, now_ms)
+            transaction.stage(*new.adds)
+            committed = commit_creation(transaction, entry)
+        catalog.change(CreateTable(replace(entry, created_ms=now_ms)))
+    except creation.tolerated:
+        return Outcome(result=empty_result())
+    writing.after_commit(committed)
+    return Outcome(result=_counted(new.num_rows))
+
+
+@contextmanager
+def _new_files(source: ReadPlan, rows: WritePlan, storage: Storage, writing: Writing) -> Iterator[NewFiles]:
+    """Writes the rows of `source`; if the block that commits them fails, the files go."""
+    storage.ensure_writable()
+    written = _write(source, rows, storage.root, writing)
+    try:
+        files = [
+            DataFile(
+                path=file.path,
+                size=file.size,
+                modification_time=file.modification_time,
+                partition_values=file.partition_values,
+            )
+            for file in written
+        ]
+        new = describe_files(storage, rows.config, files)
+        writing.context.cancel.ensure_live()
+        yield new
+    except CommitOutcomeUnknown:
+        raise
+    except BaseException:
+        _discard(storage, (file.path for file in written))
+        raise
+
+
+def _write(source: ReadPlan, rows: WritePlan, folder: str, writing: Writing) -> tuple[WrittenFile, ...]:
+    token = uuid.uuid4().hex
+    target = WriteTarget(
+        folder=folder,
+        partition_columns=rows.config.physical_partition_columns,
+        compression=rows.config.get(PARQUET_COMPRESSION),
+        rules=row_rules(rows, token),
+    )
+    try:
+        return writing.executor.write_files(source, target, writing.context, writing.parameters)
+    except SparkFailure as failure:
+        error = violation(rows, token, failure)
+        if error is None:
+            raise
+        raise error from failure
+
+
+def _discard(storage: Storage, paths: Iterable[str]) -> None:
+    for path in paths:
+        try:
+            storage.delete(path)
+        except OSError:
+            logger.warning("the file %s of no version stays in %s", path, storage.root)
+
+
+# --- Which files go --------------------------------------------------------------------------------------------------
+
+
+def _replaced(plan: InsertPlan, new: NewFiles, writing: Writing) -> pa.Table | None:
+    """The live files that the new ones replace; None for an append."""
+    match plan.replacement:
+        case KeepAll():
+            return None
+        case ReplaceAll():
+            return plan.table.snapshot.files
+        case ReplaceTouched():
+            partitions = _Partitions(plan.table)
+            touched = {partitions.key(add.partition_values) for add in new.adds}
+            return partitions.files(lambda key: key in touched)
+        case ReplaceMatching(condition=condition):
+            partitions = _Partitions(plan.table)
+            matching = _matching(partitions, condition, writing)
+            return partitions.files(lambda key: key in matching)
+
+
+PartitionKey = tuple[PartitionValue, ...]
+
+
+class _Partitions:
+    """The live files by the values of their partition, whatever texts writers gave them."""
+
+    def __init__(self, table: BoundTable, time_zone: tzinfo = UTC) -> None:
+        snapshot = table.snapshot
+        config = snapshot.config
+        self.columns = [column for name in snapshot.partition_columns if (column := snapshot.schema.field(name))]
+        self._physical = config.physical_partition_columns
+        self._zone = time_zone
+        self._files = snapshot.files
+        values = self._files.column("partition_values").to_pylist()
+        self._keys = [self.key(dict(pairs)) for pairs in values]
+
+    @property
+    def keys(self) -> list[PartitionKey]:
+        return list(dict.fromkeys(self._keys))
+
+    def key(self, texts: Mapping[str, str | None]) -> PartitionKey:
+        return tuple(
+            parse_partition_value(texts.get(physical), column.data_type, self._zone)
+            for physical, column in zip(self._physical, self.columns, strict=True)
+        )
+
+    def files(self, is_wanted: Callable[[PartitionKey], bool]) -> pa.Table:
+        return self._files.filter(pa.array([is_wanted(key) for key in self._keys], pa.bool_()))
+
+
+def _matching(partitions: _Partitions, condition: str, writing: Writing) -> set[PartitionKey]:
+    """The partitions for which Spark finds the condition true."""
+    keys = partitions.keys
+    if not keys:
+        return set()
+    names = ", ".join(f"`{column.name.replace('`', '``')}`" for column in partitions.columns)
+    rows = ", ".join(
+        f"({number}, {', '.join(map(_value, key, partitions.columns))})" for number, key in enumerate(keys)
+    )
+    read = ReadPlan(text=f"SELECT __key FROM VALUES {rows} AS t(__key, {names}) WHERE {condition}", scans=())
+    context = replace(writing.context, statement_id=f"{writing.context.statement_id}-partitions")
+    result = writing.executor.run_query(read, context)
+    try:
+        return {keys[number] for batch in result.batches() for number in batch.column(0).to_pylist()}
+    finally:
+        result.close()
+
+
+def _value(value: PartitionValue, column: StructField) -> str:
+    """SQL text of a partition value."""
+    if value is None:
+        return f"CAST(NULL AS {ddl_type(column.data_type)})"
+    text = value.decode() if isinstance(value, bytes) else str(value)
+    literal = "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return f"CAST({literal} AS {ddl_type(column.data_type)})"
+
+
+# --- Small things ----------------------------------------------------------------------------------------------------
+
+
+def _with_metrics(description: CommitDescription, new: NewFiles) -> CommitDescription:
+    """Delta's names; its values are texts."""
+    return with_metrics(
+        description,
+        numFiles=str(len(new.adds)),
+        numOutputRows=str(new.num_rows),
+        numOutputBytes=str(new.num_bytes),
+    )
+
+
+def _counted(num_rows: int) -> ResultStream:
+    return replace(empty_result(), rows_modified=num_rows)
+
+
+def _table_type(data_type: DataType) -> DataType:
+    """The type of a query's column as a table has it: everything may be null, and `void` is nothing to store."""
+    match data_type:
+        case StructType(fields):
+            return StructType(tuple(StructField(field.name, _table_type(field.data_type)) for field in fields))
+        case ArrayType(element):
+            return ArrayType(_table_type(element))
+        case MapType(key, value):
+            return MapType(_table_type(key), _table_type(value))
+        case PrimitiveType.VOID:
+            raise UnsupportedDataType("void, of a NULL without a type")
+        case PrimitiveType() | DecimalType():
+            return data_type

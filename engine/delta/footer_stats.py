@@ -1,0 +1,119 @@
+"""The statistics of a file that was just written, from its Parquet footer: nothing of the data is read again.
+
+A footer has minimum, maximum and count of nulls for each column of each row group. They become the file's statistics
+where they are the column's own: bounds only if every row group with values has them (a NaN, or a very long string,
+leaves a group without), and nothing for what is inside arrays and maps, whose footers count elements.
+
+Protocol: "Per-file Statistics".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.delta.column_mapping import physical_schema
+from engine.delta.spec.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructType
+from engine.delta.spec.stats import BoundValue, FileStats, lower_bound, upper_bound
+from engine.delta.stats_columns import stats_columns
+from engine.delta.storage import Storage
+from engine.delta.table_config import TableConfig
+
+_NO_BOUNDS = frozenset({PrimitiveType.BINARY, PrimitiveType.BOOLEAN, PrimitiveType.VARIANT, PrimitiveType.VOID})
+_UNREADABLE = (pa.ArrowException, UnicodeDecodeError, OverflowError, ValueError)
+"""A bound that is no value of Python's, such as a date after the year 9999."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    path: tuple[str, ...]
+    """Physical names."""
+    has_bounds: bool
+
+
+class FooterStats:
+    """Reads the statistics that a table's files have."""
+
+    def __init__(self, storage: Storage, config: TableConfig) -> None:
+        self._storage = storage
+        metadata = config.metadata
+        wanted = stats_columns(config.schema, metadata.partition_columns, metadata.configuration)
+        self._leaves = tuple(_leaves(physical_schema(wanted, config.column_mapping_mode)))
+
+    def load(self, path: str) -> FileStats:
+        """The statistics of the file at `path`, decoded and relative to the table's root."""
+        with self._storage.open_input(path) as source:
+            footer = pq.read_metadata(source)
+        positions = _positions(footer)
+        low: dict[str, Any] = {}
+        high: dict[str, Any] = {}
+        nulls: dict[str, Any] = {}
+        for leaf in self._leaves:
+            position = positions.get(".".join(leaf.path))
+            if position is None:
+                continue
+            groups = [footer.row_group(group).column(position) for group in range(footer.num_row_groups)]
+            count = _null_count(groups)
+            if count is not None:
+                _put(nulls, leaf.path, count)
+            bounds = _bounds(groups) if leaf.has_bounds else None
+            if bounds is not None:
+                _put(low, leaf.path, lower_bound(bounds[0]))
+                _put(high, leaf.path, upper_bound(bounds[1]))
+        return FileStats(num_records=footer.num_rows, min_values=low, max_values=high, null_count=nulls)
+
+
+def _leaves(struct: StructType, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
+    for field in struct.fields:
+        match field.data_type:
+            case StructType() as inner:
+                yield from _leaves(inner, (*path, field.name))
+            case ArrayType() | MapType():
+                pass
+            case PrimitiveType() | DecimalType() as leaf:
+                yield _Leaf((*path, field.name), leaf not in _NO_BOUNDS)
+
+
+def _positions(footer: Any) -> dict[str, int]:
+    """Columns by their dotted paths; a path that two have, since names may hold dots, is nobody's."""
+    paths = [footer.schema.column(position).path for position in range(footer.num_columns)]
+    counts = Counter(paths)
+    return {path: position for position, path in enumerate(paths) if counts[path] == 1}
+
+
+def _null_count(groups: list[Any]) -> int | None:
+    if any(group.statistics is None or not group.statistics.has_null_count for group in groups):
+        return None
+    return sum(int(group.statistics.null_count) for group in groups)
+
+
+def _bounds(groups: list[Any]) -> tuple[BoundValue, BoundValue] | None:
+    """The extremes over all row groups; None where they are not known, or there is no value."""
+    low, high = [], []
+    for group in groups:
+        statistics = group.statistics
+        if statistics is None:
+            return None
+        if not statistics.has_min_max:
+            if statistics.null_count == group.num_values:
+                continue
+            return None
+        try:
+            low.append(statistics.min)
+            high.append(statistics.max)
+        except _UNREADABLE:
+            return None
+    return (min(low), max(high)) if low else None
+
+
+def _put(values: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    if value is None:
+        return
+    for name in path[:-1]:
+        values = values.setdefault(name, {})
+    values[path[-1]] = value

@@ -1,0 +1,17 @@
+"""Append-only tables: rows are added, never taken away.
+
+The transaction would refuse the removes as well; here it is said before anything is written.
+"""
+
+from __future__ import annotations
+
+from engine.delta.errors import CannotModifyAppendOnly
+from engine.delta.spec.properties import APPEND_ONLY
+from engine.enforce.write_plan import WritePlan
+
+
+def ensure_append_only(plan: WritePlan) -> WritePlan:
+    """Raises `CannotModifyAppendOnly`."""
+    if plan.removes and plan.config.is_supported("appendOnly") and plan.config.get(APPEND_ONLY):
+        raise CannotModifyAppendOnly(plan.table)
+    return plan

@@ -1,0 +1,56 @@
+"""Which column of the table each column of the query becomes.
+
+By position, for all columns of the table or those of the column list; by name with BY NAME. Columns whose value the
+PARTITION clause says are not the query's to give. Number and types are matched by Spark's own store assignment
+(`RowEnforcer`): it refuses a cast that may lose something, and cuts or refuses what is too long for char and varchar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from engine.delta.schema_errors import ColumnNotFound, DuplicateColumns
+from engine.delta.spec.schema import StructField
+from engine.enforce.errors import NoPartitionColumn, StaticAndListed
+from engine.enforce.write_plan import WritePlan
+from engine.sql.expressions import parse_expression
+
+
+def match_columns(plan: WritePlan) -> WritePlan:
+    """Fills `given`, and `constants` with the values of the PARTITION clause."""
+    static = {_partition_column(plan, name): text for name, text in plan.static.items()}
+    if plan.listed:
+        given = _listed(plan, plan.listed)
+        for column in given:
+            if column.name in static:
+                raise StaticAndListed(column.name)
+    elif plan.source_columns is not None:
+        source = {name.casefold() for name in plan.source_columns}
+        given = tuple(
+            column for column in plan.schema.fields if column.name.casefold() in source and column.name not in static
+        )
+    else:
+        given = tuple(column for column in plan.schema.fields if column.name not in static)
+    constants = {name: parse_expression(text).in_parentheses for name, text in static.items()}
+    return replace(plan, given=given, constants=constants)
+
+
+def _listed(plan: WritePlan, names: Iterable[str]) -> tuple[StructField, ...]:
+    found: dict[str, StructField] = {}
+    for name in names:
+        column = plan.schema.field(name)
+        if column is None:
+            raise ColumnNotFound(name, ", ".join(plan.schema.names))
+        if column.name in found:
+            raise DuplicateColumns(name)
+        found[column.name] = column
+    return tuple(found.values())
+
+
+def _partition_column(plan: WritePlan, name: str) -> str:
+    columns = plan.config.metadata.partition_columns
+    for column in columns:
+        if column.casefold() == name.casefold():
+            return column
+    raise NoPartitionColumn(name, ", ".join(columns) or "none")

@@ -1,0 +1,34 @@
+"""CHECK constraints and column invariants: true of every row, or the write fails.
+
+Protocol: "CHECK Constraints", "Column Invariants". An invariant counts only where the protocol has the feature, which
+every writer version from 2 on does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.delta.constraints import Constraint, check_constraints, column_invariants
+from engine.enforce.errors import ConstraintViolated
+from engine.enforce.values import described
+from engine.enforce.write_plan import RowCheck, Values, WritePlan
+from engine.sql.expressions import parse_expression
+
+
+def enforce_constraints(plan: WritePlan) -> WritePlan:
+    """Adds a check for each."""
+    config = plan.config
+    demanded = check_constraints(config.metadata.configuration) if config.is_supported("checkConstraints") else []
+    if config.is_supported("invariants"):
+        demanded += column_invariants(config.schema)
+    return replace(plan, checks=(*plan.checks, *map(constraint_check, demanded)))
+
+
+def constraint_check(constraint: Constraint) -> RowCheck:
+    """The check of one constraint."""
+    expression = parse_expression(constraint.expression)
+
+    def violated(values: Values) -> ConstraintViolated:
+        return ConstraintViolated(constraint.name, f"({constraint.expression})", described(values))
+
+    return RowCheck(text=expression.text, shown=expression.columns, error=violated)

@@ -1,0 +1,58 @@
+"""Conditions of writes that break a table's rules, under Delta's own names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+
+
+@dataclass(eq=False)
+class NotNullViolated(SqlError, condition="DELTA_NOT_NULL_CONSTRAINT_VIOLATED", sqlstate="23502"):
+    column: str
+    template = "NOT NULL constraint violated for column: {column}. A row has no value there; nothing was written."
+
+
+@dataclass(eq=False)
+class ConstraintViolated(SqlError, condition="DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", sqlstate="23001"):
+    """`values` are lines of a column and its value."""
+
+    name: str
+    expression: str
+    values: str
+    template = "CHECK constraint {name} {expression} violated by row with values:{values}\nNothing was written."
+
+
+@dataclass(eq=False)
+class ReplaceWhereViolated(SqlError, condition="DELTA_REPLACE_WHERE_MISMATCH", sqlstate="44000"):
+    condition_text: str
+    values: str
+    template = (
+        "Written data does not conform with the condition REPLACE WHERE ({condition_text}); a row has the values:"
+        "{values}\nNothing was written. Correct the query, or widen the condition."
+    )
+
+
+@dataclass(eq=False)
+class LengthExceeded(SqlError, condition="DELTA_EXCEED_CHAR_VARCHAR_LIMIT", sqlstate="22001"):
+    detail: str
+    template = "A value is longer than its column of type char or varchar allows. {detail} Nothing was written."
+
+
+@dataclass(eq=False)
+class NotNullColumnMissing(SqlError, condition="DELTA_MISSING_NOT_NULL_COLUMN_VALUE", sqlstate="23502"):
+    column: str
+    template = "The column {column} is NOT NULL and has no default, but the statement gives no value for it."
+
+
+@dataclass(eq=False)
+class StaticAndListed(SqlError, condition="STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST", sqlstate="42713"):
+    column: str
+    template = "The partition column {column} has a value in the PARTITION clause and stands in the column list too."
+
+
+@dataclass(eq=False)
+class NoPartitionColumn(SqlError, condition="NON_PARTITION_COLUMN", sqlstate="42000"):
+    column: str
+    columns: str
+    template = "PARTITION cannot have the column {column}; the table's partition columns are: {columns}."

@@ -1,0 +1,54 @@
+"""Generated columns: computed where the statement does not give them, checked where it does.
+
+A given value must equal (`<=>`, so null equals null) what the expression makes of the rest of the row. Where the
+protocol lacks the feature the metadata means nothing: old writers left it behind.
+
+Protocol: "Generated Columns".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from catalog.names import quote
+from engine.delta.spec.schema import StructField
+from engine.enforce.errors import ConstraintViolated
+from engine.enforce.values import described
+from engine.enforce.write_plan import RowCheck, Values, WritePlan
+from engine.sql.expressions import Expression, parse_expression
+from engine.sql_types import ddl_type
+
+GENERATION = "delta.generationExpression"
+
+
+def compute_generated(plan: WritePlan) -> WritePlan:
+    """Fills `generated`, and adds checks."""
+    present = plan.given_names | plan.constants.keys()
+    computed, checks = {}, []
+    for column, expression in _generated_columns(plan):
+        if column.name in present:
+            checks.append(_check(column, expression))
+        else:
+            computed[column.name] = f"CAST({expression.in_parentheses} AS {ddl_type(column.data_type)})"
+    return replace(plan, generated=computed, checks=(*plan.checks, *checks))
+
+
+def _generated_columns(plan: WritePlan) -> Iterator[tuple[StructField, Expression]]:
+    if not plan.config.is_supported("generatedColumns"):
+        return
+    for column in plan.schema.fields:
+        text = column.metadata.get(GENERATION)
+        if isinstance(text, str):
+            yield column, parse_expression(text)
+
+
+def _check(column: StructField, expression: Expression) -> RowCheck:
+    text = f"{quote(column.name)} <=> {expression.in_parentheses}"
+
+    def violated(values: Values) -> ConstraintViolated:
+        return ConstraintViolated(
+            "Generated Column", f"({quote(column.name)} <=> ({expression.text}))", described(values)
+        )
+
+    return RowCheck(text=text, shown=((column.name,), *expression.columns), error=violated)

@@ -1,0 +1,75 @@
+"""NOT NULL, at any depth.
+
+A column that cannot be null inside of a struct demands the struct as well, as Delta has it. What is inside of arrays
+and maps is checked element by element.
+
+Protocol: "Column Invariants" (the nullability of the schema is one).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from catalog.names import quote
+from engine.delta.spec.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
+from engine.enforce.errors import NotNullViolated
+from engine.enforce.write_plan import RowCheck, Values, WritePlan
+
+
+def enforce_not_null(plan: WritePlan) -> WritePlan:
+    """Adds a check for each column, field, element or value that cannot be null."""
+    partitions = plan.config.metadata.partition_columns
+    checks = []
+    for column in plan.schema.fields:
+        name = quote(column.name)
+        if not column.nullable:
+            # An empty string has no partition of its own: it becomes null.
+            is_text_partition = column.name in partitions and column.data_type is PrimitiveType.STRING
+            checks.append(
+                _check(column.name, f"nullif({name}, '') IS NOT NULL" if is_text_partition else _present(name))
+            )
+        for inner, text in _inside(column.data_type, column.name, name, 0):
+            checks.append(_check(inner, text))
+    return replace(plan, checks=(*plan.checks, *checks))
+
+
+def _present(value: str) -> str:
+    return f"{value} IS NOT NULL"
+
+
+def _inside(data_type: DataType, shown: str, value: str, depth: int) -> Iterator[tuple[str, str]]:
+    """Path for messages and condition, for everything inside of `value` (SQL text) that cannot be null."""
+    match data_type:
+        case StructType(fields):
+            for field in fields:
+                path, inner = f"{shown}.{field.name}", f"{value}.{quote(field.name)}"
+                if not field.nullable:
+                    yield path, _present(inner)
+                yield from _inside(field.data_type, path, inner, depth)
+        case ArrayType(element, contains_null):
+            yield from _each(element, contains_null, f"{shown}.element", value, depth)
+        case MapType(key, item, contains_null):
+            yield from _each(key, True, f"{shown}.key", f"map_keys({value})", depth)
+            yield from _each(item, contains_null, f"{shown}.value", f"map_values({value})", depth)
+        case PrimitiveType() | DecimalType():
+            return
+
+
+def _each(element: DataType, may_be_null: bool, shown: str, array: str, depth: int) -> Iterator[tuple[str, str]]:
+    """Conditions on every element. A null struct among elements that may be null has no fields to miss."""
+    name = f"element_{depth}"
+    if not may_be_null:
+        yield shown, f"coalesce(forall({array}, {name} -> {_present(name)}), true)"
+    for path, text in _inside(element, shown, name, depth + 1):
+        condition = f"{name} IS NULL OR {text}" if may_be_null else text
+        yield path, f"coalesce(forall({array}, {name} -> {condition}), true)"
+
+
+def _check(column: str, text: str) -> RowCheck:
+    return RowCheck(text=text, shown=(), error=partial(_violated, column))
+
+
+def _violated(column: str, _: Values) -> NotNullViolated:
+    return NotNullViolated(column)

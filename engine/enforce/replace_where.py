@@ -1,0 +1,23 @@
+"""REPLACE WHERE: the rows that are written must satisfy the condition under which others go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.enforce.errors import ReplaceWhereViolated
+from engine.enforce.values import described
+from engine.enforce.write_plan import RowCheck, Values, WritePlan
+from engine.sql.expressions import parse_expression
+
+
+def enforce_replace_where(plan: WritePlan) -> WritePlan:
+    """Adds the condition as a check."""
+    if plan.replaces is None:
+        return plan
+    expression = parse_expression(plan.replaces)
+
+    def violated(values: Values) -> ReplaceWhereViolated:
+        return ReplaceWhereViolated(expression.text, described(values))
+
+    check = RowCheck(text=expression.text, shown=expression.columns, error=violated)
+    return replace(plan, checks=(*plan.checks, check))

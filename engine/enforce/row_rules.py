@@ -1,0 +1,137 @@
+"""A write plan as what Spark runs: projections over the query, and the way back from a failed check to its error.
+
+    given columns ─► + constants ─► + generated ─► + outcome of each check ─► raise, or pass on
+
+Each text is a projection's expression of its own, so it can contain nothing but an expression, and a check's outcome is
+a column before anything is made of it. A violation travels through Spark as the text of `raise_error`: a token that
+only this write knows, the number of the check, and the values to show as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+
+from catalog.errors import SqlError
+from catalog.names import quote
+from engine.delta.column_mapping import NO_MAPPING, column_id, physical_schema
+from engine.delta.spec.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
+from engine.delta.table_columns import CHAR_VARCHAR_TYPE
+from engine.enforce.errors import LengthExceeded
+from engine.enforce.write_plan import RowCheck, WritePlan
+from engine.errors import SparkFailure
+from engine.exec.write import NamedExpression, RowRules
+
+_RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
+_VALUE_CHARACTERS_MAX = 100
+_VALUES_MAX = 20
+_FIELD_ID = "parquet.field.id"
+
+Step = tuple[NamedExpression, ...]
+
+
+def row_rules(plan: WritePlan, token: str) -> RowRules:
+    """What `RowEnforcer` does for a plan that the rules have been over."""
+    config = plan.config
+    given = StructType(tuple(_plain(column) for column in plan.given))
+    return RowRules(
+        label=plan.table,
+        columns=given.to_json(),
+        by_name=plan.source_columns is not None,
+        steps=tuple(_steps(plan, token)),
+        stored=stored_schema(config.schema, config.column_mapping_mode).to_json(),
+        partition_columns=config.physical_partition_columns,
+    )
+
+
+def violation(plan: WritePlan, token: str, failure: SparkFailure) -> SqlError | None:
+    """The error of the check that ended the write, or None where something else did."""
+    if failure.spark_condition == _TOO_LONG:
+        return LengthExceeded(failure.text)
+    found = re.search(rf"{token}:(\d+):(.*)", failure.text, re.DOTALL)
+    if failure.spark_condition != _RAISED or found is None:
+        return None
+    try:
+        values = json.loads(found[2])
+    except ValueError:  # cut off, where values are very long
+        values = {}
+    return plan.checks[int(found[1])].error(values)
+
+
+def stored_schema(schema: StructType, mode: str) -> StructType:
+    """The columns as the files have them: physical names, and with column mapping the ids."""
+    marked = _with_ids(physical_schema(schema, mode), mode)
+    assert isinstance(marked, StructType)
+    return marked
+
+
+def _with_ids(data_type: DataType, mode: str) -> DataType:
+    match data_type:
+        case StructType(fields):
+            return StructType(tuple(_with_id(field, mode) for field in fields))
+        case ArrayType(element):
+            return ArrayType(_with_ids(element, mode))
+        case MapType(key, value):
+            return MapType(_with_ids(key, mode), _with_ids(value, mode))
+        case PrimitiveType() | DecimalType():
+            return data_type
+
+
+def _with_id(field: StructField, mode: str) -> StructField:
+    number = column_id(field) if mode != NO_MAPPING else None
+    metadata = {} if number is None else {_FIELD_ID: number}
+    return StructField(field.name, _with_ids(field.data_type, mode), True, metadata)
+
+
+def _plain(column: StructField) -> StructField:
+    """All that store assignment needs to know."""
+    declared = column.metadata.get(CHAR_VARCHAR_TYPE)
+    return StructField(column.name, column.data_type, True, {} if declared is None else {CHAR_VARCHAR_TYPE: declared})
+
+
+def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
+    names = plan.schema.names
+    if [column.name for column in plan.given] != list(names):
+        known = [name for name in names if name not in plan.generated]
+        yield tuple(NamedExpression(name=name, text=plan.constants.get(name, quote(name))) for name in known)
+        if plan.generated:
+            yield tuple(NamedExpression(name=name, text=plan.generated.get(name, quote(name))) for name in names)
+    if plan.checks:
+        columns = tuple(NamedExpression(name=name, text=quote(name)) for name in names)
+        outcomes = _free_names(names, len(plan.checks))
+        checks = zip(outcomes, plan.checks, strict=True)
+        yield (*columns, *(NamedExpression(name=name, text=check.text) for name, check in checks))
+        yield (NamedExpression(name=names[0], text=_raising(plan, outcomes, token)), *columns[1:])
+
+
+def _free_names(taken: tuple[str, ...], count: int) -> list[str]:
+    prefix = "__check"
+    while any(name.casefold().startswith(prefix) for name in taken):
+        prefix += "_"
+    return [f"{prefix}{number}" for number in range(count)]
+
+
+def _raising(plan: WritePlan, outcomes: list[str], token: str) -> str:
+    """The first column of the table, unless a check is not true."""
+    cases = (
+        f"WHEN {quote(outcome)} IS NOT TRUE THEN raise_error(concat('{token}:{number}:', {_values(plan, check)}))"
+        for number, (outcome, check) in enumerate(zip(outcomes, plan.checks, strict=True))
+    )
+    return f"CASE {' '.join(cases)} ELSE {quote(plan.schema.names[0])} END"
+
+
+def _values(plan: WritePlan, check: RowCheck) -> str:
+    """SQL for the JSON text of the values that the check's error shows."""
+    paths = [path for path in check.shown if plan.schema.field(path[0]) is not None][:_VALUES_MAX]
+    if not paths:
+        return "'{}'"
+    pairs = ", ".join(
+        f"{_literal('.'.join(path))}, left(CAST({'.'.join(map(quote, path))} AS STRING), {_VALUE_CHARACTERS_MAX})"
+        for path in dict.fromkeys(paths)
+    )
+    return f"to_json(named_struct({pairs}), map('ignoreNullFields', 'false'))"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

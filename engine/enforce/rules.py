@@ -1,0 +1,29 @@
+"""The rules of writing, in the order in which they apply: each sees what those before it did."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from engine.enforce.append_only import ensure_append_only
+from engine.enforce.columns import match_columns
+from engine.enforce.constraints import enforce_constraints
+from engine.enforce.defaults import fill_defaults
+from engine.enforce.generated import compute_generated
+from engine.enforce.not_null import enforce_not_null
+from engine.enforce.replace_where import enforce_replace_where
+from engine.enforce.write_plan import WritePlan, WriteRule
+
+WRITE_RULES: tuple[WriteRule, ...] = (
+    ensure_append_only,
+    match_columns,
+    fill_defaults,
+    compute_generated,
+    enforce_not_null,
+    enforce_constraints,
+    enforce_replace_where,
+)
+
+
+def enforce(plan: WritePlan) -> WritePlan:
+    """The plan after all rules; raises for a write that can never be legal."""
+    return reduce(lambda changed, rule: rule(changed), WRITE_RULES, plan)

@@ -1,0 +1,146 @@
+package deltagateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.analysis.TableOutputResolver$;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.EvalMode$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
+import org.apache.spark.sql.catalyst.plans.logical.Repartition;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.CommandExecutionMode$;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.types.DataType$;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Puts what a table demands of its rows on top of an analyzed query, as projections:
+ *
+ * 1. `columns`: the query's columns become columns of the table, cast as Spark's store assignment does it;
+ * 2. `steps`: each a list of named expressions over the step before it. A text is parsed by itself, so that nothing but
+ *    one expression can come of it, and passes the guard as a user's text does;
+ * 3. `stored`: the columns as the files have them, by position: physical names, field ids.
+ *
+ * Expressions that raise stand in the projections' columns, never in a filter: the optimizer moves filters below joins,
+ * where they would judge rows that are not written.
+ */
+final class RowEnforcer {
+  private final SparkSession spark;
+  private final PlanGuard guard;
+  private final String statementId;
+  private final JsonNode request;
+
+  RowEnforcer(SparkSession spark, PlanGuard guard, String statementId, JsonNode request) {
+    this.spark = spark;
+    this.guard = guard;
+    this.statementId = statementId;
+    this.request = request;
+  }
+
+  QueryExecution enforced(QueryExecution source) throws Exception {
+    boolean isLiteral = isLiteral(source.analyzed());
+    LogicalPlan plan = assigned(source.analyzed());
+    JsonNode steps = request.get("steps");
+    for (int i = 0; i < steps.size(); i++) plan = step(plan, (JsonNode) steps.get(i));
+    plan = stored(plan, (StructType) DataType$.MODULE$.fromJson(request.get("stored").textValue()));
+    plan = arranged(plan, isLiteral);
+    QueryExecution execution = execution(plan);
+    guard.ensureMayRun(execution.analyzed(), statementId);
+    return execution;
+  }
+
+  private QueryExecution execution(LogicalPlan plan) {
+    QueryExecution execution = spark.sessionState().executePlan(plan, CommandExecutionMode$.MODULE$.SKIP());
+    execution.assertAnalyzed();
+    return execution;
+  }
+
+  /** Rows of literals fit into one task; a task per row would write a file per row. */
+  private static boolean isLiteral(LogicalPlan plan) {
+    List leaves = Scala.list(plan.collectLeaves());
+    for (int i = 0; i < leaves.size(); i++) {
+      if (!(leaves.get(i) instanceof LocalRelation)) return false;
+    }
+    return true;
+  }
+
+  private LogicalPlan assigned(LogicalPlan query) {
+    StructType schema = (StructType) DataType$.MODULE$.fromJson(request.get("columns").textValue());
+    boolean byName = request.get("by_name").booleanValue();
+    ArrayList expected = new ArrayList();
+    StructField[] fields = schema.fields();
+    for (int i = 0; i < fields.length; i++) {
+      expected.add(new AttributeReference(
+          fields[i].name(), fields[i].dataType().asNullable(), true, fields[i].metadata(),
+          NamedExpression$.MODULE$.newExprId(), Scala.seq(new ArrayList())));
+    }
+    return TableOutputResolver$.MODULE$.resolveOutputColumns(
+        request.get("label").textValue(),
+        Scala.seq(expected),
+        query,
+        byName,
+        spark.sessionState().conf(),
+        TableOutputResolver$.MODULE$.resolveOutputColumns$default$6());
+  }
+
+  private LogicalPlan step(LogicalPlan plan, JsonNode expressions) throws Exception {
+    ArrayList named = new ArrayList();
+    for (int i = 0; i < expressions.size(); i++) {
+      JsonNode each = (JsonNode) expressions.get(i);
+      Expression parsed = spark.sessionState().sqlParser().parseExpression(each.get("text").textValue());
+      guard.ensureMayAnalyze(parsed);
+      named.add(alias(parsed, each.get("name").textValue(), Scala.none()));
+    }
+    return execution(new Project(Scala.seq(named), plan)).analyzed();
+  }
+
+  private LogicalPlan stored(LogicalPlan plan, StructType schema) {
+    List output = Scala.list(plan.output());
+    StructField[] fields = schema.fields();
+    ArrayList named = new ArrayList();
+    for (int i = 0; i < fields.length; i++) {
+      Expression value = (Expression) output.get(i);
+      Expression cast = value.dataType().equals(fields[i].dataType())
+          ? value
+          : new Cast(value, fields[i].dataType(), zone(), EvalMode$.MODULE$.ANSI());
+      named.add(alias(cast, fields[i].name(), scala.Option.apply(fields[i].metadata())));
+    }
+    return new Project(Scala.seq(named), plan);
+  }
+
+  private scala.Option zone() {
+    return scala.Option.apply(spark.sessionState().conf().sessionLocalTimeZone());
+  }
+
+  /** A partitioned table gets few files for each partition, at the price of a shuffle. */
+  private LogicalPlan arranged(LogicalPlan plan, boolean isLiteral) {
+    if (isLiteral) return new Repartition(1, false, plan);
+    JsonNode names = request.get("partition_columns");
+    if (names.size() == 0) return plan;
+    Set wanted = new HashSet();
+    for (int i = 0; i < names.size(); i++) wanted.add(((JsonNode) names.get(i)).textValue());
+    List output = Scala.list(plan.output());
+    ArrayList keys = new ArrayList();
+    for (int i = 0; i < output.size(); i++) {
+      if (wanted.contains(((Attribute) output.get(i)).name())) keys.add(output.get(i));
+    }
+    return new RebalancePartitions(Scala.seq(keys), plan, Scala.none(), Scala.none());
+  }
+
+  private static Alias alias(Expression value, String name, scala.Option metadata) {
+    return new Alias(value, name, NamedExpression$.MODULE$.newExprId(), Scala.seq(new ArrayList()), metadata,
+        Scala.seq(new ArrayList()));
+  }
+}

@@ -1,0 +1,201 @@
+"""Plans of INSERT in its forms, TRUNCATE and CREATE TABLE … AS: what the query gives, and which files go.
+
+Which rows go is decided by whole files: all of them, or those of some partitions. A condition on other columns would
+have to rewrite files, and is refused by name.
+"""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+
+from catalog.names import quote
+from engine.bound import BoundRelation, BoundStatement, BoundTable, BoundView
+from engine.definition_errors import LocationNotEmpty
+from engine.delta.errors import naming
+from engine.delta.spec.features import Operation
+from engine.delta.spec.schema import StructField, StructType
+from engine.delta.staged_commit import CommitDescription
+from engine.enforce.columns import match_columns
+from engine.enforce.defaults import default_text
+from engine.enforce.generated import GENERATION
+from engine.enforce.write_plan import WritePlan
+from engine.errors import StatementNotSupported
+from engine.plan.plans import (
+    CreateTableAsPlan,
+    CreateTablePlan,
+    InsertPlan,
+    KeepAll,
+    ReadPlan,
+    ReplaceAll,
+    ReplaceMatching,
+    Replacement,
+    ReplaceTouched,
+    TruncatePlan,
+)
+from engine.plan.table_ddl import (
+    define,
+    describe_creation,
+    ensure_creatable,
+    free_name,
+    new_entry,
+    tolerated,
+)
+from engine.sql.expressions import parse_expression
+from engine.sql.splice import Edit
+from engine.sql_types import ddl_type
+from engine.write_statements import CreateTable, Insert, ReplaceOn, ReplaceUsing, ReplaceWhere
+
+_OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
+
+
+def plan_insert(bound: BoundStatement, statement: Insert, source: ReadPlan) -> InsertPlan:
+    """Raises for tables that cannot be written, by feature, and for what this release does not do, by name."""
+    _ensure_known(statement)
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    rows = _rows(table, statement)
+    replacement = _replacement(bound, statement, rows)
+    with naming(table.label):
+        table.snapshot.config.ensure_supported(_operation(replacement))
+    return InsertPlan(
+        table=table,
+        source=source,
+        rows=rows,
+        by_name=statement.by_name,
+        replacement=replacement,
+        reads_table=any(_reads(relation, table) for relation in bound.relations),
+        description=_description(bound, table, replacement),
+    )
+
+
+def plan_truncate(bound: BoundStatement) -> TruncatePlan:
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    with naming(table.label):
+        table.snapshot.config.ensure_supported(Operation.OVERWRITE)
+    description = CommitDescription(
+        name="TRUNCATE", operation=Operation.OVERWRITE, user_name=bound.state.principal, parameters={}
+    )
+    return TruncatePlan(table=table, description=description)
+
+
+def plan_create_table_as(
+    bound: BoundStatement, statement: CreateTable, source: ReadPlan
+) -> CreateTableAsPlan | CreateTablePlan:
+    """The columns are the query's, so the statement can have none of its own."""
+    ensure_creatable(statement)
+    if statement.columns:
+        raise StatementNotSupported("A list of columns in CREATE TABLE … AS")
+    target = free_name(bound, statement)
+    if target is None:
+        return CreateTablePlan(entry=None)
+    if target.found is not None:
+        raise LocationNotEmpty(str(target.name), target.location)
+    entry = new_entry(bound, target, statement)
+
+    def of_columns(schema: StructType) -> CreateTablePlan:
+        definition = define(target, statement, schema)
+        return CreateTablePlan(
+            entry=entry,
+            definition=definition,
+            description=describe_creation("CREATE TABLE AS SELECT", bound, target, definition),
+            tolerated=tolerated(statement),
+        )
+
+    return CreateTableAsPlan(source=source, define=of_columns)
+
+
+def default_edits(bound: BoundStatement, statement: Insert) -> list[Edit]:
+    """DEFAULT in the query → the default of the column that it stands for."""
+    if not statement.defaults:
+        return []
+    if statement.by_name:
+        raise StatementNotSupported("DEFAULT in an INSERT … BY NAME")
+    assert isinstance(bound.target, BoundTable)
+    given = match_columns(_rows(bound.target, statement)).given
+    return [
+        (marker.span, _default(given[marker.column])) for marker in statement.defaults if marker.column < len(given)
+    ]
+
+
+def _default(column: StructField) -> str:
+    if GENERATION in column.metadata:
+        raise StatementNotSupported("DEFAULT for a generated column")
+    return f"CAST({default_text(column)} AS {ddl_type(column.data_type)})"
+
+
+def _ensure_known(statement: Insert) -> None:
+    refused = {
+        "INSERT WITH SCHEMA EVOLUTION": statement.schema_evolution,
+        "INSERT … REPLACE USING": isinstance(statement.replace, ReplaceUsing),
+        "INSERT … REPLACE ON": isinstance(statement.replace, ReplaceOn),
+        "INSERT OVERWRITE … IF NOT EXISTS": statement.if_not_exists,
+    }
+    for what, is_there in refused.items():
+        if is_there:
+            raise StatementNotSupported(what)
+
+
+def _rows(table: BoundTable, statement: Insert) -> WritePlan:
+    static = {item.column: item.value for item in statement.partition if item.value is not None}
+    where = statement.replace
+    return WritePlan(
+        table=table.label,
+        config=table.snapshot.config,
+        listed=statement.columns,
+        static=MappingProxyType(static),
+        replaces=where.condition if isinstance(where, ReplaceWhere) else None,
+        removes=statement.overwrite or where is not None,
+    )
+
+
+def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan) -> Replacement:
+    if rows.replaces is not None:
+        return ReplaceMatching(condition=_on_partitions(rows, rows.replaces))
+    if not statement.overwrite:
+        return KeepAll()
+    if (bound.state.value(_OVERWRITE_MODE) or "STATIC") == "DYNAMIC" and rows.config.metadata.partition_columns:
+        return ReplaceTouched()
+    if rows.static:
+        return ReplaceMatching(condition=" AND ".join(_equals(rows, name, text) for name, text in rows.static.items()))
+    return ReplaceAll()
+
+
+def _equals(rows: WritePlan, name: str, text: str) -> str:
+    column = rows.schema.field(name)
+    kind = ddl_type(column.data_type) if column else "STRING"
+    return f"{quote(name)} <=> CAST({parse_expression(text).in_parentheses} AS {kind})"
+
+
+def _on_partitions(rows: WritePlan, condition: str) -> str:
+    partitions = {name.casefold() for name in rows.config.metadata.partition_columns}
+    expression = parse_expression(condition)
+    others = [".".join(path) for path in expression.columns if path[0].casefold() not in partitions]
+    if others or not expression.columns:
+        raise StatementNotSupported("INSERT … REPLACE WHERE on columns other than the partition columns")
+    return expression.in_parentheses
+
+
+def _operation(replacement: Replacement) -> Operation:
+    return Operation.APPEND if isinstance(replacement, KeepAll) else Operation.OVERWRITE
+
+
+def _description(bound: BoundStatement, table: BoundTable, replacement: Replacement) -> CommitDescription:
+    parameters = {
+        "mode": "Append" if isinstance(replacement, KeepAll) else "Overwrite",
+        "partitionBy": json.dumps(list(table.snapshot.partition_columns)),
+    }
+    if isinstance(replacement, ReplaceMatching):
+        parameters["predicate"] = replacement.condition
+    if isinstance(replacement, ReplaceTouched):
+        parameters["isDynamicPartitionOverwrite"] = "true"
+    return CommitDescription(
+        name="WRITE", operation=_operation(replacement), parameters=parameters, user_name=bound.state.principal
+    )
+
+
+def _reads(relation: BoundRelation, table: BoundTable) -> bool:
+    if isinstance(relation, BoundView):
+        return any(_reads(inner, table) for inner in relation.relations)
+    return relation.snapshot.table_root == table.snapshot.table_root
