@@ -10,6 +10,7 @@ Protocol: "Column Mapping".
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import assert_never
 
 from engine.delta.spec.schema import (
@@ -43,9 +44,7 @@ def physical_schema(schema: StructType, mode: str) -> StructType:
     """The schema with physical names at every level; all else stays."""
     if mode == NO_MAPPING:
         return schema
-    renamed = _map_fields(schema, lambda field: physical_name(field, mode))
-    assert isinstance(renamed, StructType)
-    return renamed
+    return map_fields(schema, lambda item: replace(item, name=physical_name(item, mode)))
 
 
 def physical_names(schema: StructType, mode: str) -> Mapping[str, str]:
@@ -53,20 +52,24 @@ def physical_names(schema: StructType, mode: str) -> Mapping[str, str]:
     return {field.name: physical_name(field, mode) for field in schema.fields}
 
 
-def _map_fields(data_type: DataType, rename: Callable[[StructField], str]) -> DataType:
-    match data_type:
-        case StructType(fields):
-            return StructType(
-                tuple(
-                    StructField(rename(item), _map_fields(item.data_type, rename), item.nullable, item.metadata)
-                    for item in fields
-                )
-            )
-        case ArrayType(element, contains_null):
-            return ArrayType(_map_fields(element, rename), contains_null)
-        case MapType(key, value, contains_null):
-            return MapType(_map_fields(key, rename), _map_fields(value, rename), contains_null)
-        case PrimitiveType() | DecimalType():
-            return data_type
-        case _:
-            assert_never(data_type)
+def map_fields(
+    schema: StructType,
+    change: Callable[[StructField], StructField],
+    change_leaf: Callable[[DataType], DataType] = lambda leaf: leaf,
+) -> StructType:
+    """A schema of the same shape: `change` applied to its fields at every level, `change_leaf` to simple types."""
+
+    def mapped(data_type: DataType) -> DataType:
+        match data_type:
+            case StructType():
+                return map_fields(data_type, change, change_leaf)
+            case ArrayType(element, contains_null):
+                return ArrayType(mapped(element), contains_null)
+            case MapType(key, value, contains_null):
+                return MapType(mapped(key), mapped(value), contains_null)
+            case PrimitiveType() | DecimalType():
+                return change_leaf(data_type)
+            case _:
+                assert_never(data_type)
+
+    return StructType(tuple(change(replace(item, data_type=mapped(item.data_type))) for item in schema.fields))

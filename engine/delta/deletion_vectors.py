@@ -19,7 +19,7 @@ from engine.delta.spec.deletion_vectors import (
 )
 from engine.delta.storage import Storage
 
-_FIRST_OFFSET = 1
+FIRST_OFFSET = 1
 """Where the first vector of a file stands, after the version of the format."""
 
 
@@ -31,7 +31,7 @@ def read_deletion_vector(storage: Storage, descriptor: DeletionVectorDescriptor)
     if descriptor.storage_type == INLINE:
         return read_inline(descriptor)
     path = deletion_vector_path(descriptor)
-    offset = _FIRST_OFFSET if descriptor.offset is None else descriptor.offset
+    offset = FIRST_OFFSET if descriptor.offset is None else descriptor.offset
     if offset < 0 or descriptor.size_in_bytes < 0:
         raise MalformedLogEntry("deletionVector", "an offset or a size is negative")
     try:

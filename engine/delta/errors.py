@@ -130,6 +130,18 @@ class PartitionValueNotCastable(DeltaError, condition="DELTA_FAILED_CAST_PARTITI
 
 
 @dataclass(eq=False)
+class UnsupportedTypeChange(DeltaError, condition="DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA", sqlstate="0AKDC"):
+    table: str
+    column: str
+    old: str
+    new: str
+    template = (
+        "{table} cannot be read: its column {column} was changed from {old} to {new}, which is no widening that is "
+        "known here. Read it with the engine that changed it, and rewrite its older files there."
+    )
+
+
+@dataclass(eq=False)
 class DeletionVectorChecksumMismatch(DeltaError, condition="DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH", sqlstate="XXKDS"):
     source: str
     template = "The deletion vector {source} is corrupt: its checksum does not match its bytes."

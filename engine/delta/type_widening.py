@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from engine.delta.errors import DeltaError, UnsupportedTypeChange
 from engine.delta.spec.schema import (
     ArrayType,
     DataType,
@@ -21,6 +22,8 @@ from engine.delta.spec.schema import (
     StructField,
     StructType,
     format_data_type,
+    parse_data_type,
+    walk_fields,
 )
 
 TYPE_CHANGES = "delta.typeChanges"
@@ -63,6 +66,23 @@ def widen_field(field: StructField, new: DataType) -> StructField | None:
     noted = [*field.metadata.get(TYPE_CHANGES, ()), *(step for step in steps if step["fromType"] != "void")]
     metadata = {**field.metadata, TYPE_CHANGES: noted} if noted else field.metadata
     return replace(field, data_type=new, metadata=metadata)
+
+
+def ensure_readable_changes(table: str, schema: StructType) -> None:
+    """Raises `UnsupportedTypeChange` where a column had a type that cannot be read as the one it has now."""
+    for path, item in walk_fields(schema):
+        changes = item.metadata.get(TYPE_CHANGES)
+        for change in changes if isinstance(changes, list) else ():
+            old, new = (change.get(key) if isinstance(change, dict) else None for key in ("fromType", "toType"))
+            if not _is_readable_change(old, new):
+                raise UnsupportedTypeChange(table, ".".join(path), str(old), str(new))
+
+
+def _is_readable_change(old: Any, new: Any) -> bool:
+    try:
+        return is_widening(parse_data_type(old), parse_data_type(new))
+    except DeltaError:
+        return False
 
 
 def _steps(old: DataType, new: DataType, path: tuple[str, ...]) -> list[dict[str, Any]] | None:

@@ -7,7 +7,6 @@ resolves paths.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.delta.column_mapping import physical_names
+from engine.delta.deletion_vectors import FIRST_OFFSET
+from engine.delta.file_table import paths_of
+from engine.delta.spec.deletion_vectors import ABSOLUTE
+from engine.exec.scan_schema import BY_ID, logical_json, physical_json
 from engine.plan.plans import Scan
+
+_DELETION_VECTOR = "__deletion_vector"
 
 
 def scan_request(scan: Scan) -> dict[str, Any]:
@@ -23,9 +29,25 @@ def scan_request(scan: Scan) -> dict[str, Any]:
     return {
         "relation": scan.relation,
         "root": scan.table_root,
-        "schema": scan.schema_json,
+        "schema": logical_json(scan.schema),
+        "physical": physical_json(scan.schema, scan.mapping_mode),
+        "by_id": scan.mapping_mode == BY_ID,
         "partition_columns": list(scan.partition_columns),
+        "deletion_vectors": _unused_name(scan) if _has_vectors(scan) else None,
     }
+
+
+def _unused_name(scan: Scan) -> str:
+    """A name for the constant that is no column's."""
+    name, taken = _DELETION_VECTOR, {column.casefold() for column in scan.schema.names}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _has_vectors(scan: Scan) -> bool:
+    names = scan.files.column_names
+    return "deletion_vector" in names and scan.files["deletion_vector"].null_count < scan.files.num_rows
 
 
 def write_file_lists(scans: Sequence[Scan], path: Path) -> None:
@@ -39,28 +61,34 @@ def write_file_lists(scans: Sequence[Scan], path: Path) -> None:
 
 def file_list(scan: Scan) -> pa.Table:
     """The columns that `FileList` reads: path, size, modification time, then the text of each constant."""
+    files = scan.files
     columns = {
-        "path": scan.files["path"].cast(pa.string()),
-        "size": scan.files["size"].cast(pa.int64()),
-        "modification_time": scan.files["modification_time"].cast(pa.int64()),
+        "path": files["path"].cast(pa.string()),
+        "size": files["size"].cast(pa.int64()),
+        "modification_time": files["modification_time"].cast(pa.int64()),
     }
-    for position, name in enumerate(_physical_names(scan)):
-        columns[f"constant{position}"] = _values_of(scan.files["partition_values"], name)
+    names = physical_names(scan.schema, scan.mapping_mode)
+    for position, name in enumerate(scan.partition_columns):
+        columns[f"constant{position}"] = _values_of(files["partition_values"], names.get(name, name))
+    if _has_vectors(scan):
+        vectors = files["deletion_vector"]
+        chunks = [vector_texts(chunk) for chunk in vectors.chunks]
+        columns[f"constant{len(scan.partition_columns)}"] = pa.chunked_array(chunks, pa.string())
     return pa.table(columns)
-
-
-def _physical_names(scan: Scan) -> list[str]:
-    """How the log spells the partition columns; without column mapping, as the schema does."""
-    if not scan.partition_columns:
-        return []
-    fields = {field["name"]: field for field in json.loads(scan.schema_json)["fields"]}
-    return [
-        fields[name].get("metadata", {}).get("delta.columnMapping.physicalName", name)
-        for name in scan.partition_columns
-    ]
 
 
 def _values_of(maps: pa.ChunkedArray, key: str) -> pa.ChunkedArray:
     """The value of `key` in each map; null where it has none."""
     chunks = [pc.map_lookup(chunk, pa.scalar(key), "last").cast(pa.string()) for chunk in maps.chunks]
     return pa.chunked_array(chunks, pa.string())
+
+
+def vector_texts(vectors: pa.Array) -> pa.Array:
+    """Descriptors of deletion vectors as `DeletionVector.java` reads them; null where there is none."""
+    storage = vectors.field("storage_type")
+    places = vectors.field("path_or_inline_dv")
+    numbers = [vectors.field(name) for name in ("offset", "size_in_bytes", "cardinality")]
+    numbers[0] = pc.coalesce(numbers[0], FIRST_OFFSET)
+    places = pc.if_else(pc.equal(storage, ABSOLUTE), paths_of(places), places)
+    texts = pc.binary_join_element_wise(storage, *(number.cast(pa.string()) for number in numbers), places, " ")
+    return pc.if_else(vectors.is_valid(), texts, pa.scalar(None, pa.string()))

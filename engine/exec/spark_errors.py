@@ -20,6 +20,13 @@ from typing import Any
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from catalog.errors import SqlError
+from engine.delta.errors import (
+    DeletionVectorCardinalityMismatch,
+    DeletionVectorChecksumMismatch,
+    DeletionVectorSizeMismatch,
+    LogFileNotFound,
+    MalformedLogEntry,
+)
 from engine.errors import ResultTooLarge, SparkFailure, StatementCancelled
 from engine.exec.errors import (
     DataFileNotFound,
@@ -89,6 +96,17 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return ResultTooLarge(int(subject))
         case "view column":
             return ViewChanged(subject)
+        case "deletion vector":
+            source, _, detail = subject.partition("\n")
+            return MalformedLogEntry(restore_names(source, labels), detail)
+        case "deletion vector missing":
+            return LogFileNotFound(restore_names(subject, labels))
+        case "deletion vector checksum":
+            return DeletionVectorChecksumMismatch(restore_names(subject, labels))
+        case "deletion vector size" | "deletion vector cardinality":
+            source, expected, actual = subject.rsplit("\n", 2)
+            mismatch = DeletionVectorSizeMismatch if kind.endswith("size") else DeletionVectorCardinalityMismatch
+            return mismatch(restore_names(source, labels), int(expected), int(actual))
         case "relation":
             return RelationNotBound(restore_names(subject, labels))
         case "function" | "table function":

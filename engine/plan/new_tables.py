@@ -87,7 +87,7 @@ def empty_scan(schema: StructType, location: str) -> Scan:
         relation=_EMPTY,
         label="the table",
         table_root=location,
-        schema_json=plain.to_json(),
+        schema=plain,
         partition_columns=(),
         files=files,
     )

@@ -7,12 +7,11 @@ from typing import assert_never
 
 from catalog.names import TableName
 from engine.bound import AuthorizedStatement, BoundRelation, BoundTable, BoundView
-from engine.delta.errors import naming
-from engine.delta.spec.features import Operation
 from engine.plan.answers import answer_from_log
 from engine.plan.catalog_ddl import plan_create_schema, plan_create_view, plan_drop_schema, plan_drop_view
 from engine.plan.inserts import default_edits, plan_create_table_as, plan_insert, plan_truncate
 from engine.plan.plans import CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan, ViewScan
+from engine.plan.scans import scan_of
 from engine.plan.table_ddl import plan_create_table, plan_drop_table
 from engine.sql.splice import Edit, splice
 from engine.statements import DescribeQuery, Explain, Query
@@ -85,7 +84,7 @@ class _Reading:
             case BoundTable(snapshot=snapshot):
                 key = snapshot.table_root, snapshot.version
                 if key not in self.scans:
-                    self.scans[key] = _scan(f"{_SCAN}{len(self.scans)}", relation)
+                    self.scans[key] = scan_of(f"{_SCAN}{len(self.scans)}", relation)
                 return self.scans[key].relation
             case BoundView(entry=entry):
                 if entry.name not in self.views:
@@ -96,17 +95,3 @@ class _Reading:
                 return self.views[entry.name].relation
             case _:
                 assert_never(relation)
-
-
-def _scan(relation: str, table: BoundTable) -> Scan:
-    snapshot = table.snapshot
-    with naming(table.label):
-        snapshot.config.ensure_supported(Operation.READ)
-    return Scan(
-        relation=relation,
-        label=table.label,
-        table_root=snapshot.table_root,
-        schema_json=snapshot.schema.to_json(),
-        partition_columns=tuple(snapshot.partition_columns),
-        files=snapshot.files.select(["path", "size", "modification_time", "partition_values"]),
-    )

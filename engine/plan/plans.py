@@ -7,7 +7,8 @@ to read; `engine/exec` says how.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import tzinfo
 
 import pyarrow as pa
 
@@ -15,6 +16,8 @@ from catalog.changes import Change
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
 from engine.bound import BoundStatement, BoundTable
+from engine.delta.column_mapping import NO_MAPPING
+from engine.delta.pruning import FilePruning
 from engine.delta.spec.schema import StructType
 from engine.delta.staged_commit import CommitDescription
 from engine.delta.table_draft import Definition
@@ -30,18 +33,22 @@ class Scan:
 
     `relation` is the name under which the rewritten text refers to it; it is unique within the statement. `label` is
     how messages call the table.
-    `schema_json` is the table's logical schema as in the log (Spark's JSON). `files` has one row a data file:
-    `path` string (decoded; relative to `table_root` or absolute, a path or a URI), `size` int64 (bytes),
-    `modification_time` int64 (ms) and `partition_values` map<string, string> (keyed by physical column name, as the
-    protocol serialises them; a timestamp without an offset is read in the session's zone).
+    `schema` is the table's logical schema, `mapping_mode` how its files name the columns (`none`, `name` or `id`).
+    `files` has one row a data file: `path` string (decoded; relative to `table_root` or absolute, a path or a URI),
+    `size` int64 (bytes), `modification_time` int64 (ms), `partition_values` map<string, string> (keyed by physical
+    column name, as the protocol serialises them; a timestamp without an offset is read in the session's zone) and, if
+    some of their rows are deleted, `deletion_vector` as in `engine.delta.file_table`.
+    `pruning` answers which of `files` a condition leaves, given the session's zone; None: all.
     """
 
     relation: str
     label: str
     table_root: str
-    schema_json: str
+    schema: StructType
     partition_columns: tuple[str, ...]
     files: pa.Table
+    mapping_mode: str = NO_MAPPING
+    pruning: Callable[[tzinfo | None], FilePruning] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.context import StatementContext
+from engine.delta.spec.schema import parse_schema
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
 from engine.exec.write import WriteTarget
 from engine.plan.plans import ReadPlan, Scan
@@ -93,7 +94,7 @@ def _many_files(count: int) -> Scan:
         relation="__scan_0",
         label="many",
         table_root="/nowhere",
-        schema_json=schema_json({"id": "long", "day": "date"}),
+        schema=parse_schema(schema_json({"id": "long", "day": "date"})),
         partition_columns=("day",),
         files=pa.table(
             {

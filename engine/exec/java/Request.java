@@ -3,10 +3,11 @@ package deltagateway;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.Locale;
 import java.util.Set;
 import org.apache.spark.sql.types.DataType$;
-import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.StructType;
 
 /** One statement as Python hands it over: everything in one JSON text, so that it takes one call. */
@@ -47,21 +48,36 @@ final class Request {
     return names;
   }
 
-  /** A table of the statement: its name in the text, where it lies, its columns, and which of them are constants. */
+  /**
+   * A table of the statement: its name in the text, where it lies, its columns, those of its files (of the same shape),
+   * and which columns are constants. `deletionVectors` is the name of one more constant, null where no row is deleted.
+   */
   static final class Scan {
     final String relation;
     final String root;
     final StructType schema;
+    final StructType physical;
+    final boolean byId;
+    final String deletionVectors;
     final StructType constants;
 
     Scan(JsonNode node) {
       relation = node.get("relation").textValue();
       root = node.get("root").textValue();
-      schema = ((StructType) DataType$.MODULE$.fromJson(node.get("schema").textValue())).asNullable();
-      JsonNode names = node.get("partition_columns");
-      StructField[] fields = new StructField[names.size()];
-      for (int i = 0; i < fields.length; i++) fields[i] = schema.apply(((JsonNode) names.get(i)).textValue());
-      constants = new StructType(fields);
+      schema = columns(node.get("schema"));
+      physical = columns(node.get("physical"));
+      byId = node.get("by_id").booleanValue();
+      deletionVectors = node.get("deletion_vectors").textValue();
+      StructType constants = new StructType();
+      for (Iterator names = node.get("partition_columns").elements(); names.hasNext(); ) {
+        constants = constants.add(schema.apply(((JsonNode) names.next()).textValue()));
+      }
+      this.constants =
+          deletionVectors == null ? constants : constants.add(deletionVectors, StringType$.MODULE$);
+    }
+
+    private static StructType columns(JsonNode json) {
+      return ((StructType) DataType$.MODULE$.fromJson(json.textValue())).asNullable();
     }
   }
 

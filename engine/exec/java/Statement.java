@@ -29,8 +29,6 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -167,13 +165,9 @@ final class Statement {
     return lists;
   }
 
-  /** All columns stand in the data schema, so that Spark keeps the table's order; constants win over the file's. */
   private void createView(Request.Scan scan, FileList files) throws Exception {
     ListedFileIndex index = new ListedFileIndex(request.id, scan.root, scan.constants, files);
-    HadoopFsRelation relation = new HadoopFsRelation(
-        index, scan.constants, scan.schema, Scala.none(), new ParquetFileFormat(), Scala.emptyMap(), spark);
-    Dataset rows = spark.baseRelationToDataFrame(relation);
-    rows.createTempView(scan.relation);
+    new TableScan(spark, scan).rows(index).createTempView(scan.relation);
   }
 
   private void collect(QueryExecution execution, final StructType schema, final ResultSpool spool) throws Exception {

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.context import StatementContext
+from engine.delta.spec.schema import parse_schema
 from engine.engine import Parameter
 from engine.exec.session import ExecSession
 from engine.plan.plans import ReadPlan, Scan
@@ -69,7 +70,7 @@ def list_files(
         relation=relation,
         label=label,
         table_root=str(root),
-        schema_json=schema_json(columns),
+        schema=parse_schema(schema_json(columns)),
         partition_columns=tuple(partition_columns),
         files=pa.table(
             {

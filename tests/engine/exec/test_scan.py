@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -228,14 +229,7 @@ def test_only_constants_are_asked_for(spark: ExecSession, sales: Scan) -> None:
 
 def test_equal_scans_share_an_exchange(spark: ExecSession, sales: Scan) -> None:
     """Two scans of the same files in one statement are the same to Spark."""
-    again = Scan(
-        relation="__scan_1",
-        label=sales.label,
-        table_root=sales.table_root,
-        schema_json=sales.schema_json,
-        partition_columns=sales.partition_columns,
-        files=sales.files,
-    )
+    again = replace(sales, relation="__scan_1")
     spark.set_setting("spark.sql.adaptive.enabled", "false")
     spark.set_setting("spark.sql.autoBroadcastJoinThreshold", "-1")
     counts = "(SELECT id, count(*) AS c FROM {} GROUP BY id)"

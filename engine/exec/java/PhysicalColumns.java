@@ -1,0 +1,160 @@
+package deltagateway;
+
+import java.io.Serializable;
+import java.util.List;
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
+import org.apache.spark.sql.catalyst.util.QuotingUtils$;
+import org.apache.spark.sql.sources.And;
+import org.apache.spark.sql.sources.EqualNullSafe;
+import org.apache.spark.sql.sources.EqualTo;
+import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.sources.GreaterThan;
+import org.apache.spark.sql.sources.GreaterThanOrEqual;
+import org.apache.spark.sql.sources.In;
+import org.apache.spark.sql.sources.IsNotNull;
+import org.apache.spark.sql.sources.IsNull;
+import org.apache.spark.sql.sources.LessThan;
+import org.apache.spark.sql.sources.LessThanOrEqual;
+import org.apache.spark.sql.sources.Not;
+import org.apache.spark.sql.sources.Or;
+import org.apache.spark.sql.sources.StringContains;
+import org.apache.spark.sql.sources.StringEndsWith;
+import org.apache.spark.sql.sources.StringStartsWith;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * The columns of a table and, of the same shape, those of its files: other names, field ids in the metadata, and a
+ * readable type for columns that have no values. Translates what Spark asks of the former into the latter.
+ */
+final class PhysicalColumns implements Serializable {
+  private final StructType logical;
+  private final StructType physical;
+
+  PhysicalColumns(StructType logical, StructType physical) {
+    this.logical = logical;
+    this.physical = physical;
+  }
+
+  /** Any part of the table's schema as Spark prunes it; fields that are none of the table's stay as they are. */
+  StructType of(StructType required) {
+    return struct(required, logical, physical);
+  }
+
+  private static StructType struct(StructType required, StructType logical, StructType physical) {
+    StructField[] fields = required.fields();
+    StructField[] translated = new StructField[fields.length];
+    for (int i = 0; i < fields.length; i++) {
+      int at = indexOf(logical, fields[i].name());
+      if (at < 0) translated[i] = fields[i];
+      else {
+        StructField target = physical.fields()[at];
+        DataType type = type(fields[i].dataType(), logical.fields()[at].dataType(), target.dataType());
+        translated[i] = new StructField(target.name(), type, fields[i].nullable(), target.metadata());
+      }
+    }
+    return new StructType(translated);
+  }
+
+  private static DataType type(DataType required, DataType logical, DataType physical) {
+    if (required instanceof StructType && logical instanceof StructType) {
+      return struct((StructType) required, (StructType) logical, (StructType) physical);
+    }
+    if (required instanceof ArrayType && logical instanceof ArrayType) {
+      ArrayType array = (ArrayType) required;
+      DataType element =
+          type(array.elementType(), ((ArrayType) logical).elementType(), ((ArrayType) physical).elementType());
+      return new ArrayType(element, array.containsNull());
+    }
+    if (required instanceof MapType && logical instanceof MapType) {
+      MapType map = (MapType) required;
+      MapType from = (MapType) logical;
+      MapType to = (MapType) physical;
+      return new MapType(
+          type(map.keyType(), from.keyType(), to.keyType()),
+          type(map.valueType(), from.valueType(), to.valueType()),
+          map.valueContainsNull());
+    }
+    return required.equals(logical) ? physical : required; // Spark asks for parts of a variant as a struct of its own
+  }
+
+  private static int indexOf(StructType schema, String name) {
+    StructField[] fields = schema.fields();
+    for (int i = 0; i < fields.length; i++) {
+      if (fields[i].name().equals(name)) return i;
+    }
+    return -1;
+  }
+
+  /** A pushed filter on the columns of the files, or null where it is not known how to say it. */
+  Filter of(Filter filter) {
+    if (filter instanceof And) return both((And) filter);
+    if (filter instanceof Or) {
+      Filter left = of(((Or) filter).left());
+      Filter right = of(((Or) filter).right());
+      return left == null || right == null ? null : new Or(left, right);
+    }
+    if (filter instanceof Not) {
+      Filter child = of(((Not) filter).child());
+      return child == null ? null : new Not(child);
+    }
+    return leaf(filter);
+  }
+
+  /** Both sides or none: below a NOT a side alone would say more than the filter does. */
+  private Filter both(And filter) {
+    Filter left = of(filter.left());
+    Filter right = of(filter.right());
+    return left == null || right == null ? null : new And(left, right);
+  }
+
+  private Filter leaf(Filter filter) {
+    String[] references = filter.references();
+    String name = references.length == 1 ? translated(references[0]) : null;
+    if (name == null) return null;
+    if (filter instanceof EqualTo) return new EqualTo(name, ((EqualTo) filter).value());
+    if (filter instanceof EqualNullSafe) return new EqualNullSafe(name, ((EqualNullSafe) filter).value());
+    if (filter instanceof GreaterThan) return new GreaterThan(name, ((GreaterThan) filter).value());
+    if (filter instanceof GreaterThanOrEqual) {
+      return new GreaterThanOrEqual(name, ((GreaterThanOrEqual) filter).value());
+    }
+    if (filter instanceof LessThan) return new LessThan(name, ((LessThan) filter).value());
+    if (filter instanceof LessThanOrEqual) return new LessThanOrEqual(name, ((LessThanOrEqual) filter).value());
+    if (filter instanceof In) return new In(name, ((In) filter).values());
+    if (filter instanceof IsNull) return new IsNull(name);
+    if (filter instanceof IsNotNull) return new IsNotNull(name);
+    if (filter instanceof StringStartsWith) return new StringStartsWith(name, ((StringStartsWith) filter).value());
+    if (filter instanceof StringEndsWith) return new StringEndsWith(name, ((StringEndsWith) filter).value());
+    if (filter instanceof StringContains) return new StringContains(name, ((StringContains) filter).value());
+    return null;
+  }
+
+  private String translated(String name) {
+    List parts = Scala.list(CatalystSqlParser$.MODULE$.parseMultipartIdentifier(name));
+    String[] found = new String[parts.size()];
+    DataType from = logical;
+    DataType to = physical;
+    for (int i = 0; i < found.length; i++) {
+      int at = from instanceof StructType ? indexOf((StructType) from, (String) parts.get(i)) : -1;
+      if (at < 0) return null;
+      found[i] = ((StructType) to).fields()[at].name();
+      from = ((StructType) from).fields()[at].dataType();
+      to = ((StructType) to).fields()[at].dataType();
+    }
+    return QuotingUtils$.MODULE$.quoted(found);
+  }
+
+  public boolean equals(Object other) {
+    if (this == other) return true;
+    if (!(other instanceof PhysicalColumns)) return false;
+    PhysicalColumns that = (PhysicalColumns) other;
+    return logical.equals(that.logical) && physical.equals(that.physical);
+  }
+
+  public int hashCode() {
+    return 31 * logical.hashCode() + physical.hashCode();
+  }
+}

@@ -1,0 +1,75 @@
+package deltagateway;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Spark's Parquet reader under the names of a table: Spark plans with the logical columns, files are read by physical
+ * names, or by field ids. So there is no projection between the two that would hide columns from pruning and push-down.
+ *
+ * By id, no filters are pushed into the files: Spark pushes by name, and a file that was written before columns changed
+ * names may hold another column under that name.
+ */
+public final class TableFileFormat extends ParquetFileFormat {
+  private static final String READ_BY_ID = "spark.sql.parquet.fieldId.read.enabled";
+  private static final String IDS_MAY_LACK = "spark.sql.parquet.fieldId.read.ignoreMissing";
+
+  private final PhysicalColumns columns;
+  private final boolean byId;
+
+  TableFileFormat(PhysicalColumns columns, boolean byId) {
+    this.columns = columns;
+    this.byId = byId;
+  }
+
+  public scala.Function1 buildReaderWithPartitionValues(
+      SparkSession spark,
+      StructType dataSchema,
+      StructType partitionSchema,
+      StructType requiredSchema,
+      scala.collection.immutable.Seq filters,
+      scala.collection.immutable.Map options,
+      Configuration conf) {
+    conf.setBoolean(READ_BY_ID, byId);
+    conf.setBoolean(IDS_MAY_LACK, false);
+    return super.buildReaderWithPartitionValues(
+        spark,
+        columns.of(dataSchema),
+        partitionSchema,
+        columns.of(requiredSchema),
+        byId ? Scala.seq(new ArrayList()) : pushed(filters),
+        options,
+        conf);
+  }
+
+  private scala.collection.immutable.Seq pushed(scala.collection.immutable.Seq filters) {
+    List logical = Scala.list(filters);
+    List physical = new ArrayList();
+    for (int i = 0; i < logical.size(); i++) {
+      Filter filter = columns.of((Filter) logical.get(i));
+      if (filter != null) physical.add(filter);
+    }
+    return Scala.seq(physical);
+  }
+
+  /** What decides are the types in the files, where there are no columns without values. */
+  public boolean supportBatch(SparkSession spark, StructType schema) {
+    return super.supportBatch(spark, columns.of(schema));
+  }
+
+  public boolean equals(Object other) {
+    if (this == other) return true;
+    if (!(other instanceof TableFileFormat)) return false;
+    TableFileFormat that = (TableFileFormat) other;
+    return byId == that.byId && columns.equals(that.columns);
+  }
+
+  public int hashCode() {
+    return columns.hashCode();
+  }
+}
