@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, QueryBuilder
 
 from catalog.errors import SqlError
 from engine.context import StatementContext
@@ -493,3 +495,35 @@ def test_a_cancelled_insert_leaves_the_table_as_it_was(session: LakeSession, lak
     assert version_of(lake, "slow") == 0
     assert rows(session, "SELECT count(*) FROM slow") == [(0,)]
     assert not list((lake / "default" / "slow").rglob("*.parquet"))
+
+
+# --- Column mapping --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_files_of_a_mapped_table_have_physical_names_and_ids(session: LakeSession, lake: Path, mode: str) -> None:
+    run(
+        session,
+        f"CREATE TABLE mapped_{mode} (`a b` INT NOT NULL, s STRUCT<`x.y`: INT, z: ARRAY<STRUCT<q: INT>>>, p INT) "
+        f"PARTITIONED BY (p) TBLPROPERTIES ('delta.columnMapping.mode' = '{mode}')",
+    )
+    run(session, f"INSERT INTO mapped_{mode} VALUES (1, named_struct('x.y', 2, 'z', array(named_struct('q', 3))), 4)")
+    assert refuse(session, f"INSERT INTO mapped_{mode} VALUES (NULL, NULL, 4)").condition == (
+        "DELTA_NOT_NULL_CONSTRAINT_VIOLATED"
+    )
+    written = [(1, {"x.y": 2, "z": [{"q": 3}]}, 4)]
+    assert rows(session, f"SELECT * FROM mapped_{mode}") == written
+    query = QueryBuilder().register("t", DeltaTable(lake / "default" / f"mapped_{mode}"))
+    assert pa.table(query.execute('SELECT "a b", p FROM t').read_all()).to_pylist() == [{"a b": 1, "p": 4}]
+    log = actions(lake, f"mapped_{mode}", 0) + actions(lake, f"mapped_{mode}", 1)
+    (metadata,) = [action["metaData"] for action in log if "metaData" in action]
+    (add,) = [action["add"] for action in log if "add" in action]
+    columns = {field["name"]: field for field in json.loads(metadata["schemaString"])["fields"]}
+    physical = {name: field["metadata"]["delta.columnMapping.physicalName"] for name, field in columns.items()}
+    assert add["partitionValues"] == {physical["p"]: "4"}
+    stats = json.loads(add["stats"])
+    assert stats["minValues"][physical["a b"]] == 1 and list(stats["minValues"][physical["s"]].values()) == [2]
+    stored = pq.read_schema(lake / "default" / f"mapped_{mode}" / unquote(add["path"]))
+    assert [field.name for field in stored] == [physical["a b"], physical["s"]]
+    ids = [int(field.metadata[b"PARQUET:field_id"]) for field in stored]
+    assert ids == [columns[name]["metadata"]["delta.columnMapping.id"] for name in ("a b", "s")]
