@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from engine.errors import StatementCancelled, StatementTimedOut
+from engine.profile import Profile
 
 
 class CancelToken:
@@ -57,10 +58,11 @@ class CancelToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementContext:
-    """One run: principal, cancel switch, id and clock."""
+    """One run: principal, cancel switch, id and clock; `profile` is told what was read."""
 
     principal: str
     cancel: CancelToken = field(default_factory=CancelToken)
     statement_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)
     result_bytes_max: int = 1 << 30
+    profile: Profile = field(default_factory=Profile)

@@ -154,7 +154,7 @@ class Operation:
         self._changed = threading.Condition()
         self._stream: ResultStream | None = None
         self._buffer: ResultBuffer | None = None
-        self._next_row = 0
+        self._next_row, self._logged = 0, 0
         self._timer: threading.Timer | None = None
         self._on_end: list[Callable[[], None]] = []
 
@@ -180,6 +180,13 @@ class Operation:
         """Bytes of the rows held so far."""
         buffer = self._buffer
         return buffer.bytes_held if buffer else 0
+
+    def log_lines(self, *, from_start: bool = False) -> tuple[str, ...]:
+        """What is known of the run so far: the lines that came since the last call, or all of them."""
+        lines = self._context.profile.lines
+        with self._changed:
+            known, self._logged = 0 if from_start else self._logged, len(lines)
+        return lines[known:]
 
     @property
     def time_zone(self) -> str:

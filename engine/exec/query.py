@@ -26,8 +26,9 @@ from catalog.errors import SqlError
 from engine.context import StatementContext
 from engine.engine import Parameter
 from engine.exec.errors import DiskFull
+from engine.exec.file_lists import Asked, FileLists
 from engine.exec.frame import Column, read_columns, read_result
-from engine.exec.scan import scan_request, write_file_lists
+from engine.exec.scan import scan_requests
 from engine.exec.spark_errors import restore_names, translated
 from engine.exec.write import WriteTarget, WrittenFile, read_written, target_request
 from engine.plan.plans import ReadPlan
@@ -37,14 +38,12 @@ from engine.statements import ExplainMode
 A = TypeVar("A")
 R = TypeVar("R")
 
-FILE_LISTS = "files"
-
 
 class ExecSession:
     """A Spark session of one client. Statements may run on several threads at once."""
 
-    def __init__(self, gateway: ClientServer, session: Any, spool_dir: Path) -> None:
-        self._gateway, self._session, self._spool_dir = gateway, session, spool_dir
+    def __init__(self, gateway: ClientServer, session: Any, spool_dir: Path, file_lists: FileLists) -> None:
+        self._gateway, self._session, self._spool_dir, self._file_lists = gateway, session, spool_dir, file_lists
 
     def run_query(
         self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
@@ -71,7 +70,7 @@ class ExecSession:
     def explain(
         self, plan: ReadPlan, mode: ExplainMode, context: StatementContext, parameters: Sequence[Parameter] = ()
     ) -> ResultStream:
-        """Spark's plan as one cell of text; nothing runs."""
+        """Spark's plan, and which files it would read of each table, as one cell of text; nothing runs."""
         labels = _labels(plan)
         text = self._call(
             lambda request: self._session.explain(request, mode.value),
@@ -80,7 +79,8 @@ class ExecSession:
             context,
             parameters,
         )
-        return string_rows(("plan",), [(text,)])
+        tables = "".join(f"{line}\n" for line in context.profile.lines)
+        return string_rows(("plan",), [(f"{text}\n== Tables ==\n{tables}" if tables else text,)])
 
     def write_files(
         self,
@@ -127,16 +127,29 @@ class ExecSession:
         ended = threading.Event()
         context.cancel.on_cancel(lambda: None if ended.is_set() else self._session.cancel(context.statement_id))
         try:
-            with temporary_folder(self._spool_dir / context.statement_id) as folder:
-                if plan.scans:
-                    write_file_lists(plan.scans, folder / FILE_LISTS)
-                with translated(self._gateway.jvm, _labels(plan)):
-                    return read(call(_request(plan, context, parameters, folder)))
+            with (
+                temporary_folder(self._spool_dir / context.statement_id) as folder,
+                self._file_lists.serving(context, plan.scans) as asked,
+                _own_failure(asked),
+                translated(self._gateway.jvm, _labels(plan)),
+            ):
+                return read(call(_request(plan, context, parameters, folder)))
         except SqlError:
             context.cancel.ensure_live()  # whatever else a cancelled statement died of
             raise
         finally:
             ended.set()
+
+
+@contextmanager
+def _own_failure(asked: Asked) -> Iterator[None]:
+    """Where Java failed because we did, raise what failed."""
+    try:
+        yield
+    except SqlError:
+        if asked.failure is not None:
+            raise asked.failure from None
+        raise
 
 
 @contextmanager
@@ -160,9 +173,8 @@ def _request(plan: ReadPlan, context: StatementContext, parameters: Sequence[Par
             "id": context.statement_id,
             "principal": context.principal,
             "text": plan.text,
-            "scans": [scan_request(scan) for scan in plan.scans],
+            "scans": scan_requests(plan.scans),
             "views": [asdict(view) for view in plan.views],
-            "files": str(folder / FILE_LISTS),
             "parameters": [{"name": p.name, "value": p.value, "type": p.sql_type} for p in parameters],
             "spool": str(folder),
             "result_bytes_max": context.result_bytes_max,

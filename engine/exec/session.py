@@ -30,6 +30,7 @@ from typing import Any
 from py4j.clientserver import ClientServer
 
 from engine.exec.errors import SparkSettingFixed
+from engine.exec.file_lists import FileLists
 from engine.exec.jvm import install_classes, launch_jvm, stop_jvm
 from engine.exec.query import ExecSession
 from engine.exec.spark_errors import translated
@@ -98,8 +99,8 @@ class SparkOptions:
 class SparkDriver:
     """The running Spark. Made by :meth:`start`; :meth:`stop` ends its process and removes its files."""
 
-    def __init__(self, gateway: ClientServer, driver: Any, work_dir: Path) -> None:
-        self._gateway, self._driver, self._work_dir = gateway, driver, work_dir
+    def __init__(self, gateway: ClientServer, driver: Any, work_dir: Path, file_lists: FileLists) -> None:
+        self._gateway, self._driver, self._work_dir, self._file_lists = gateway, driver, work_dir, file_lists
 
     @classmethod
     def start(
@@ -115,7 +116,7 @@ class SparkDriver:
         Raises `JavaNotFound`, `SparkSettingFixed`, or `SparkUnavailable` where Spark does not come up.
         """
         work_dir = make_work_dir(options.local_dir)
-        gateway = None
+        file_lists, gateway = FileLists(), None
         try:
             progress("starting Java")
             gateway = launch_jvm(_conf(options, work_dir))
@@ -125,8 +126,9 @@ class SparkDriver:
                 installed = compiling.submit(install_classes, gateway, jar)
                 spark = gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder().getOrCreate()
                 installed.result()
+            functions, table_functions = " ".join(allowed_functions), " ".join(allowed_table_functions)
             java = gateway.jvm.deltagateway.GatewayDriver(
-                spark, " ".join(allowed_functions), " ".join(allowed_table_functions)
+                spark, functions, table_functions, file_lists.server.port, file_lists.server.password
             )
             java.shareClasses(str(jar))
             progress("warming up Spark")
@@ -134,9 +136,10 @@ class SparkDriver:
         except BaseException:
             if gateway is not None:
                 stop_jvm(gateway)
+            file_lists.server.close()
             shutil.rmtree(work_dir, ignore_errors=True)
             raise
-        return cls(gateway, java, work_dir)
+        return cls(gateway, java, work_dir, file_lists)
 
     @property
     def spool_dir(self) -> Path:
@@ -152,11 +155,12 @@ class SparkDriver:
     def open_session(self) -> ExecSession:
         """A session with its own settings and current schema. Raises `SparkUnavailable`."""
         with translated(self._gateway.jvm):
-            return ExecSession(self._gateway, self._driver.openSession(), self.spool_dir)
+            return ExecSession(self._gateway, self._driver.openSession(), self.spool_dir, self._file_lists)
 
     def stop(self) -> None:
         """End Spark and its process; running statements fail."""
         stop_jvm(self._gateway)
+        self._file_lists.server.close()
         shutil.rmtree(self._work_dir, ignore_errors=True)
 
 

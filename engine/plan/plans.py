@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import tzinfo
 
 import pyarrow as pa
 
@@ -17,11 +16,11 @@ from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
 from engine.bound import BoundStatement, BoundTable
 from engine.delta.column_mapping import NO_MAPPING
-from engine.delta.pruning import FilePruning
 from engine.delta.spec.schema import StructType
 from engine.delta.staged_commit import CommitDescription
 from engine.delta.table_draft import Definition
 from engine.enforce.write_plan import WritePlan
+from engine.plan.file_choice import FileChoice
 from engine.results import Column
 from engine.statements import ExplainMode
 from engine.write_statements import ViewColumn as ViewColumnName
@@ -38,7 +37,7 @@ class Scan:
     `size` int64 (bytes), `modification_time` int64 (ms), `partition_values` map<string, string> (keyed by physical
     column name, as the protocol serialises them; a timestamp without an offset is read in the session's zone) and, if
     some of their rows are deleted, `deletion_vector` as in `engine.delta.file_table`.
-    `pruning` answers which of `files` a condition leaves, given the session's zone; None: all.
+    `choice` answers which of `files` a condition leaves; None: all.
     """
 
     relation: str
@@ -48,7 +47,7 @@ class Scan:
     partition_columns: tuple[str, ...]
     files: pa.Table
     mapping_mode: str = NO_MAPPING
-    pruning: Callable[[tzinfo | None], FilePruning] | None = field(default=None, compare=False, repr=False)
+    choice: FileChoice | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

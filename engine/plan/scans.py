@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from engine.bound import BoundTable
 from engine.delta.errors import naming
-from engine.delta.snapshot_pruning import pruning_of
 from engine.delta.spec.features import Operation
 from engine.delta.type_widening import ensure_readable_changes
+from engine.plan.file_choice import FileChoice
 from engine.plan.plans import Scan
 
 
@@ -28,5 +28,5 @@ def scan_of(relation: str, table: BoundTable) -> Scan:
         mapping_mode=snapshot.config.column_mapping_mode,
         partition_columns=tuple(snapshot.partition_columns),
         files=snapshot.files,
-        pruning=lambda zone: pruning_of(snapshot, zone),
+        choice=FileChoice(table.label, snapshot),
     )

@@ -29,6 +29,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import pyarrow as pa
+
 from engine.engine import Parameter
 from engine.results import ResultStream
 from gateway.authenticators import Authenticator
@@ -213,8 +215,7 @@ class Service:
         return t.TGetQueryIdResp(str(self._operation(request)[1].id))
 
     def get_log(self, request: Any, client: Client) -> Any:
-        self._operation(request)
-        return t.TGetLogResp(SUCCESS, "")
+        return t.TGetLogResp(SUCCESS, "\n".join(self._operation(request)[1].log_lines(from_start=True)))
 
     # ----------------------------------------------------------------------------------------------------- results
 
@@ -226,7 +227,7 @@ class Service:
     def fetch_results(self, request: Any, client: Client) -> Encoded:
         session, operation = self._operation(request)
         if request.fetchType == _LOG_FETCH:
-            page = Page(0, metadata.OPERATION_LOG.empty_table(), False)
+            page = _fetch_log(operation, request.orientation)
         else:
             page = _fetch(operation, request.orientation, request.maxRows)
         traits = self._traits.get(session)
@@ -312,6 +313,11 @@ def _await(session: Session, operation: Operation) -> None:
         raise operation.error
     if state is OperationState.CLOSED:
         raise OperationNotFound()
+
+
+def _fetch_log(operation: Operation, orientation: int | None) -> Page:
+    lines = operation.log_lines(from_start=orientation == t.TFetchOrientation.FETCH_FIRST)
+    return Page(0, pa.table([pa.array(lines, pa.string())], schema=metadata.OPERATION_LOG), False)
 
 
 def _fetch(operation: Operation, orientation: int | None, rows_max: int | None) -> Page:

@@ -24,7 +24,7 @@ import org.apache.spark.sql.util.ArrowUtils$;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The data files of one scan and their constants, decoded from an Arrow stream.
+ * Data files of one scan and their constants, decoded from an Arrow stream.
  *
  * The stream has the columns path (text), size (bytes), modification time (ms) and then one text column for each
  * constant: the value as the log serializes it, parsed here by Spark's own cast in the session's time zone. Null and
@@ -38,11 +38,10 @@ public final class FileList {
   private long[] modificationTimes = new long[0];
   private InternalRow[] constants;
   private int[][] members;
-  private long totalBytes;
 
   private FileList() {}
 
-  /** Reads one stream and leaves `in` behind its end. */
+  /** Reads one stream. */
   static FileList read(InputStream in, StructType schema, String timeZone) throws Exception {
     Groups groups = new Groups(schema, timeZone);
     FileList list = new FileList();
@@ -74,7 +73,6 @@ public final class FileList {
       paths[first + row] = text(path, row);
       sizes[first + row] = size.get(row);
       modificationTimes[first + row] = time.get(row);
-      totalBytes += size.get(row);
       String[] values = new String[texts.length];
       for (int i = 0; i < texts.length; i++) values[i] = texts[i].isNull(row) ? null : text(texts[i], row);
       groups.add(first + row, values);
@@ -101,10 +99,6 @@ public final class FileList {
     return modificationTimes[file];
   }
 
-  long totalBytes() {
-    return totalBytes;
-  }
-
   int groups() {
     return constants.length;
   }
@@ -115,21 +109,6 @@ public final class FileList {
 
   int[] members(int group) {
     return members[group];
-  }
-
-  public boolean equals(Object other) {
-    if (this == other) return true;
-    if (!(other instanceof FileList)) return false;
-    FileList that = (FileList) other;
-    return totalBytes == that.totalBytes
-        && Arrays.equals(paths, that.paths)
-        && Arrays.equals(sizes, that.sizes)
-        && Arrays.equals(constants, that.constants)
-        && Arrays.deepEquals(members, that.members);
-  }
-
-  public int hashCode() {
-    return 31 * paths.length + (int) (totalBytes ^ (totalBytes >>> 32));
   }
 
   /** Files by equal constants, in order of appearance; each distinct text of a column is parsed once. */

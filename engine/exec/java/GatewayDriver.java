@@ -15,10 +15,15 @@ public final class GatewayDriver {
   private final AtomicInteger opened = new AtomicInteger();
   private final SparkSession root;
   private final PlanGuard guard;
+  private final Questions questions;
 
-  /** `functions` and `tableFunctions` are the names that may be called, separated by blanks. */
-  public GatewayDriver(SparkSession root, String functions, String tableFunctions) {
+  /**
+   * `functions` and `tableFunctions` are the names that may be called, separated by blanks; Python answers questions at
+   * `port`.
+   */
+  public GatewayDriver(SparkSession root, String functions, String tableFunctions, int port, String password) {
     this.root = root;
+    this.questions = new Questions(port, password);
     this.guard = new PlanGuard(names(functions), names(tableFunctions));
     ParentWatch.start();
   }
@@ -28,7 +33,8 @@ public final class GatewayDriver {
   }
 
   public GatewaySession openSession() {
-    return new GatewaySession(root.newSession(), guard, "sessions " + Math.floorMod(opened.getAndIncrement(), POOLS));
+    String pool = "sessions " + Math.floorMod(opened.getAndIncrement(), POOLS);
+    return new GatewaySession(root.newSession(), guard, pool, questions);
   }
 
   /** Loads what every query needs, so that the first one of a client does not wait for it. */

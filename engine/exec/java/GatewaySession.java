@@ -33,14 +33,16 @@ public final class GatewaySession {
   private final SparkSession spark;
   private final PlanGuard guard;
   private final String pool;
+  private final Questions questions;
   private final Set running = ConcurrentHashMap.newKeySet();
   private final Map cancelled = Collections.synchronizedMap(new RecentlyCancelled());
 
-  /** Sessions of one `pool` share the executors' time as one. */
-  public GatewaySession(SparkSession spark, PlanGuard guard, String pool) {
+  /** Sessions of one `pool` share the executors' time as one; `questions` is what {@link FileListing} asks. */
+  public GatewaySession(SparkSession spark, PlanGuard guard, String pool, Questions questions) {
     this.spark = spark;
     this.guard = guard;
     this.pool = pool;
+    this.questions = questions;
   }
 
   /** Runs a query and returns its frame (see Frame). */
@@ -75,14 +77,14 @@ public final class GatewaySession {
     });
   }
 
-  /** Spark's own plan text; `mode` is simple, extended, codegen, cost or formatted. */
+  /** Spark's own plan text; `mode` is simple, extended, codegen, cost or formatted. The files are chosen besides. */
   public String explain(String request, final String mode) throws Exception {
     final Request parsed = new Request(request);
     return (String) within(parsed, new Work() {
       public Object apply() throws Exception {
-        return new Statement(spark, guard, parsed, GatewaySession.this)
-            .analyzed()
-            .explainString(ExplainMode$.MODULE$.fromString(mode));
+        QueryExecution query = new Statement(spark, guard, parsed, GatewaySession.this).analyzed();
+        PlannedScans.chooseFiles(query.executedPlan());
+        return query.explainString(ExplainMode$.MODULE$.fromString(mode));
       }
     });
   }
@@ -107,6 +109,10 @@ public final class GatewaySession {
     };
     canceller.setDaemon(true);
     canceller.start();
+  }
+
+  Questions questions() {
+    return questions;
   }
 
   void ensureLive(String statementId) {

@@ -17,24 +17,25 @@ import org.apache.spark.sql.types.StructType;
  * An exact list of data files, each with constants, as Spark's file sources see it.
  *
  * Guarantees:
- * 1. Nothing is listed and no name is interpreted: the files are those of {@link FileList}, the constants too.
+ * 1. Nothing is listed and no name is interpreted: the files are those of {@link FileListing}, the constants too.
  * 2. Partition filters are applied here, for Spark does not evaluate them again.
  * 3. It carries the id of its statement, so that {@link PlanGuard} can tell it from any other relation.
- * 4. Two indexes of one statement over equal files are equal, so that Spark can reuse exchanges.
+ * 4. Two indexes of one statement over the same files are equal, so that Spark can reuse exchanges.
  */
 public final class ListedFileIndex implements FileIndex {
   private static final long BLOCK_SIZE = 128L << 20;
+  private static final scala.collection.immutable.Seq NO_FILTERS = Scala.seq(new ArrayList());
 
   private final String statementId;
+  private final Request.Scan scan;
   private final TableRoot root;
-  private final StructType constants;
-  private final FileList files;
+  private final FileListing listing;
 
-  public ListedFileIndex(String statementId, String root, StructType constants, FileList files) {
+  ListedFileIndex(String statementId, Request.Scan scan, FileListing listing) {
     this.statementId = statementId;
-    this.root = new TableRoot(root);
-    this.constants = constants;
-    this.files = files;
+    this.scan = scan;
+    this.root = new TableRoot(scan.root);
+    this.listing = listing;
   }
 
   public String statementId() {
@@ -49,23 +50,24 @@ public final class ListedFileIndex implements FileIndex {
       scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
     BasePredicate[] predicates = new BasePredicate[partitionFilters.size()];
     for (int i = 0; i < predicates.length; i++) predicates[i] = bind((Expression) partitionFilters.apply(i));
+    FileList files = listing.list(partitionFilters, dataFilters);
     ArrayList kept = new ArrayList();
     for (int group = 0; group < files.groups(); group++) {
       boolean wanted = true;
       for (int i = 0; wanted && i < predicates.length; i++) wanted = predicates[i].eval(files.constants(group));
-      if (wanted) kept.add(directory(group));
+      if (wanted) kept.add(directory(files, group));
     }
     return Scala.seq(kept);
   }
 
   private BasePredicate bind(Expression filter) {
-    Expression bound = (Expression) filter.transform(new Binder(constants.fields()));
+    Expression bound = (Expression) filter.transform(new Binder(scan.constants.fields()));
     BasePredicate predicate = Predicate.createInterpreted(bound);
     predicate.initialize(0);
     return predicate;
   }
 
-  private PartitionDirectory directory(int group) {
+  private PartitionDirectory directory(FileList files, int group) {
     int[] members = files.members(group);
     FileStatus[] statuses = new FileStatus[members.length];
     for (int i = 0; i < members.length; i++) {
@@ -77,6 +79,7 @@ public final class ListedFileIndex implements FileIndex {
   }
 
   public String[] inputFiles() {
+    FileList files = listing.list(NO_FILTERS, NO_FILTERS);
     String[] paths = new String[files.count()];
     for (int i = 0; i < paths.length; i++) paths[i] = root.resolve(files.path(i)).toUri().toString();
     return paths;
@@ -85,25 +88,22 @@ public final class ListedFileIndex implements FileIndex {
   public void refresh() {}
 
   public long sizeInBytes() {
-    return files.totalBytes();
+    return scan.bytes;
   }
 
   public StructType partitionSchema() {
-    return constants;
+    return scan.constants;
   }
 
   public boolean equals(Object other) {
     if (this == other) return true;
     if (!(other instanceof ListedFileIndex)) return false;
     ListedFileIndex that = (ListedFileIndex) other;
-    return statementId.equals(that.statementId)
-        && root.path().equals(that.root.path())
-        && constants.equals(that.constants)
-        && files.equals(that.files);
+    return statementId.equals(that.statementId) && scan.source == that.scan.source;
   }
 
   public int hashCode() {
-    return 31 * statementId.hashCode() + files.hashCode();
+    return 31 * statementId.hashCode() + scan.source;
   }
 
   /** Turns a filter's references into positions of the row of constants. */

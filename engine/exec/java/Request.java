@@ -19,7 +19,6 @@ final class Request {
   final String text;
   final Scan[] scans;
   final View[] views;
-  final String filesPath;
   final JsonNode parameters;
   final String spoolPath;
   final long resultBytesMax;
@@ -29,7 +28,6 @@ final class Request {
     id = node.get("id").textValue();
     principal = node.get("principal").textValue();
     text = node.get("text").textValue();
-    filesPath = node.get("files").textValue();
     parameters = node.get("parameters");
     spoolPath = node.get("spool").textValue();
     resultBytesMax = node.get("result_bytes_max").longValue();
@@ -51,10 +49,13 @@ final class Request {
   /**
    * A table of the statement: its name in the text, where it lies, its columns, those of its files (of the same shape),
    * and which columns are constants. `deletionVectors` is the name of one more constant, null where no row is deleted.
+   * Scans of the same `source` have the same files, of so many `bytes`.
    */
   static final class Scan {
     final String relation;
     final String root;
+    final int source;
+    final long bytes;
     final StructType schema;
     final StructType physical;
     final boolean byId;
@@ -64,6 +65,8 @@ final class Request {
     Scan(JsonNode node) {
       relation = node.get("relation").textValue();
       root = node.get("root").textValue();
+      source = node.get("source").intValue();
+      bytes = node.get("bytes").longValue();
       schema = columns(node.get("schema"));
       physical = columns(node.get("physical"));
       byId = node.get("by_id").booleanValue();

@@ -1,10 +1,7 @@
 package deltagateway;
 
-import java.io.BufferedInputStream;
 import java.io.File;
-import java.io.FileInputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -77,24 +74,23 @@ final class Statement {
   }
 
   QueryExecution analyzed() throws Exception {
-    FileList[] files = readFileLists();
     LogicalPlan parsed = Parameters.parse(spark, request.text, request.parameters, timeZone);
     guard.ensureMayAnalyze(parsed, request.relations());
     parsed = (LogicalPlan) parsed.transformUp(new OneRowAsLocal());
     session.ensureLive(request.id);
     QueryExecution execution = spark.sessionState().executePlan(parsed, CommandExecutionMode$.MODULE$.SKIP());
-    analyze(execution, files);
+    analyze(execution);
     guard.ensureMayRun(execution.analyzed(), request.id);
     return execution;
   }
 
   /** Names of scans are unique in a statement only, so statements of one session take turns for this moment. */
-  private void analyze(QueryExecution execution, FileList[] files) throws Exception {
+  private void analyze(QueryExecution execution) throws Exception {
     synchronized (session) {
       ArrayList created = new ArrayList();
       try {
         for (int i = 0; i < request.scans.length; i++) {
-          createView(request.scans[i], files[i]);
+          createView(i);
           created.add(request.scans[i].relation);
         }
         for (int i = 0; i < request.views.length; i++) {
@@ -153,20 +149,10 @@ final class Statement {
     }
   }
 
-  private FileList[] readFileLists() throws Exception {
-    FileList[] lists = new FileList[request.scans.length];
-    if (lists.length == 0) return lists;
-    InputStream in = new BufferedInputStream(new FileInputStream(request.filesPath), 1 << 16);
-    try {
-      for (int i = 0; i < lists.length; i++) lists[i] = FileList.read(in, request.scans[i].constants, timeZone);
-    } finally {
-      in.close();
-    }
-    return lists;
-  }
-
-  private void createView(Request.Scan scan, FileList files) throws Exception {
-    ListedFileIndex index = new ListedFileIndex(request.id, scan.root, scan.constants, files);
+  private void createView(int position) throws Exception {
+    Request.Scan scan = request.scans[position];
+    FileListing listing = new FileListing(session.questions(), request.id, position, scan.constants, timeZone);
+    ListedFileIndex index = new ListedFileIndex(request.id, scan, listing);
     new TableScan(spark, scan).rows(index).createTempView(scan.relation);
   }
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import logging
 
+import pyarrow as pa
 import pytest
 from thrift.Thrift import TApplicationException
 
 from catalog.errors import TableNotFound
+from engine.context import StatementContext
 from engine.engine import Parameter
+from engine.results import ResultStream
 from gateway.hs2 import service as service_module
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
-from tests.gateway.arrow_engine import fails, modifies
+from tests.gateway.arrow_engine import fails, modifies, rows
 from tests.gateway.hs2.wire import ERROR, INVALID, OK, Lab, State, cells, execute, fetch, open_session, settle, status
 
 VERSIONS = [  # client_protocol, client_protocol_i64, answered
@@ -262,3 +265,25 @@ def test_query_id_and_log(client: ThriftClient, session: t.TSessionHandle) -> No
     with pytest.raises(TApplicationException) as raised:
         client.GetQueryId(t.TGetQueryIdReq(operation))
     assert raised.value.type == TApplicationException.INTERNAL_ERROR
+
+
+def test_the_log_tells_what_was_read_once_a_line(lab: Lab, client: ThriftClient, session: t.TSessionHandle) -> None:
+    def answer(context: StatementContext) -> ResultStream:
+        context.profile.add_note("read one file")
+        context.profile.add_note("of t")
+        return rows(pa.table({"x": [1]}))(context)
+
+    lab.engine.answers["SELECT x"] = answer
+    operation = execute(client, session, "SELECT x")
+
+    def lines(orientation: int) -> list[str]:
+        request = t.TFetchResultsReq(operation, orientation, 100, 1)
+        return list(client.FetchResults(request).results.columns[0].stringVal.values)
+
+    first, following = t.TFetchOrientation.FETCH_FIRST, t.TFetchOrientation.FETCH_NEXT
+    assert [lines(following), lines(following), lines(first)] == [
+        ["read one file", "of t"],
+        [],
+        ["read one file", "of t"],
+    ]
+    assert client.GetLog(t.TGetLogReq(operation)).log == "read one file\nof t"

@@ -1,0 +1,74 @@
+"""Answers what Java asks while Spark plans: which files of a scan may hold rows that satisfy these filters?
+
+A statement is known here only while it runs. What fails in an answer fails the statement with the very error
+(`Asked.failure`), not with Java's view of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from engine.context import StatementContext
+from engine.delta.errors import naming
+from engine.exec.filters import read_filters
+from engine.exec.questions import QuestionServer
+from engine.exec.scan import file_list
+from engine.plan.plans import Scan
+from engine.profile import Profile
+
+
+class Asked:
+    """The scans of one running statement, and what went wrong when Java asked about them."""
+
+    def __init__(self, scans: Sequence[Scan], profile: Profile) -> None:
+        self._scans, self._profile = scans, profile
+        self.failure: Exception | None = None
+
+    def answer(self, question: dict[str, Any]) -> pa.Table:
+        """The files of the scan that the filters leave, as `file_list` has them."""
+        try:
+            scan = self._scans[question["scan"]]
+            with naming(scan.label):
+                return file_list(scan, self._rows(scan, question))
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def _rows(self, scan: Scan, question: dict[str, Any]) -> pa.Array | None:
+        """Positions of the files that may match; None for all."""
+        if scan.choice is None:
+            return None
+        chosen = scan.choice.choose(read_filters(question["filters"]), _zone(question["zone"]))
+        self._profile.add_read(chosen.read)
+        return chosen.rows
+
+
+class FileLists:
+    """One for the process; see the module."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, Asked] = {}
+        self.server = QuestionServer(lambda question: self._running[question["statement"]].answer(question))
+
+    @contextmanager
+    def serving(self, context: StatementContext, scans: Sequence[Scan]) -> Iterator[Asked]:
+        """Answer for this statement; its profile is told what is read."""
+        asked = self._running[context.statement_id] = Asked(scans, context.profile)
+        try:
+            yield asked
+        finally:
+            del self._running[context.statement_id]
+
+
+def _zone(name: str) -> tzinfo | None:
+    """The session's zone; None for one that only Java knows."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return None

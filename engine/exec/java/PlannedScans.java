@@ -1,0 +1,26 @@
+package deltagateway;
+
+import java.util.List;
+import org.apache.spark.sql.execution.FileSourceScanExec;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+
+/** The scans of a physical plan that does not run, wherever they stand in it. */
+final class PlannedScans {
+  private PlannedScans() {}
+
+  /** Asks for the files of each scan, as running it would, except for what only running tells (a join's other side). */
+  static void chooseFiles(SparkPlan plan) {
+    if (plan instanceof AdaptiveSparkPlanExec) {
+      chooseFiles(((AdaptiveSparkPlanExec) plan).executedPlan());
+      return;
+    }
+    if (plan instanceof FileSourceScanExec) ((FileSourceScanExec) plan).selectedPartitions();
+    chooseAll(Scala.list(plan.children()));
+    chooseAll(Scala.list(plan.subqueries()));
+  }
+
+  private static void chooseAll(List plans) {
+    for (int i = 0; i < plans.size(); i++) chooseFiles((SparkPlan) plans.get(i));
+  }
+}

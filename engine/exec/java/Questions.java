@@ -1,0 +1,42 @@
+package deltagateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import org.apache.spark.sql.types.StructType;
+
+/** What Python answers while Spark plans, from any thread; see engine/exec/questions.py for what goes over the wire. */
+final class Questions {
+  private final int port;
+  private final String password;
+
+  Questions(int port, String password) {
+    this.port = port;
+    this.password = password;
+  }
+
+  /** A failure is told to the statement on Python's side, here it only ends the planning. */
+  FileList files(JsonNode question, StructType constants, String timeZone) throws Exception {
+    Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
+    try {
+      String text = password + "\n" + Request.JSON.writeValueAsString(question) + "\n";
+      socket.getOutputStream().write(text.getBytes(StandardCharsets.UTF_8));
+      InputStream in = new BufferedInputStream(socket.getInputStream(), 1 << 16);
+      String failure = line(in);
+      if (!failure.equals("null")) throw new IllegalStateException("no list of files: " + failure);
+      return FileList.read(in, constants, timeZone);
+    } finally {
+      socket.close();
+    }
+  }
+
+  private static String line(InputStream in) throws IOException {
+    StringBuilder text = new StringBuilder();
+    for (int next = in.read(); next != '\n' && next >= 0; next = in.read()) text.append((char) next);
+    return text.toString();
+  }
+}

@@ -1,0 +1,62 @@
+"""Who may ask, and what goes back."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from engine.exec.questions import QuestionServer
+
+FILES = pa.table({"path": ["a", "b"], "size": [1, 2]})
+
+
+def answer(question: dict[str, Any]) -> pa.Table:
+    if question["scan"] != 0:
+        raise ValueError("no such scan")
+    return FILES
+
+
+@pytest.fixture
+def server() -> Iterator[QuestionServer]:
+    opened = QuestionServer(answer)
+    yield opened
+    opened.close()
+
+
+def ask(server: QuestionServer, password: str, question: str) -> bytes:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(f"{password}\n{question}\n".encode())
+        connection.shutdown(socket.SHUT_WR)
+        received = b""
+        try:
+            while part := connection.recv(1 << 16):
+                received += part
+        except ConnectionResetError:
+            pass
+        return received
+
+
+def test_the_answer_is_a_table(server: QuestionServer) -> None:
+    failure, stream = ask(server, server.password, json.dumps({"scan": 0})).split(b"\n", 1)
+    assert failure == b"null"
+    assert pa.ipc.open_stream(stream).read_all() == FILES
+
+
+def test_a_failure_is_told(server: QuestionServer) -> None:
+    assert json.loads(ask(server, server.password, json.dumps({"scan": 1}))) == "ValueError: no such scan"
+
+
+@pytest.mark.parametrize("password", ["", "0" * 64, "0" * 1000])
+def test_nobody_else_gets_an_answer(server: QuestionServer, password: str) -> None:
+    assert ask(server, password, json.dumps({"scan": 0})) == b""
+
+
+def test_passwords_differ(server: QuestionServer) -> None:
+    other = QuestionServer(answer)
+    other.close()
+    assert other.password != server.password and len(server.password) == 64

@@ -1,0 +1,314 @@
+"""Reads that leave files out: the same rows as reading every file, and the files that should be left out are.
+
+Tables are written by the engine itself, so their statistics are those that it writes; deletion vectors and missing
+statistics are put into the log by hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from engine.authorize import authorize
+from engine.binder import Sources, bind
+from engine.context import StatementContext
+from engine.delta.errors import MalformedLogEntry
+from engine.delta.predicates import Predicate
+from engine.delta.spec.deletion_vectors import inline_deletion_vector
+from engine.exec.session import ExecSession, SparkDriver
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.plan.file_choice import ChosenFiles, FileChoice
+from engine.plan.planner import plan_statement
+from engine.plan.plans import ReadPlan
+from engine.profile import TableRead
+from engine.session_state import SessionState
+from engine.sql.parser import parse
+
+pytestmark = pytest.mark.spark
+
+COLUMNS = (
+    "id BIGINT, i INT, x DOUBLE, s STRING, d DATE, ts TIMESTAMP, n TIMESTAMP_NTZ, m DECIMAL(9,2), o BOOLEAN,"
+    " a STRUCT<y: INT, z: STRING>, p STRING, q INT"
+)
+ROW_COUNT, INSERTS = 40, 5
+TEXTS = ("", "a", "ab", "abc", "b", "Ä", "zz", "x'y", "%", "2024-01-05", "3")
+DAYS = tuple(f"2024-01-{day:02}" for day in range(1, 13))
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "\\'") + "'"
+
+
+def _pick(random: Random, make: Callable[[], str], nulls: float = 0.15) -> str:
+    return "NULL" if random.random() < nulls else make()
+
+
+def _row(random: Random, number: int, center: int) -> str:
+    """Values of one file lie near each other, so that statistics can tell files apart."""
+    near = center * 3 + random.randrange(6)
+    stamp = f"{DAYS[near % 12]} {random.randrange(24):02}:{random.randrange(60):02}:00"
+    values = (
+        str(number),
+        _pick(random, lambda: str(near)),
+        _pick(random, lambda: random.choice((f"{near}.5D", "double('NaN')", "-0.0D", "0.0D", "double('-Infinity')"))),
+        _pick(random, lambda: _text(TEXTS[near % len(TEXTS)])),
+        _pick(random, lambda: f"DATE'{DAYS[near % 12]}'"),
+        _pick(random, lambda: f"TIMESTAMP'{stamp}'"),
+        _pick(random, lambda: f"TIMESTAMP_NTZ'{stamp}'"),
+        _pick(random, lambda: f"{near}.25BD"),
+        _pick(random, lambda: random.choice(("true", "false"))),
+        _pick(random, lambda: f"named_struct('y', {_pick(random, lambda: str(near))}, 'z', 'k')"),
+        _pick(random, lambda: _text(random.choice(("a", "b", "c%20", "é")))),
+        _pick(random, lambda: str(center)),
+    )
+    return f"({', '.join(values)})"
+
+
+def _leaf(random: Random) -> str:
+    number = random.randrange(20)
+    day = random.choice(DAYS)
+    operator = random.choice(("=", "<", "<=", ">", ">=", "<=>", "<>"))
+    return random.choice(
+        (
+            f"i {operator} {number}",
+            f"{number} {operator} i",
+            f"i IN ({number}, {number + 1}, NULL)",
+            f"i NOT IN ({number}, {number + 5})",
+            f"i BETWEEN {number} AND {number + 3}",
+            f"CAST(i AS BIGINT) {operator} {number}L",
+            f"CAST(i AS STRING) {operator} '{number}'",
+            f"i {operator} '{number}'",
+            f"x {operator} {number}.5D",
+            f"x {operator} double('NaN')",
+            f"x {operator} 0.0D",
+            f"TRY_CAST(x AS INT) {operator} {number}",
+            f"s {operator} {_text(random.choice(TEXTS))}",
+            f"s LIKE '{random.choice(('a%', 'ab%', '%b', 'z_', 'Ä%', ''))}'",
+            f"s NOT LIKE '{random.choice(('a%', 'b%'))}'",
+            f"d {operator} DATE'{day}'",
+            f"d {operator} '{day}'",
+            f"CAST(d AS TIMESTAMP) {operator} TIMESTAMP'{day} 06:00:00'",
+            f"ts {operator} TIMESTAMP'{day} 12:00:00'",
+            f"CAST(ts AS DATE) {operator} DATE'{day}'",
+            f"n {operator} TIMESTAMP_NTZ'{day} 12:00:00'",
+            f"m {operator} {number}.25BD",
+            f"m {operator} {number}",
+            f"{random.choice(('', 'NOT '))}o",
+            f"a.y {operator} {number}",
+            "a.y IS NULL",
+            "a IS NOT NULL",
+            f"p {operator} {_text(random.choice(('a', 'b', 'c%20', 'é')))}",
+            f"p IN ('a', {_text(random.choice(TEXTS))})",
+            f"q {operator} {random.randrange(INSERTS)}",
+            f"q + 1 {operator} {random.randrange(INSERTS)}",
+            f"{random.choice('ixsdnmpq')} IS {random.choice(('', 'NOT '))}NULL",
+            f"coalesce(i, 0) {operator} {number}",
+        )
+    )
+
+
+def _condition(random: Random, depth: int = 2) -> str:
+    if depth == 0 or random.random() < 0.3:
+        return _leaf(random)
+    kind = random.choice(("AND", "OR", "NOT"))
+    if kind == "NOT":
+        return f"NOT ({_condition(random, depth - 1)})"
+    return f"({_condition(random, depth - 1)}) {kind} ({_condition(random, depth - 1)})"
+
+
+def _edit_log(table: Path, edit: Callable[[dict[str, Any], int], list[dict[str, Any]]]) -> None:
+    """Replaces each action of each commit."""
+    for number, log in enumerate(sorted((table / "_delta_log").glob("*.json"))):
+        actions = [json.loads(line) for line in log.read_text().splitlines()]
+        edited = [changed for action in actions for changed in edit(action, number)]
+        log.write_text("".join(json.dumps(action) + "\n" for action in edited))
+    for checksum in (table / "_delta_log").glob("*.crc"):
+        checksum.unlink()
+
+
+def _without_statistics(action: dict[str, Any], version: int) -> list[dict[str, Any]]:
+    """Every other file has none, some of the others only counts."""
+    if "add" in action and version % 2:
+        action["add"].pop("stats", None)
+    elif "add" in action and version % 3 == 0:
+        action["add"]["stats"] = json.dumps({"numRecords": json.loads(action["add"]["stats"])["numRecords"]})
+    return [action]
+
+
+def _with_deletion_vectors(action: dict[str, Any], version: int) -> list[dict[str, Any]]:
+    """The first row of each file is deleted, and with it what the statistics say of bounds."""
+    if "add" in action:
+        stats = json.loads(action["add"]["stats"])
+        action["add"]["stats"] = json.dumps({**stats, "tightBounds": False})
+        action["add"]["deletionVector"] = inline_deletion_vector(np.array([0], np.uint64)).to_json()
+    return [action]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    name: str
+    layout: str = ""
+    properties: str = ""
+    edit: Callable[[dict[str, Any], int], list[dict[str, Any]]] | None = None
+
+
+TABLES = (
+    Table(name="plain"),
+    Table(name="parted", layout="PARTITIONED BY (p, q)"),
+    Table(name="mapped", layout="PARTITIONED BY (q)", properties="TBLPROPERTIES ('delta.columnMapping.mode'='name')"),
+    Table(name="bare", edit=_without_statistics),
+    Table(
+        name="deleted",
+        properties="TBLPROPERTIES ('delta.enableDeletionVectors'='true')",
+        edit=_with_deletion_vectors,
+    ),
+    Table(
+        name="short", properties="TBLPROPERTIES ('delta.dataSkippingNumIndexedCols'='4')", layout="PARTITIONED BY (o)"
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lake")
+
+
+@pytest.fixture(scope="module")
+def sources(lake: Path) -> Iterator[Sources]:
+    opened = open_sources(EngineOptions(lake_folder=str(lake)))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def session(sources: Sources, spark_driver: SparkDriver) -> Iterator[LakeSession]:
+    opened = LakeEngine(sources, spark_driver).open_session("ann", settings={}, catalog=None, schema=None)
+    yield opened
+    opened.close()
+
+
+def run(session: LakeSession, text: str) -> tuple[list[tuple[Any, ...]], tuple[TableRead, ...]]:
+    context = StatementContext(principal="ann")
+    result = session.execute(text, context)
+    table = pa.Table.from_batches(result.batches(), result.schema)
+    result.close()
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True)), context.profile.reads
+
+
+@pytest.mark.parametrize("table", TABLES, ids=[table.name for table in TABLES])
+def test_random_conditions_find_the_same_rows_with_and_without_pruning(
+    lake: Path, sources: Sources, session: LakeSession, spark: ExecSession, table: Table
+) -> None:
+    random = Random(f"pruning {table.name}")
+    run(session, f"CREATE TABLE {table.name} ({COLUMNS}) {table.layout} {table.properties}")
+    for center in range(INSERTS):
+        written = (_row(random, center * ROW_COUNT + number, center) for number in range(ROW_COUNT))
+        run(session, f"INSERT INTO {table.name} VALUES {', '.join(written)}")
+    if table.edit is not None:
+        _edit_log(lake / "default" / table.name, table.edit)
+        sources = open_sources(EngineOptions(lake_folder=str(lake)))
+    conditions = [_condition(random) for _ in range(60)]
+    text = " UNION ALL ".join(
+        f"SELECT {number} AS condition, id FROM {table.name} WHERE {condition}"
+        for number, condition in enumerate(conditions)
+    )
+    bound = bind(parse(text), SessionState(principal="ann", catalog="spark_catalog", schema="default"), sources, int)
+    plan = plan_statement(authorize(bound))
+    assert isinstance(plan, ReadPlan)
+
+    def found(read: ReadPlan) -> tuple[dict[int, list[int]], tuple[TableRead, ...]]:
+        context = StatementContext(principal="ann")
+        result = spark.run_query(read, context)
+        rows = pa.Table.from_batches(result.batches(), result.schema).to_pylist()
+        ids: dict[int, list[int]] = {number: [] for number in range(len(conditions))}
+        for row in sorted(rows, key=lambda row: (row["condition"], row["id"])):
+            ids[row["condition"]].append(row["id"])
+        return ids, context.profile.reads
+
+    pruned, reads = found(plan)
+    whole, _ = found(replace(plan, scans=tuple(replace(scan, choice=None) for scan in plan.scans)))
+    for number, condition in enumerate(conditions):
+        assert pruned[number] == whole[number], condition
+    assert any(0 < len(ids) for ids in whole.values())
+    assert any(read.files < read.files_total for read in reads)
+
+
+EVENTS = (
+    "CREATE TABLE events (id BIGINT, at TIMESTAMP, word STRING, day DATE GENERATED ALWAYS AS (CAST(at AS DATE)),"
+    " start STRING GENERATED ALWAYS AS (substring(word, 1, 2))) PARTITIONED BY (day, start)"
+)
+PRUNED = (
+    # condition, files after partition pruning, after statistics
+    ("id = 3", 6, 1),
+    ("id BETWEEN 2 AND 3", 6, 2),
+    ("id > 6", 6, 0),
+    ("day = DATE'2024-03-02'", 1, 1),
+    ("day >= DATE'2024-03-02' AND id < 3", 5, 1),
+    ("start = 'wo'", 6, 6),
+    ("word = 'word1'", 6, 1),
+    ("word LIKE 'xy%'", 0, 0),
+    # at least a zone's width of days around the one that is asked for
+    ("at = TIMESTAMP'2024-03-04 12:00:00'", 3, 1),
+    ("at < TIMESTAMP'2024-02-20 00:00:00'", 0, 0),
+    ("CAST(at AS DATE) = DATE'2024-03-01'", 2, 1),
+    ("id % 2 = 0", 6, 6),
+    ("id IS NULL", 6, 0),
+    ("id = 3 OR day = DATE'2024-03-06'", 6, 6),  # Spark keeps such a condition to itself
+    ("id = 3 OR word = 'word5'", 6, 2),
+)
+
+
+@pytest.fixture(scope="module")
+def events(session: LakeSession) -> str:
+    run(session, EVENTS)
+    for number in range(1, 7):
+        values = f"{number}, TIMESTAMP'2024-03-0{number} 12:00:00Z', 'word{number}'"
+        run(session, f"INSERT INTO events (id, at, word) VALUES ({values})")
+    return "events"
+
+
+@pytest.mark.parametrize(("condition", "by_partition", "by_statistics"), PRUNED, ids=[row[0] for row in PRUNED])
+def test_files_that_cannot_match_are_left_out(
+    session: LakeSession, events: str, condition: str, by_partition: int, by_statistics: int
+) -> None:
+    _, (read,) = run(session, f"SELECT sum(id), max(word) FROM {events} WHERE {condition}")
+    assert (read.files_total, read.files_partition, read.files) == (6, by_partition, by_statistics)
+
+
+def test_explain_tells_the_files_of_each_table(session: LakeSession, events: str) -> None:
+    ((text,),), _ = run(
+        session, f"EXPLAIN SELECT * FROM {events} a JOIN {events} VERSION AS OF 3 b ON a.id = b.id WHERE b.id = 2"
+    )
+    tables = text[text.index("== Tables ==") :].splitlines()[1:]
+    assert [line.split(";")[0] for line in sorted(tables)] == [
+        "`spark_catalog`.`default`.`events`: version 3, 3 files, 3 after partition pruning, 1 after statistics",
+        "`spark_catalog`.`default`.`events`: version 6, 6 files, 6 after partition pruning, 1 after statistics",
+    ]
+
+
+class BrokenChoice(FileChoice):
+    """A log whose statistics cannot be read, which shows when Spark plans."""
+
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
+        raise MalformedLogEntry("stats", "torn")
+
+
+def test_what_fails_while_spark_plans_is_told_as_what_it_is(
+    sources: Sources, session: LakeSession, spark: ExecSession, events: str
+) -> None:
+    state = SessionState(principal="ann", catalog="spark_catalog", schema="default")
+    plan = plan_statement(authorize(bind(parse(f"SELECT word FROM {events} WHERE id = 1"), state, sources, int)))
+    assert isinstance(plan, ReadPlan)
+    broken = tuple(replace(scan, choice=BrokenChoice("t", scan.choice.snapshot)) for scan in plan.scans if scan.choice)
+    with pytest.raises(MalformedLogEntry):
+        spark.run_query(replace(plan, scans=broken), StatementContext(principal="ann"))
+    assert run(session, f"SELECT word FROM {events} WHERE id = 1")[0] == [("word1",)]
