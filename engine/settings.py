@@ -132,7 +132,10 @@ _ROWS = (
     _flag("spark.sql.adaptive.skewJoin.enabled", "Split skewed partitions of a join."),
     _flag("spark.sql.cbo.enabled", "Plan joins by cost."),
     _flag("spark.sql.crossJoin.enabled", "Allow joins without a condition."),
-    _flag("spark.sql.optimizer.dynamicPartitionPruning.enabled", "Prune partitions by the other side of a join."),
+    _flag(
+        "spark.sql.optimizer.dynamicPartitionPruning.enabled",
+        "Leave out partitions and files by the other side of a join.",
+    ),
     _flag("spark.sql.join.preferSortMergeJoin", "Prefer sort-merge joins to shuffled hash joins."),
     Setting(
         key="gateway.statement.timeout",

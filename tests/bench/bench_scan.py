@@ -7,7 +7,6 @@ compared; ours includes the guard, the way to Python and Arrow, Spark's stops at
 from __future__ import annotations
 
 import argparse
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,10 +18,10 @@ import pyarrow as pa
 
 from engine.context import StatementContext
 from engine.delta.spec.schema import parse_schema
-from engine.exec.session import ExecSession, SparkDriver, SparkOptions
+from engine.exec.session import ExecSession, SparkDriver
 from engine.exec.write import WriteTarget
 from engine.plan.plans import ReadPlan, Scan
-from engine.sql.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
+from tests.bench.sides import alternate, median, own_spark, two_core_spark
 from tests.engine.exec.scans import list_files, schema_json
 
 COLUMNS = {"id": "long", "k": "long", "s": "string", "d": "double", "p": "integer"}
@@ -40,17 +39,9 @@ def main() -> None:
     options.add_argument("--repeat", type=int, default=7)
     arguments = options.parse_args()
     started = time.perf_counter()
-    driver = SparkDriver.start(
-        SparkOptions(master="local[2]", driver_memory="2g", conf={"spark.sql.shuffle.partitions": "4"}),
-        allowed_functions=ALLOWED_FUNCTIONS,
-        allowed_table_functions=ALLOWED_TABLE_FUNCTIONS,
-    )
-    print(f"start-up {time.perf_counter() - started:.1f} s")
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            run(driver, Path(folder), arguments.rows, arguments.repeat)
-    finally:
-        driver.stop()
+    with two_core_spark() as driver, tempfile.TemporaryDirectory() as folder:
+        print(f"start-up {time.perf_counter() - started:.1f} s")
+        run(driver, Path(folder), arguments.rows, arguments.repeat)
 
 
 def run(driver: SparkDriver, folder: Path, rows: int, repeat: int) -> None:
@@ -60,7 +51,7 @@ def run(driver: SparkDriver, folder: Path, rows: int, repeat: int) -> None:
     print(f"{rows} rows, {scan.files.num_rows} files, {sum(scan.files['size'].to_pylist()) / 1e6:.0f} MB")
     native = _native_reader(driver, folder)
     for name, text in QUERIES.items():
-        ours, theirs = _alternate(
+        ours, theirs = alternate(
             lambda text=text: _query(session, text.format(scan.relation), scan),
             lambda text=text: native(text),
             repeat,
@@ -68,12 +59,12 @@ def run(driver: SparkDriver, folder: Path, rows: int, repeat: int) -> None:
         print(f"{name:14} listed {ours:7.1f} ms  read.parquet {theirs:7.1f} ms  ratio {ours / theirs:.2f}")
     for _ in range(300):
         _query(session, "SELECT 1")
-    print(f"SELECT 1 {_median(lambda: _query(session, 'SELECT 1'), 100):.1f} ms")
+    print(f"SELECT 1 {median(lambda: _query(session, 'SELECT 1'), 100):.1f} ms")
     many = _many_files(100_000)
     none = "SELECT count(id) FROM __scan_0 WHERE day = DATE '2019-01-01'"
-    print(f"100,000 files listed, all pruned: {_median(lambda: _query(session, none, many), repeat):.0f} ms")
+    print(f"100,000 files listed, all pruned: {median(lambda: _query(session, none, many), repeat):.0f} ms")
     wide = "SELECT id, cast(id AS string) AS s, id * 0.5D AS d FROM range(2000000)"
-    print(f"2,000,000 rows of 3 columns to Python: {_median(lambda: _query(session, wide), repeat):.0f} ms")
+    print(f"2,000,000 rows of 3 columns to Python: {median(lambda: _query(session, wide), repeat):.0f} ms")
 
 
 def _write_table(session: ExecSession, folder: Path, rows: int) -> Scan:
@@ -109,7 +100,7 @@ def _many_files(count: int) -> Scan:
 
 def _native_reader(driver: SparkDriver, folder: Path) -> Callable[[str], Any]:
     """Runs a query over the same files through Spark's own reader, which the guard would not allow."""
-    spark = driver._gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
+    spark = own_spark(driver)
     spark.read().parquet(str(folder)).createOrReplaceTempView("native")
     return lambda text: spark.sql(text.format("native")).collectAsList().size()
 
@@ -117,25 +108,6 @@ def _native_reader(driver: SparkDriver, folder: Path) -> Callable[[str], Any]:
 def _query(session: ExecSession, text: str, *scans: Scan) -> int:
     result = session.run_query(ReadPlan(text=text, scans=scans), StatementContext(principal="bench"))
     return sum(batch.num_rows for batch in result.batches())
-
-
-def _alternate(ours: Callable[[], Any], theirs: Callable[[], Any], repeat: int) -> tuple[float, float]:
-    """Medians in ms of two things done in turns, after two rounds that do not count."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(repeat + 2):
-        for spent, work in zip(times, (ours, theirs), strict=True):
-            spent.append(_once(work))
-    return statistics.median(times[0][2:]), statistics.median(times[1][2:])
-
-
-def _median(work: Callable[[], Any], repeat: int) -> float:
-    return statistics.median(_once(work) for _ in range(repeat))
-
-
-def _once(work: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    work()
-    return (time.perf_counter() - start) * 1000
 
 
 if __name__ == "__main__":

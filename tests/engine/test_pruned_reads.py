@@ -295,6 +295,47 @@ def test_explain_tells_the_files_of_each_table(session: LakeSession, events: str
     ]
 
 
+JOINS = (
+    # a query of events e and wanted w (ids 2 and 5, `few` for the first), files of events that are read
+    ("SELECT sum(e.id) FROM {e} e JOIN wanted w ON e.id = w.id", 2),
+    ("SELECT sum(e.id) FROM {e} e JOIN wanted w ON e.id = w.id WHERE w.few", 1),
+    ("SELECT sum(e.id) FROM wanted w JOIN {e} e ON e.id = w.id AND w.few", 1),
+    ("SELECT sum(e.id) FROM {e} e WHERE e.id IN (SELECT id FROM wanted WHERE few)", 1),
+    ("SELECT sum(e.id) FROM {e} e WHERE EXISTS (SELECT 1 FROM wanted w WHERE w.id = e.id AND few)", 1),
+    ("SELECT sum(e.id) FROM {e} e JOIN wanted w ON CAST(e.id AS DECIMAL(20,0)) = w.id + 0BD WHERE few", 1),
+    ("SELECT max(e.word) FROM {e} e JOIN wanted w ON e.word = concat('word', w.id)", 2),
+    ("SELECT sum(e.id) FROM {e} e JOIN wanted w ON e.day = date_add(DATE'2024-02-29', w.small)", 2),
+    ("SELECT sum(e.x) FROM (SELECT id AS x, rand() AS r FROM {e} WHERE word <> 'q') e JOIN wanted w ON x = w.id", 2),
+    ("SELECT sum(e.id) FROM {e} e JOIN wanted v ON e.id = v.id JOIN wanted w ON e.id = w.id WHERE w.few", 1),
+    ("SELECT sum(e.id) FROM {e} e JOIN (SELECT id FROM wanted WHERE id > 99) w ON e.id = w.id", 0),
+    ("SELECT sum(e.id) FROM {e} e JOIN wanted w ON e.id = w.id OR w.few", 6),
+    ("SELECT sum(e.id), count(w.id) FROM {e} e LEFT JOIN wanted w ON e.id = w.id", 6),
+    ("SELECT sum(e.id), count(e.id) FROM wanted w RIGHT JOIN {e} e ON e.id = w.id AND few", 6),
+    ("SELECT sum(e.id) FROM {e} e LEFT ANTI JOIN wanted w ON e.id = w.id", 6),
+    ("SELECT sum(e.id) FROM {e} e WHERE e.id NOT IN (SELECT id FROM wanted WHERE id IS NOT NULL)", 6),
+    ("SELECT sum(e.id) FROM {e} e JOIN wanted w ON e.id % 7 = w.id", 6),
+)
+
+
+@pytest.fixture(scope="module")
+def wanted(session: LakeSession) -> None:
+    run(session, "CREATE TABLE wanted (id BIGINT, small INT, few BOOLEAN)")
+    run(session, "INSERT INTO wanted VALUES (2, 2, true), (5, 5, false), (NULL, NULL, NULL)")
+
+
+@pytest.mark.parametrize(("text", "files"), JOINS, ids=[row[0] for row in JOINS])
+def test_joins_leave_out_files(session: LakeSession, events: str, wanted: None, text: str, files: int) -> None:
+    """As long as the join itself would have dropped their rows."""
+    query = text.format(e=events)
+    found, reads = run(session, query)
+    assert sum(read.files for read in reads if "events" in read.label) == files
+    setting = "spark.sql.optimizer.dynamicPartitionPruning.enabled"
+    run(session, f"SET {setting} = false")
+    whole, _ = run(session, query)
+    run(session, f"RESET {setting}")
+    assert found == whole
+
+
 class BrokenChoice(FileChoice):
     """A log whose statistics cannot be read, which shows when Spark plans."""
 

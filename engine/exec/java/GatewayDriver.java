@@ -25,6 +25,11 @@ public final class GatewayDriver {
     this.root = root;
     this.questions = new Questions(port, password);
     this.guard = new PlanGuard(names(functions), names(tableFunctions));
+    root.extensions().injectQueryStageOptimizerRule(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object session) {
+        return new JoinFilePruning((SparkSession) session);
+      }
+    });
     ParentWatch.start();
   }
 

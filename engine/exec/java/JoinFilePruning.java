@@ -1,0 +1,154 @@
+package deltagateway;
+
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.optimizer.BuildRight$;
+import org.apache.spark.sql.catalyst.plans.Inner$;
+import org.apache.spark.sql.catalyst.plans.LeftSemi$;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.FileSourceScanExec;
+import org.apache.spark.sql.execution.FilterExec;
+import org.apache.spark.sql.execution.ProjectExec;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec;
+import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec;
+import org.apache.spark.sql.execution.joins.HashedRelation;
+import scala.collection.immutable.Seq;
+
+/**
+ * Dynamic file pruning: a join whose one side was broadcast tells the scan on its other side which keys it will find.
+ *
+ * Adaptive execution makes a stage when the broadcasts in it are there. Then this rule adds to each scan below a join
+ * that keeps only rows with a match (inner, left semi) the condition that its key is among the broadcast ones, or
+ * between the lowest and the highest where there are many. The condition follows from the join, so results cannot
+ * change; files and row groups that cannot match are not read. Spark's own dynamic pruning knows partitions only;
+ * its setting turns off both.
+ */
+final class JoinFilePruning extends Rule {
+  private final SparkSession session;
+
+  JoinFilePruning(SparkSession session) {
+    this.session = session;
+  }
+
+  public TreeNode apply(TreeNode plan) {
+    if (!session.sessionState().conf().dynamicPartitionPruningEnabled()) return plan;
+    IdentityHashMap found = new IdentityHashMap();
+    collect((SparkPlan) plan, found);
+    return found.isEmpty() ? plan : ((SparkPlan) plan).transformUp(new Narrowing(found));
+  }
+
+  /** Fills `found`: scan -> list of conditions. */
+  private static void collect(SparkPlan plan, Map found) {
+    if (plan instanceof BroadcastHashJoinExec) collectJoin((BroadcastHashJoinExec) plan, found);
+    List children = Scala.list(plan.children());
+    for (int i = 0; i < children.size(); i++) collect((SparkPlan) children.get(i), found);
+  }
+
+  private static void collectJoin(BroadcastHashJoinExec join, Map found) {
+    boolean drops = join.joinType() == Inner$.MODULE$
+        || (join.joinType() == LeftSemi$.MODULE$ && join.buildSide() == BuildRight$.MODULE$);
+    if (!drops || !(join.buildPlan() instanceof BroadcastQueryStageExec) || join.streamedKeys().size() != 1) return;
+    Expression key = (Expression) join.streamedKeys().apply(0);
+    Source source = source(join.streamedPlan(), key instanceof Cast ? ((Cast) key).child() : key);
+    if (source == null) return;
+    BroadcastQueryStageExec stage = (BroadcastQueryStageExec) join.buildPlan();
+    if (!stage.isMaterialized()) return;
+    Object built = ((Broadcast) stage.executeBroadcast()).value();
+    if (!(built instanceof HashedRelation)) return;
+    Expression condition = JoinKeys.condition(over(key, source.column), (HashedRelation) built);
+    if (condition == null) return;
+    if (!found.containsKey(source.scan)) found.put(source.scan, new ArrayList());
+    ((List) found.get(source.scan)).add(condition);
+  }
+
+  /** The key with the scan's own column in it. */
+  private static Expression over(Expression key, Expression column) {
+    if (!(key instanceof Cast)) return column;
+    List child = new ArrayList();
+    child.add(column);
+    return (Expression) ((Cast) key).withNewChildren(Scala.seq(child));
+  }
+
+  /** Where a column comes from, if nothing on the way needs the rows that would be missing. */
+  private static Source source(SparkPlan plan, Expression column) {
+    if (!(column instanceof AttributeReference)) return null;
+    if (plan instanceof FileSourceScanExec) {
+      FileSourceScanExec scan = (FileSourceScanExec) plan;
+      return scan.relation().location() instanceof ListedFileIndex ? new Source(scan, column) : null;
+    }
+    if (plan instanceof FilterExec) return source(((FilterExec) plan).child(), column);
+    if (plan instanceof ProjectExec) {
+      return source(((ProjectExec) plan).child(), origin(((ProjectExec) plan).projectList(), (Attribute) column));
+    }
+    if (plan instanceof BroadcastHashJoinExec) {
+      SparkPlan streamed = ((BroadcastHashJoinExec) plan).streamedPlan();
+      return streamed.outputSet().contains((Attribute) column) ? source(streamed, column) : null;
+    }
+    return null;
+  }
+
+  /** What a projection makes a column of. */
+  private static Expression origin(Seq projection, Attribute column) {
+    for (int i = 0; i < projection.size(); i++) {
+      NamedExpression each = (NamedExpression) projection.apply(i);
+      if (each.exprId().equals(column.exprId())) return each instanceof Alias ? ((Alias) each).child() : (Expression) each;
+    }
+    return null;
+  }
+
+  private static final class Source {
+    final FileSourceScanExec scan;
+    final Expression column;
+
+    Source(FileSourceScanExec scan, Expression column) {
+      this.scan = scan;
+      this.column = column;
+    }
+  }
+
+  /** Puts the conditions where Spark puts those that it pushes down itself. */
+  private static final class Narrowing extends scala.runtime.AbstractPartialFunction {
+    private final Map found;
+
+    Narrowing(Map found) {
+      this.found = found;
+    }
+
+    public boolean isDefinedAt(Object node) {
+      return found.containsKey(node);
+    }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      if (!isDefinedAt(node)) return otherwise.apply(node);
+      FileSourceScanExec scan = (FileSourceScanExec) node;
+      List onConstants = new ArrayList(Scala.list(scan.partitionFilters()));
+      List onData = new ArrayList(Scala.list(scan.dataFilters()));
+      List conditions = (List) found.get(node);
+      for (int i = 0; i < conditions.size(); i++) {
+        Expression condition = (Expression) conditions.get(i);
+        (isOnConstant(scan, condition) ? onConstants : onData).add(condition);
+      }
+      return scan.copy(
+          scan.relation(), scan.stream(), scan.output(), scan.requiredSchema(), Scala.seq(onConstants),
+          scan.optionalBucketSet(), scan.optionalNumCoalescedBuckets(), Scala.seq(onData), scan.tableIdentifier(),
+          scan.disableBucketedScan(), scan.copy$default$11());
+    }
+
+    private static boolean isOnConstant(FileSourceScanExec scan, Expression condition) {
+      String name = ((Attribute) condition.references().head()).name();
+      return scan.relation().partitionSchema().getFieldIndex(name).isDefined();
+    }
+  }
+}

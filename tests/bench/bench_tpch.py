@@ -1,0 +1,107 @@
+"""TPC-H through the gateway's road, beside Spark's own Parquet reader on the very same files in the same Spark.
+
+Run `python -m tests.bench.bench_tpch [--scale 1] [--repeat 3]`. DuckDB makes the data; delta-rs writes it, orders and
+line items by their dates, as they would arrive, in files of about a million rows. Both sides answer Arrow or rows to
+their own process; results are compared cell by cell before anything is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import tempfile
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import duckdb_extension_tpch
+from deltalake import write_deltalake
+
+from engine.exec.session import SparkDriver
+from engine.main import LakeSession
+from tests.bench.sides import alternate, open_lake, own_spark, run, two_core_spark
+
+TABLES = {
+    "customer": None,
+    "lineitem": "l_shipdate",
+    "nation": None,
+    "orders": "o_orderdate",
+    "part": None,
+    "partsupp": None,
+    "region": None,
+    "supplier": None,
+}
+ROWS_PER_FILE = 1_000_000
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--scale", type=float, default=1.0)
+    options.add_argument("--repeat", type=int, default=3)
+    arguments = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        queries = write_tables(Path(folder), arguments.scale)
+        with two_core_spark(memory="4g") as driver:
+            compare(driver, Path(folder), queries, arguments.repeat)
+
+
+def write_tables(folder: Path, scale: float) -> list[str]:
+    """Write the tables below `folder`; the texts of the queries."""
+    database = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+    extension = next(Path(duckdb_extension_tpch.__file__).parent.rglob("tpch.duckdb_extension"))
+    database.execute(f"LOAD '{extension}'")
+    database.execute(f"CALL dbgen(sf={scale})")
+    for table, order in TABLES.items():
+        rows = database.execute(f"FROM {table} {f'ORDER BY {order}' if order else ''}").to_arrow_table()
+        for start in range(0, len(rows), ROWS_PER_FILE):
+            write_deltalake(folder / table, rows.slice(start, ROWS_PER_FILE), mode="append")
+    return [text for _, text in database.execute("FROM tpch_queries()").fetchall()]
+
+
+def compare(driver: SparkDriver, folder: Path, queries: list[str], repeat: int) -> None:
+    """Print one line a query, and the sum."""
+    session, spark = open_lake(driver, folder), own_spark(driver)
+    for table in TABLES:
+        spark.read().parquet(str(folder / table)).createOrReplaceTempView(table)
+    sums = [0.0, 0.0]
+    for number, text in enumerate(queries, 1):
+        text = text.strip().rstrip(";")
+        _ensure_equal(number, session, spark, text)
+        ours, theirs = alternate(
+            lambda text=text: run(session, text), lambda text=text: spark.sql(text).collectAsList(), repeat, warm=1
+        )
+        reads = run(session, text)[1]
+        files = f"{sum(read.files for read in reads)} of {sum(read.files_total for read in reads)} files"
+        print(
+            f"Q{number:<2} gateway {ours:7.0f} ms  parquet {theirs:7.0f} ms  ratio {ours / theirs:.2f}  {files}",
+            flush=True,
+        )
+        sums[0], sums[1] = sums[0] + ours, sums[1] + theirs
+    print(f"all gateway {sums[0]:7.0f} ms  parquet {sums[1]:7.0f} ms  ratio {sums[0] / sums[1]:.2f}")
+
+
+def _ensure_equal(number: int, session: LakeSession, spark: Any, text: str) -> None:
+    ours = [tuple(row.values()) for row in run(session, text)[0].to_pylist()]
+    theirs = [tuple(row.get(i) for i in range(row.size())) for row in spark.sql(text).collectAsList()]
+    if sorted(map(_comparable, ours)) != sorted(map(_comparable, theirs)):
+        raise AssertionError(f"the results of query {number} differ")
+
+
+def _comparable(row: tuple[Any, ...]) -> tuple[str, ...]:
+    return tuple(map(_cell, row))
+
+
+def _cell(value: Any) -> str:
+    """Sums of doubles depend on the order of the rows, and Java's values come as its own types."""
+    if isinstance(value, float):
+        return f"{value:.9g}" if math.isfinite(value) else str(value)
+    text = str(value)
+    try:
+        return str(Decimal(text).normalize())
+    except ArithmeticError:
+        return text
+
+
+if __name__ == "__main__":
+    main()

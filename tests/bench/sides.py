@@ -1,0 +1,75 @@
+"""Two sides of a measurement in one Spark: the gateway's road, and Spark's own reader of the same files."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from engine.context import StatementContext
+from engine.exec.session import SparkDriver, SparkOptions
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.profile import TableRead
+from engine.sql.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
+
+
+@contextmanager
+def two_core_spark(memory: str = "2g", shuffle_partitions: int = 4) -> Iterator[SparkDriver]:
+    """A Spark of two cores that ends with the block."""
+    driver = SparkDriver.start(
+        SparkOptions(
+            master="local[2]", driver_memory=memory, conf={"spark.sql.shuffle.partitions": str(shuffle_partitions)}
+        ),
+        allowed_functions=ALLOWED_FUNCTIONS,
+        allowed_table_functions=ALLOWED_TABLE_FUNCTIONS,
+    )
+    try:
+        yield driver
+    finally:
+        driver.stop()
+
+
+def open_lake(driver: SparkDriver, folder: Path) -> LakeSession:
+    """A session over the tables of a folder."""
+    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(folder))), driver)
+    return engine.open_session("bench", settings={}, catalog=None, schema=None)
+
+
+def run(session: LakeSession, text: str) -> tuple[pa.Table, tuple[TableRead, ...]]:
+    """The rows of a statement, and what it read."""
+    context = StatementContext(principal="bench")
+    result = session.execute(text, context)
+    rows = pa.Table.from_batches(result.batches(), result.schema)
+    result.close()
+    return rows, context.profile.reads
+
+
+def own_spark(driver: SparkDriver) -> Any:
+    """Spark's own session (a Java object), which no guard watches."""
+    return driver._gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
+
+
+def alternate(ours: Callable[[], Any], theirs: Callable[[], Any], repeat: int, warm: int = 2) -> tuple[float, float]:
+    """Medians in ms of two things done in turns, after `warm` rounds that do not count."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(repeat + warm):
+        for spent, work in zip(times, (ours, theirs), strict=True):
+            spent.append(once(work))
+    return statistics.median(times[0][warm:]), statistics.median(times[1][warm:])
+
+
+def median(work: Callable[[], Any], repeat: int) -> float:
+    """In ms."""
+    return statistics.median(once(work) for _ in range(repeat))
+
+
+def once(work: Callable[[], Any]) -> float:
+    """In ms."""
+    start = time.perf_counter()
+    work()
+    return (time.perf_counter() - start) * 1000
