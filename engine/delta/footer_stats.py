@@ -1,8 +1,9 @@
 """The statistics of a file that was just written, from its Parquet footer: nothing of the data is read again.
 
 A footer has minimum, maximum and count of nulls for each column of each row group. They become the file's statistics
-where they are the column's own: bounds only if every row group with values has them (a NaN, or a very long string,
-leaves a group without), and nothing for what is inside arrays and maps, whose footers count elements.
+where they are the column's own: bounds only if every row group with values has them, no upper one above a NaN, which
+Spark's writer takes for the greatest number, and nothing for what is inside arrays and maps, whose footers count
+elements.
 
 Protocol: "Per-file Statistics".
 """
@@ -63,8 +64,8 @@ class FooterStats:
                 _put(nulls, leaf.path, count)
             bounds = _bounds(groups) if leaf.has_bounds else None
             if bounds is not None:
-                _put(low, leaf.path, lower_bound(bounds[0]))
-                _put(high, leaf.path, upper_bound(bounds[1]))
+                _put(low, leaf.path, lower_bound(min(bounds[0])))
+                _put(high, leaf.path, None if any(map(_is_nan, bounds[1])) else upper_bound(max(bounds[1])))
         return FileStats(num_records=footer.num_rows, min_values=low, max_values=high, null_count=nulls)
 
 
@@ -92,9 +93,10 @@ def _null_count(groups: list[Any]) -> int | None:
     return sum(int(group.statistics.null_count) for group in groups)
 
 
-def _bounds(groups: list[Any]) -> tuple[BoundValue, BoundValue] | None:
-    """The extremes over all row groups; None where they are not known, or there is no value."""
-    low, high = [], []
+def _bounds(groups: list[Any]) -> tuple[list[BoundValue], list[BoundValue]] | None:
+    """The extremes of each row group with values; None where one has none, or there is no value."""
+    low: list[BoundValue] = []
+    high: list[BoundValue] = []
     for group in groups:
         statistics = group.statistics
         if statistics is None:
@@ -108,7 +110,11 @@ def _bounds(groups: list[Any]) -> tuple[BoundValue, BoundValue] | None:
             high.append(statistics.max)
         except _UNREADABLE:
             return None
-    return (min(low), max(high)) if low else None
+    return (low, high) if low else None
+
+
+def _is_nan(value: BoundValue) -> bool:
+    return value != value
 
 
 def _put(values: dict[str, Any], path: tuple[str, ...], value: Any) -> None:

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution;
@@ -19,6 +20,12 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /** Writes the rows of a query as Parquet files into a table's folder, with Spark's own writer. */
 final class TableWriter {
+  /** Parquet leaves a column whose bounds are long without any statistics, its count of nulls included. */
+  private static final String BOUND_LENGTH = "parquet.statistics.truncate.length";
+
+  /** More than what statistics in a log keep of a string (32 characters) can take. */
+  private static final int BOUND_BYTES_MAX = 256;
+
   private final SparkSession spark;
   private final String folder;
   private final List partitionColumns = new ArrayList();
@@ -51,6 +58,8 @@ final class TableWriter {
   String write(QueryExecution execution) throws Exception {
     final SparkPlan plan = execution.executedPlan();
     final InPlaceCommitProtocol committer = new InPlaceCommitProtocol(folder);
+    final Configuration configuration = spark.sessionState().newHadoopConf();
+    configuration.setInt(BOUND_LENGTH, BOUND_BYTES_MAX);
     SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {
       public Object apply() {
         return FileFormatWriter$.MODULE$.write(
@@ -59,7 +68,7 @@ final class TableWriter {
             new ParquetFileFormat(),
             committer,
             new FileFormatWriter.OutputSpec(folder, Scala.emptyMap(), plan.output()),
-            spark.sessionState().newHadoopConf(),
+            configuration,
             partitionAttributes(plan),
             Scala.none(),
             Scala.seq(new ArrayList()),

@@ -1,0 +1,68 @@
+"""Rows of a Delta table as other readers see them, in one form that can be compared cell by cell."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import duckdb_extension_delta
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+
+Rows = list[tuple[Any, ...]]
+
+
+def deltalake_rows(folder: Path, columns: list[str]) -> Rows:
+    """What delta-rs reads."""
+    query = QueryBuilder().register("t", DeltaTable(folder))
+    return comparable(pa.table(query.execute(f"SELECT {_quoted(columns)} FROM t").read_all()))
+
+
+def duckdb_rows(folder: Path, columns: list[str]) -> Rows:
+    """What the Delta kernel in DuckDB reads."""
+    return comparable(duck()(f"SELECT {_quoted(columns)} FROM delta_scan('{folder}')"))
+
+
+PEERS: dict[str, Callable[[Path, list[str]], Rows]] = {"deltalake": deltalake_rows, "duckdb": duckdb_rows}
+
+
+@cache
+def duck() -> Callable[[str], pa.Table]:
+    """Runs a query in DuckDB with the delta extension of its package, instants in UTC."""
+    version = f"v{duckdb.__version__}"
+    extension = Path(duckdb_extension_delta.__file__).parent / "extensions" / version / "delta.duckdb_extension"
+    connection = duckdb.connect()
+    connection.execute(f"LOAD '{extension}'")
+    connection.execute("SET TimeZone = 'UTC'")
+    return lambda query: connection.execute(query).to_arrow_table()
+
+
+def comparable(table: pa.Table) -> Rows:
+    """The rows, sorted, in values that are equal exactly if the cells are: no NaN, no zero without its sign."""
+    rows = zip(*([_cell(value) for value in column.to_pylist()] for column in table.columns), strict=True)
+    return sorted(rows, key=repr)
+
+
+def _cell(value: Any) -> Any:
+    match value:
+        case float():
+            return "NaN" if math.isnan(value) else repr(value)
+        case Decimal():
+            return value.normalize()
+        case dt.datetime() if value.tzinfo is not None:
+            return value.astimezone(dt.UTC).isoformat()
+        case dict():
+            return tuple((name, _cell(item)) for name, item in value.items())
+        case list() | tuple():
+            return tuple(map(_cell, value))
+    return value
+
+
+def _quoted(columns: list[str]) -> str:
+    return ", ".join('"' + name.replace('"', '""') + '"' for name in columns)

@@ -1,0 +1,195 @@
+"""What we write is what other readers read, cell by cell, for every kind of table and every way to write it; and what a
+kind of table forbids is refused with its condition, and leaves no trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from catalog.errors import SqlError
+from engine.context import StatementContext
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from tests.engine.peer_readers import PEERS, Rows, comparable
+from tests.engine.stats_truth import deserved, logged
+from tests.engine.written_features import FEATURES, Feature
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("read back")
+
+
+@pytest.fixture(scope="module")
+def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
+    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
+    opened = engine.open_session("ann", settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None)
+    yield opened
+    opened.close()
+
+
+def run(session: LakeSession, text: str) -> pa.Table:
+    result = session.execute(text, StatementContext(principal="ann"))
+    try:
+        return pa.Table.from_batches(result.batches(), result.schema)
+    finally:
+        result.close()
+
+
+# --- The four ways to write ------------------------------------------------------------------------------------------
+
+
+def source(feature: Feature, rows: tuple[str, ...], *parts: int, only: tuple[str, ...] = ()) -> str:
+    """A query of these rows, once for each value of `p`."""
+    values = ", ".join(f"({row}, {part})" for part in parts for row in rows)
+    columns = (*feature.columns, "p")
+    return f"SELECT {', '.join((*only, 'p') if only else columns)} FROM VALUES {values} AS t({', '.join(columns)})"
+
+
+def create(feature: Feature, name: str, *partition: str) -> str:
+    columns = [f"{column} {kind}" for column, kind in (feature.columns | {"p": "INT"}).items()]
+    checks = [feature.table_checks] if feature.table_checks else []
+    return f"CREATE TABLE {name} ({', '.join(columns + checks)}){options(feature, partition)}"
+
+
+def options(feature: Feature, partition: tuple[str, ...]) -> str:
+    columns = (*feature.partition, *partition)
+    clause = f" PARTITIONED BY ({', '.join(columns)})" if columns else ""
+    settings = ", ".join(f"'{key}' = '{value}'" for key, value in feature.properties.items())
+    return clause + (f" TBLPROPERTIES ({settings})" if settings else "")
+
+
+def insert(feature: Feature, name: str, rows: tuple[str, ...], *parts: int, how: str = "INTO {}") -> str:
+    columns = f" ({', '.join((*feature.given, 'p'))})" if feature.given else ""
+    head = how.format(f"{name}{columns}")
+    return f"INSERT {head} {source(feature, rows, *parts, only=feature.given)}"
+
+
+REPLACE_WHERE = "INTO {} REPLACE WHERE p = 2"
+
+
+def ctas(feature: Feature, name: str) -> tuple[list[str], str]:
+    made = f"CREATE TABLE {name}{options(feature, ())} AS {source(feature, feature.first, 1)}"
+    return [made], source(feature, feature.first, 1)
+
+
+def inserted(feature: Feature, name: str) -> tuple[list[str], str]:
+    statements = [
+        create(feature, name),
+        insert(feature, name, feature.first, 1),
+        insert(feature, name, feature.second, 2),
+    ]
+    return statements, f"{source(feature, feature.first, 1)} UNION ALL {source(feature, feature.second, 2)}"
+
+
+def overwritten(feature: Feature, name: str) -> tuple[list[str], str]:
+    statements = [
+        create(feature, name),
+        insert(feature, name, feature.first, 1, 2),
+        insert(feature, name, feature.second, 2, how="OVERWRITE {}"),
+    ]
+    return statements, source(feature, feature.second, 2)
+
+
+def replaced(feature: Feature, name: str) -> tuple[list[str], str]:
+    statements = [
+        create(feature, name, "p"),
+        insert(feature, name, feature.first, 1, 2),
+        insert(feature, name, feature.second, 2, how=REPLACE_WHERE),
+    ]
+    return statements, f"{source(feature, feature.first, 1)} UNION ALL {source(feature, feature.second, 2)}"
+
+
+WAYS = {"ctas": ctas, "insert": inserted, "overwrite": overwritten, "replace where": replaced}
+
+
+def possible(feature: Feature) -> list[str]:
+    return [
+        way for way in WAYS if (feature.as_select or way != "ctas") and (feature.replaces or way in ("ctas", "insert"))
+    ]
+
+
+def _name(feature: str, way: str) -> str:
+    return f"{feature}_{way}".replace(" ", "_").replace("-", "_")
+
+
+CASES = [(name, way) for name, feature in FEATURES.items() for way in possible(feature)]
+
+
+each_case = pytest.mark.parametrize(("feature", "way"), CASES, ids=lambda value: value.replace(" ", "-"))
+
+
+def written(session: LakeSession, folder: Path, feature: str, way: str) -> str:
+    """Makes the table at `folder`, once; the query that answers its rows."""
+    statements, query = WAYS[way](FEATURES[feature], folder.name)
+    if not folder.exists():
+        for statement in statements:
+            run(session, statement)
+    return query
+
+
+@each_case
+def test_other_readers_see_the_rows_that_were_written(session: LakeSession, lake: Path, feature: str, way: str) -> None:
+    kind, name = FEATURES[feature], _name(feature, way)
+    truth = run(session, written(session, lake / "default" / name, feature, way))
+    columns = truth.column_names
+    expected = comparable(truth)
+    assert comparable(run(session, f"SELECT * FROM {name}")) == expected
+    seen: dict[str, Rows | str] = {}
+    for peer, read in PEERS.items():
+        try:
+            seen[peer] = read(lake / "default" / name, columns)
+        except Exception as error:  # noqa: BLE001 whatever a peer raises, it does not read the table
+            seen[peer] = str(error)
+    for peer, found in seen.items():
+        if kind.unread(peer, partitioned=bool(kind.partition) or way == "replace where"):
+            assert found != expected, f"{peer} reads it by now"
+        else:
+            assert found == expected, peer
+
+
+@each_case
+def test_the_log_has_the_statistics_of_the_rows(session: LakeSession, lake: Path, feature: str, way: str) -> None:
+    folder = lake / "default" / _name(feature, way)
+    written(session, folder, feature, way)
+    stats = logged(folder)
+    assert stats
+    for path, found in stats.items():
+        assert found == deserved(folder / path)
+
+
+# --- What a table forbids --------------------------------------------------------------------------------------------
+
+VIOLATIONS = [(name, text, condition) for name, feature in FEATURES.items() for text, condition in feature.violations]
+
+
+def state(session: LakeSession, folder: Path, name: str) -> Any:
+    """All that a failed write could have changed. What follows a commit comes later: checksums, checkpoints."""
+    files = {path for path in folder.rglob("*") if path.is_file() and "_delta_log" not in path.parts}
+    return DeltaTable(folder).version(), files, comparable(run(session, f"SELECT * FROM {name}"))
+
+
+@pytest.mark.parametrize(("feature", "text", "condition"), VIOLATIONS)
+@pytest.mark.parametrize("how", ["INTO {}", "OVERWRITE {}", REPLACE_WHERE])
+def test_a_violation_is_refused_and_leaves_no_trace(
+    session: LakeSession, lake: Path, feature: str, text: str, condition: str, how: str
+) -> None:
+    kind, name = FEATURES[feature], _name(feature, "kept")
+    folder = lake / "default" / name
+    if not folder.exists():
+        run(session, create(kind, name, "p"))
+        run(session, insert(kind, name, kind.first, 1, 2))
+    before = state(session, folder, name)
+    columns, values = text.split("VALUES ")
+    head = how.format(f"{name} {columns}")
+    with pytest.raises(SqlError) as caught:
+        run(session, f"INSERT {head} VALUES {values}")
+    assert caught.value.condition == condition, caught.value
+    assert state(session, folder, name) == before
