@@ -34,6 +34,15 @@ class ReplaceWhereViolated(SqlError, condition="DELTA_REPLACE_WHERE_MISMATCH", s
 
 
 @dataclass(eq=False)
+class PartitionValueNotText(SqlError, condition="MALFORMED_CHARACTER_CODING", sqlstate="22000"):
+    column: str
+    template = (
+        "The bytes of a value for the partition column {column} are no text in UTF-8, and partitions are named by "
+        "texts. Nothing was written. Partition by another column, or by hex({column})."
+    )
+
+
+@dataclass(eq=False)
 class LengthExceeded(SqlError, condition="DELTA_EXCEED_CHAR_VARCHAR_LIMIT", sqlstate="22001"):
     detail: str
     template = "A value is longer than its column of type char or varchar allows. {detail} Nothing was written."

@@ -20,16 +20,11 @@ from engine.enforce.write_plan import RowCheck, Values, WritePlan
 
 def enforce_not_null(plan: WritePlan) -> WritePlan:
     """Adds a check for each column, field, element or value that cannot be null."""
-    partitions = plan.config.metadata.partition_columns
     checks = []
     for column in plan.schema.fields:
         name = quote(column.name)
         if not column.nullable:
-            # An empty string has no partition of its own: it becomes null.
-            is_text_partition = column.name in partitions and column.data_type is PrimitiveType.STRING
-            checks.append(
-                _check(column.name, f"nullif({name}, '') IS NOT NULL" if is_text_partition else _present(name))
-            )
+            checks.append(_check(column.name, _present(name)))
         for inner, text in _inside(column.data_type, column.name, name, 0):
             checks.append(_check(inner, text))
     return replace(plan, checks=(*plan.checks, *checks))

@@ -1,6 +1,6 @@
 """A write plan as what Spark runs: projections over the query, and the way back from a failed check to its error.
 
-    given columns ─► + constants ─► + generated ─► + outcome of each check ─► raise, or pass on
+    given columns ─► + constants ─► + generated ─► as stored ─► + outcome of each check ─► raise, or pass on
 
 Each text is a projection's expression of its own, so it can contain nothing but an expression, and a check's outcome is
 a column before anything is made of it. A violation travels through Spark as the text of `raise_error`: a token that
@@ -97,6 +97,8 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
         yield tuple(NamedExpression(name=name, text=plan.constants.get(name, quote(name))) for name in known)
         if plan.generated:
             yield tuple(NamedExpression(name=name, text=plan.generated.get(name, quote(name))) for name in names)
+    if plan.stored_as:
+        yield tuple(NamedExpression(name=name, text=plan.stored_as.get(name, quote(name))) for name in names)
     if plan.checks:
         columns = tuple(NamedExpression(name=name, text=quote(name)) for name in names)
         outcomes = _free_names(names, len(plan.checks))

@@ -10,6 +10,7 @@ from engine.enforce.constraints import enforce_constraints
 from engine.enforce.defaults import fill_defaults
 from engine.enforce.generated import compute_generated
 from engine.enforce.not_null import enforce_not_null
+from engine.enforce.partition_values import fit_partition_values
 from engine.enforce.replace_where import enforce_replace_where
 from engine.enforce.write_plan import WritePlan, WriteRule
 
@@ -18,6 +19,7 @@ WRITE_RULES: tuple[WriteRule, ...] = (
     match_columns,
     fill_defaults,
     compute_generated,
+    fit_partition_values,
     enforce_not_null,
     enforce_constraints,
     enforce_replace_where,

@@ -54,6 +54,8 @@ class WritePlan:
     """Column -> SQL text without columns."""
     generated: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Column -> SQL text over the columns above, for columns that nobody gives."""
+    stored_as: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Column -> SQL text over the columns above, for columns whose values are stored, and checked, as other ones."""
     checks: tuple[RowCheck, ...] = ()
 
     @property

@@ -250,6 +250,20 @@ FEATURES: dict[str, Feature] = {
         "repeat('x', 100)",
     ),
     "by binary": of_type("BINARY", "'abc'", "'é/%'"),
+    "by odd bytes and texts": Feature(
+        columns={"k": "INT", "b": "BINARY", "s": "STRING NOT NULL", "t": "STRING"},
+        first=("1, X'61', 'a', 'x'",),
+        second=("2, NULL, 'b', 'y'",),
+        partition=("b", "s", "t"),
+        table_checks="CHECK (t <> 'z' AND t IS NOT NULL)",
+        as_select=False,
+        violations=(
+            ("VALUES (1, X'FF', 'a', 'x', 2)", "MALFORMED_CHARACTER_CODING"),
+            ("VALUES (1, X'61', '', 'x', 2)", NOT_NULL),
+            ("VALUES (1, X'61', '__HIVE_DEFAULT_PARTITION__', 'x', 2)", NOT_NULL),
+            ("VALUES (1, X'61', 'a', '', 2)", CONSTRAINT),
+        ),
+    ),
     "by date": of_type("DATE", "'0001-01-01'", "'9999-12-31'", "'1582-10-10'"),
     "by timestamp": of_type(
         "TIMESTAMP", "'0001-01-01 00:00:00Z'", "'2024-03-10 02:30:00.123456-05:00'", "'1500-01-01 00:00:00Z'"

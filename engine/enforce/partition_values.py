@@ -1,0 +1,39 @@
+"""Values that no partition can have.
+
+A partition's value is a text in the log and in a folder's name. An empty text is null there, and so is the text that
+folders have for null; so such values become null before anything is checked. Bytes that are no text cannot be a
+partition at all.
+
+Protocol: "Partition Value Serialization".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from catalog.names import quote
+from engine.delta.spec.partition_values import HIVE_NULL
+from engine.delta.spec.schema import PrimitiveType
+from engine.enforce.errors import PartitionValueNotText
+from engine.enforce.write_plan import RowCheck, Values, WritePlan
+
+
+def fit_partition_values(plan: WritePlan) -> WritePlan:
+    """Fills `stored_as`, and adds a check for each partition column of bytes."""
+    stored_as, checks = {}, []
+    for column in map(plan.schema.field, plan.config.metadata.partition_columns):
+        if column is None:
+            continue
+        name = quote(column.name)
+        if column.data_type is PrimitiveType.STRING:
+            stored_as[column.name] = f"nullif(nullif({name}, ''), '{HIVE_NULL}')"
+        elif column.data_type is PrimitiveType.BINARY:
+            stored_as[column.name] = f"nullif(nullif({name}, X''), X'{HIVE_NULL.encode().hex()}')"
+            text = f"{name} IS NULL OR is_valid_utf8(CAST({name} AS STRING))"
+            checks.append(RowCheck(text=text, shown=(), error=partial(_not_text, column.name)))
+    return replace(plan, stored_as=stored_as, checks=(*plan.checks, *checks))
+
+
+def _not_text(column: str, _: Values) -> PartitionValueNotText:
+    return PartitionValueNotText(column)
