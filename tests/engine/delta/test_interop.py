@@ -10,8 +10,6 @@ from typing import Any
 from urllib.parse import unquote
 
 import deltalake
-import duckdb
-import duckdb_extension_delta
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +26,7 @@ from engine.delta.spec.paths import encode_path
 from engine.delta.spec.schema import PrimitiveType, StructField, StructType
 from engine.delta.storage import Storage, open_storage
 from engine.delta.transaction import Transaction, clock_ms
+from tests.duck import open_duckdb
 from tests.engine.delta.committing import create, describe, metadata
 
 PLAIN = StructType((StructField("id", PrimitiveType.LONG, False), StructField("name", PrimitiveType.STRING)))
@@ -226,10 +225,7 @@ def test_a_deletion_vector_that_we_commit_hides_rows(
 @pytest.fixture(scope="module")
 def duck() -> Callable[[str], list[Any]]:
     """Runs a query in DuckDB with the delta extension of its package."""
-    version = f"v{duckdb.__version__}"
-    extension = Path(duckdb_extension_delta.__file__).parent / "extensions" / version / "delta.duckdb_extension"
-    connection = duckdb.connect()
-    connection.execute(f"LOAD '{extension}'")
+    connection = open_duckdb()
     return lambda query: connection.execute(query).fetchall()
 
 

@@ -1,0 +1,207 @@
+"""Every version of every table of other engines: its rows are those that another reader finds, or it fails by name.
+
+The other reader is DuckDB on the Rust kernel of Delta. Where it cannot read, or reads wrongly, the rows come from
+elsewhere: those that the makers recorded, or those of a sibling table that was written in the same way and stopped
+earlier. No version of any table is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from catalog.errors import SqlError
+from engine.context import StatementContext
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from tests.clients.typed_values import typed
+from tests.duck import open_duckdb
+from tests.paths import TESTDATA
+
+pytestmark = pytest.mark.spark
+
+DELTA = TESTDATA / "delta"
+TABLES = {path.parent: str(path.parent.relative_to(DELTA)) for path in sorted(DELTA.glob("**/_delta_log"))}
+_MANY = 2000
+"""Rows beyond which two tables are compared by sorting."""
+
+NO_FILE = "FAILED_READ_FILE.FILE_NOT_EXIST"
+NO_STATE = "DELTA_STATE_RECOVER_ERROR"
+FAILING = {
+    "dat/no_replay/delta": {2: NO_FILE},
+    "golden/canonicalized-paths-normal-a/delta": {0: NO_FILE},
+    "golden/canonicalized-paths-normal-b/delta": {0: NO_FILE},
+    "golden/canonicalized-paths-special-a/delta": {0: NO_FILE},
+    "golden/canonicalized-paths-special-b/delta": {0: NO_FILE},
+    "golden/checkpoint/delta": dict.fromkeys(range(15), NO_FILE),
+    "golden/corrupted-last-checkpoint/delta": dict.fromkeys(range(11), NO_FILE),
+    "golden/data-reader-absolute-paths-escaped-chars/delta": dict.fromkeys(range(2), NO_STATE),
+    "golden/delete-re-add-same-file-different-transactions/delta": dict.fromkeys((0, 2, 3), NO_FILE),
+    "golden/deltalog-commit-info/delta": {0: NO_FILE},
+    "golden/deltalog-getChanges/delta": {0: NO_FILE},
+    "golden/deltalog-invalid-protocol-version/delta": {0: "DELTA_INVALID_PROTOCOL_VERSION"},
+    "golden/deltalog-state-reconstruction-from-checkpoint-missing-metadata/delta": {
+        **dict.fromkeys(range(10), NO_FILE),
+        10: NO_STATE,
+    },
+    "golden/deltalog-state-reconstruction-from-checkpoint-missing-protocol/delta": {
+        **dict.fromkeys(range(10), NO_FILE),
+        10: NO_STATE,
+    },
+    "golden/deltalog-state-reconstruction-without-metadata/delta": {0: NO_STATE},
+    "golden/deltalog-state-reconstruction-without-protocol/delta": {0: NO_STATE},
+    "golden/log-replay-special-characters/delta": {0: NO_FILE},
+    "golden/log-replay-special-characters-a/delta": {0: NO_FILE},
+    "golden/log-replay-special-characters-b/delta": {0: NO_FILE},
+    "golden/snapshot-vacuumed/delta": dict.fromkeys(range(5), NO_FILE),
+    "golden/update-deleted-directory/delta": {0: NO_FILE},
+    "golden/versions-not-contiguous/delta": {0: NO_FILE, 2: "DELTA_VERSIONS_NOT_CONTIGUOUS"},
+}
+"""The versions that must fail, and how: logs without data, states that cannot be rebuilt, files that were vacuumed."""
+
+EMPTIED = {
+    f"golden/canonicalized-paths-{kind}/delta": (1,) for kind in ("normal-a", "normal-b", "special-a", "special-b")
+}
+"""Versions without rows that the peer cannot read: it does not know that `file:/x`, once removed, is `/x`."""
+
+RECORDED = {
+    "dat/iceberg_compat_v1/delta": "expected/latest/table_content/*.parquet",
+    "golden/data-reader-timestamp_ntz-id-mode/delta": "expected/*.parquet",
+    "golden/data-reader-timestamp_ntz-name-mode/delta": "expected/*.parquet",
+    "golden/parquet-all-types-legacy-format/delta": "expected/*.parquet",
+}
+"""The peer refuses the first for its reader features, finds no partition values in those with mapped NTZ columns, and
+dies of two-level lists. Their versions before the last are empty."""
+
+SIBLINGS = {
+    "snapshot-data1": {0: "snapshot-data0"},
+    "snapshot-data2": {0: "snapshot-data0", 1: "snapshot-data1"},
+    "snapshot-data3": {0: "snapshot-data0", 1: "snapshot-data1", 2: "snapshot-data2"},
+    "snapshot-data2-deleted": {0: "snapshot-data0", 1: "snapshot-data1", 2: "snapshot-data2", 3: "snapshot-data3"},
+    "snapshot-repartitioned": {
+        0: "snapshot-data0",
+        1: "snapshot-data1",
+        2: "snapshot-data2",
+        3: "snapshot-data3",
+        4: "snapshot-data2-deleted",
+    },
+    "time-travel-partition-changes-b": {0: "time-travel-partition-changes-a"},
+    "time-travel-schema-changes-b": {0: "time-travel-schema-changes-a"},
+    "time-travel-start-start20": {0: "time-travel-start"},
+    "time-travel-start-start20-start40": {0: "time-travel-start", 1: "time-travel-start-start20"},
+}
+"""Golden tables that go on where another one stopped."""
+
+VARIANTS = "golden/spark-variant-checkpoint/delta"
+"""The peer has no Arrow type for variants. The table's maker wrote `{"key": id}` at every place, with nulls between."""
+
+
+def versions_of(table: Path) -> list[int]:
+    return sorted(int(path.stem) for path in (table / "_delta_log").glob("*.json") if path.stem.isdigit())
+
+
+@pytest.fixture(scope="module")
+def engine(spark_driver: SparkDriver) -> LakeEngine:
+    return LakeEngine(open_sources(EngineOptions(allowed_roots=(str(TESTDATA),))), spark_driver)
+
+
+@pytest.fixture(scope="module")
+def session(engine: LakeEngine) -> Iterator[LakeSession]:
+    opened = engine.open_session("ann", settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def duck() -> Iterator[duckdb.DuckDBPyConnection]:
+    with open_duckdb() as connection:
+        yield connection
+
+
+def read(session: LakeSession, table: Path, version: int, columns: str = "*") -> pa.Table:
+    text = f"SELECT {columns} FROM delta.`{table}` VERSION AS OF {version}"
+    result = session.execute(text, StatementContext(principal="ann"))
+    rows = pa.Table.from_batches(list(result.batches()), result.schema)
+    result.close()
+    return rows
+
+
+def ensure_equal(found: pa.Table, expected: pa.Table) -> None:
+    assert sorted(found.column_names) == sorted(expected.column_names)
+    if expected.num_rows > _MANY:
+        found = found.select(expected.column_names).cast(expected.schema)
+        order = [(name, "ascending") for name in expected.column_names]
+        assert found.sort_by(order) == expected.sort_by(order)
+    else:
+        assert _cells(found, expected.schema) == _cells(expected, expected.schema)
+
+
+def _cells(table: pa.Table, schema: pa.Schema) -> Counter[tuple[Any, ...]]:
+    columns = [[typed(value, item.type, "UTC") for value in table[item.name].to_pylist()] for item in schema]
+    return Counter(zip(*columns, strict=True))
+
+
+@pytest.mark.parametrize("table", [table for table in TABLES if TABLES[table] not in RECORDED], ids=TABLES.get)
+def test_every_version_has_the_rows_of_another_reader_or_fails_by_name(
+    session: LakeSession, duck: duckdb.DuckDBPyConnection, table: Path
+) -> None:
+    failing = FAILING.get(TABLES[table], {})
+    assert failing.keys() <= set(versions_of(table))
+    for version in versions_of(table):
+        if version in failing:
+            with pytest.raises(SqlError) as raised:
+                read(session, table, version)
+            assert raised.value.condition == failing[version], version
+        elif version in EMPTIED.get(TABLES[table], ()):
+            assert read(session, table, version).num_rows == 0
+        elif TABLES[table] != VARIANTS:
+            query = f"SELECT * FROM delta_scan('{table}', version = {version})"
+            ensure_equal(read(session, table, version), duck.execute(query).to_arrow_table())
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_what_the_peer_cannot_read_is_as_recorded(session: LakeSession, name: str) -> None:
+    table, pattern = DELTA / name, RECORDED[name]
+    *earlier, last = versions_of(table)
+    for version in earlier:
+        assert read(session, table, version).num_rows == 0
+    ensure_equal(read(session, table, last), pa.concat_tables(map(pq.read_table, sorted(table.parent.glob(pattern)))))
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "sibling"),
+    [(name, version, sibling) for name, versions in SIBLINGS.items() for version, sibling in versions.items()],
+)
+def test_versions_are_those_of_the_table_that_stopped_there(
+    session: LakeSession, name: str, version: int, sibling: str
+) -> None:
+    recorded = sorted((DELTA / "golden" / sibling / "expected").glob("*.parquet"))
+    expected = pa.concat_tables(map(pq.read_table, recorded))
+    ensure_equal(read(session, DELTA / "golden" / name / "delta", version), expected)
+
+
+@pytest.mark.parametrize(("version", "ids"), [(0, range(100)), (1, [*range(100), 0]), (2, [*range(100), 0, 1])])
+def test_variants_at_every_depth(session: LakeSession, version: int, ids: Iterable[int]) -> None:
+    found = read(session, DELTA / VARIANTS, version).sort_by("id").to_pylist()
+    assert found == [_variants(number) for number in sorted(ids)]
+
+
+def _variants(number: int) -> dict[str, Any]:
+    value = json.dumps({"key": number}, separators=(",", ":"))
+    return {
+        "id": number,
+        "v": value,
+        "array_of_variants": [value, None, value, None, value],
+        "struct_of_variants": {"v": value},
+        "map_of_variants": [(str(number), value), ("nullKey", None)],
+        "array_of_struct_of_variants": [{"v": value}, {"v": None}, None, {"v": value}, None, {"v": value}],
+        "struct_of_array_of_variants": {"v": [None, value]},
+    }
