@@ -170,7 +170,7 @@ class ViewExpected(SqlError, condition="EXPECT_VIEW_NOT_TABLE", sqlstate="42809"
 @dataclass(eq=False)
 class TableExpected(SqlError, condition="EXPECT_TABLE_NOT_VIEW", sqlstate="42809"):
     name: str
-    template = "{name} is a view where a table is needed. Use the statement's VIEW form."
+    template = "{name} is a view where a table is needed. Name a table, or use the statement's VIEW form if it has one."
 
 
 @dataclass(eq=False)

@@ -18,18 +18,33 @@ from catalog.entries import Relation as CatalogRelation
 from catalog.entries import TableEntry
 from catalog.errors import SqlError, TableExpected
 from catalog.names import Matcher, SchemaName, TableName, any_matcher, jdbc_matcher, like_matcher, path_of
-from engine.bound import BoundRelation, BoundStatement, BoundTable, BoundView, FreeName, TakenName, Target
+from engine.bound import (
+    BoundChanges,
+    BoundRelation,
+    BoundStatement,
+    BoundTable,
+    BoundView,
+    FreeName,
+    NamedRelation,
+    TakenName,
+    Target,
+)
+from engine.bounds import Evaluate, read_bound, read_time
 from engine.definition_errors import NoPlaceForTable
+from engine.delta.change_feed import ChangeFeed, load_change_feed
+from engine.delta.change_range import resolve_range
 from engine.delta.commit_times import load_commit_times
 from engine.delta.errors import DeltaTableNotFound, naming
 from engine.delta.snapshot import Snapshot
 from engine.delta.transaction import Committed
-from engine.errors import InvalidTimeTravelTimestamp, RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
+from engine.errors import RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
 from engine.session_state import SessionState, is_temporary
+from engine.settings import ALLOW_OUTSIDE
 from engine.sql.parser import parse
 from engine.statements import (
     AsOfTimestamp,
     AsOfVersion,
+    ChangeRange,
     DescribeDetail,
     DescribeHistory,
     DescribeQuery,
@@ -67,11 +82,7 @@ class Sources:
     """Finishes what is still to be done for these versions."""
 
 
-EvaluateTimestamp = Callable[[str], int | None]
-"""An expression without columns, as text → milliseconds since the epoch in the session's zone; None for NULL."""
-
-
-def bind(statement: AnyStatement, state: SessionState, sources: Sources, evaluate: EvaluateTimestamp) -> BoundStatement:
+def bind(statement: AnyStatement, state: SessionState, sources: Sources, evaluate: Evaluate) -> BoundStatement:
     """Resolve what `statement` names. Raises the catalog's and the log's errors, by name."""
     binder = _Binder(state, sources, evaluate)
     target: Target | None = None
@@ -115,15 +126,44 @@ def bind(statement: AnyStatement, state: SessionState, sources: Sources, evaluat
 class _Binder:
     """One statement's lookups; `pinned` keeps what was loaded for it."""
 
-    def __init__(self, state: SessionState, sources: Sources, evaluate: EvaluateTimestamp) -> None:
+    def __init__(self, state: SessionState, sources: Sources, evaluate: Evaluate) -> None:
         self.state, self.view, self.load, self.evaluate = state, sources.catalog.view(), sources.load, evaluate
         self.pinned: dict[tuple[str, TimeTravel | None], Snapshot] = {}
+        self.feeds: dict[tuple[str, ChangeRange], ChangeFeed] = {}
 
     def relations(
         self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[TableName, ...] = ()
     ) -> tuple[BoundRelation, ...]:
         """What a query names; `inside` are the views whose texts led here, outermost first."""
-        return tuple(self.relation(each.name_parts, each.time_travel, current, inside) for each in relations)
+        return tuple(
+            self.relation(each.name_parts, each.time_travel, current, inside)
+            if each.changes is None
+            else self.changes(each.name_parts, each.changes, current, inside)
+            for each in relations
+        )
+
+    def changes(
+        self, parts: tuple[str, ...], asked: ChangeRange, current: SchemaName, inside: tuple[TableName, ...]
+    ) -> BoundChanges:
+        """What `table_changes` reads. Raises for a view, and where the log cannot say the changes."""
+        table = self.relation(parts, None, current, inside)
+        if not isinstance(table, BoundTable):
+            raise TableExpected(table.label)
+        key = (table.entry.location, asked)
+        if key not in self.feeds:
+            with naming(table.label):
+                self.feeds[key] = self._feed(table, asked)
+        return BoundChanges(table=table, feed=self.feeds[key])
+
+    def _feed(self, table: BoundTable, asked: ChangeRange) -> ChangeFeed:
+        times = load_commit_times(table.snapshot)
+        start = read_bound(asked.start, self.evaluate)
+        end = None if asked.end is None else read_bound(asked.end, self.evaluate)
+        allow_outside = self.state.value(ALLOW_OUTSIDE) == "true"
+        versions = resolve_range(times, start, end, allow_outside=allow_outside)
+        return load_change_feed(
+            table.snapshot, times, versions, lambda version: self.load(table.entry.location, version)
+        )
 
     def relation(
         self,
@@ -131,7 +171,7 @@ class _Binder:
         time_travel: TimeTravel | None,
         current: SchemaName,
         inside: tuple[TableName, ...] = (),
-    ) -> BoundRelation:
+    ) -> NamedRelation:
         """One name. Raises for a view that reads itself, and for time travel on a view."""
         path = path_of(parts)
         if path is not None:
@@ -194,14 +234,14 @@ class _Binder:
         """The schema of a SHOW: the named one, or the current one."""
         return SchemaName.from_parts(parts, self.state.catalog) if parts else self.state.current
 
-    def listed_in(self, schema: SchemaName, tables: Matcher) -> Iterator[BoundRelation]:
+    def listed_in(self, schema: SchemaName, tables: Matcher) -> Iterator[NamedRelation]:
         yield from self._readable(self.view.relations(schema, tables))
 
-    def listed(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> Iterator[BoundRelation]:
+    def listed(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> Iterator[NamedRelation]:
         """Tables and views by pattern."""
         yield from self._readable(self.view.find_relations(catalog, schemas, tables))
 
-    def _readable(self, relations: Iterable[CatalogRelation]) -> Iterator[BoundRelation]:
+    def _readable(self, relations: Iterable[CatalogRelation]) -> Iterator[NamedRelation]:
         """For lists: views by their record alone, tables if their log can be read; else the server's log has a line."""
         for entry in relations:
             try:
@@ -226,9 +266,7 @@ class _Binder:
             case AsOfVersion(version):
                 return self.load(entry.location, version)
             case AsOfTimestamp(expression):
-                timestamp_ms = self.evaluate(expression)
-                if timestamp_ms is None:
-                    raise InvalidTimeTravelTimestamp(expression)
+                timestamp_ms = read_time(expression, self.evaluate)
                 version = load_commit_times(self.load(entry.location, None)).version_at(timestamp_ms)
                 return self.load(entry.location, version)
             case _:

@@ -17,7 +17,9 @@ from typing import TypeAlias
 from catalog.catalog import CatalogView
 from catalog.entries import TableEntry, ViewEntry
 from catalog.names import TableName
+from engine.delta.change_feed import ChangeFeed
 from engine.delta.snapshot import Snapshot
+from engine.delta.spec.schema import StructType
 from engine.results import ResultStream
 from engine.session_state import SessionState
 from engine.sql_types import column_sql_type
@@ -54,16 +56,27 @@ class BoundTable:
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:
-        return tuple(
-            ColumnInfo(
-                name=column.name,
-                type=column_sql_type(column),
-                nullable=column.nullable,
-                comment=column.comment,
-                default=column.metadata.get("CURRENT_DEFAULT"),
-            )
-            for column in self.snapshot.schema.fields
-        )
+        return _columns_of(self.snapshot.schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundChanges:
+    """The change data feed of a table, read where the statement names `table_changes`: a read of that table."""
+
+    table: BoundTable
+    feed: ChangeFeed
+
+    @property
+    def name(self) -> None:
+        """Nothing can stand for it but its alias."""
+
+    @property
+    def label(self) -> str:
+        return f"the changes of {self.table.label}"
+
+    @property
+    def columns(self) -> tuple[ColumnInfo, ...]:
+        return _columns_of(self.feed.schema)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +103,21 @@ class BoundView:
         )
 
 
-BoundRelation: TypeAlias = BoundTable | BoundView
+NamedRelation: TypeAlias = BoundTable | BoundView
+BoundRelation: TypeAlias = NamedRelation | BoundChanges
+
+
+def _columns_of(schema: StructType) -> tuple[ColumnInfo, ...]:
+    return tuple(
+        ColumnInfo(
+            name=column.name,
+            type=column_sql_type(column),
+            nullable=column.nullable,
+            comment=column.comment,
+            default=column.metadata.get("CURRENT_DEFAULT"),
+        )
+        for column in schema.fields
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +156,11 @@ class BoundStatement:
     view: CatalogView
     relations: tuple[BoundRelation, ...] = ()
     target: Target | None = None
+
+    @property
+    def named(self) -> tuple[NamedRelation, ...]:
+        """The tables and views among the relations."""
+        return tuple(relation for relation in self.relations if not isinstance(relation, BoundChanges))
 
     @property
     def tables(self) -> tuple[BoundTable, ...]:

@@ -66,6 +66,22 @@ class InvalidTimeTravelTimestamp(SqlError, condition="DELTA_TIMESTAMP_INVALID", 
 
 
 @dataclass(eq=False)
+class NullChangeBound(SqlError, condition="DELTA_CDC_READ_NULL_RANGE_BOUNDARY", sqlstate="22004"):
+    expression: str
+    template = "The changes of a table start or end at {expression}, which is NULL. Give a version or a time."
+
+
+@dataclass(eq=False)
+class ChangeBoundType(SqlError, condition="DELTA_UNSUPPORTED_EXPRESSION", sqlstate="0A000"):
+    expression: str
+    data_type: str
+    template = (
+        "The changes of a table cannot start or end at {expression}, a {data_type}. Give a version as a whole number, "
+        "or a time as a timestamp or a string."
+    )
+
+
+@dataclass(eq=False)
 class RecursiveView(SqlError, condition="RECURSIVE_VIEW", sqlstate="42K0H"):
     view: str
     path: str

@@ -83,6 +83,8 @@ def _flag(key: str, doc: str, default: str | None = None, *, is_spark: bool = Tr
     return Setting(key=key, doc=doc, check=_boolean, expected="true or false", default=default, is_spark=is_spark)
 
 
+ALLOW_OUTSIDE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
+
 _ROWS = (
     _flag("spark.sql.ansi.enabled", "Errors instead of nulls on overflow, bad casts and bad indexes."),
     Setting(
@@ -137,6 +139,12 @@ _ROWS = (
         "Leave out partitions and files by the other side of a join.",
     ),
     _flag("spark.sql.join.preferSortMergeJoin", "Prefer sort-merge joins to shuffled hash joins."),
+    _flag(
+        ALLOW_OUTSIDE,
+        "table_changes answers no rows for a start after the latest version, instead of an error.",
+        "false",
+        is_spark=False,
+    ),
     Setting(
         key="gateway.statement.timeout",
         doc="Seconds after which a statement is ended; 0 never. The server's own limit stays in force.",

@@ -9,7 +9,7 @@ for between the stages; inside of execution it reaches the Spark job (`engine/ex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Any, assert_never
 
 import pyarrow as pa
 
@@ -45,7 +45,7 @@ from engine.plan.plans import (
 from engine.results import ResultStream, small_result
 from engine.session_state import SessionState
 from engine.sql.parser import parse_any
-from engine.write_statements import AnyStatement
+from engine.write_statements import AnyStatement, CreateView
 
 
 def parse_statement(text: str) -> AnyStatement:
@@ -62,7 +62,8 @@ def run_statement(
     parameters: Sequence[Parameter] = (),
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
-    bound = bind(statement, state, sources, lambda expression: _timestamp_ms(expression, executor, context))
+    named = () if isinstance(statement, CreateView) else tuple(item for item in parameters if item.name is not None)
+    bound = bind(statement, state, sources, lambda texts: _values(texts, executor, context, named))
     context.cancel.ensure_live()
     plan = plan_statement(authorize(bound))
     context.cancel.ensure_live()
@@ -85,15 +86,16 @@ def _ensure_probed(probes: ProbePlan | None, executor: ExecSession, context: Sta
         ensure_probed(probes, [column.type for column in _columns(executor.describe(probes.read, context))])
 
 
-def _timestamp_ms(expression: str, executor: ExecSession, context: StatementContext) -> int | None:
-    """The value of `TIMESTAMP AS OF expression`: Spark's, in the session's zone and under its guard."""
-    text = f"SELECT unix_micros(TRY_CAST(({expression}) AS TIMESTAMP))"
-    result = executor.run_query(ReadPlan(text=text, scans=()), context)
+def _values(
+    expressions: str, executor: ExecSession, context: StatementContext, parameters: Sequence[Parameter]
+) -> tuple[Any, ...]:
+    """The values of a list of expressions without columns: Spark's, in the session's zone and under its guard."""
+    result = executor.run_query(ReadPlan(text=f"SELECT {expressions}", scans=()), context, parameters)
     try:
-        (micros,) = pa.Table.from_batches(result.batches(), result.schema).column(0).to_pylist()
+        (row,) = pa.Table.from_batches(result.batches(), result.schema).to_pylist()
     finally:
         result.close()
-    return None if micros is None else int(micros) // 1000
+    return tuple(row.values())
 
 
 def _execute(

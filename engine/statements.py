@@ -36,13 +36,22 @@ class AsOfTimestamp:
 TimeTravel = AsOfVersion | AsOfTimestamp
 
 
+@dataclass(frozen=True, slots=True)
+class ChangeRange:
+    """`table_changes(…, start[, end])`: expressions without columns, as text; of numbers (versions) or times."""
+
+    start: str
+    end: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """One place in a query that names a table (not a CTE, not a function).
+    """One place in a query that names a table (not a CTE, not a function), or the changes of one.
 
     `name_parts` as written, without quotes, one to three (``delta.`/p` `` is `("delta", "/p")`). `span` covers the name
-    and its time travel clause, nothing else. `alias` is the written alias, or None; `alias_at` is where one may be put
-    in (after a TABLESAMPLE clause), None where the grammar allows none (`TABLE t`).
+    and its time travel clause, or the whole call of `table_changes`, nothing else. `alias` is the written alias, or
+    None; `alias_at` is where one may be put in (after a TABLESAMPLE clause), None where the grammar allows none
+    (`TABLE t`) and where no qualifier can stand for the relation.
     """
 
     name_parts: tuple[str, ...]
@@ -50,6 +59,7 @@ class Relation:
     alias: str | None = None
     alias_at: int | None = None
     time_travel: TimeTravel | None = None
+    changes: ChangeRange | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from catalog.errors import SqlError
 from catalog.names import SchemaName
-from engine.bound import BoundRelation, BoundStatement, BoundTable, BoundView, ColumnInfo, Outcome
+from engine.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
 from engine.delta.spec.schema import StructField, StructType
 from engine.results import string_rows
 from engine.sql_types import column_sql_type
@@ -25,7 +25,7 @@ COLUMNS = ("col_name", "data_type", "comment")
 
 def describe_table(bound: BoundStatement, statement: DescribeTable) -> Outcome:
     """Columns and partitioning; with EXTENDED the details; with a column, that column alone."""
-    relation = bound.relations[0]
+    relation = bound.named[0]
     if statement.column_parts:
         column = _find_column(relation, statement.column_parts)
         rows = (("col_name", column.name), ("data_type", column.type), ("comment", column.comment or "NULL"))
@@ -46,7 +46,7 @@ def describe_schema(bound: BoundStatement, statement: DescribeSchema) -> Outcome
     return Outcome(result=string_rows(("info_name", "info_value"), rows))
 
 
-def _columns(relation: BoundRelation) -> Iterator[Row]:
+def _columns(relation: NamedRelation) -> Iterator[Row]:
     for column in relation.columns:
         yield column.name, column.type, column.comment
     if isinstance(relation, BoundTable) and relation.snapshot.partition_columns:
@@ -58,7 +58,7 @@ def _columns(relation: BoundRelation) -> Iterator[Row]:
                 yield column.name, column.type, column.comment
 
 
-def relation_details(relation: BoundRelation) -> dict[str, str]:
+def relation_details(relation: NamedRelation) -> dict[str, str]:
     """What is known beside the columns, under Spark's names."""
     details = _table_details(relation) if isinstance(relation, BoundTable) else _view_details(relation)
     return {key: value for key, value in details.items() if value is not None}
@@ -104,7 +104,7 @@ def _table_details(table: BoundTable) -> dict[str, str | None]:
     }
 
 
-def _details(relation: BoundRelation) -> Iterator[Row]:
+def _details(relation: NamedRelation) -> Iterator[Row]:
     yield "", "", ""
     yield "# Detailed Table Information", "", ""
     for key, value in relation_details(relation).items():
@@ -122,7 +122,7 @@ class ColumnNotFound(SqlError, condition="UNRESOLVED_COLUMN.WITH_SUGGESTION", sq
     template = "The table has no column {name}. Its columns are: {columns}."
 
 
-def _find_column(relation: BoundRelation, parts: tuple[str, ...]) -> ColumnInfo:
+def _find_column(relation: NamedRelation, parts: tuple[str, ...]) -> ColumnInfo:
     """A column, or a field inside of one."""
     if len(parts) == 1 or not isinstance(relation, BoundTable):
         found = [column for column in relation.columns if column.name.casefold() == ".".join(parts).casefold()]

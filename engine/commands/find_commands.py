@@ -49,7 +49,7 @@ def _table_row(relation: Relation) -> tuple[object, ...]:
 
 def _column_rows(bound: BoundStatement, statement: FindColumns) -> Iterator[tuple[object, ...]]:
     matches = any_matcher(statement.column_pattern)
-    for relation in bound.relations:
+    for relation in bound.named:
         for position, column in enumerate(relation.columns):
             if matches(column.name):
                 nullable = "true" if column.nullable else "false"

@@ -63,7 +63,7 @@ def _columns(bound: BoundStatement, statement: ListColumns) -> ResultStream:
             column.comment,
             column.default,
         )
-        for relation in bound.relations
+        for relation in bound.named
         for position, column in enumerate(relation.columns, 1)
         if matches(column.name)
     ]

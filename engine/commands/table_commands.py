@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.names import quote
-from engine.bound import BoundRelation, BoundStatement, BoundTable, Outcome
+from engine.bound import BoundStatement, BoundTable, NamedRelation, Outcome
 from engine.commands.describe_commands import relation_details
 from engine.delta.column_mapping import physical_names
 from engine.delta.constraints import check_constraints
@@ -169,11 +169,11 @@ def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outc
 def show_table_extended(bound: BoundStatement, statement: ShowTableExtended) -> Outcome:
     """Tables with a text about each, which dbt takes apart."""
     columns = {"namespace": STRING, "tableName": STRING, "isTemporary": BOOLEAN, "information": STRING}
-    rows = [(*relation.entry.name.parts[1:], False, _information(relation)) for relation in bound.relations]
+    rows = [(*relation.entry.name.parts[1:], False, _information(relation)) for relation in bound.named]
     return Outcome(result=small_result(columns, rows))
 
 
-def _information(relation: BoundRelation) -> str:
+def _information(relation: NamedRelation) -> str:
     details = "".join(f"{key}: {value}\n" for key, value in relation_details(relation).items())
     fields = "".join(
         f" |-- {column.name}: {column.type} (nullable = {str(column.nullable).lower()})\n"

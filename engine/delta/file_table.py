@@ -23,6 +23,7 @@ RecordBatch: TypeAlias = Any
 Array: TypeAlias = Any
 
 STRING_MAP = pa.map_(pa.string(), pa.string())
+_ENTRIES = pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))
 DELETION_VECTOR = pa.struct(
     [
         ("storage_type", pa.string()),
@@ -151,3 +152,19 @@ def map_array(maps: Iterable[Mapping[str, str | None] | None]) -> Array:
     return pa.MapArray.from_arrays(
         pa.array(offsets, pa.int32()), pa.array(keys, pa.string()), pa.array(items, pa.string())
     )
+
+
+def with_entries(maps: Array, entries: Mapping[str, Array]) -> Array:
+    """The string maps with one more entry for each of `entries`, whose arrays have a text for each map; null is empty.
+
+    An entry stands behind those that are there, so that it is the last of its key.
+    """
+    count = len(maps)
+    lengths = np.asarray(pc.fill_null(pc.list_value_length(maps.cast(_ENTRIES)), 0), np.int64)
+    flat = pc.list_flatten(maps.cast(_ENTRIES))
+    owners = np.concatenate([np.repeat(np.arange(count), lengths), *[np.arange(count)] * len(entries)])
+    keys = pa.concat_arrays([flat.field("key"), *(pa.repeat(pa.scalar(key), count) for key in entries)])
+    items = pa.concat_arrays([flat.field("value"), *(texts.cast(pa.string()) for texts in entries.values())])
+    order = pa.array(np.argsort(owners, kind="stable"))
+    offsets = np.concatenate([[0], np.cumsum(lengths + len(entries))])
+    return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), keys.take(order), items.take(order))

@@ -18,7 +18,8 @@ from engine.delta.spec.deletion_vectors import ABSOLUTE
 from engine.exec.scan_schema import BY_ID, logical_json, physical_json
 from engine.plan.plans import Scan
 
-_DELETION_VECTOR = "__deletion_vector"
+_VECTORS = ("deletion_vector", "selected_rows")
+"""Columns of a scan's files that hold vectors, each a constant of a name of its own."""
 
 
 def scan_requests(scans: Sequence[Scan]) -> list[dict[str, Any]]:
@@ -37,21 +38,22 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
         "physical": physical_json(scan.schema, scan.mapping_mode),
         "by_id": scan.mapping_mode == BY_ID,
         "partition_columns": list(scan.partition_columns),
-        "deletion_vectors": _unused_name(scan) if _has_vectors(scan) else None,
+        "vectors": {column: _unused_name(scan, f"__{column}") for column in _vectors(scan)},
     }
 
 
-def _unused_name(scan: Scan) -> str:
+def _unused_name(scan: Scan, name: str) -> str:
     """A name for the constant that is no column's."""
-    name, taken = _DELETION_VECTOR, {column.casefold() for column in scan.schema.names}
+    taken = {column.casefold() for column in scan.schema.names}
     while name in taken:
         name += "_"
     return name
 
 
-def _has_vectors(scan: Scan) -> bool:
-    names = scan.files.column_names
-    return "deletion_vector" in names and scan.files["deletion_vector"].null_count < scan.files.num_rows
+def _vectors(scan: Scan) -> list[str]:
+    """Those of the columns of vectors that hold any."""
+    files = scan.files
+    return [name for name in _VECTORS if name in files.column_names and files[name].null_count < files.num_rows]
 
 
 def file_list(scan: Scan, rows: pa.Array | None = None) -> pa.Table:
@@ -59,9 +61,8 @@ def file_list(scan: Scan, rows: pa.Array | None = None) -> pa.Table:
 
     `rows` are positions in the scan's files; None: all of them.
     """
-    has_vectors = _has_vectors(scan)
-    names_needed = ["path", "size", "modification_time", "partition_values", *["deletion_vector"] * has_vectors]
-    files = scan.files.select(names_needed)
+    vectors = _vectors(scan)
+    files = scan.files.select(["path", "size", "modification_time", "partition_values", *vectors])
     if rows is not None:
         files = files.take(rows)
     columns = {
@@ -72,10 +73,9 @@ def file_list(scan: Scan, rows: pa.Array | None = None) -> pa.Table:
     names = physical_names(scan.schema, scan.mapping_mode)
     for position, name in enumerate(scan.partition_columns):
         columns[f"constant{position}"] = _values_of(files["partition_values"], names.get(name, name))
-    if has_vectors:
-        vectors = files["deletion_vector"]
-        chunks = [vector_texts(chunk) for chunk in vectors.chunks]
-        columns[f"constant{len(scan.partition_columns)}"] = pa.chunked_array(chunks, pa.string())
+    for position, name in enumerate(vectors, len(scan.partition_columns)):
+        chunks = [vector_texts(chunk) for chunk in files[name].chunks]
+        columns[f"constant{position}"] = pa.chunked_array(chunks, pa.string())
     return pa.table(columns)
 
 

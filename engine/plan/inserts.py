@@ -10,7 +10,7 @@ import json
 from types import MappingProxyType
 
 from catalog.names import quote
-from engine.bound import BoundRelation, BoundStatement, BoundTable, BoundView
+from engine.bound import BoundChanges, BoundRelation, BoundStatement, BoundTable, BoundView
 from engine.definition_errors import LocationNotEmpty
 from engine.delta.errors import naming
 from engine.delta.spec.features import Operation
@@ -198,4 +198,6 @@ def _description(bound: BoundStatement, table: BoundTable, replacement: Replacem
 def _reads(relation: BoundRelation, table: BoundTable) -> bool:
     if isinstance(relation, BoundView):
         return any(_reads(inner, table) for inner in relation.relations)
+    if isinstance(relation, BoundChanges):
+        relation = relation.table
     return relation.snapshot.table_root == table.snapshot.table_root

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import assert_never
 
-from catalog.names import TableName
-from engine.bound import AuthorizedStatement, BoundRelation, BoundTable, BoundView
+from engine.bound import AuthorizedStatement, BoundChanges, BoundRelation, BoundTable, BoundView
 from engine.plan.answers import answer_from_log
 from engine.plan.catalog_ddl import plan_create_schema, plan_create_view, plan_drop_schema, plan_drop_view
 from engine.plan.inserts import default_edits, plan_create_table_as, plan_insert, plan_truncate
 from engine.plan.plans import CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan, ViewScan
-from engine.plan.scans import scan_of
+from engine.plan.scans import change_scan, kinds_of_changes, scan_of
 from engine.plan.table_ddl import plan_create_table, plan_drop_table
 from engine.sql.splice import Edit, splice
 from engine.statements import DescribeQuery, Explain, Query
@@ -65,15 +64,16 @@ def plan_statement(authorized: AuthorizedStatement) -> Plan:
 def _read(query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> ReadPlan:
     reading = _Reading()
     text = reading.spliced(query, relations, others)
-    return ReadPlan(text=text, scans=tuple(reading.scans.values()), views=tuple(reading.views.values()))
+    return ReadPlan(text=text, scans=tuple(reading.scans), views=tuple(reading.views))
 
 
 class _Reading:
     """The scans and views of one query, each once however often it is named, if the names mean the same version."""
 
     def __init__(self) -> None:
-        self.scans: dict[tuple[str, int], Scan] = {}
-        self.views: dict[TableName, ViewScan] = {}
+        self.scans: list[Scan] = []
+        self.views: list[ViewScan] = []
+        self._names: dict[Hashable, str] = {}
 
     def spliced(self, query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> str:
         names = [self._name(relation) for relation in relations]
@@ -82,16 +82,39 @@ class _Reading:
     def _name(self, relation: BoundRelation) -> str:
         match relation:
             case BoundTable(snapshot=snapshot):
-                key = snapshot.table_root, snapshot.version
-                if key not in self.scans:
-                    self.scans[key] = scan_of(f"{_SCAN}{len(self.scans)}", relation)
-                return self.scans[key].relation
+                return self._once((snapshot.table_root, snapshot.version), lambda: self._scan(relation))
+            case BoundChanges(table=table, feed=feed):
+                return self._once((table.snapshot.table_root, feed.versions), lambda: self._changes(relation))
             case BoundView(entry=entry):
-                if entry.name not in self.views:
-                    text = self.spliced(relation.query, relation.relations)
-                    columns = tuple((column.source, column.name) for column in entry.columns)
-                    name = f"{_VIEW}{len(self.views)}"
-                    self.views[entry.name] = ViewScan(relation=name, label=relation.label, text=text, columns=columns)
-                return self.views[entry.name].relation
+                return self._once(entry.name, lambda: self._view(relation))
             case _:
                 assert_never(relation)
+
+    def _once(self, key: Hashable, make: Callable[[], str]) -> str:
+        if key not in self._names:
+            self._names[key] = make()
+        return self._names[key]
+
+    def _scan(self, table: BoundTable) -> str:
+        self.scans.append(scan_of(f"{_SCAN}{len(self.scans)}", table))
+        return self.scans[-1].relation
+
+    def _changes(self, changes: BoundChanges) -> str:
+        """One scan, or a view of two."""
+        names = []
+        for kind in kinds_of_changes(changes.feed):
+            names.append(f"{_SCAN}{len(self.scans)}")
+            self.scans.append(change_scan(names[-1], changes, kind))
+        if len(names) == 1:
+            return names[0]
+        return self._add_view(changes.label, " UNION ALL ".join(f"SELECT * FROM {name}" for name in names))
+
+    def _view(self, view: BoundView) -> str:
+        text = self.spliced(view.query, view.relations)
+        columns = tuple((column.source, column.name) for column in view.entry.columns)
+        return self._add_view(view.label, text, columns)
+
+    def _add_view(self, label: str, text: str, columns: tuple[tuple[str, str], ...] = ()) -> str:
+        name = f"{_VIEW}{len(self.views)}"
+        self.views.append(ViewScan(relation=name, label=label, text=text, columns=columns))
+        return name

@@ -35,8 +35,9 @@ class Scan:
     `schema` is the table's logical schema, `mapping_mode` how its files name the columns (`none`, `name` or `id`).
     `files` has one row a data file: `path` string (decoded; relative to `table_root` or absolute, a path or a URI),
     `size` int64 (bytes), `modification_time` int64 (ms), `partition_values` map<string, string> (keyed by physical
-    column name, as the protocol serialises them; a timestamp without an offset is read in the session's zone) and, if
-    some of their rows are deleted, `deletion_vector` as in `engine.delta.file_table`.
+    column name, as the protocol serialises them; a timestamp without an offset is read in the session's zone) and, as
+    in `engine.delta.file_table`, `deletion_vector` if some of their rows are deleted and `selected_rows` if no others
+    than these are read.
     `choice` answers which of `files` a condition leaves; None: all.
     """
 

@@ -26,7 +26,7 @@ def whole_table_aggregates(tree: exp.Query | exp.Values) -> tuple[Aggregate, ...
         return ()
     source = tree.args.get("from_")
     table = source.this if source is not None else None
-    if not isinstance(table, exp.Table) or _given(table) - _TABLE_ARGUMENTS:
+    if not isinstance(table, exp.Table) or isinstance(table.this, exp.Func) or _given(table) - _TABLE_ARGUMENTS:
         return ()
     alias = table.args.get("alias")
     if alias is not None and alias.args.get("columns"):

@@ -26,8 +26,8 @@ from sqlglot.errors import ParseError
 from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from engine.sql.errors import UnsupportedClause, UnsupportedStatement
-from engine.sql.functions import ensure_callable
+from engine.sql.errors import NonConstantArgument, UnsupportedClause, UnsupportedStatement
+from engine.sql.functions import CHANGE_FEED_FUNCTIONS, ensure_callable
 from engine.sql.pipes import PipeParser
 from engine.sql.refusals import WORDS_MAX, refused_kind
 from engine.sql.tokens import GatewayTokenizer, normalize
@@ -39,6 +39,9 @@ SPAN = "span"
 
 TABLE_QUERY = "table_query"
 """Key in a table's `meta`: it stands in `TABLE t`."""
+
+CHANGE_FEED = "change_feed"
+"""Key in a call's `meta`: the function, in lower case, where it is one of `CHANGE_FEED_FUNCTIONS`."""
 
 SUFFIX = "suffix"
 """Key in a table's `meta`: the `Version` that its `@` suffix stands for."""
@@ -135,7 +138,27 @@ class _Parser(PipeParser):
     def _parse_function_call(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         if self._curr.text.upper() == "IDENTIFIER" and self._next.token_type == TokenType.L_PAREN:
             raise UnsupportedClause("IDENTIFIER(…)", "Write the name itself.")
+        if self._curr.text.lower() in CHANGE_FEED_FUNCTIONS and self._next.token_type == TokenType.L_PAREN:
+            return self._parse_change_feed()
         return super()._parse_function_call(*args, **kwargs)
+
+    def _parse_change_feed(self) -> exp.Anonymous:
+        """A call of `table_changes` or its sister: it and each of its arguments with their spans."""
+        start = self._curr
+        self._advance(2)
+        arguments: list[exp.Expr] = []
+        while not self._match(TokenType.R_PAREN):
+            if arguments and not self._match(TokenType.COMMA):
+                self.raise_error("a comma or a closing parenthesis is expected")
+            first = self._curr
+            argument = self._parse_disjunction()
+            if argument is None:
+                self.raise_error("an argument is expected", first)
+            _ensure_constant(argument, start.text)
+            arguments.append(self._spanned(argument, first))
+        call = self._spanned(exp.Anonymous(this=start.text, expressions=arguments), start)
+        call.meta[CHANGE_FEED] = start.text.lower()
+        return call
 
     def _parse_table_part(self, schema: bool = False) -> exp.Expr | None:
         """As sqlglot's, without strings and placeholders."""
@@ -198,7 +221,7 @@ class _Parser(PipeParser):
             time = self._parse_bitwise()
             if time is None:
                 self.raise_error("a time is expected after AS OF")
-            _ensure_plain(time)
+            _ensure_plain(time, "AS OF")
             text = self._find_sql(value, self._prev)
         return self._spanned(exp.Version(this=kind, kind="AS OF", expression=exp.Literal.string(text)), start)
 
@@ -246,13 +269,32 @@ _VERSION_KINDS = {
 }
 
 
-def _ensure_plain(time: exp.Expr) -> None:
+def _ensure_plain(expression: exp.Expr, clause: str) -> None:
     """Refuse what an expression of AS OF may not have; it is evaluated apart from the query."""
-    for node in time.walk():
+    for node in expression.walk():
         if isinstance(node, exp.Query):
-            raise UnsupportedClause("A subquery in AS OF", "Write the time, or the version.")
+            raise UnsupportedClause(f"A subquery in {clause}", "Write the time, or the version.")
         if isinstance(node, exp.Anonymous):
-            ensure_callable(node.name)
+            ensure_function(node)
+
+
+def ensure_function(call: exp.Anonymous) -> None:
+    """Refuse what may not be called in an expression, by name."""
+    if CHANGE_FEED in call.meta:
+        raise UnsupportedClause(f"{call.name} outside of FROM", "Put it in FROM or JOIN, where tables stand.")
+    if call.name.lower() == "table":
+        raise UnsupportedClause("TABLE(…) as an argument", "No function that may be called takes a table.")
+    ensure_callable(call.name)
+
+
+def _ensure_constant(argument: exp.Expr, function: str) -> None:
+    """As AS OF, and no columns or parameters by position, of which others would take the places."""
+    _ensure_plain(argument, function)
+    for node in argument.walk():
+        if isinstance(node, exp.Column):
+            raise NonConstantArgument(function, node.name)
+        if isinstance(node, exp.Placeholder) and not node.this:
+            raise UnsupportedClause(f"A parameter '?' in {function}", "Give the parameter a name, as in :start.")
 
 
 class GatewayDialect(Databricks):

@@ -121,3 +121,22 @@ class ShowColumnsConflict(SqlError, condition="SHOW_COLUMNS_WITH_CONFLICTING_NAM
     table: str
     namespace: str
     template = "SHOW COLUMNS names {table} and also the schema {namespace}. Name the schema once."
+
+
+@dataclass(eq=False)
+class WrongArgumentCount(SqlError, condition="INCORRECT_NUMBER_OF_ARGUMENTS", sqlstate="42605"):
+    function: str
+    given: int
+    count_min: int
+    count_max: int
+    template = "{function} takes {count_min} to {count_max} arguments; {given} are given."
+
+
+@dataclass(eq=False)
+class NonConstantArgument(SqlError, condition="DELTA_CDC_NON_CONSTANT_ARGUMENT", sqlstate="42K0H"):
+    function: str
+    column: str
+    template = (
+        "The arguments of {function} must be constants: the column {column} is none. Write a version, a time, or an "
+        "expression of such; a table's name stands in quotes."
+    )

@@ -71,6 +71,11 @@ ALLOWED_TABLE_FUNCTIONS = _load("table")
 """Names, in lower case, of the table-valued functions that may run."""
 
 
+TABLE_CHANGES, TABLE_CHANGES_BY_PATH = "table_changes", "table_changes_by_path"
+CHANGE_FEED_FUNCTIONS = frozenset({TABLE_CHANGES, TABLE_CHANGES_BY_PATH})
+"""Table-valued functions of our own; Spark has none of them (`engine/sql/change_feeds.py`)."""
+
+
 def ensure_callable(name: str) -> None:
     """Raise `UnsupportedFunction` for a function that may not be called."""
     reason = refusal_reason(name)

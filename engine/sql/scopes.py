@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from engine.sql.dialect import SPAN
+from engine.sql.change_feeds import is_change_feed, read_change_feed
+from engine.sql.dialect import SPAN, ensure_function
 from engine.sql.errors import TimeTravelNotPossible, UnsupportedClause
-from engine.sql.functions import ensure_callable
 from engine.sql.hints import HintName, hint_names
 from engine.sql.pipes import PIPE_ALIASES
 from engine.sql.relations import has_time_travel, read_relation, table_name
@@ -159,6 +159,9 @@ class _Walker:
         match node:
             case exp.Table(this=exp.Identifier() | exp.Dot()):
                 sources.append(self._table(node, inside.ctes))
+            case exp.Table() if is_change_feed(node):
+                self._relations.append(read_change_feed(node, self._text))
+                sources.append(_Source(node.alias.lower()))
             case exp.Table(this=exp.Func() | exp.Values()) | exp.Values() | exp.Unnest():
                 sources.append(_Source(node.alias.lower()))
                 later.extend(_children(node, apart=frozenset({"alias", "joins", "laterals", "pivots"})))
@@ -220,7 +223,7 @@ class _Walker:
                 case exp.Table():
                     raise UnsupportedClause("A table in an expression", "Put it in FROM.")
                 case exp.Anonymous():
-                    _ensure_function(node)
+                    ensure_function(node)
             stack.extend(node.iter_expressions())
 
     def _column(self, node: exp.Column, scope: _Scope | None) -> None:
@@ -286,9 +289,3 @@ def _is_relation(node: exp.Expr) -> bool:
     while isinstance(node, exp.Subquery) and not node.args.get("joins"):
         node = node.this
     return isinstance(node, (exp.Table, exp.Subquery))
-
-
-def _ensure_function(node: exp.Anonymous) -> None:
-    if node.name.lower() == "table":
-        raise UnsupportedClause("TABLE(…) as an argument", "No function that may be called takes a table.")
-    ensure_callable(node.name)

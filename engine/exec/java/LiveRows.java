@@ -13,15 +13,17 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.util.SerializableConfiguration;
 
 /**
- * Tells the live rows of a scan from the deleted ones: a file's deletion vector is a constant of the file, and each row
- * is compared with the next deleted one. A task has its own copy and reads its rows in their order, so that a row costs
- * two comparisons, and one of a file without a vector even less.
+ * Tells the live rows of a scan from the others: a file's vector is a constant of the file, and each row is compared
+ * with the next one in it. The rows of a deletion vector are those that are not live; of a vector that selects rows
+ * they are those that are. A task has its own copy and reads its rows in their order, so that a row costs two
+ * comparisons, and one of a file without a vector even less.
  *
  * Spark compiles the call into the loop over the rows; nothing else about the scan changes.
  */
 public final class LiveRows implements Serializable {
   private final String root;
   private final Broadcast conf;
+  private final boolean selects;
 
   private transient UTF8String descriptor;
   private transient UTF8String seen;
@@ -30,9 +32,10 @@ public final class LiveRows implements Serializable {
   private transient long start;
   private transient long next;
 
-  LiveRows(String root, Broadcast conf) {
+  LiveRows(String root, Broadcast conf, boolean selects) {
     this.root = root;
     this.conf = conf;
+    this.selects = selects;
   }
 
   /** The condition that a row is live. */
@@ -50,10 +53,10 @@ public final class LiveRows implements Serializable {
     if (descriptor == null) return true;
     if (descriptor != seen) choose(descriptor);
     if (row < start || row > next) seek(row);
-    if (row < next) return true;
+    if (row < next) return !selects;
     start = row + 1;
     next = rows.next();
-    return false;
+    return selects;
   }
 
   /** A column of constants gives the same object for all rows of a file; a row that was copied gives its own. */
@@ -78,14 +81,16 @@ public final class LiveRows implements Serializable {
   }
 
   public boolean equals(Object other) {
-    return other instanceof LiveRows && ((LiveRows) other).root.equals(root);
+    if (!(other instanceof LiveRows)) return false;
+    LiveRows that = (LiveRows) other;
+    return selects == that.selects && that.root.equals(root);
   }
 
   public int hashCode() {
-    return root.hashCode();
+    return 2 * root.hashCode() + (selects ? 1 : 0);
   }
 
   public String toString() {
-    return "LiveRows";
+    return selects ? "SelectedRows" : "LiveRows";
   }
 }

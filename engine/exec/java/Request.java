@@ -48,7 +48,8 @@ final class Request {
 
   /**
    * A table of the statement: its name in the text, where it lies, its columns, those of its files (of the same shape),
-   * and which columns are constants. `deletionVectors` is the name of one more constant, null where no row is deleted.
+   * and which columns are constants. `deletionVectors` and `selectedRows` are the names of more constants, of vectors
+   * whose rows are left out or alone are read; null where no file has one.
    * Scans of the same `source` have the same files, of so many `bytes`.
    */
   static final class Scan {
@@ -60,6 +61,7 @@ final class Request {
     final StructType physical;
     final boolean byId;
     final String deletionVectors;
+    final String selectedRows;
     final StructType constants;
 
     Scan(JsonNode node) {
@@ -70,13 +72,24 @@ final class Request {
       schema = columns(node.get("schema"));
       physical = columns(node.get("physical"));
       byId = node.get("by_id").booleanValue();
-      deletionVectors = node.get("deletion_vectors").textValue();
+      deletionVectors = vectors(node, "deletion_vector");
+      selectedRows = vectors(node, "selected_rows");
       StructType constants = new StructType();
       for (Iterator names = node.get("partition_columns").elements(); names.hasNext(); ) {
         constants = constants.add(schema.apply(((JsonNode) names.next()).textValue()));
       }
-      this.constants =
-          deletionVectors == null ? constants : constants.add(deletionVectors, StringType$.MODULE$);
+      if (deletionVectors != null) constants = constants.add(deletionVectors, StringType$.MODULE$);
+      if (selectedRows != null) constants = constants.add(selectedRows, StringType$.MODULE$);
+      this.constants = constants;
+    }
+
+    private static String vectors(JsonNode node, String column) {
+      JsonNode name = node.get("vectors").get(column);
+      return name == null ? null : name.textValue();
+    }
+
+    boolean hasVectors() {
+      return deletionVectors != null || selectedRows != null;
     }
 
     private static StructType columns(JsonNode json) {

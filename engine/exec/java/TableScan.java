@@ -2,6 +2,7 @@ package deltagateway;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -33,28 +34,35 @@ final class TableScan {
 
   Dataset rows(FileIndex files) {
     StructType columns = scan.schema;
-    if (scan.deletionVectors != null) {
+    if (scan.hasVectors()) {
       columns = columns.add(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME(), LongType$.MODULE$);
     }
     TableFileFormat format = new TableFileFormat(new PhysicalColumns(scan.schema, scan.physical), scan.byId);
     HadoopFsRelation relation =
         new HadoopFsRelation(files, scan.constants, columns, Scala.none(), format, Scala.emptyMap(), spark);
     Dataset rows = spark.baseRelationToDataFrame(relation);
-    if (scan.deletionVectors == null) return rows;
+    if (!scan.hasVectors()) return rows;
     return Dataset$.MODULE$.ofRows(spark, live(rows.queryExecution().analyzed()));
   }
 
   private LogicalPlan live(LogicalPlan plan) {
     List output = Scala.list(plan.output());
-    LiveRows rows = new LiveRows(scan.root, SerializableConfiguration.broadcast(
-        spark.sparkContext(), spark.sessionState().newHadoopConf()));
-    Attribute vector = named(output, scan.deletionVectors);
+    Broadcast conf =
+        SerializableConfiguration.broadcast(spark.sparkContext(), spark.sessionState().newHadoopConf());
     Attribute rowIndex = named(output, ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME());
-    List shown = new ArrayList();
-    for (int i = 0; i < output.size(); i++) {
-      if (output.get(i) != vector && output.get(i) != rowIndex) shown.add(output.get(i));
+    List shown = new ArrayList(output);
+    shown.remove(rowIndex);
+    if (scan.deletionVectors != null) {
+      Attribute vector = named(output, scan.deletionVectors);
+      plan = new Filter(new LiveRows(scan.root, conf, false).condition(vector, rowIndex), plan);
+      shown.remove(vector);
     }
-    return new Project(Scala.seq(shown), new Filter(rows.condition(vector, rowIndex), plan));
+    if (scan.selectedRows != null) {
+      Attribute vector = named(output, scan.selectedRows);
+      plan = new Filter(new LiveRows(scan.root, conf, true).condition(vector, rowIndex), plan);
+      shown.remove(vector);
+    }
+    return new Project(Scala.seq(shown), plan);
   }
 
   private static Attribute named(List output, String name) {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.delta.change_range import load_changes
+from catalog.errors import SqlError
+from engine.delta.change_range import AtTime, AtVersion, Bound, load_changes, resolve_range
+from engine.delta.commit_times import load_commit_times
 from engine.delta.errors import MalformedLogEntry, VersionNotFound
 from engine.delta.file_table import CDC_SCHEMA, FILES_SCHEMA
 from engine.delta.snapshot import Snapshot
@@ -86,3 +88,49 @@ def test_commits_are_read_one_at_a_time() -> None:
     log.put(commit_name(1), b"{")
     with pytest.raises(MalformedLogEntry):
         next(changes)
+
+
+RANGES: tuple[tuple[Bound, Bound | None, range], ...] = (
+    # commits at 100, 200 and 300
+    (AtVersion(0), None, range(3)),
+    (AtVersion(1), AtVersion(1), range(1, 2)),
+    (AtVersion(1), AtVersion(9), range(1, 3)),
+    (AtTime(0), None, range(3)),
+    (AtTime(100), AtTime(200), range(2)),
+    (AtTime(101), AtTime(299), range(1, 2)),
+    (AtTime(101), AtVersion(2), range(1, 3)),
+    (AtVersion(0), AtTime(250), range(2)),
+    (AtTime(210), AtTime(290), range(2, 2)),
+    (AtTime(300), AtTime(300), range(2, 3)),
+)
+
+
+@pytest.mark.parametrize("allow_outside", [False, True])
+@pytest.mark.parametrize(("start", "end", "expected"), RANGES)
+def test_ranges_by_version_and_time(start: Bound, end: Bound | None, expected: range, allow_outside: bool) -> None:
+    times = load_commit_times(Snapshot.load(log_with_times(100, 200, 300).storage))
+    assert resolve_range(times, start, end, allow_outside=allow_outside) == expected
+
+
+OUTSIDE: tuple[tuple[Bound, Bound | None, str, range | None], ...] = (
+    (AtVersion(3), None, "DELTA_CDC_START_VERSION_AFTER_LATEST", range(0)),
+    (AtVersion(5), AtVersion(3), "DELTA_CDC_START_VERSION_AFTER_LATEST", range(0)),
+    (AtTime(301), None, "DELTA_TIMESTAMP_GREATER_THAN_COMMIT", range(0)),
+    (AtVersion(1), AtTime(301), "DELTA_TIMESTAMP_GREATER_THAN_COMMIT", range(1, 3)),
+    (AtVersion(0), AtTime(99), "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION", None),
+    (AtVersion(2), AtVersion(1), "DELTA_INVALID_CDC_RANGE", None),
+    (AtVersion(2), AtTime(250), "DELTA_INVALID_CDC_RANGE", None),
+    (AtTime(210), AtVersion(1), "DELTA_INVALID_CDC_RANGE", None),
+    (AtTime(290), AtTime(210), "DELTA_INVALID_CDC_RANGE", None),
+    (AtTime(250), AtTime(110), "DELTA_INVALID_CDC_RANGE", None),
+)
+
+
+@pytest.mark.parametrize(("start", "end", "condition", "allowed"), OUTSIDE)
+def test_ranges_outside_of_the_log(start: Bound, end: Bound | None, condition: str, allowed: range | None) -> None:
+    times = load_commit_times(Snapshot.load(log_with_times(100, 200, 300).storage))
+    with pytest.raises(SqlError) as caught:
+        resolve_range(times, start, end)
+    assert caught.value.condition == condition
+    if allowed is not None:
+        assert resolve_range(times, start, end, allow_outside=True) == allowed

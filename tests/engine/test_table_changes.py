@@ -1,0 +1,444 @@
+"""`table_changes`: the rows, the refusals, and the places in a statement where it stands.
+
+What deltalake writes is compared cell by cell with what its own reader of change data answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from catalog.errors import SqlError
+from engine.context import StatementContext
+from engine.engine import Parameter
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from tests.engine.feed_tables import FEATURES, FEED, LEGACY, MAPPED, FeedTable, column, inline, mapped, time_of
+
+pytestmark = pytest.mark.spark
+
+OWN = ("_change_type", "_commit_version", "_commit_timestamp")
+Row = tuple[Any, ...]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("lake")
+    write_sales(root / "shop" / "sales")
+    for name, write in LOGGED.items():
+        write(root / "logged" / name)
+    return root
+
+
+@pytest.fixture(scope="module")
+def engine(lake: Path, spark_driver: SparkDriver) -> LakeEngine:
+    return LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
+
+
+@pytest.fixture(scope="module")
+def session(engine: LakeEngine) -> Iterator[LakeSession]:
+    opened = engine.open_session("ann", settings={}, catalog=None, schema="logged")
+    yield opened
+    opened.close()
+
+
+def run(session: LakeSession, text: str, *parameters: Parameter) -> pa.Table:
+    result = session.execute(text, StatementContext(principal="ann"), parameters)
+    table = pa.Table.from_batches(result.batches(), result.schema)
+    result.close()
+    return table
+
+
+def rows(session: LakeSession, text: str, *parameters: Parameter) -> list[Row]:
+    table = run(session, text, *parameters)
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def set_commit_times(table: Path) -> None:
+    """File times as the commits' own, which is what other readers show."""
+    for commit in sorted((table / "_delta_log").glob("*.json")):
+        actions = (json.loads(line) for line in commit.read_text().splitlines())
+        stamp = next(action["commitInfo"]["timestamp"] for action in actions if "commitInfo" in action)
+        os.utime(commit, ns=(stamp * 1_000_000, stamp * 1_000_000))
+
+
+def sales(*values: tuple[int, str | None, int]) -> pa.Table:
+    ids, names, days = zip(*values, strict=True)
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "name": pa.array(names, pa.string()),
+            "day": pa.array([date(2024, 1, day) for day in days], pa.date32()),
+        }
+    )
+
+
+def write_sales(table: Path) -> None:
+    """0 creates, 1 appends, 2 updates, 3 deletes, 4 merges, 5 overwrites, 6 deletes a whole partition, 7 compacts."""
+    first = sales((1, "a", 1), (2, "b", 1), (3, None, 2), (4, "d", 2))
+    write_deltalake(table, first, partition_by=["day"], configuration=FEED)
+    write_deltalake(table, sales((5, "e", 3), (6, "f", 3)), mode="append")
+    DeltaTable(table).update(updates={"name": "'x'"}, predicate="id % 2 = 0")
+    DeltaTable(table).delete("id = 3")
+    merge = DeltaTable(table).merge(sales((1, "merged", 1), (9, "new", 1)), "s.id = t.id", "s", "t")
+    merge.when_matched_update_all().when_not_matched_insert_all().execute()
+    write_deltalake(table, sales((7, "g", 2)), mode="overwrite", predicate="day = '2024-01-02'")
+    DeltaTable(table).delete("day = '2024-01-03'")
+    write_deltalake(table, sales((8, "h", 2)), mode="append")
+    DeltaTable(table).optimize.compact()
+    set_commit_times(table)
+
+
+def by_deltalake(table: Path, first: int, last: int | None = None) -> list[dict[str, Any]]:
+    feed = pa.table(DeltaTable(table).load_cdf(starting_version=first, ending_version=last).read_all())
+    at = feed.schema.get_field_index("_commit_timestamp")
+    stamps = feed["_commit_timestamp"].cast(pa.timestamp("us", "UTC"))
+    return feed.set_column(at, "_commit_timestamp", stamps).to_pylist()
+
+
+def canonical(found: list[dict[str, Any]]) -> list[str]:
+    return sorted(repr(sorted(row.items())) for row in found)
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, None), (0, 0), (2, 2), (3, 5), (4, 4), (5, 6), (8, 8)])
+def test_what_deltalake_wrote_is_told_as_deltalake_tells_it(
+    session: LakeSession, lake: Path, first: int, last: int | None
+) -> None:
+    end = "" if last is None else f", {last}"
+    found = run(session, f"SELECT * FROM table_changes('shop.sales', {first}{end})")
+    assert found.column_names == ["id", "name", "day", *OWN]
+    assert canonical(found.to_pylist()) == canonical(by_deltalake(lake / "shop" / "sales", first, last))
+
+
+# --- Vectors, commits without change data files, and what does not count ---------------------------------------------
+
+
+def write_vectors(folder: Path) -> None:
+    """One file whose vector changes, in each commit in another way."""
+    table = FeedTable(folder)
+    ids = {"id": pa.array(range(10), pa.int64())}
+    more = {"id": pa.array(range(100, 105), pa.int64())}
+    stored, shared = table.vector_file([1, 2], [2, 3])
+    table.commit({"protocol": FEATURES}, table.metadata(column("id", "long")), table.add("f", ids))
+    table.commit(table.remove("f"), table.add("f", deletionVector=stored))
+    table.commit(table.remove("f", deletionVector=stored), table.add("f", deletionVector=shared))
+    table.commit(table.remove("f", deletionVector=shared), table.add("f"))
+    table.commit(table.add("g", more, deletionVector=inline(0, 4)))
+    table.commit(table.remove("g", deletionVector=inline(0, 4)), table.remove("f"))
+    table.commit(table.add("f"), table.add("g"))
+    table.commit(table.add("h", ids, dataChange=False), table.remove("f", dataChange=False))
+    metrics = dict.fromkeys(("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"), "0")
+    table.commit(
+        {"commitInfo": {"operation": "MERGE", "operationMetrics": metrics}},
+        table.remove("g"),
+        table.add("k", more),
+    )
+    told = {"id": pa.array([3, 3], pa.int64()), "_change_type": ["update_preimage", "update_postimage"]}
+    table.commit(table.remove("h"), table.add("l", ids), table.cdc("_change_data/c", told))
+    table.commit(table.remove("l"), table.add("l"))
+    table.commit(table.remove("k"), table.add("k", deletionVector=inline(1)), table.add("m", {"id": more["id"][:1]}))
+
+
+VECTORS = (
+    (1, [(1, "delete"), (2, "delete")]),
+    (2, [(1, "insert"), (3, "delete")]),
+    (3, [(2, "insert"), (3, "insert")]),
+    (4, [(number, "insert") for number in (101, 102, 103)]),
+    (5, [(number, "delete") for number in (*range(10), 101, 102, 103)]),
+    (6, [(number, "insert") for number in (*range(10), *range(100, 105))]),
+    (7, []),
+    (8, []),
+    (9, [(3, "update_postimage"), (3, "update_preimage")]),
+    (10, []),
+    (11, [(100, "insert"), (101, "delete")]),
+)
+
+
+@pytest.mark.parametrize(("version", "expected"), VECTORS)
+def test_a_commit_tells_the_rows_whose_state_it_changed(
+    session: LakeSession, version: int, expected: list[Row]
+) -> None:
+    found = rows(session, f"SELECT id, _change_type FROM table_changes('vectors', {version}, {version})")
+    assert sorted(found) == expected
+
+
+def test_a_whole_history_replays_to_the_table(session: LakeSession) -> None:
+    """Inserts and postimages minus deletes and preimages, up to the versions that hide what they do."""
+    text = (
+        "SELECT id FROM table_changes('vectors', 0, 6) GROUP BY id"
+        " HAVING sum(IF(_change_type = 'insert', 1, -1)) = 1 ORDER BY id"
+    )
+    assert rows(session, text) == rows(session, "SELECT id FROM logged.vectors VERSION AS OF 6 ORDER BY id")
+    stamps = rows(session, "SELECT DISTINCT _commit_version, _commit_timestamp FROM table_changes('vectors', 0)")
+    assert sorted(stamps) == [(version, time_of(version)) for version in (*range(7), 9, 11)]
+
+
+# --- Schemas ----------------------------------------------------------------------------------------------------------
+
+A = pa.array([1, 2], pa.int64())
+TOLD = ["delete", "insert"]
+
+
+def write_partitions(folder: Path) -> None:
+    """Partition values of every commit come from the log, whatever the folders and the files say."""
+    table = FeedTable(folder)
+    file, value = "day=1999-01-01/a%20b", {"day": "2024-02-29"}
+    table.commit({"protocol": LEGACY}, table.metadata(column("day", "date"), column("id", "long"), partitions=["day"]))
+    table.commit(table.add(file, {"id": A}, partitionValues=value))
+    told = {"id": A, "_change_type": TOLD, "day": [date(1970, 1, 1)] * 2}
+    table.commit(table.cdc("_change_data/day=x/c", told, partitionValues={"day": None}))
+    table.commit({"remove": {"path": file, "dataChange": True, "partitionValues": value}})
+
+
+def write_mapped(folder: Path) -> None:
+    """Mapping is switched on, a column is added, then one renamed and one dropped."""
+    table = FeedTable(folder)
+    by_name = {**FEED, "delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "3"}
+    a, b, c = mapped("a", "a", 1), mapped("b", "b", 2), mapped("c", "col-1", 3)
+    table.commit({"protocol": LEGACY}, table.metadata(column("a", "long"), column("b", "long")))
+    table.commit(table.add("f", {"a": A, "b": A}))
+    table.commit({"protocol": MAPPED}, table.metadata(a, b, configuration=by_name))
+    table.commit(table.metadata(a, b, c, configuration=by_name), table.add("g", {"a": A, "b": A, "col-1": A}))
+    table.commit(table.cdc("_change_data/c", {"a": A, "col-1": A, "_change_type": TOLD}))
+    table.commit(table.metadata(a, mapped("z", "b", 2), c, configuration=by_name))
+    table.commit(table.add("h", {"a": A, "b": A, "col-1": A}))
+    table.commit(table.metadata(a, c, configuration=by_name), table.remove("h"))
+
+
+def write_widened(folder: Path) -> None:
+    table = FeedTable(folder)
+    widened = {"delta.typeChanges": [{"fromType": "integer", "toType": "long"}]}
+    table.commit({"protocol": FEATURES}, table.metadata(column("a", "integer")))
+    table.commit(table.add("f", {"a": pa.array([1, 2], pa.int32())}))
+    table.commit(table.metadata(column("a", "long", **widened), column("s", "string")), table.add("g", {"a": A}))
+    table.commit(table.remove("f"))
+
+
+def write_switched(folder: Path) -> None:
+    """Without a feed at first, with one from 2 on, without again from 5."""
+    table = FeedTable(folder)
+    columns = (column("a", "long"),)
+    table.commit({"protocol": LEGACY}, table.metadata(*columns, configuration={}), table.add("f", {"a": A}))
+    table.commit(table.add("g", {"a": A}))
+    table.commit(table.metadata(*columns))
+    table.commit(table.remove("f"))
+    table.commit({"commitInfo": {"operation": "WRITE"}})
+    table.commit(table.metadata(*columns, configuration={}), table.remove("g"))
+
+
+def write_replaced(folder: Path) -> None:
+    """A column changes its type and back, and a file lacks what the log need not say."""
+    table = FeedTable(folder)
+    table.commit({"protocol": LEGACY}, table.metadata(column("a", "long"), column("p", "string"), partitions=["p"]))
+    table.commit(table.add("f", {"a": A}, partitionValues={"p": "x"}))
+    table.commit(table.metadata(column("a", "string"), column("p", "string"), partitions=["p"]))
+    table.commit(table.metadata(column("a", "long"), column("p", "string"), partitions=["p"]))
+    table.commit({"remove": {"path": "f", "dataChange": True}})
+    table.commit(table.add("g", {"a": A}, partitionValues={"p": "y"}))
+    table.commit(table.remove("g", partitionValues={"p": "y"}))
+    (folder / "g").unlink()
+
+
+LOGGED = {
+    "vectors": write_vectors,
+    "partitions": write_partitions,
+    "mapped": write_mapped,
+    "widened": write_widened,
+    "switched": write_switched,
+    "replaced": write_replaced,
+}
+
+LEAP = date(2024, 2, 29)
+READS: tuple[tuple[str, str, list[Row]], ...] = (
+    ("'partitions', 1, 1", "id, day, _change_type", [(1, LEAP, "insert"), (2, LEAP, "insert")]),
+    ("'partitions', 2, 2", "id, day, _change_type", [(1, None, "delete"), (2, None, "insert")]),
+    ("'partitions', 3", "id, day, _change_type", [(1, LEAP, "delete"), (2, LEAP, "delete")]),
+    # columns of the last version in the range, where a version has column mapping
+    ("'mapped', 0, 2", "a, b", [(1, 1), (2, 2)]),
+    (
+        "'mapped', 1, 3",
+        "a, b, c, _commit_version",
+        [(1, 1, 1, 3), (1, 1, None, 1), (2, 2, 2, 3), (2, 2, None, 1)],
+    ),
+    ("'mapped', 4, 4", "a, b, c, _change_type", [(1, None, 1, "delete"), (2, None, 2, "insert")]),
+    ("'mapped', 5, 6", "a, z", [(1, 1), (2, 2)]),
+    ("'mapped', 7", "a, c, _change_type", [(1, 1, "delete"), (2, 2, "delete")]),
+    # columns of the latest version otherwise
+    ("'widened', 1, 1", "a + 4294967296, s", [(4294967297, None), (4294967298, None)]),
+    ("'widened', 2", "a, s, _change_type", [(n, None, kind) for n in (1, 2) for kind in ("delete", "insert")]),
+    ("'switched', 2, 4", "a, _change_type", [(1, "delete"), (2, "delete")]),
+    ("'switched', 4, 4", "*", []),
+    ("'replaced', 3, 3", "*", []),
+)
+
+
+@pytest.mark.parametrize(("arguments", "columns", "expected"), READS)
+def test_rows_have_the_columns_of_one_version(
+    session: LakeSession, arguments: str, columns: str, expected: list[Row]
+) -> None:
+    assert sorted(rows(session, f"SELECT {columns} FROM table_changes({arguments})"), key=repr) == expected
+
+
+REFUSED = (
+    ("table_changes('shop.sales', 99)", "DELTA_CDC_START_VERSION_AFTER_LATEST", "22003"),
+    ("table_changes('shop.sales', 3, 2)", "DELTA_INVALID_CDC_RANGE", "22003"),
+    ("table_changes('shop.sales', -1)", "DELTA_VERSION_NOT_FOUND", "22003"),
+    ("table_changes('shop.sales', NULL)", "DELTA_CDC_READ_NULL_RANGE_BOUNDARY", "22004"),
+    ("table_changes('shop.sales', 0, CAST(NULL AS TIMESTAMP))", "DELTA_CDC_READ_NULL_RANGE_BOUNDARY", "22004"),
+    ("table_changes('shop.sales', 1.5)", "DELTA_UNSUPPORTED_EXPRESSION", "0A000"),
+    ("table_changes('shop.sales', true)", "DELTA_UNSUPPORTED_EXPRESSION", "0A000"),
+    ("table_changes('shop.sales', 'soon')", "DELTA_TIMESTAMP_INVALID", "42816"),
+    ("table_changes('shop.sales', '2999-01-01')", "DELTA_TIMESTAMP_GREATER_THAN_COMMIT", "42816"),
+    ("table_changes('shop.sales', 0, '2999-01-01')", "DELTA_TIMESTAMP_GREATER_THAN_COMMIT", "42816"),
+    ("table_changes('shop.sales', 0, '1999-01-01')", "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION", "42816"),
+    ("table_changes('shop.sales', ?)", "UNSUPPORTED_CLAUSE", "0A000"),
+    ("table_changes('shop.sales', :unknown)", "UNBOUND_SQL_PARAMETER", "42P02"),
+    ("table_changes('shop.sales', nope(1))", "UNRESOLVED_ROUTINE", "42883"),
+    ("table_changes('nope', 0)", "TABLE_OR_VIEW_NOT_FOUND", "42P01"),
+    ("table_changes_by_path('/etc', 0)", "PATH_NOT_ALLOWED", "42501"),
+    ("table_changes('switched', 1, 3)", "DELTA_MISSING_CHANGE_DATA", "KD002"),
+    ("table_changes('switched', 3)", "DELTA_MISSING_CHANGE_DATA", "KD002"),
+    ("table_changes('mapped', 4, 6)", "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA", "0AKDC"),
+    ("table_changes('mapped', 6, 7)", "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA", "0AKDC"),
+    ("table_changes('replaced', 1, 3)", "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE", "0AKDC"),
+    ("table_changes('replaced', 4, 4)", "DELTA_REMOVE_FILE_CDC_MISSING_EXTENDED_METADATA", "XXKDS"),
+    ("table_changes('replaced', 5)", "FAILED_READ_FILE.FILE_NOT_EXIST", "KD001"),
+)
+
+
+@pytest.mark.parametrize(("source", "condition", "sqlstate"), REFUSED)
+def test_what_cannot_be_told_is_refused_by_name(
+    session: LakeSession, source: str, condition: str, sqlstate: str
+) -> None:
+    with pytest.raises(SqlError) as caught:
+        rows(session, f"SELECT * FROM {source}")
+    assert (caught.value.condition, caught.value.sqlstate) == (condition, sqlstate)
+    assert "__" not in str(caught.value)
+
+
+# --- Ranges by time ---------------------------------------------------------------------------------------------------
+
+HOURS = (
+    ("'2024-01-01 02:00:00'", "'2024-01-01 03:00:00'", [2, 3]),
+    ("'2024-01-01 01:00:00.001'", "'2024-01-01 03:59:59.999'", [2, 3]),
+    ("TIMESTAMP'2024-01-01 02:00:00'", "TIMESTAMP'2024-01-01 02:00:00' + INTERVAL 1 HOUR", [2, 3]),
+    ("'1999-01-01'", "2", [0, 1, 2]),
+    ("2", "TIMESTAMP'2024-01-01 02:30:00'", [2]),
+    ("DATE'2024-01-01'", "1L", [0, 1]),
+    ("CAST(1 + 1 AS SMALLINT)", "2", [2]),
+    ("'2024-01-01 02:10:00'", "'2024-01-01 02:20:00'", []),
+    ("9", "1000", [9, 11]),
+)
+
+
+@pytest.mark.parametrize(("start", "end", "versions"), HOURS)
+def test_ranges_by_version_and_by_time(session: LakeSession, start: str, end: str, versions: list[int]) -> None:
+    text = f"SELECT DISTINCT _commit_version FROM table_changes('vectors', {start}, {end}) ORDER BY 1"
+    assert rows(session, text) == [(version,) for version in versions]
+
+
+def test_times_are_of_the_session_s_zone_and_may_be_parameters(engine: LakeEngine) -> None:
+    settings = {"spark.sql.session.timeZone": "America/New_York"}
+    opened = engine.open_session("ann", settings=settings, catalog=None, schema="logged")
+    text = "SELECT DISTINCT _commit_version FROM table_changes('vectors', :start, :end) ORDER BY 1"
+    named = [Parameter(name=name, value=f"2023-12-31 {hour}:00:00") for name, hour in (("start", 21), ("end", 22))]
+    assert rows(opened, text, *named) == [(2,), (3,)]
+    numbers = [Parameter(name=name, value="4", sql_type="bigint") for name in ("start", "end")]
+    assert rows(opened, text, *numbers) == [(4,)]
+    opened.close()
+
+
+def test_a_start_after_the_latest_version_may_be_set_to_have_no_rows(engine: LakeEngine) -> None:
+    key = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
+    opened = engine.open_session("ann", settings={key: "true"}, catalog=None, schema="logged")
+    for arguments in ("12", "'2999-01-01'", "99, 100", "'2999-01-01', '2999-01-02'"):
+        found = run(opened, f"SELECT * FROM table_changes('vectors', {arguments})")
+        assert (found.num_rows, found.column_names) == (0, ["id", *OWN])
+    assert rows(opened, "SELECT count(*) FROM table_changes('vectors', 11, '2999-01-01')") == [(2,)]
+    opened.close()
+
+
+# --- Places in a statement --------------------------------------------------------------------------------------------
+
+PLACES = (
+    ("SELECT count(*) FROM table_changes('vectors', 1, 2)", [(4,)]),
+    ("SELECT min(id), max(id) FROM table_changes('vectors', 1, 2)", [(1, 3)]),
+    ("SELECT c.id FROM table_changes('vectors', 1, 1) AS c ORDER BY c.id", [(1,), (2,)]),
+    ("SELECT c.x, t FROM table_changes('vectors', 1, 1) c(x, t, v, s) ORDER BY x", [(1, "delete"), (2, "delete")]),
+    ("SELECT id FROM `Table_Changes`('`logged`.vectors', 1, 1) WHERE _change_type = 'delete' AND id > 1", [(2,)]),
+    ("SELECT id FROM table_changes('vectors', 0) WHERE _commit_version = 11 ORDER BY id", [(100,), (101,)]),
+    (
+        "SELECT id FROM table_changes('vectors', 0) WHERE _commit_timestamp = TIMESTAMP'2024-01-01 02:00:00Z'"
+        " AND _change_type IN ('insert', 'update_preimage')",
+        [(1,)],
+    ),
+    ("SELECT id FROM table_changes('vectors', 9, 9) WHERE _change_type LIKE '%post%'", [(3,)]),
+    ("WITH c AS (FROM table_changes('vectors', 1, 1)) SELECT sum(c.id) FROM c, c d", [(6,)]),
+    (
+        "SELECT vectors.id, _change_type FROM vectors VERSION AS OF 0 JOIN table_changes('vectors', 1, 2) c"
+        " ON vectors.id = c.id WHERE logged.vectors.id = 3",
+        [(3, "delete")],
+    ),
+    (
+        "SELECT vectors.id, _change_type FROM vectors VERSION AS OF 0 JOIN table_changes('vectors', 1, 2) USING (id)"
+        " WHERE vectors.id = 3",
+        [(3, "delete")],
+    ),
+    (
+        "SELECT (SELECT count(*) FROM table_changes('vectors', 4, 5)),"
+        " EXISTS (SELECT 1 FROM table_changes('vectors', 7, 7))",
+        [(16, False)],
+    ),
+    ("SELECT a.id FROM table_changes('vectors', 1, 1) a JOIN table_changes('vectors', 2, 2) b ON a.id = b.id", [(1,)]),
+    ("SELECT count(*) FROM table_changes('vectors', 1, 1) JOIN table_changes('vectors', 1, 1)", [(4,)]),
+    ("FROM table_changes('vectors', 1, 1) |> WHERE id = 2 |> SELECT id", [(2,)]),
+    (
+        "SELECT * FROM (SELECT id, _change_type k FROM table_changes('vectors', 2, 2))"
+        " PIVOT (max(id) FOR k IN ('insert', 'delete'))",
+        [(1, 3)],
+    ),
+    ("SELECT count(*) FROM table_changes('delta.`{lake}/logged/vectors`', 1, 1)", [(2,)]),
+    ("SELECT count(*) FROM table_changes_by_path('{lake}/logged/vectors', 1, 1)", [(2,)]),
+)
+
+
+@pytest.mark.parametrize(("text", "expected"), PLACES)
+def test_changes_stand_wherever_a_table_does(session: LakeSession, lake: Path, text: str, expected: list[Row]) -> None:
+    assert rows(session, text.format(lake=lake)) == expected
+
+
+def test_views_see_the_changes_of_their_day(session: LakeSession, lake: Path) -> None:
+    write_deltalake(lake / "shop" / "growing", pa.table({"id": [1]}), configuration=FEED)
+    run(session, "CREATE VIEW v AS SELECT id, _change_type AS kind FROM table_changes('shop.growing', 0)")
+    run(session, "CREATE TEMPORARY VIEW t AS SELECT kind, id FROM v")
+    assert rows(session, "SELECT * FROM v") == [(1, "insert")]
+    DeltaTable(lake / "shop" / "growing").delete()
+    assert sorted(rows(session, "SELECT * FROM t")) == [("delete", 1), ("insert", 1)]
+    with pytest.raises(SqlError) as caught:
+        rows(session, "SELECT * FROM table_changes('v', 0)")
+    assert caught.value.condition == "EXPECT_TABLE_NOT_VIEW"
+    with pytest.raises(SqlError) as caught:
+        named = (Parameter(name="start", value="0", sql_type="int"),)
+        rows(session, "CREATE VIEW w AS SELECT id FROM table_changes('shop.growing', :start)", *named)
+    assert caught.value.condition == "UNBOUND_SQL_PARAMETER"
+
+
+def test_changes_can_be_explained_described_and_inserted(session: LakeSession, lake: Path) -> None:
+    ((plan,),) = rows(session, "EXPLAIN SELECT id FROM table_changes('vectors', 9, 11)")
+    assert "the changes of `spark_catalog`.`logged`.`vectors`" in plan and "__scan" not in plan and "__view" not in plan
+    described = rows(session, "DESCRIBE QUERY SELECT * FROM table_changes('shop.sales', 0)")
+    types = ["bigint", "string", "date", "string", "bigint", "timestamp"]
+    assert [row[:2] for row in described] == list(zip(("id", "name", "day", *OWN), types, strict=True))
+    run(session, "CREATE TABLE shop.audit AS SELECT * FROM table_changes('vectors', 0, 2)")
+    run(session, "INSERT INTO shop.audit SELECT * FROM table_changes('vectors', 3, 9)")
+    audit = DeltaTable(lake / "shop" / "audit").to_pyarrow_table()
+    expected = run(session, "SELECT * FROM table_changes('vectors', 0, 9)")
+    assert canonical(audit.to_pylist()) == canonical(expected.to_pylist())
