@@ -12,7 +12,6 @@ All functions are pure and null stays null.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from decimal import Decimal
 
@@ -20,9 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.time_zones import fixed_offset
+
 _LAST_MICROS_OF_9999 = 253_402_300_799_999_999
 _LAST_DAY_OF_9999 = 2_932_896
-_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?(?::?(\d{2}))?")
 _HEX = np.frombuffer("".join(f"{byte:02X}" for byte in range(256)).encode(), np.uint8).reshape(256, 2)
 _ESCAPES = {char: json.dumps(char)[1:-1] for char in map(chr, range(32))}
 
@@ -98,13 +98,10 @@ def _timestamps(values: pa.Array, time_zone: str) -> pa.StringArray:
 
 def _local(values: pa.Array, time_zone: str) -> pa.Array:
     """Instants as the zone's wall clock shows them, without a zone."""
-    offset = _OFFSET.fullmatch(time_zone)
-    if not offset:
-        return pc.local_timestamp(values.cast(pa.timestamp("us", "UTC" if time_zone == "Z" else time_zone)))
-    sign, *parts = offset.groups()
-    hours, minutes, seconds = (int(part or 0) for part in parts)
-    shift = (hours * 3600 + minutes * 60 + seconds) * (-1 if sign == "-" else 1)
-    return pc.add(values.cast(pa.timestamp("us")), pa.scalar(shift * 1_000_000, pa.duration("us")))
+    offset = fixed_offset(time_zone)
+    if offset is None:
+        return pc.local_timestamp(values.cast(pa.timestamp("us", time_zone)))
+    return pc.add(values.cast(pa.timestamp("us")), pa.scalar(offset, pa.duration("us")))
 
 
 def _with_plus(text: pa.StringArray, values: pa.Array, last: int) -> pa.StringArray:

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from catalog.catalog import Catalog
 from catalog.changes import CreateTable
+from catalog.names import quote
 from engine.bound import BoundTable, Outcome
 from engine.commands.table_ddl_commands import commit_creation, stage_definition
 from engine.context import StatementContext
@@ -41,11 +42,11 @@ from engine.delta.staged_commit import CommitDescription
 from engine.delta.storage import Storage, open_storage
 from engine.delta.table_config import TableConfig
 from engine.delta.transaction import Committed, Transaction, with_metrics
-from engine.enforce.row_rules import row_rules, violation
+from engine.enforce.row_rules import free_names, row_rules, violation
 from engine.enforce.rules import enforce
 from engine.enforce.write_plan import WritePlan
 from engine.engine import Parameter
-from engine.errors import SparkFailure
+from engine.errors import SparkFailure, StatementNotSupported
 from engine.exec.query import ExecSession
 from engine.exec.write import WriteTarget, WrittenFile
 from engine.plan.plans import (
@@ -59,7 +60,9 @@ from engine.plan.plans import (
     TruncatePlan,
 )
 from engine.results import ResultStream, empty_result
+from engine.sql.settings_text import TIME_ZONE
 from engine.sql_types import ddl_type
+from engine.time_zones import find_zone
 
 logger = logging.getLogger(__name__)
 
@@ -194,27 +197,33 @@ def _replaced(plan: InsertPlan, new: NewFiles, writing: Writing) -> pa.Table | N
         case ReplaceAll():
             return plan.table.snapshot.files
         case ReplaceTouched():
-            partitions = _Partitions(plan.table)
+            partitions = _Partitions(plan.table, writing)
             touched = {partitions.key(add.partition_values) for add in new.adds}
             return partitions.files(lambda key: key in touched)
         case ReplaceMatching(condition=condition):
-            partitions = _Partitions(plan.table)
+            partitions = _Partitions(plan.table, writing)
             matching = _matching(partitions, condition, writing)
             return partitions.files(lambda key: key in matching)
 
 
 PartitionKey = tuple[PartitionValue, ...]
+_NAN = float("nan")
+"""The only one in keys, so that it equals itself."""
 
 
 class _Partitions:
-    """The live files by the values of their partition, whatever texts writers gave them."""
+    """The live files by the values of their partition, whatever texts writers gave them.
 
-    def __init__(self, table: BoundTable, time_zone: tzinfo = UTC) -> None:
+    Texts of timestamps without an offset are in the session's zone, as they are when rows are read.
+    """
+
+    def __init__(self, table: BoundTable, writing: Writing) -> None:
         snapshot = table.snapshot
         config = snapshot.config
         self.columns = [column for name in snapshot.partition_columns if (column := snapshot.schema.field(name))]
+        self._types = [column.data_type for column in self.columns]
         self._physical = config.physical_partition_columns
-        self._zone = time_zone
+        self._zone = _session_zone(writing) if PrimitiveType.TIMESTAMP in self._types else UTC
         self._files = snapshot.files
         values = self._files.column("partition_values").to_pylist()
         self._keys = [self.key(dict(pairs)) for pairs in values]
@@ -224,13 +233,22 @@ class _Partitions:
         return list(dict.fromkeys(self._keys))
 
     def key(self, texts: Mapping[str, str | None]) -> PartitionKey:
-        return tuple(
-            parse_partition_value(texts.get(physical), column.data_type, self._zone)
-            for physical, column in zip(self._physical, self.columns, strict=True)
+        values = (
+            parse_partition_value(texts.get(physical), data_type, self._zone)
+            for physical, data_type in zip(self._physical, self._types, strict=True)
         )
+        return tuple(_NAN if value != value else value for value in values)
 
     def files(self, is_wanted: Callable[[PartitionKey], bool]) -> pa.Table:
         return self._files.filter(pa.array([is_wanted(key) for key in self._keys], pa.bool_()))
+
+
+def _session_zone(writing: Writing) -> tzinfo:
+    name = writing.executor.get_setting(TIME_ZONE) or "UTC"
+    zone = find_zone(name)
+    if zone is None:
+        raise StatementNotSupported(f"Replacing partitions by timestamps in the time zone {name}")
+    return zone
 
 
 def _matching(partitions: _Partitions, condition: str, writing: Writing) -> set[PartitionKey]:
@@ -238,11 +256,13 @@ def _matching(partitions: _Partitions, condition: str, writing: Writing) -> set[
     keys = partitions.keys
     if not keys:
         return set()
-    names = ", ".join(f"`{column.name.replace('`', '``')}`" for column in partitions.columns)
+    names = [column.name for column in partitions.columns]
+    (position,) = free_names("__key", names, 1)
+    columns = ", ".join(map(quote, (position, *names)))
     rows = ", ".join(
         f"({number}, {', '.join(map(_value, key, partitions.columns))})" for number, key in enumerate(keys)
     )
-    read = ReadPlan(text=f"SELECT __key FROM VALUES {rows} AS t(__key, {names}) WHERE {condition}", scans=())
+    read = ReadPlan(text=f"SELECT {position} FROM VALUES {rows} AS t({columns}) WHERE {condition}", scans=())
     context = replace(writing.context, statement_id=f"{writing.context.statement_id}-partitions")
     result = writing.executor.run_query(read, context)
     try:

@@ -15,6 +15,7 @@ from engine.delta.spec.schema import StructField
 from engine.enforce.errors import NoPartitionColumn, StaticAndListed
 from engine.enforce.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
+from engine.sql_types import ddl_type
 
 
 def match_columns(plan: WritePlan) -> WritePlan:
@@ -32,8 +33,13 @@ def match_columns(plan: WritePlan) -> WritePlan:
         )
     else:
         given = tuple(column for column in plan.schema.fields if column.name not in static)
-    constants = {name: parse_expression(text).in_parentheses for name, text in static.items()}
-    return replace(plan, given=given, constants=constants)
+    return replace(plan, given=given, constants={name: _static(plan, name, text) for name, text in static.items()})
+
+
+def _static(plan: WritePlan, name: str, text: str) -> str:
+    column = plan.schema.field(name)
+    assert column is not None
+    return f"CAST({parse_expression(text).in_parentheses} AS {ddl_type(column.data_type)})"
 
 
 def _listed(plan: WritePlan, names: Iterable[str]) -> tuple[StructField, ...]:

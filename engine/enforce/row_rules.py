@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from catalog.errors import SqlError
 from catalog.names import quote
@@ -21,14 +22,12 @@ from engine.delta.table_columns import CHAR_VARCHAR_TYPE
 from engine.enforce.errors import LengthExceeded
 from engine.enforce.write_plan import RowCheck, WritePlan
 from engine.errors import SparkFailure
-from engine.exec.write import NamedExpression, RowRules
+from engine.exec.write import NamedExpression, RowRules, Step
 
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
 _VALUE_CHARACTERS_MAX = 100
 _VALUES_MAX = 20
 _FIELD_ID = "parquet.field.id"
-
-Step = tuple[NamedExpression, ...]
 
 
 def row_rules(plan: WritePlan, token: str) -> RowRules:
@@ -94,22 +93,36 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
     names = plan.schema.names
     if [column.name for column in plan.given] != list(names):
         known = [name for name in names if name not in plan.generated]
-        yield tuple(NamedExpression(name=name, text=plan.constants.get(name, quote(name))) for name in known)
+        yield _filled(plan, known, plan.constants)
         if plan.generated:
-            yield tuple(NamedExpression(name=name, text=plan.generated.get(name, quote(name))) for name in names)
+            yield _filled(plan, names, plan.generated)
     if plan.stored_as:
-        yield tuple(NamedExpression(name=name, text=plan.stored_as.get(name, quote(name))) for name in names)
+        yield _columns(names, plan.stored_as)
     if plan.checks:
-        columns = tuple(NamedExpression(name=name, text=quote(name)) for name in names)
-        outcomes = _free_names(names, len(plan.checks))
+        outcomes = free_names("__check", names, len(plan.checks))
         checks = zip(outcomes, plan.checks, strict=True)
-        yield (*columns, *(NamedExpression(name=name, text=check.text) for name, check in checks))
-        yield (NamedExpression(name=names[0], text=_raising(plan, outcomes, token)), *columns[1:])
+        texts = {name: check.text for name, check in checks}
+        yield _columns((*names, *outcomes), texts)
+        yield _columns(names, {names[0]: _raising(plan, outcomes, token)})
 
 
-def _free_names(taken: tuple[str, ...], count: int) -> list[str]:
-    prefix = "__check"
-    while any(name.casefold().startswith(prefix) for name in taken):
+def _columns(names: Iterable[str], texts: Mapping[str, str]) -> Step:
+    """Columns of the step before, but for those with a text."""
+    return Step(expressions=tuple(NamedExpression(name=name, text=texts.get(name, quote(name))) for name in names))
+
+
+def _filled(plan: WritePlan, names: Sequence[str], texts: Mapping[str, str]) -> Step:
+    """The values that the query does not give are assigned as its own are: char and varchar have their lengths."""
+    fields = [field for name in names if (field := plan.schema.field(name))]
+    assigned = [_plain(field) if field.name in texts else replace(_plain(field), metadata={}) for field in fields]
+    is_limited = any(field.metadata for field in assigned)
+    return replace(_columns(names, texts), assigned=StructType(tuple(assigned)).to_json() if is_limited else None)
+
+
+def free_names(prefix: str, taken: Iterable[str], count: int) -> list[str]:
+    """Names for columns beside the `taken` ones."""
+    folded = [name.casefold() for name in taken]
+    while any(name.startswith(prefix) for name in folded):
         prefix += "_"
     return [f"{prefix}{number}" for number in range(count)]
 

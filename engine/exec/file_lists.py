@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
@@ -21,6 +19,7 @@ from engine.exec.questions import QuestionServer
 from engine.exec.scan import file_list
 from engine.plan.plans import Scan
 from engine.profile import Profile
+from engine.time_zones import find_zone
 
 
 class Asked:
@@ -44,7 +43,7 @@ class Asked:
         """Positions of the files that may match; None for all."""
         if scan.choice is None:
             return None
-        chosen = scan.choice.choose(read_filters(question["filters"]), _zone(question["zone"]))
+        chosen = scan.choice.choose(read_filters(question["filters"]), find_zone(question["zone"]))
         self._profile.add_read(chosen.read)
         return chosen.rows
 
@@ -64,11 +63,3 @@ class FileLists:
             yield asked
         finally:
             del self._running[context.statement_id]
-
-
-def _zone(name: str) -> tzinfo | None:
-    """The session's zone; None for one that only Java knows."""
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        return None

@@ -24,6 +24,14 @@ class NamedExpression:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A projection. `assigned` None, or a schema as JSON: its columns, by position, are assigned to these columns."""
+
+    expressions: tuple[NamedExpression, ...]
+    assigned: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowRules:
     """What becomes of a query's rows before they are written; `RowEnforcer` says how.
 
@@ -34,7 +42,7 @@ class RowRules:
     label: str
     columns: str
     by_name: bool
-    steps: tuple[tuple[NamedExpression, ...], ...]
+    steps: tuple[Step, ...]
     stored: str
     partition_columns: tuple[str, ...]
 

@@ -18,6 +18,7 @@ from engine.delta.spec.schema import StructField, StructType
 from engine.delta.staged_commit import CommitDescription
 from engine.enforce.columns import match_columns
 from engine.enforce.defaults import default_text
+from engine.enforce.errors import DuplicatePartitionColumn
 from engine.enforce.generated import GENERATION
 from engine.enforce.write_plan import WritePlan
 from engine.errors import StatementNotSupported
@@ -138,6 +139,9 @@ def _ensure_known(statement: Insert) -> None:
 
 
 def _rows(table: BoundTable, statement: Insert) -> WritePlan:
+    for number, item in enumerate(statement.partition):
+        if item.column.casefold() in (other.column.casefold() for other in statement.partition[:number]):
+            raise DuplicatePartitionColumn(item.column)
     static = {item.column: item.value for item in statement.partition if item.value is not None}
     where = statement.replace
     return WritePlan(

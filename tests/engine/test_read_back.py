@@ -7,14 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from catalog.errors import SqlError
-from engine.context import StatementContext
-from engine.exec.session import SparkDriver
-from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.main import LakeEngine, LakeSession
+from tests.engine.lake_sessions import refuse, run, table
 from tests.engine.peer_readers import PEERS, Rows, comparable
 from tests.engine.stats_truth import deserved, logged
 from tests.engine.written_features import FEATURES, Feature
@@ -23,24 +20,10 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("read back")
-
-
-@pytest.fixture(scope="module")
-def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
-    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
+def session(engine: LakeEngine) -> Iterator[LakeSession]:
     opened = engine.open_session("ann", settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None)
     yield opened
     opened.close()
-
-
-def run(session: LakeSession, text: str) -> pa.Table:
-    result = session.execute(text, StatementContext(principal="ann"))
-    try:
-        return pa.Table.from_batches(result.batches(), result.schema)
-    finally:
-        result.close()
 
 
 # --- The four ways to write ------------------------------------------------------------------------------------------
@@ -138,10 +121,10 @@ def written(session: LakeSession, folder: Path, feature: str, way: str) -> str:
 @each_case
 def test_other_readers_see_the_rows_that_were_written(session: LakeSession, lake: Path, feature: str, way: str) -> None:
     kind, name = FEATURES[feature], _name(feature, way)
-    truth = run(session, written(session, lake / "default" / name, feature, way))
+    truth = table(session, written(session, lake / "default" / name, feature, way))
     columns = truth.column_names
     expected = comparable(truth)
-    assert comparable(run(session, f"SELECT * FROM {name}")) == expected
+    assert comparable(table(session, f"SELECT * FROM {name}")) == expected
     seen: dict[str, Rows | str] = {}
     for peer, read in PEERS.items():
         try:
@@ -173,7 +156,7 @@ VIOLATIONS = [(name, text, condition) for name, feature in FEATURES.items() for 
 def state(session: LakeSession, folder: Path, name: str) -> Any:
     """All that a failed write could have changed. What follows a commit comes later: checksums, checkpoints."""
     files = {path for path in folder.rglob("*") if path.is_file() and "_delta_log" not in path.parts}
-    return DeltaTable(folder).version(), files, comparable(run(session, f"SELECT * FROM {name}"))
+    return DeltaTable(folder).version(), files, comparable(table(session, f"SELECT * FROM {name}"))
 
 
 @pytest.mark.parametrize(("feature", "text", "condition"), VIOLATIONS)
@@ -189,7 +172,6 @@ def test_a_violation_is_refused_and_leaves_no_trace(
     before = state(session, folder, name)
     columns, values = text.split("VALUES ")
     head = how.format(f"{name} {columns}")
-    with pytest.raises(SqlError) as caught:
-        run(session, f"INSERT {head} VALUES {values}")
-    assert caught.value.condition == condition, caught.value
+    error = refuse(session, f"INSERT {head} VALUES {values}")
+    assert error.condition == condition, error
     assert state(session, folder, name) == before

@@ -3,6 +3,7 @@ package deltagateway;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver$;
@@ -30,7 +31,7 @@ import org.apache.spark.sql.types.StructType;
  *
  * 1. `columns`: the query's columns become columns of the table, cast as Spark's store assignment does it;
  * 2. `steps`: each a list of named expressions over the step before it. A text is parsed by itself, so that nothing but
- *    one expression can come of it, and passes the guard as a user's text does;
+ *    one expression can come of it, and passes the guard as a user's text does. Their values may be assigned in turn;
  * 3. `stored`: the columns as the files have them, by position: physical names, field ids.
  *
  * Expressions that raise stand in the projections' columns, never in a filter: the optimizer moves filters below joins,
@@ -51,9 +52,8 @@ final class RowEnforcer {
 
   QueryExecution enforced(QueryExecution source) throws Exception {
     boolean isLiteral = isLiteral(source.analyzed());
-    LogicalPlan plan = assigned(source.analyzed());
-    JsonNode steps = request.get("steps");
-    for (int i = 0; i < steps.size(); i++) plan = step(plan, (JsonNode) steps.get(i));
+    LogicalPlan plan = assigned(source.analyzed(), request.get("columns"), request.get("by_name").booleanValue());
+    for (Iterator steps = request.get("steps").elements(); steps.hasNext(); ) plan = step(plan, (JsonNode) steps.next());
     plan = stored(plan, (StructType) DataType$.MODULE$.fromJson(request.get("stored").textValue()));
     plan = arranged(plan, isLiteral);
     QueryExecution execution = execution(plan);
@@ -76,9 +76,8 @@ final class RowEnforcer {
     return true;
   }
 
-  private LogicalPlan assigned(LogicalPlan query) {
-    StructType schema = (StructType) DataType$.MODULE$.fromJson(request.get("columns").textValue());
-    boolean byName = request.get("by_name").booleanValue();
+  private LogicalPlan assigned(LogicalPlan query, JsonNode columns, boolean byName) {
+    StructType schema = (StructType) DataType$.MODULE$.fromJson(columns.textValue());
     ArrayList expected = new ArrayList();
     StructField[] fields = schema.fields();
     for (int i = 0; i < fields.length; i++) {
@@ -95,15 +94,16 @@ final class RowEnforcer {
         TableOutputResolver$.MODULE$.resolveOutputColumns$default$6());
   }
 
-  private LogicalPlan step(LogicalPlan plan, JsonNode expressions) throws Exception {
+  private LogicalPlan step(LogicalPlan plan, JsonNode step) throws Exception {
     ArrayList named = new ArrayList();
-    for (int i = 0; i < expressions.size(); i++) {
-      JsonNode each = (JsonNode) expressions.get(i);
+    for (Iterator expressions = step.get("expressions").elements(); expressions.hasNext(); ) {
+      JsonNode each = (JsonNode) expressions.next();
       Expression parsed = spark.sessionState().sqlParser().parseExpression(each.get("text").textValue());
       guard.ensureMayAnalyze(parsed);
       named.add(alias(parsed, each.get("name").textValue(), Scala.none()));
     }
-    return execution(new Project(Scala.seq(named), plan)).analyzed();
+    LogicalPlan projected = execution(new Project(Scala.seq(named), plan)).analyzed();
+    return step.hasNonNull("assigned") ? assigned(projected, step.get("assigned"), false) : projected;
   }
 
   private LogicalPlan stored(LogicalPlan plan, StructType schema) {

@@ -1,0 +1,33 @@
+"""The zones that a session can have, by the names that Spark takes: a region of the tz database, or an offset."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+_OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?(?::?(\d{2}))?")
+
+
+def find_zone(name: str) -> tzinfo | None:
+    """The zone of that name; None for one that only Java knows."""
+    offset = fixed_offset(name)
+    if offset is not None:
+        return timezone(offset)
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return None
+
+
+def fixed_offset(name: str) -> timedelta | None:
+    """How far `+hh:mm[:ss]` (or `GMT-h`, `Z`) is ahead of UTC; None for a region."""
+    if name == "Z":
+        return timedelta()
+    found = _OFFSET.fullmatch(name)
+    if found is None:
+        return None
+    sign, *parts = found.groups()
+    hours, minutes, seconds = (int(part or 0) for part in parts)
+    offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    return -offset if sign == "-" else offset

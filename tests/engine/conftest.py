@@ -1,0 +1,28 @@
+"""A lake of its own for each module that writes, and the real engine over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("a lake")
+
+
+@pytest.fixture(scope="module")
+def engine(lake: Path, spark_driver: SparkDriver) -> LakeEngine:
+    return LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
+
+
+@pytest.fixture
+def session(engine: LakeEngine) -> Iterator[LakeSession]:
+    opened = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    yield opened
+    opened.close()

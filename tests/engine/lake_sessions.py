@@ -1,0 +1,58 @@
+"""Statements in a session of the real engine, and the log that they leave."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from catalog.errors import SqlError
+from engine.context import StatementContext
+from engine.main import LakeSession
+
+
+def table(session: LakeSession, text: str) -> pa.Table:
+    """What a statement answers."""
+    result = session.execute(text, StatementContext(principal="ann"))
+    try:
+        return pa.Table.from_batches(result.batches(), result.schema)
+    finally:
+        result.close()
+
+
+def rows(session: LakeSession, text: str) -> list[tuple[Any, ...]]:
+    """The rows of a query."""
+    return list(zip(*(column.to_pylist() for column in table(session, text).columns), strict=True))
+
+
+def run(session: LakeSession, text: str) -> int | None:
+    """The number of rows that a statement changed."""
+    result = session.execute(text, StatementContext(principal="ann"))
+    result.close()
+    return result.rows_modified
+
+
+def refuse(session: LakeSession, text: str) -> SqlError:
+    """The error of a statement that must fail."""
+    with pytest.raises(SqlError) as caught:
+        run(session, text)
+    return caught.value
+
+
+def table_of(lake: Path, name: str) -> pa.Table:
+    """What deltalake reads."""
+    return DeltaTable(lake / "default" / name).to_pyarrow_table()
+
+
+def version_of(lake: Path, name: str) -> int:
+    return DeltaTable(lake / "default" / name).version()
+
+
+def actions(lake: Path, name: str, version: int) -> list[dict[str, Any]]:
+    """A commit of the table."""
+    log = lake / "default" / name / "_delta_log" / f"{version:020}.json"
+    return [json.loads(line) for line in log.read_text().splitlines()]
