@@ -16,8 +16,9 @@ from pyspark.sql import SparkSession
 PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
 
 
-def main() -> None:
-    spark = (
+def open_spark() -> SparkSession:
+    """A small Spark with Delta."""
+    return (
         SparkSession.builder.master("local[2]")
         .config("spark.jars.packages", PACKAGE)
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
@@ -30,6 +31,10 @@ def main() -> None:
         .config("spark.driver.host", "127.0.0.1")
         .getOrCreate()
     )
+
+
+def main() -> None:
+    spark = open_spark()
     answers = []
     for statement in json.load(sys.stdin):
         try:
