@@ -55,6 +55,17 @@ class DataFileNotFound(SqlError, condition="FAILED_READ_FILE.FILE_NOT_EXIST", sq
 
 
 @dataclass(eq=False)
+class RowsNotTracked(SqlError, condition="FIELD_NOT_FOUND", sqlstate="42704"):
+    """A field of `_metadata` that only tables with row tracking have."""
+
+    field: str
+    template = (
+        "The column _metadata has no field {field} here, because the table does not track its rows. Rows have ids in "
+        "tables that were created with TBLPROPERTIES ('delta.enableRowTracking' = 'true')."
+    )
+
+
+@dataclass(eq=False)
 class DiskFull(SqlError, condition="DISK_FULL", sqlstate="53100"):
     template = (
         "The server's disk for temporary files is full. Ask for less at once (fewer rows, a smaller join), or let the "

@@ -13,13 +13,16 @@ import pyarrow.compute as pc
 
 from engine.delta.column_mapping import physical_names
 from engine.delta.deletion_vectors import FIRST_OFFSET
+from engine.delta.errors import MalformedLogEntry
 from engine.delta.file_table import paths_of
 from engine.delta.spec.deletion_vectors import ABSOLUTE
 from engine.exec.scan_schema import BY_ID, logical_json, physical_json
-from engine.plan.plans import Scan
+from engine.plan.plans import RowTracking, Scan
 
 _VECTORS = ("deletion_vector", "selected_rows")
 """Columns of a scan's files that hold vectors, each a constant of a name of its own."""
+_ROW_TRACKING = ("base_row_id", "default_row_commit_version")
+"""Columns of a scan's files that are constants too, where rows have ids and these are asked for."""
 
 
 def scan_requests(scans: Sequence[Scan]) -> list[dict[str, Any]]:
@@ -39,6 +42,15 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
         "by_id": scan.mapping_mode == BY_ID,
         "partition_columns": list(scan.partition_columns),
         "vectors": {column: _unused_name(scan, f"__{column}") for column in _vectors(scan)},
+        "row_tracking": _row_tracking(scan, scan.row_tracking) if scan.row_tracking else None,
+    }
+
+
+def _row_tracking(scan: Scan, tracking: RowTracking) -> dict[str, str | None]:
+    return {
+        **{column: _unused_name(scan, f"__{column}") for column in _ROW_TRACKING},
+        "row_id_column": tracking.row_id_column,
+        "row_commit_version_column": tracking.row_commit_version_column,
     }
 
 
@@ -62,7 +74,8 @@ def file_list(scan: Scan, rows: pa.Array | None = None) -> pa.Table:
     `rows` are positions in the scan's files; None: all of them.
     """
     vectors = _vectors(scan)
-    files = scan.files.select(["path", "size", "modification_time", "partition_values", *vectors])
+    row_tracking = _ROW_TRACKING if scan.row_tracking else ()
+    files = scan.files.select(["path", "size", "modification_time", "partition_values", *vectors, *row_tracking])
     if rows is not None:
         files = files.take(rows)
     columns = {
@@ -71,12 +84,18 @@ def file_list(scan: Scan, rows: pa.Array | None = None) -> pa.Table:
         "modification_time": files["modification_time"].cast(pa.int64()),
     }
     names = physical_names(scan.schema, scan.mapping_mode)
-    for position, name in enumerate(scan.partition_columns):
-        columns[f"constant{position}"] = _values_of(files["partition_values"], names.get(name, name))
-    for position, name in enumerate(vectors, len(scan.partition_columns)):
-        chunks = [vector_texts(chunk) for chunk in files[name].chunks]
-        columns[f"constant{position}"] = pa.chunked_array(chunks, pa.string())
-    return pa.table(columns)
+    constants = [_values_of(files["partition_values"], names.get(name, name)) for name in scan.partition_columns]
+    for name in vectors:
+        constants.append(pa.chunked_array([vector_texts(chunk) for chunk in files[name].chunks], pa.string()))
+    constants += [_without_nulls(files, name).cast(pa.string()) for name in row_tracking]
+    return pa.table(columns | {f"constant{position}": texts for position, texts in enumerate(constants)})
+
+
+def _without_nulls(files: pa.Table, name: str) -> pa.ChunkedArray:
+    if files[name].null_count:
+        path = files["path"].filter(files[name].is_null())[0].as_py()
+        raise MalformedLogEntry(f"The entry of {path}", f"it has no {name}, though the table tracks its rows")
+    return files[name]
 
 
 def _values_of(maps: pa.ChunkedArray, key: str) -> pa.ChunkedArray:

@@ -36,6 +36,7 @@ from engine.exec.errors import (
     ParameterNotBound,
     PlanRefused,
     RelationNotBound,
+    RowsNotTracked,
     SparkUnavailable,
     ViewChanged,
 )
@@ -43,6 +44,9 @@ from engine.exec.errors import (
 _log = logging.getLogger(__name__)
 
 _SQLSTATE_AND_POSITION = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
+_ROW_FIELD = re.compile(
+    r"No such struct field `((?:base_)?row_id|(?:default_)?row_commit_version)` in `file_path`", re.IGNORECASE
+)
 _CALL_NOT_POSSIBLE = "Trace:"
 _QUOTED = "\n== SQL ==\n"
 _FRAGMENT_MAX = 500
@@ -79,6 +83,8 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str]) -> Sql
         return OutOfMemory()
     if known["class"] == "java.lang.ArithmeticException":
         condition, sqlstate = "ARITHMETIC_OVERFLOW", "22003"
+    if condition == RowsNotTracked.condition and (field := _ROW_FIELD.search(message)):
+        return RowsNotTracked(field[1])
     if condition is None or condition.startswith("INTERNAL_ERROR"):
         _log.error("Spark failed: %s", error)
     text = _sentence(message, condition) if condition else f"{known['class'].rsplit('.', 1)[-1]}: {message}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import assert_never
 
 from engine.bound import AuthorizedStatement, BoundChanges, BoundRelation, BoundTable, BoundView
@@ -10,7 +10,7 @@ from engine.plan.answers import answer_from_log
 from engine.plan.catalog_ddl import plan_create_schema, plan_create_view, plan_drop_schema, plan_drop_view
 from engine.plan.inserts import default_edits, plan_create_table_as, plan_insert, plan_truncate
 from engine.plan.plans import CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan, ViewScan
-from engine.plan.scans import change_scan, kinds_of_changes, scan_of
+from engine.plan.scans import change_scan, kinds_of_changes, scan_of, with_row_ids_if_asked
 from engine.plan.table_ddl import plan_create_table, plan_drop_table
 from engine.sql.splice import Edit, splice
 from engine.statements import DescribeQuery, Explain, Query
@@ -26,7 +26,7 @@ from engine.write_statements import (
 )
 
 _SCAN, _VIEW = "__scan_", "__view_"
-"""Names in the rewritten text, followed by a number. A user's table of such a name is replaced like any other."""
+"""Names in the rewritten text, followed by a number; longer ones where a text of the statement has these."""
 
 
 def plan_statement(authorized: AuthorizedStatement) -> Plan:
@@ -62,15 +62,32 @@ def plan_statement(authorized: AuthorizedStatement) -> Plan:
 
 
 def _read(query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> ReadPlan:
-    reading = _Reading()
+    reading = _Reading(_unused_prefix(query, relations))
     text = reading.spliced(query, relations, others)
-    return ReadPlan(text=text, scans=tuple(reading.scans), views=tuple(reading.views))
+    return with_row_ids_if_asked(ReadPlan(text=text, scans=tuple(reading.scans), views=tuple(reading.views)))
+
+
+def _unused_prefix(query: Query, relations: tuple[BoundRelation, ...]) -> str:
+    """What keeps our names apart from those that the texts define themselves, in WITH or as aliases."""
+    text, prefix = "\n".join(_texts(query, relations)).casefold(), ""
+    while f"{prefix}{_SCAN}" in text or f"{prefix}{_VIEW}" in text:
+        prefix += "_"
+    return prefix
+
+
+def _texts(query: Query, relations: tuple[BoundRelation, ...]) -> Iterator[str]:
+    """Of the query and of all views below it."""
+    yield query.text
+    for relation in relations:
+        if isinstance(relation, BoundView):
+            yield from _texts(relation.query, relation.relations)
 
 
 class _Reading:
     """The scans and views of one query, each once however often it is named, if the names mean the same version."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
         self.scans: list[Scan] = []
         self.views: list[ViewScan] = []
         self._names: dict[Hashable, str] = {}
@@ -96,14 +113,14 @@ class _Reading:
         return self._names[key]
 
     def _scan(self, table: BoundTable) -> str:
-        self.scans.append(scan_of(f"{_SCAN}{len(self.scans)}", table))
+        self.scans.append(scan_of(f"{self._prefix}{_SCAN}{len(self.scans)}", table))
         return self.scans[-1].relation
 
     def _changes(self, changes: BoundChanges) -> str:
         """One scan, or a view of two."""
         names = []
         for kind in kinds_of_changes(changes.feed):
-            names.append(f"{_SCAN}{len(self.scans)}")
+            names.append(f"{self._prefix}{_SCAN}{len(self.scans)}")
             self.scans.append(change_scan(names[-1], changes, kind))
         if len(names) == 1:
             return names[0]
@@ -115,6 +132,6 @@ class _Reading:
         return self._add_view(view.label, text, columns)
 
     def _add_view(self, label: str, text: str, columns: tuple[tuple[str, str], ...] = ()) -> str:
-        name = f"{_VIEW}{len(self.views)}"
+        name = f"{self._prefix}{_VIEW}{len(self.views)}"
         self.views.append(ViewScan(relation=name, label=label, text=text, columns=columns))
         return name

@@ -27,6 +27,14 @@ from engine.write_statements import ViewColumn as ViewColumnName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowTracking:
+    """Physical names of the columns in which files may keep ids and commit versions of the rows that they took over."""
+
+    row_id_column: str | None
+    row_commit_version_column: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
     """One table of a statement, pinned at one version.
 
@@ -39,6 +47,8 @@ class Scan:
     in `engine.delta.file_table`, `deletion_vector` if some of their rows are deleted and `selected_rows` if no others
     than these are read.
     `choice` answers which of `files` a condition leaves; None: all.
+    `row_tracking` is given where rows have ids and the statement may ask for them: `files` has then, without nulls,
+    `base_row_id` int64 and `default_row_commit_version` int64.
     """
 
     relation: str
@@ -48,6 +58,7 @@ class Scan:
     partition_columns: tuple[str, ...]
     files: pa.Table
     mapping_mode: str = NO_MAPPING
+    row_tracking: RowTracking | None = None
     choice: FileChoice | None = field(default=None, compare=False, repr=False)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -10,9 +10,14 @@ from engine.bound import BoundChanges, BoundTable
 from engine.delta.change_feed import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, ChangeFeed
 from engine.delta.errors import naming
 from engine.delta.spec.features import Operation
+from engine.delta.spec.properties import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
+from engine.delta.table_config import TableConfig
 from engine.delta.type_widening import ensure_readable_changes
 from engine.plan.file_choice import FileChoice
-from engine.plan.plans import Scan
+from engine.plan.plans import ReadPlan, RowTracking, Scan
+
+FILE_METADATA = "_metadata"
+"""The hidden column of every table, with fields for the file that a row is in and, if the table tracks rows, its id."""
 
 
 def scan_of(relation: str, table: BoundTable) -> Scan:
@@ -33,8 +38,25 @@ def scan_of(relation: str, table: BoundTable) -> Scan:
         mapping_mode=snapshot.config.column_mapping_mode,
         partition_columns=tuple(snapshot.partition_columns),
         files=snapshot.files,
+        row_tracking=_row_tracking(snapshot.config),
         choice=FileChoice(table.label, snapshot),
     )
+
+
+def _row_tracking(config: TableConfig) -> RowTracking | None:
+    if not config.is_enabled("rowTracking"):
+        return None
+    return RowTracking(
+        row_id_column=config.get(ROW_ID_COLUMN), row_commit_version_column=config.get(ROW_COMMIT_VERSION_COLUMN)
+    )
+
+
+def with_row_ids_if_asked(plan: ReadPlan) -> ReadPlan:
+    """Row ids are left out where no text names the column they are in: they make every file's constants different."""
+    texts = (plan.text, *(view.text for view in plan.views))
+    if any(FILE_METADATA in text.casefold() for text in texts):
+        return plan
+    return replace(plan, scans=tuple(replace(scan, row_tracking=None) for scan in plan.scans))
 
 
 @dataclass(frozen=True, slots=True)

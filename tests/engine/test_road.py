@@ -80,6 +80,8 @@ QUERIES = [
     ("SELECT shop.items.id, price FROM shop.items JOIN other.items ON shop.items.id = other.items.id", [(1, 1.5)]),
     ("WITH items AS (SELECT 42 AS id) SELECT id FROM items", [(42,)]),
     ("WITH x AS (SELECT * FROM items) SELECT count(*) FROM x, x AS y", [(16,)]),
+    ("WITH __scan_0 AS (SELECT 77 AS n) SELECT x, n FROM default.plain, __scan_0 WHERE x = 1", [(1, 77)]),
+    ("SELECT __view_0.id FROM items AS __view_0, default.plain AS __scan_0 WHERE id = 4 AND x = 1", [(4,)]),
     (
         "SELECT (SELECT max(id) FROM other.items), EXISTS (SELECT 1 FROM default.plain WHERE x = items.id) FROM items "
         "WHERE id IN (1, 4) ORDER BY id",

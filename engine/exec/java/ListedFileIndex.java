@@ -42,6 +42,10 @@ public final class ListedFileIndex implements FileIndex {
     return statementId;
   }
 
+  Request.Scan scan() {
+    return scan;
+  }
+
   public scala.collection.immutable.Seq rootPaths() {
     return Scala.seq(Arrays.asList(new Object[] {root.path()}));
   }

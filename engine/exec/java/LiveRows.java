@@ -39,7 +39,7 @@ public final class LiveRows implements Serializable {
   }
 
   /** The condition that a row is live. */
-  Expression condition(Attribute descriptor, Attribute rowIndex) {
+  Expression condition(Attribute descriptor, Expression rowIndex) {
     List arguments = new ArrayList();
     arguments.add(descriptor);
     arguments.add(rowIndex);

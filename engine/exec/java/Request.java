@@ -7,6 +7,7 @@ import java.util.Iterator;
 import java.util.Locale;
 import java.util.Set;
 import org.apache.spark.sql.types.DataType$;
+import org.apache.spark.sql.types.LongType$;
 import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.StructType;
 
@@ -50,7 +51,8 @@ final class Request {
    * A table of the statement: its name in the text, where it lies, its columns, those of its files (of the same shape),
    * and which columns are constants. `deletionVectors` and `selectedRows` are the names of more constants, of vectors
    * whose rows are left out or alone are read; null where no file has one.
-   * Scans of the same `source` have the same files, of so many `bytes`.
+   * Scans of the same `source` have the same files, of so many `bytes`. `rowTracking` is null where row ids are not known
+   * or not asked for.
    */
   static final class Scan {
     final String relation;
@@ -62,6 +64,7 @@ final class Request {
     final boolean byId;
     final String deletionVectors;
     final String selectedRows;
+    final RowTracking rowTracking;
     final StructType constants;
 
     Scan(JsonNode node) {
@@ -74,12 +77,14 @@ final class Request {
       byId = node.get("by_id").booleanValue();
       deletionVectors = vectors(node, "deletion_vector");
       selectedRows = vectors(node, "selected_rows");
+      rowTracking = node.get("row_tracking").isNull() ? null : new RowTracking(node.get("row_tracking"));
       StructType constants = new StructType();
       for (Iterator names = node.get("partition_columns").elements(); names.hasNext(); ) {
         constants = constants.add(schema.apply(((JsonNode) names.next()).textValue()));
       }
       if (deletionVectors != null) constants = constants.add(deletionVectors, StringType$.MODULE$);
       if (selectedRows != null) constants = constants.add(selectedRows, StringType$.MODULE$);
+      if (rowTracking != null) constants = rowTracking.addTo(constants);
       this.constants = constants;
     }
 
@@ -94,6 +99,25 @@ final class Request {
 
     private static StructType columns(JsonNode json) {
       return ((StructType) DataType$.MODULE$.fromJson(json.textValue())).asNullable();
+    }
+  }
+
+  /** Names of two more constants, and of the columns in which files may keep the ids and versions of rows they took over. */
+  static final class RowTracking {
+    final String baseRowId;
+    final String commitVersion;
+    final String rowIdColumn;
+    final String commitVersionColumn;
+
+    RowTracking(JsonNode node) {
+      baseRowId = node.get("base_row_id").textValue();
+      commitVersion = node.get("default_row_commit_version").textValue();
+      rowIdColumn = node.get("row_id_column").textValue();
+      commitVersionColumn = node.get("row_commit_version_column").textValue();
+    }
+
+    private StructType addTo(StructType constants) {
+      return constants.add(baseRowId, LongType$.MODULE$).add(commitVersion, LongType$.MODULE$);
     }
   }
 

@@ -30,10 +30,10 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * One run of one query: scans become temporary views, the text is parsed, guarded, analyzed, guarded again and run.
+ * One run of one query: the text is parsed, guarded, analyzed over the scans, guarded again and run.
  *
- * Commands never run: Spark is told to skip them, besides being refused by the guard. The views are gone as soon as the
- * plan is analyzed, for it holds the relations themselves.
+ * Commands never run: Spark is told to skip them, besides being refused by the guard. Views of the catalog become
+ * temporary views of Spark, which are gone as soon as the plan is analyzed.
  */
 final class Statement {
   /** A LIMIT whose rows are estimated below this runs partition by partition until it has enough. */
@@ -44,6 +44,7 @@ final class Statement {
   private final Request request;
   private final GatewaySession session;
   private final String timeZone;
+  private Relations relations;
 
   Statement(SparkSession spark, PlanGuard guard, Request request, GatewaySession session) {
     this.spark = spark;
@@ -78,21 +79,40 @@ final class Statement {
     guard.ensureMayAnalyze(parsed, request.relations());
     parsed = (LogicalPlan) parsed.transformUp(new OneRowAsLocal());
     session.ensureLive(request.id);
-    QueryExecution execution = spark.sessionState().executePlan(parsed, CommandExecutionMode$.MODULE$.SKIP());
+    QueryExecution execution = planned(relations().inPlaceOfNames(parsed));
     analyze(execution);
     guard.ensureMayRun(execution.analyzed(), request.id);
-    return execution;
+    LogicalPlan rows = TableScan.rows(spark, execution.analyzed());
+    return rows == execution.analyzed() ? execution : planned(rows);
   }
 
-  /** Names of scans are unique in a statement only, so statements of one session take turns for this moment. */
+  private QueryExecution planned(LogicalPlan plan) {
+    return spark.sessionState().executePlan(plan, CommandExecutionMode$.MODULE$.SKIP());
+  }
+
+  /** What the names of the scans stand for. */
+  private Relations relations() {
+    if (relations == null) {
+      relations = new Relations();
+      for (int i = 0; i < request.scans.length; i++) {
+        Request.Scan scan = request.scans[i];
+        FileListing listing = new FileListing(session.questions(), request.id, i, scan.constants, timeZone);
+        ListedFileIndex files = new ListedFileIndex(request.id, scan, listing);
+        relations.add(scan.relation, new TableScan(spark, files).relation());
+      }
+    }
+    return relations;
+  }
+
+  /** Names of views are unique in a statement only, so statements of one session take turns for this moment. */
   private void analyze(QueryExecution execution) throws Exception {
+    if (request.views.length == 0) {
+      execution.assertAnalyzed();
+      return;
+    }
     synchronized (session) {
       ArrayList created = new ArrayList();
       try {
-        for (int i = 0; i < request.scans.length; i++) {
-          createView(i);
-          created.add(request.scans[i].relation);
-        }
         for (int i = 0; i < request.views.length; i++) {
           createView(request.views[i]);
           created.add(request.views[i].relation);
@@ -110,7 +130,7 @@ final class Statement {
   private void createView(Request.View view) throws Exception {
     LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(view.text);
     guard.ensureMayAnalyze(parsed, request.relations());
-    QueryExecution execution = spark.sessionState().executePlan(parsed, CommandExecutionMode$.MODULE$.SKIP());
+    QueryExecution execution = planned(relations().inPlaceOfNames(parsed));
     execution.assertAnalyzed();
     guard.ensureMayRun(execution.analyzed(), request.id);
     Dataset rows = Dataset$.MODULE$.ofRows(spark, execution.analyzed());
@@ -147,13 +167,6 @@ final class Statement {
       List oneRow = Collections.singletonList(InternalRow.empty());
       return new LocalRelation(Scala.seq(noColumns), Scala.seq(oneRow), false, Scala.none());
     }
-  }
-
-  private void createView(int position) throws Exception {
-    Request.Scan scan = request.scans[position];
-    FileListing listing = new FileListing(session.questions(), request.id, position, scan.constants, timeZone);
-    ListedFileIndex index = new ListedFileIndex(request.id, scan, listing);
-    new TableScan(spark, scan).rows(index).createTempView(scan.relation);
   }
 
   private void collect(QueryExecution execution, final StructType schema, final ResultSpool spool) throws Exception {

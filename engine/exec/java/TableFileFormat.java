@@ -21,10 +21,19 @@ public final class TableFileFormat extends ParquetFileFormat {
 
   private final PhysicalColumns columns;
   private final boolean byId;
+  private final boolean showsRowIds;
 
-  TableFileFormat(PhysicalColumns columns, boolean byId) {
+  /** `showsRowIds`: do the fields of row tracking stand among those of the column `_metadata`? */
+  TableFileFormat(PhysicalColumns columns, boolean byId, boolean showsRowIds) {
     this.columns = columns;
     this.byId = byId;
+    this.showsRowIds = showsRowIds;
+  }
+
+  public scala.collection.immutable.Seq metadataSchemaFields() {
+    List fields = new ArrayList(Scala.list(super.metadataSchemaFields()));
+    if (showsRowIds) RowIds.addFields(fields);
+    return Scala.seq(fields);
   }
 
   public scala.Function1 buildReaderWithPartitionValues(
@@ -66,7 +75,7 @@ public final class TableFileFormat extends ParquetFileFormat {
     if (this == other) return true;
     if (!(other instanceof TableFileFormat)) return false;
     TableFileFormat that = (TableFileFormat) other;
-    return byId == that.byId && columns.equals(that.columns);
+    return byId == that.byId && showsRowIds == that.showsRowIds && columns.equals(that.columns);
   }
 
   public int hashCode() {

@@ -4,14 +4,16 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.classic.Dataset;
-import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation$;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.types.LongType$;
 import org.apache.spark.sql.types.StructType;
@@ -20,55 +22,124 @@ import org.apache.spark.util.SerializableConfiguration;
 /**
  * The rows of one table as Spark plans them: the listed files read by {@link TableFileFormat}, without the deleted rows.
  *
- * All columns stand in the data schema, so that Spark keeps the table's order; constants win over a file's columns. What
- * only the scan needs (a row's index, a file's deletion vector) is projected away again.
+ * Spark analyzes a query over {@link #relation}, which has the table's columns and the hidden column `_metadata`, and
+ * nothing else. Then {@link #rows(SparkSession, LogicalPlan)} puts there what has to be read for them: where rows are
+ * deleted or row ids are asked for, a relation with more columns (constants of the files, a row's index) and a
+ * projection that leaves the columns of before, under their ids.
+ *
+ * All columns stand in the data schema, so that Spark keeps the table's order; constants win over a file's columns.
  */
 final class TableScan {
   private final SparkSession spark;
+  private final FileIndex files;
   private final Request.Scan scan;
 
-  TableScan(SparkSession spark, Request.Scan scan) {
+  TableScan(SparkSession spark, ListedFileIndex files) {
     this.spark = spark;
-    this.scan = scan;
+    this.files = files;
+    this.scan = files.scan();
   }
 
-  Dataset rows(FileIndex files) {
-    StructType columns = scan.schema;
-    if (scan.hasVectors()) {
-      columns = columns.add(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME(), LongType$.MODULE$);
+  /** What a query is analyzed over. */
+  LogicalPlan relation() {
+    StructType partitions = new StructType();
+    for (int i = 0; i < scan.constants.length(); i++) {
+      String name = scan.constants.fields()[i].name();
+      if (scan.schema.getFieldIndex(name).isDefined()) partitions = partitions.add(scan.constants.fields()[i]);
     }
-    TableFileFormat format = new TableFileFormat(new PhysicalColumns(scan.schema, scan.physical), scan.byId);
-    HadoopFsRelation relation =
-        new HadoopFsRelation(files, scan.constants, columns, Scala.none(), format, Scala.emptyMap(), spark);
-    Dataset rows = spark.baseRelationToDataFrame(relation);
-    if (!scan.hasVectors()) return rows;
-    return Dataset$.MODULE$.ofRows(spark, live(rows.queryExecution().analyzed()));
+    return LogicalRelation$.MODULE$.apply(source(scan.schema, partitions, scan.rowTracking != null), false);
   }
 
-  private LogicalPlan live(LogicalPlan plan) {
+  private HadoopFsRelation source(StructType columns, StructType constants, boolean showsRowIds) {
+    TableFileFormat format =
+        new TableFileFormat(new PhysicalColumns(scan.schema, scan.physical), scan.byId, showsRowIds);
+    return new HadoopFsRelation(files, constants, columns, Scala.none(), format, Scala.emptyMap(), spark);
+  }
+
+  /** An analyzed plan over what has to be read; the same plan where that is what it is over already. */
+  static LogicalPlan rows(SparkSession spark, LogicalPlan analyzed) {
+    return (LogicalPlan) analyzed.transformDownWithSubqueries(new Reading(spark));
+  }
+
+  private static final class Reading extends scala.runtime.AbstractPartialFunction {
+    private final SparkSession spark;
+
+    Reading(SparkSession spark) {
+      this.spark = spark;
+    }
+
+    public boolean isDefinedAt(Object node) {
+      return node instanceof LogicalRelation && scan((LogicalRelation) node).isMoreThan((LogicalRelation) node);
+    }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      if (!isDefinedAt(node)) return otherwise.apply(node);
+      return scan((LogicalRelation) node).rows((LogicalRelation) node);
+    }
+
+    private TableScan scan(LogicalRelation leaf) {
+      return new TableScan(spark, (ListedFileIndex) ((HadoopFsRelation) leaf.relation()).location());
+    }
+  }
+
+  /** Is there more to read than the columns of `leaf`? A leaf that has been read once has all constants. */
+  private boolean isMoreThan(LogicalRelation leaf) {
+    boolean isBare = ((HadoopFsRelation) leaf.relation()).partitionSchema().length() < scan.constants.length();
+    return isBare && (scan.hasVectors() || metadata(leaf) != null);
+  }
+
+  private Attribute metadata(LogicalRelation leaf) {
+    return leaf.output().size() > scan.schema.length() ? (Attribute) leaf.output().apply(scan.schema.length()) : null;
+  }
+
+  private LogicalPlan rows(LogicalRelation leaf) {
+    Attribute metadata = metadata(leaf);
+    StructType columns = scan.schema;
+    if (metadata == null) columns = columns.add(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME(), LongType$.MODULE$);
+    else if (scan.rowTracking != null) columns = RowIds.addColumns(columns, scan.rowTracking);
+    LogicalRelation whole = LogicalRelation$.MODULE$.apply(source(columns, scan.constants, false), false);
+    List read = new ArrayList(Scala.list(whole.output()));
+    List shown = new ArrayList(Scala.list(leaf.output()));
+    for (int i = 0; i < scan.schema.length(); i++) read.set(i, shown.get(i));
+    LogicalRelation named = whole.copy(whole.relation(), Scala.seq(read), Scala.none(), false, Scala.none());
+    if (metadata != null) named = named.withMetadataColumns();
+    List output = Scala.list(named.output());
+    Expression rowIndex = metadata == null
+        ? named(output, ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME())
+        : field((Attribute) output.get(output.size() - 1), ParquetFileFormat.ROW_INDEX());
+    if (metadata != null) {
+      Attribute given = (Attribute) output.get(output.size() - 1);
+      shown.set(scan.schema.length(), new RowIds(scan.rowTracking).shown(metadata, given, output));
+    }
+    return new Project(Scala.seq(shown), live(named, rowIndex));
+  }
+
+  private LogicalPlan live(LogicalPlan plan, Expression rowIndex) {
+    if (!scan.hasVectors()) return plan;
     List output = Scala.list(plan.output());
     Broadcast conf =
         SerializableConfiguration.broadcast(spark.sparkContext(), spark.sessionState().newHadoopConf());
-    Attribute rowIndex = named(output, ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME());
-    List shown = new ArrayList(output);
-    shown.remove(rowIndex);
+    LogicalPlan left = plan;
     if (scan.deletionVectors != null) {
       Attribute vector = named(output, scan.deletionVectors);
-      plan = new Filter(new LiveRows(scan.root, conf, false).condition(vector, rowIndex), plan);
-      shown.remove(vector);
+      left = new Filter(new LiveRows(scan.root, conf, false).condition(vector, rowIndex), left);
     }
     if (scan.selectedRows != null) {
       Attribute vector = named(output, scan.selectedRows);
-      plan = new Filter(new LiveRows(scan.root, conf, true).condition(vector, rowIndex), plan);
-      shown.remove(vector);
+      left = new Filter(new LiveRows(scan.root, conf, true).condition(vector, rowIndex), left);
     }
-    return new Project(Scala.seq(shown), plan);
+    return left;
   }
 
-  private static Attribute named(List output, String name) {
+  static Attribute named(List output, String name) {
     for (int i = output.size() - 1; i >= 0; i--) {
       if (((Attribute) output.get(i)).name().equals(name)) return (Attribute) output.get(i);
     }
     throw new IllegalArgumentException(name + " is no column of the scan");
+  }
+
+  static GetStructField field(Attribute struct, String name) {
+    int position = ((StructType) struct.dataType()).fieldIndex(name);
+    return new GetStructField(struct, position, scala.Option.apply(name));
   }
 }

@@ -1,0 +1,72 @@
+package deltagateway;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias$;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
+
+/**
+ * The relations that names of a parsed plan stand for, put there before Spark analyzes it.
+ *
+ * So Spark sees a table's own leaf below its name, with the hidden column `_metadata`; a temporary view would hide it.
+ */
+final class Relations {
+  private final Map plans = new HashMap();
+
+  void add(String name, LogicalPlan plan) {
+    plans.put(name.toLowerCase(Locale.ROOT), plan);
+  }
+
+  /** Names that are not known here stay: those of views and of common table expressions. */
+  LogicalPlan inPlaceOfNames(LogicalPlan parsed) {
+    return plans.isEmpty() ? parsed : placed(parsed, new Placing());
+  }
+
+  private static LogicalPlan placed(LogicalPlan plan, Placing placing) {
+    return (LogicalPlan) plan.transformDownWithSubqueries(placing);
+  }
+
+  /** A name that a WITH defines is its own from there on; Spark does not find what else may have meant a table of ours. */
+  private final class Placing extends scala.runtime.AbstractPartialFunction {
+    private final Set defined = new HashSet();
+
+    private LogicalPlan named(UnresolvedRelation relation) {
+      List parts = Scala.list(relation.multipartIdentifier());
+      String name = ((String) parts.get(parts.size() - 1)).toLowerCase(Locale.ROOT);
+      return parts.size() > 1 || defined.contains(name) ? null : (LogicalPlan) plans.get(name);
+    }
+
+    public boolean isDefinedAt(Object node) {
+      return node instanceof UnresolvedWith
+          || (node instanceof UnresolvedRelation && named((UnresolvedRelation) node) != null);
+    }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      if (!isDefinedAt(node)) return otherwise.apply(node);
+      if (node instanceof UnresolvedWith) return definitions((UnresolvedWith) node);
+      UnresolvedRelation relation = (UnresolvedRelation) node;
+      return SubqueryAlias$.MODULE$.apply((String) relation.multipartIdentifier().apply(0), named(relation));
+    }
+
+    /** The definitions of WITH are no children of it, so no walk of Spark's comes there. */
+    private UnresolvedWith definitions(UnresolvedWith with) {
+      List found = Scala.list(with.cteRelations());
+      List placed = new ArrayList();
+      for (int i = 0; i < found.size(); i++) {
+        scala.Tuple3 definition = (scala.Tuple3) found.get(i);
+        defined.add(((String) definition._1()).toLowerCase(Locale.ROOT));
+        SubqueryAlias plan = (SubqueryAlias) placed((LogicalPlan) definition._2(), this);
+        placed.add(new scala.Tuple3(definition._1(), plan, definition._3()));
+      }
+      return new UnresolvedWith(with.child(), Scala.seq(placed), with.allowRecursion());
+    }
+  }
+}
