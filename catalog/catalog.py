@@ -76,6 +76,8 @@ class Catalog:
 
     def _checked(self, view: CatalogView, change: Change) -> list[Change]:
         """`change` with what it needs before it; raises where the served folder stands in its way."""
+        for schema in _schemas_of(change):
+            view.ensure_may_change(schema)
         match change:
             case CreateCatalog() | DropCatalog():
                 return [change]
@@ -102,6 +104,27 @@ class Catalog:
                 return [*_adopt_schema(view, new), change]
             case _:
                 assert_never(change)
+
+
+def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
+    """The schemas that a change makes, drops, or changes something in."""
+    match change:
+        case CreateCatalog() | DropCatalog():
+            return ()
+        case CreateSchema(entry):
+            return (entry.name,)
+        case DropSchema(name, _):
+            return (name,)
+        case CreateTable(table, _):
+            return (table.name.schema_name,)
+        case CreateView(view_entry, _):
+            return (view_entry.name.schema_name,)
+        case DropTable(table_name) | DropView(table_name):
+            return (table_name.schema_name,)
+        case RenameTable(old, new):
+            return (old.schema_name, new.schema_name)
+        case _:
+            assert_never(change)
 
 
 def _ensure_free(view: CatalogView, name: TableName, location: str | None = None) -> None:

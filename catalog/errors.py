@@ -174,6 +174,17 @@ class TableExpected(SqlError, condition="EXPECT_TABLE_NOT_VIEW", sqlstate="42809
 
 
 @dataclass(eq=False)
+class ReservedSchema(SqlError, condition="FORBIDDEN_OPERATION", sqlstate="42809"):
+    """A change of `information_schema` or of what is in it."""
+
+    schema: str
+    template = (
+        "The operation is not allowed on the SCHEMA: {schema}. Its views are made of what the catalog knows; "
+        "choose another schema."
+    )
+
+
+@dataclass(eq=False)
 class DiscoveredObject(SqlError, condition="DISCOVERED_OBJECT_NOT_CHANGEABLE", sqlstate="55000"):
     """The name comes from a folder below the served one; there is no catalog record to change."""
 

@@ -16,7 +16,14 @@ from functools import cached_property
 
 from catalog.discovery import ServedFolder
 from catalog.entries import CatalogEntry, Relation, SchemaEntry, TableEntry
-from catalog.errors import CatalogNotFound, SchemaNotFound, TableAmbiguous, TableNotFound
+from catalog.errors import CatalogNotFound, ReservedSchema, SchemaNotFound, TableAmbiguous, TableNotFound
+from catalog.information_schema import (
+    RELATIONS,
+    SYSTEM_CATALOG,
+    information_schema,
+    information_view,
+    is_information_schema,
+)
 from catalog.names import (
     DEFAULT_CATALOG,
     PATH_SCHEMA,
@@ -60,6 +67,9 @@ class CatalogView:
     def relations(self, schema: SchemaName, matches: Matcher = matches_all) -> list[Relation]:
         """The tables and views whose names match, by name; raises CatalogNotFound, SchemaNotFound."""
         self.schema(schema)
+        if is_information_schema(schema):
+            views = (information_view(TableName(schema.catalog, schema.schema, name)) for name in RELATIONS)
+            return [view for view in views if view is not None and matches(view.name.table)]
         explicit = {entry.name: entry for entry in self.state.relations_of(schema)}
         found = [*explicit.values(), *(entry for entry in self.discovered_in(schema) if entry.name not in explicit)]
         matching = (entry for entry in found if matches(entry.name.table))
@@ -97,6 +107,8 @@ class CatalogView:
 
     def find(self, name: TableName) -> Relation | None:
         """The table or view, or None; raises TableAmbiguous."""
+        if is_information_schema(name.schema_name):
+            return information_view(name) if self._find_schema(name.schema_name) else None
         return self.state.relations.get(name) or self.discovered(name)
 
     def resolve(self, name: TableName) -> Relation:
@@ -110,6 +122,11 @@ class CatalogView:
         """The table at a path that a client wrote; raises PathNotAllowed. Whether one is there is the log's to say."""
         location = self._roots.ensure_allowed(path)
         return TableEntry(name=TableName(DEFAULT_CATALOG, PATH_SCHEMA, location), location=location)
+
+    def ensure_may_change(self, schema: SchemaName) -> None:
+        """Raises ReservedSchema for the schema whose views are made of the catalog itself."""
+        if is_information_schema(schema):
+            raise ReservedSchema(str(schema))
 
     def ensure_location(self, path: str) -> str:
         """The canonical location of a path that a client chose for a table; raises PathNotAllowed."""
@@ -153,6 +170,9 @@ class CatalogView:
         return frozenset(entry.location for entry in relations if isinstance(entry, TableEntry) and entry.managed)
 
     def _find_schema(self, schema: SchemaName) -> SchemaEntry | None:
+        if is_information_schema(schema):
+            is_there = schema.catalog_name == CatalogName(SYSTEM_CATALOG) or self.has_catalog(schema.catalog_name)
+            return information_schema(schema.catalog) if is_there else None
         entry = self.state.schemas.get(schema)
         if entry is None and (name := self.discovered_schema(schema)) is not None:
             entry = SchemaEntry(name=name)

@@ -15,9 +15,20 @@ from typing import assert_never
 
 from catalog.catalog import Catalog
 from catalog.entries import Relation as CatalogRelation
-from catalog.entries import TableEntry
+from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError, TableExpected
-from catalog.names import Matcher, SchemaName, TableName, any_matcher, jdbc_matcher, like_matcher, path_of
+from catalog.information_schema import SYSTEM_CATALOG, is_information_schema
+from catalog.names import (
+    CatalogName,
+    Matcher,
+    SchemaName,
+    TableName,
+    any_matcher,
+    jdbc_matcher,
+    like_matcher,
+    matches_all,
+    path_of,
+)
 from engine.bound import (
     BoundChanges,
     BoundRelation,
@@ -38,6 +49,7 @@ from engine.delta.errors import DeltaTableNotFound, naming
 from engine.delta.snapshot import Snapshot
 from engine.delta.transaction import Committed
 from engine.errors import RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
+from engine.information_rows import information_query
 from engine.session_state import SessionState, is_temporary
 from engine.settings import ALLOW_OUTSIDE
 from engine.sql.parser import parse
@@ -184,6 +196,8 @@ class _Binder:
             return BoundTable(name=found.name, entry=found, snapshot=self.pin(found, time_travel))
         if time_travel is not None:
             raise TimeTravelOnView(str(found.name))
+        if is_information_schema(found.name.schema_name):
+            return self.information(found)
         if found.name in inside:
             raise RecursiveView(str(found.name), " -> ".join(map(str, (*inside, found.name))))
         if len(inside) >= VIEW_DEPTH_MAX:
@@ -193,6 +207,13 @@ class _Binder:
             raise ViewNotAQuery(str(found.name))
         inner = self.relations(query.relations, found.current, (*inside, found.name))
         return BoundView(entry=found, query=query, relations=inner)
+
+    def information(self, entry: ViewEntry) -> BoundView:
+        """A view of `information_schema`; only those that tell of columns and constraints look into logs."""
+        is_system = entry.name.schema_name.catalog_name == CatalogName(SYSTEM_CATALOG)
+        catalog = None if is_system else entry.name.catalog
+        text = information_query(entry, self.view, catalog, lambda: self.listed(catalog, matches_all, matches_all))
+        return BoundView(entry=entry, query=Query(text=text), relations=())
 
     def table(self, parts: tuple[str, ...]) -> BoundTable:
         """A name that must be a table's."""
@@ -207,6 +228,7 @@ class _Binder:
         entry = self.view.find(name)
         if entry is not None:
             return TakenName(entry=entry)
+        self.view.ensure_may_change(name.schema_name)
         name = TableName(name.catalog, self.view.schema(name.schema_name).name.schema, name.table)
         if written is not None:
             location = self.view.ensure_location(written)

@@ -1,0 +1,73 @@
+"""`information_schema`: views of what the catalog knows, in each catalog, and of all catalogs in `system`. Pure.
+
+These views are there without having been made, so the schema and its names are reserved. Here is what they are called
+and what columns they have, as the SQL standard and Databricks name them; their rows are made when a statement names one
+(`engine/information_rows.py`). Lists of schemas leave the schema out, so that tools show the users' own; naming it
+shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from catalog.entries import SchemaEntry, ViewColumn, ViewEntry
+from catalog.names import SchemaName, TableName, fold
+
+INFORMATION_SCHEMA = "information_schema"
+SYSTEM_CATALOG = "system"
+
+Columns = tuple[tuple[str, str], ...]
+
+
+def _columns(text: str) -> Columns:
+    """Names with their types; a name alone is a string."""
+    words = [item.split() for item in text.split(",")]
+    return tuple((item[0], item[1] if len(item) > 1 else "string") for item in words)
+
+
+_TABLE = "table_catalog, table_schema, table_name"
+_CONSTRAINT = "constraint_catalog, constraint_schema, constraint_name"
+
+RELATIONS: Mapping[str, Columns] = MappingProxyType(
+    {
+        "catalogs": _columns("catalog_name, catalog_owner, comment"),
+        "check_constraints": _columns(f"{_CONSTRAINT}, check_clause, sql_path"),
+        "columns": _columns(
+            f"{_TABLE}, column_name, ordinal_position int, column_default, is_nullable, full_data_type, data_type, "
+            "character_maximum_length bigint, numeric_precision int, numeric_precision_radix int, numeric_scale int, "
+            "datetime_precision int, is_identity, identity_generation, identity_start, identity_increment, "
+            "is_generated, generation_expression, partition_ordinal_position int, comment"
+        ),
+        "information_schema_catalog_name": _columns("catalog_name"),
+        "schemata": _columns("catalog_name, schema_name, schema_owner, comment, storage_location"),
+        "table_constraints": _columns(f"{_CONSTRAINT}, {_TABLE}, constraint_type, is_deferrable, enforced"),
+        "tables": _columns(
+            f"{_TABLE}, table_type, is_insertable_into, table_owner, comment, created timestamp, "
+            "data_source_format, storage_path"
+        ),
+        "views": _columns(f"{_TABLE}, view_definition, check_option, is_updatable, is_insertable_into"),
+    }
+)
+
+
+def is_information_schema(schema: SchemaName) -> bool:
+    return fold(schema.schema) == INFORMATION_SCHEMA
+
+
+def information_schema(catalog: str) -> SchemaEntry:
+    return SchemaEntry(name=SchemaName(catalog, INFORMATION_SCHEMA), comment="What the catalog knows")
+
+
+def information_view(name: TableName) -> ViewEntry | None:
+    """The view of that name; None where there is none."""
+    columns = RELATIONS.get(fold(name.table)) if is_information_schema(name.schema_name) else None
+    if columns is None:
+        return None
+    spelled = TableName(name.catalog, INFORMATION_SCHEMA, fold(name.table))
+    return ViewEntry(
+        name=spelled,
+        text=f"TABLE {spelled}",
+        current=spelled.schema_name,
+        columns=tuple(ViewColumn(name=column, source=column, type=sql_type) for column, sql_type in columns),
+    )

@@ -1,0 +1,176 @@
+"""`information_schema`: what the catalog and the logs say, as rows that any query may use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from catalog.errors import SqlError
+from engine.context import StatementContext
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("lake")
+    write_deltalake(root / "shop" / "items", pa.table({"id": [1], "o'dd \"name\\": ["x"]}))
+    (root / "broken" / "t" / "_delta_log").mkdir(parents=True)
+    (root / "broken" / "t" / "_delta_log" / f"{0:020}.json").write_text("{not json")
+    return root
+
+
+@pytest.fixture(scope="module")
+def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
+    sources = open_sources(EngineOptions(lake_folder=str(lake)))
+    opened = LakeEngine(sources, spark_driver).open_session("ann", settings={}, catalog=None, schema="shop")
+    for text in (
+        "CREATE TABLE made (id BIGINT NOT NULL COMMENT 'which', price DECIMAL(9,2) DEFAULT 1.5, code VARCHAR(5),"
+        " at TIMESTAMP, day DATE GENERATED ALWAYS AS (CAST(at AS DATE)), tags ARRAY<STRING>, x DOUBLE,"
+        " CONSTRAINT positive CHECK (id > 0)) PARTITIONED BY (day) COMMENT 'What was made'"
+        " TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')",
+        "CREATE VIEW seen (n COMMENT 'number') AS SELECT id FROM made WHERE code <> 'it''s'",
+    ):
+        rows(opened, text)
+    yield opened
+    opened.close()
+
+
+def rows(session: LakeSession, text: str) -> list[tuple[Any, ...]]:
+    result = session.execute(text, StatementContext(principal="ann"))
+    table = pa.Table.from_batches(result.batches(), result.schema)
+    result.close()
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def test_tables_and_views(session: LakeSession, lake: Path) -> None:
+    found = rows(
+        session,
+        "SELECT table_catalog, table_schema, table_name, table_type, is_insertable_into, table_owner, comment,"
+        " data_source_format, storage_path, created IS NOT NULL FROM information_schema.tables ORDER BY 2, 3",
+    )
+    shop, folder = ("spark_catalog", "shop"), str(lake)
+    assert found == [
+        ("spark_catalog", "broken", "t", "EXTERNAL", "YES", None, None, "DELTA", f"{folder}/broken/t", False),
+        (*shop, "items", "EXTERNAL", "YES", None, None, "DELTA", f"{folder}/shop/items", False),
+        (*shop, "made", "MANAGED", "YES", "ann", "What was made", "DELTA", f"{folder}/shop/made", True),
+        (*shop, "seen", "VIEW", "NO", "ann", None, None, None, True),
+    ]
+
+
+def test_created_is_the_time_of_creation(session: LakeSession) -> None:
+    assert rows(
+        session,
+        "SELECT abs(timestampdiff(SECOND, created, current_timestamp())) < 3600 FROM information_schema.tables"
+        " WHERE table_name = 'made'",
+    ) == [(True,)]
+
+
+COLUMNS = [
+    ("id", 1, None, "NO", "bigint", "BIGINT", None, 19, 10, 0, None, "NEVER", None, None, "which"),
+    ("price", 2, "1.5", "YES", "decimal(9,2)", "DECIMAL", None, 9, 10, 2, None, "NEVER", None, None, None),
+    ("code", 3, None, "YES", "varchar(5)", "VARCHAR", 5, None, None, None, None, "NEVER", None, None, None),
+    ("at", 4, None, "YES", "timestamp", "TIMESTAMP", None, None, None, None, 6, "NEVER", None, None, None),
+    ("day", 5, None, "YES", "date", "DATE", None, None, None, None, 0, "ALWAYS", "CAST(at AS DATE)", 1, None),
+    ("tags", 6, None, "YES", "array<string>", "ARRAY", None, None, None, None, None, "NEVER", None, None, None),
+    ("x", 7, None, "YES", "double", "DOUBLE", None, 53, 2, None, None, "NEVER", None, None, None),
+]
+
+
+def test_columns(session: LakeSession) -> None:
+    found = rows(
+        session,
+        "SELECT column_name, ordinal_position, column_default, is_nullable, full_data_type, data_type,"
+        " character_maximum_length, numeric_precision, numeric_precision_radix, numeric_scale, datetime_precision,"
+        " is_generated, generation_expression, partition_ordinal_position, comment"
+        " FROM spark_catalog.information_schema.columns WHERE table_name = 'made' ORDER BY ordinal_position",
+    )
+    assert found == COLUMNS
+
+
+def test_broken_tables_are_left_out_of_columns_and_odd_names_are_whole(session: LakeSession) -> None:
+    assert rows(
+        session,
+        "SELECT table_name, column_name FROM information_schema.columns WHERE table_name IN ('t', 'items', 'seen')"
+        " ORDER BY 1, 2",
+    ) == [("items", "id"), ("items", "o'dd \"name\\"), ("seen", "n")]
+
+
+QUERIES: list[tuple[str, list[tuple[Any, ...]]]] = [
+    ("SELECT * FROM information_schema.catalogs", [("spark_catalog", None, None)]),
+    ("TABLE information_schema.information_schema_catalog_name", [("spark_catalog",)]),
+    (
+        "SELECT schema_name, schema_owner FROM INFORMATION_SCHEMA.Schemata ORDER BY 1",
+        [("broken", None), ("default", None), ("shop", None)],
+    ),
+    (
+        "SELECT table_name, view_definition FROM information_schema.views",
+        [("seen", "SELECT id FROM made WHERE code <> 'it''s'")],
+    ),
+    (
+        "SELECT table_name, constraint_name, check_clause, constraint_type, enforced FROM"
+        " information_schema.table_constraints JOIN information_schema.check_constraints USING (constraint_name)",
+        [("made", "positive", "id > 0", "CHECK", "YES")],
+    ),
+    (
+        "SELECT DISTINCT table_catalog FROM system.information_schema.tables",
+        [("spark_catalog",)],
+    ),
+    (
+        "SELECT count(*) FROM system.information_schema.columns c JOIN information_schema.tables t"
+        " USING (table_schema, table_name) WHERE t.table_type = 'VIEW'",
+        [(1,)],
+    ),
+    ("SHOW TABLES IN information_schema LIKE 't*'", [
+        ("information_schema", "table_constraints", False),
+        ("information_schema", "tables", False),
+    ]),
+    (
+        "DESCRIBE information_schema.catalogs",
+        [("catalog_name", "string", None), ("catalog_owner", "string", None), ("comment", "string", None)],
+    ),
+    ("SHOW SCHEMAS", [("broken",), ("default",), ("shop",)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), QUERIES, ids=[text for text, _ in QUERIES])
+def test_queries(session: LakeSession, text: str, expected: list[tuple[Any, ...]]) -> None:
+    assert rows(session, text) == expected
+
+
+def test_views_and_the_current_schema(session: LakeSession) -> None:
+    rows(session, "CREATE OR REPLACE TEMPORARY VIEW mine AS SELECT table_name FROM information_schema.tables")
+    rows(session, "USE information_schema")
+    assert rows(session, "SELECT table_name FROM views") == [("seen",)]
+    rows(session, "USE shop")
+    assert ("made",) in rows(session, "SELECT * FROM mine")
+
+
+REFUSED = (
+    ("CREATE TABLE information_schema.t (id INT)", "FORBIDDEN_OPERATION"),
+    ("CREATE TABLE information_schema.tables (id INT)", "TABLE_OR_VIEW_ALREADY_EXISTS"),
+    ("CREATE VIEW information_schema.v AS SELECT 1", "FORBIDDEN_OPERATION"),
+    ("CREATE SCHEMA information_schema", "FORBIDDEN_OPERATION"),
+    ("DROP SCHEMA information_schema CASCADE", "FORBIDDEN_OPERATION"),
+    ("DROP VIEW information_schema.tables", "FORBIDDEN_OPERATION"),
+    ("DROP TABLE information_schema.tables", "EXPECT_TABLE_NOT_VIEW"),
+    ("INSERT INTO information_schema.catalogs VALUES ('a', 'b', 'c')", "EXPECT_TABLE_NOT_VIEW"),
+    ("SELECT * FROM information_schema.nothing", "TABLE_OR_VIEW_NOT_FOUND"),
+    ("SELECT * FROM nowhere.information_schema.tables", "NOT_FOUND"),
+    ("SELECT * FROM information_schema.tables VERSION AS OF 1", "UNSUPPORTED_FEATURE.TIME_TRAVEL"),
+)
+
+
+@pytest.mark.parametrize(("text", "condition"), REFUSED, ids=[text for text, _ in REFUSED])
+def test_the_schema_is_read_only(session: LakeSession, lake: Path, text: str, condition: str) -> None:
+    with pytest.raises(SqlError) as raised:
+        rows(session, text)
+    assert condition in raised.value.condition, raised.value
+    assert not (lake / "information_schema").exists()
