@@ -90,6 +90,8 @@ class Sources:
     """The snapshot of the table at a location: of a version, or the newest one."""
     after_commit: Callable[[Committed], None] = lambda _: None
     """Told of every version that a statement made."""
+    before_removal: Callable[[str], None] = lambda _: None
+    """Told of the location of a table whose files are about to go."""
     close: Callable[[], None] = lambda: None
     """Finishes what is still to be done for these versions."""
 

@@ -73,6 +73,7 @@ def open_sources(options: EngineOptions) -> Sources:
         catalog=Catalog(store, served, options.allowed_roots),
         load=lambda location, version: snapshots.load(open_storage(location), version),
         after_commit=after_commits.submit,
+        before_removal=lambda location: after_commits.forget(open_storage(location).root),
         close=after_commits.close,
     )
 

@@ -128,6 +128,6 @@ def _execute(
         case CreateTableAsPlan():
             return create_table_as(plan, sources.catalog, _writing(sources, executor, context, parameters))
         case DropTablePlan():
-            return drop_table(plan, sources.catalog)
+            return drop_table(plan, sources.catalog, sources.before_removal)
         case _:
             assert_never(plan)

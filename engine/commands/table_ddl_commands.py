@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 
 from catalog.catalog import Catalog
@@ -51,12 +52,13 @@ def commit_creation(transaction: Transaction, entry: TableEntry) -> Committed:
         raise TableAlreadyExists(str(entry.name)) from error
 
 
-def drop_table(plan: DropTablePlan, catalog: Catalog) -> Outcome:
+def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[str], None]) -> Outcome:
     """The name, then the files; files that cannot be removed are in nobody's way, so that is no failure."""
     if plan.entry is None:
         return Outcome(result=empty_result())
     catalog.change(DropTable(plan.entry.name))
     if plan.entry.managed:
+        before_removal(plan.entry.location)
         try:
             open_storage(plan.entry.location).delete_tree()
         except OSError:

@@ -11,8 +11,8 @@ wrong in it is logged and forgotten: the next commit, or another writer, does it
 from __future__ import annotations
 
 import logging
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from functools import cached_property
 from typing import TypeAlias
@@ -103,33 +103,55 @@ class PostCommitQueue:
 
     def __init__(self, waiting_max: int = 1000) -> None:
         """`waiting_max` commits may wait; the work of any beyond is left to the commits after them."""
-        self._queue: queue.Queue[PostCommit | None] = queue.Queue(waiting_max)
+        self._waiting_max = waiting_max
+        self._waiting: deque[PostCommit] = deque()
+        self._running: PostCommit | None = None
+        self._is_closed = False
+        self._changed = threading.Condition()
+        """Guards all of these."""
         self._worker = threading.Thread(target=self._run, name="post-commit", daemon=True)
         self._worker.start()
 
     def submit(self, committed: Committed) -> None:
-        try:
-            self._queue.put_nowait(PostCommit(committed))
-        except queue.Full:
-            _log.warning(
-                "no post-commit work for version %d of %s: too much waits", committed.version, committed.storage.root
-            )
+        with self._changed:
+            if len(self._waiting) < self._waiting_max:
+                self._waiting.append(PostCommit(committed))
+                self._changed.notify_all()
+                return
+        _log.warning(
+            "no post-commit work for version %d of %s: too much waits", committed.version, committed.storage.root
+        )
+
+    def forget(self, root: str) -> None:
+        """Returns when nothing writes to the log of this table any more, and nothing will for past commits.
+
+        For those who remove the table: a checksum that came late would leave a log without versions.
+        """
+        with self._changed:
+            self._waiting = deque(after for after in self._waiting if after.committed.storage.root != root)
+            self._changed.wait_for(lambda: self._running is None or self._running.committed.storage.root != root)
 
     def drain(self) -> None:
         """Returns when everything submitted so far is done."""
-        self._queue.join()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._waiting and self._running is None)
 
     def close(self) -> None:
         """Does what waits, and ends."""
-        self._queue.put(None)
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
         self._worker.join()
 
     def _run(self) -> None:
-        while True:
-            after = self._queue.get()
-            try:
-                if after is None:
-                    return
-                run_hooks(after)
-            finally:
-                self._queue.task_done()
+        while (after := self._next()) is not None:
+            run_hooks(after)
+
+    def _next(self) -> PostCommit | None:
+        """The one to run now, the last one being done; None when there will be no more."""
+        with self._changed:
+            self._running = None
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._waiting or self._is_closed)
+            self._running = self._waiting.popleft() if self._waiting else None
+            return self._running

@@ -64,6 +64,14 @@ def test_a_partition_column_has_one_value(session: LakeSession) -> None:
         assert refuse(session, f"INSERT INTO once_only PARTITION ({clause}) VALUES (1)").condition == "DUPLICATE_KEY"
 
 
+def test_a_name_is_free_as_soon_as_its_table_is_dropped(session: LakeSession, lake: Path) -> None:
+    """What follows a commit may still be at work then."""
+    for number in range(15):
+        run(session, f"CREATE TABLE again AS SELECT {number} AS n")
+        run(session, "DROP TABLE again")
+        assert not (lake / "default" / "again").exists()
+
+
 def test_a_partition_of_nan_is_replaced_like_any_other(session: LakeSession) -> None:
     run(session, "CREATE TABLE nans (v INT, p DOUBLE) PARTITIONED BY (p)")
     run(session, "INSERT INTO nans VALUES (1, double('NaN')), (2, 1)")

@@ -109,6 +109,28 @@ def test_a_queue_works_in_the_background() -> None:
     assert storage.exists(f"_delta_log/{11:020}.crc")
 
 
+def test_nothing_follows_the_commits_of_a_table_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs is awaited, what waits is forgotten; other tables get theirs."""
+    started, may_go, done = threading.Event(), threading.Event(), []
+
+    def slow(after: PostCommit) -> None:
+        started.set()
+        may_go.wait(30)
+        done.append(after.committed.storage)
+
+    monkeypatch.setattr(maintenance, "HOOKS", (slow,))
+    going, staying = DictStorage("dict://going"), DictStorage("dict://staying")
+    work = PostCommitQueue()
+    for committed in (create(going), append(going, "f"), create(staying)):
+        work.submit(committed)
+    started.wait(30)
+    threading.Timer(0.1, may_go.set).start()
+    work.forget(going.root)
+    assert done[:1] == [going]
+    work.close()
+    assert done == [going, staying]
+
+
 def test_a_full_queue_drops_work_and_blocks_nobody(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
