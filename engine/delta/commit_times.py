@@ -71,11 +71,11 @@ class CommitTimes:
         latest = self.timestamp_ms(self.latest_version)
         if timestamp_ms >= latest:
             if timestamp_ms > latest and not allow_after:
-                raise TimestampAfterLog(self.storage.root, format_time(timestamp_ms), format_time(latest))
+                raise TimestampAfterLog(self.storage.root, _format(timestamp_ms), _format(latest))
             return self.latest_version
         first = max(self.first_version, self.earliest_version)
         if timestamp_ms < (earliest := self.timestamp_ms(first)):
-            raise TimestampBeforeLog(self.storage.root, format_time(timestamp_ms), format_time(earliest))
+            raise TimestampBeforeLog(self.storage.root, _format(timestamp_ms), _format(earliest))
         start = self._search_start(timestamp_ms, first)
         end = self.latest_version
         if self.in_commit_from is not None and start < self.in_commit_from:
@@ -164,8 +164,7 @@ def _last_at_or_before(timestamp_ms: int, first: int, last: int, time_of: Callab
     return first
 
 
-def format_time(timestamp_ms: int) -> str:
-    """A time as messages and constants say it, with its offset from UTC."""
+def _format(timestamp_ms: int) -> str:
     seconds, milliseconds = divmod(timestamp_ms, 1000)
     moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=milliseconds * 1000)
     return moment.isoformat(" ", "milliseconds")

@@ -10,6 +10,7 @@ import threading
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +37,14 @@ class ChosenFiles:
     read: TableRead
 
 
+class Choice(Protocol):
+    """Whoever knows which of a scan's files a condition leaves."""
+
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
+        """The files that may hold rows that satisfy `predicate`; `zone` is the session's, None if it is unknown."""
+        ...
+
+
 @dataclass(frozen=True)
 class FileChoice:
     """The files of one snapshot, asked by condition; safe to share between threads."""
@@ -46,7 +55,7 @@ class FileChoice:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
-        """The files that may hold rows that satisfy `predicate`; `zone` is the session's, None if it is unknown."""
+        """As :meth:`Choice.choose`."""
         if predicate == ALWAYS:
             return ChosenFiles(None, self._read(None, self.snapshot.num_files))
         pruning = self._pruning(zone)

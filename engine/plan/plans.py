@@ -20,7 +20,7 @@ from engine.delta.spec.schema import StructType
 from engine.delta.staged_commit import CommitDescription
 from engine.delta.table_draft import Definition
 from engine.enforce.write_plan import WritePlan
-from engine.plan.file_choice import FileChoice
+from engine.plan.file_choice import Choice
 from engine.results import Column
 from engine.statements import ExplainMode
 from engine.write_statements import ViewColumn as ViewColumnName
@@ -59,7 +59,7 @@ class Scan:
     files: pa.Table
     mapping_mode: str = NO_MAPPING
     row_tracking: RowTracking | None = None
-    choice: FileChoice | None = field(default=None, compare=False, repr=False)
+    choice: Choice | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from engine.bound import BoundChanges, BoundTable
-from engine.delta.change_feed import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, ChangeFeed
+from engine.delta.change_feed import ChangeFeed
+from engine.delta.change_files import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
 from engine.delta.errors import naming
 from engine.delta.spec.features import Operation
 from engine.delta.spec.properties import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
+from engine.delta.table_columns import TableColumns
 from engine.delta.table_config import TableConfig
 from engine.delta.type_widening import ensure_readable_changes
+from engine.plan.change_choice import ChangeChoice
 from engine.plan.file_choice import FileChoice
 from engine.plan.plans import ReadPlan, RowTracking, Scan
 
@@ -77,12 +80,18 @@ def kinds_of_changes(feed: ChangeFeed) -> tuple[ChangeFiles, ...]:
 def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan:
     """The scan of one of these kinds."""
     feed = changes.feed
+    columns = TableColumns(
+        schema=feed.schema,
+        partition_columns=(*feed.partition_columns, *kind.constants),
+        mapping_mode=feed.mapping_mode,
+    )
     return Scan(
         relation=relation,
         label=changes.label,
         table_root=changes.table.snapshot.table_root,
         schema=feed.schema,
         mapping_mode=feed.mapping_mode,
-        partition_columns=(*feed.partition_columns, *kind.constants),
+        partition_columns=columns.partition_columns,
         files=kind.files,
+        choice=ChangeChoice(changes.label, feed.versions, columns, kind.files) if feed.versions else None,
     )

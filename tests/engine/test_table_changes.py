@@ -22,6 +22,7 @@ from engine.engine import Parameter
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from tests.engine.feed_tables import FEATURES, FEED, LEGACY, MAPPED, FeedTable, column, inline, mapped, time_of
+from tests.paths import DAT, GOLDEN, TESTDATA
 
 pytestmark = pytest.mark.spark
 
@@ -40,7 +41,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def engine(lake: Path, spark_driver: SparkDriver) -> LakeEngine:
-    return LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
+    return LakeEngine(open_sources(EngineOptions(lake_folder=str(lake), allowed_roots=(str(TESTDATA),))), spark_driver)
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +117,17 @@ def test_what_deltalake_wrote_is_told_as_deltalake_tells_it(
     found = run(session, f"SELECT * FROM table_changes('shop.sales', {first}{end})")
     assert found.column_names == ["id", "name", "day", *OWN]
     assert canonical(found.to_pylist()) == canonical(by_deltalake(lake / "shop" / "sales", first, last))
+
+
+@pytest.mark.parametrize("table", [DAT / "cdf", GOLDEN / "commit-info-containing-arbitrary-operationParams-types"])
+def test_tables_of_other_engines(session: LakeSession, table: Path) -> None:
+    """Times of their commits are not kept, so they are left out."""
+    found = run(session, f"SELECT * EXCEPT (_commit_timestamp) FROM table_changes_by_path('{table}/delta', 0)")
+    expected = by_deltalake(table / "delta", 0)
+    assert expected
+    for row in expected:
+        del row["_commit_timestamp"]
+    assert canonical(found.to_pylist()) == canonical(expected)
 
 
 # --- Vectors, commits without change data files, and what does not count ---------------------------------------------
@@ -247,7 +259,24 @@ def write_replaced(folder: Path) -> None:
     (folder / "g").unlink()
 
 
+def write_counted(folder: Path) -> None:
+    """Statistics of added files; those of 3 do not hold for the row that 3 deletes."""
+    table = FeedTable(folder)
+    files = {name: {"id": pa.array(ids, pa.int64())} for name, ids in (("f", [1, 2]), ("g", [11, 12]))}
+
+    def counts(low: int, high: int, nulls: int = 0) -> str:
+        bounds = {"minValues": {"id": low}, "maxValues": {"id": high}}
+        return json.dumps({"numRecords": 2, **bounds, "nullCount": {"id": nulls}})
+
+    table.commit({"protocol": FEATURES}, table.metadata(column("id", "long")))
+    table.commit(table.add("f", files["f"], stats=counts(1, 2)), table.add("g", files["g"], stats=counts(11, 12)))
+    table.commit(table.remove("f", stats=counts(1, 2)))
+    table.commit(table.remove("g"), table.add("g", deletionVector=inline(0), stats=counts(12, 12)))
+    table.commit(table.cdc("_change_data/c", {"id": A, "_change_type": TOLD}))
+
+
 LOGGED = {
+    "counted": write_counted,
     "vectors": write_vectors,
     "partitions": write_partitions,
     "mapped": write_mapped,
@@ -442,3 +471,63 @@ def test_changes_can_be_explained_described_and_inserted(session: LakeSession, l
     audit = DeltaTable(lake / "shop" / "audit").to_pyarrow_table()
     expected = run(session, "SELECT * FROM table_changes('vectors', 0, 9)")
     assert canonical(audit.to_pylist()) == canonical(expected.to_pylist())
+
+
+# --- Files that are left out ------------------------------------------------------------------------------------------
+
+PRUNED = (
+    # condition, rows, and the files read of 4 data files and of the one change data file
+    ("id IS NOT NULL", [1, 1, 1, 2, 2, 2, 11, 11, 12], 4, 1),
+    ("id = 11", [11, 11], 3, 1),
+    ("id < 5", [1, 1, 1, 2, 2, 2], 3, 1),
+    ("_commit_version = 1", [1, 2, 11, 12], 2, 0),
+    ("_commit_version = 1 AND id > 5", [11, 12], 1, 0),
+    ("_commit_timestamp >= TIMESTAMP'2024-01-01 03:00:00Z'", [1, 2, 11], 1, 1),
+    ("_change_type = 'delete'", [1, 1, 2, 11], 2, 1),
+    ("_change_type = 'update_preimage'", [], 0, 1),
+)
+
+
+@pytest.mark.parametrize(("condition", "expected", "data_files", "change_files"), PRUNED)
+def test_files_that_cannot_match_are_left_out(
+    session: LakeSession, condition: str, expected: list[int], data_files: int, change_files: int
+) -> None:
+    context = StatementContext(principal="ann")
+    text = f"SELECT id FROM table_changes('counted', 1) WHERE {condition} ORDER BY id"
+    result = session.execute(text, context)
+    found = pa.Table.from_batches(result.batches(), result.schema)
+    result.close()
+    assert found["id"].to_pylist() == expected
+    data, change = sorted(context.profile.reads, key=lambda read: -read.files_total)
+    assert ((data.files_total, data.files), (change.files_total, change.files)) == ((4, data_files), (1, change_files))
+    assert str(data).startswith("the changes of `spark_catalog`.`logged`.`counted`: versions 1 to 4, 4 files, ")
+
+
+# --- What we write ----------------------------------------------------------------------------------------------------
+
+WRITTEN = (
+    "CREATE TABLE written (id BIGINT, p STRING) PARTITIONED BY (p) TBLPROPERTIES (delta.enableChangeDataFeed = true)",
+    "INSERT INTO written VALUES (1, 'a'), (2, 'a'), (3, 'b'), (4, NULL)",
+    "INSERT OVERWRITE written PARTITION (p = 'a') VALUES (5)",
+    "INSERT INTO written REPLACE WHERE p = 'b' VALUES (6, 'b'), (7, 'b')",
+    "INSERT OVERWRITE written VALUES (8, 'c')",
+    "TRUNCATE TABLE written",
+    "INSERT INTO written SELECT id, concat(p, p) FROM table_changes('written', 1, 1)",
+)
+
+
+def test_what_we_write_is_told_by_deltalake_too(session: LakeSession, lake: Path) -> None:
+    for statement in WRITTEN:
+        run(session, statement)
+    set_commit_times(lake / "logged" / "written")
+    found = run(session, "SELECT * FROM table_changes('written', 0)")
+    assert canonical(found.to_pylist()) == canonical(by_deltalake(lake / "logged" / "written", 0))
+    changed = sorted(zip(*(found[name].to_pylist() for name in ("_commit_version", "_change_type", "id")), strict=True))
+    assert changed == [
+        *[(1, "insert", number) for number in (1, 2, 3, 4)],
+        *[(2, "delete", 1), (2, "delete", 2), (2, "insert", 5)],
+        *[(3, "delete", 3), (3, "insert", 6), (3, "insert", 7)],
+        *[(4, "delete", number) for number in (4, 5, 6, 7)],
+        *[(4, "insert", 8), (5, "delete", 8)],
+        *[(6, "insert", number) for number in (1, 2, 3, 4)],
+    ]
