@@ -55,6 +55,22 @@ class DataFileNotFound(SqlError, condition="FAILED_READ_FILE.FILE_NOT_EXIST", sq
 
 
 @dataclass(eq=False)
+class DataFileNotReadable(SqlError, condition="FAILED_READ_FILE.NO_HINT", sqlstate="KD001"):
+    path: str
+    reason: str
+    template = "The data file {path} cannot be read: {reason}. Restore it, or the table to a version without it."
+
+
+@dataclass(eq=False)
+class DataFileWithoutFieldIds(SqlError, condition="FAILED_READ_FILE.NO_FIELD_IDS", sqlstate="KD001"):
+    path: str
+    template = (
+        "The data file {path} has no field ids, which say what its columns are: the table maps columns by id. It was "
+        "not written for this table; restore the table to a version without it, or write the file's rows again."
+    )
+
+
+@dataclass(eq=False)
 class RowsNotTracked(SqlError, condition="FIELD_NOT_FOUND", sqlstate="42704"):
     """A field of `_metadata` that only tables with row tracking have."""
 

@@ -30,6 +30,8 @@ from engine.delta.errors import (
 from engine.errors import ResultTooLarge, SparkFailure, StatementCancelled
 from engine.exec.errors import (
     DataFileNotFound,
+    DataFileNotReadable,
+    DataFileWithoutFieldIds,
     DiskFull,
     FunctionNotAvailable,
     OutOfMemory,
@@ -47,6 +49,7 @@ _SQLSTATE_AND_POSITION = re.compile(r"\s*SQLSTATE: \w{5}.*", re.DOTALL)
 _ROW_FIELD = re.compile(
     r"No such struct field `((?:base_)?row_id|(?:default_)?row_commit_version)` in `file_path`", re.IGNORECASE
 )
+_NO_FIELD_IDS = "Parquet file schema doesn't contain any field Ids"
 _CALL_NOT_POSSIBLE = "Trace:"
 _QUOTED = "\n== SQL ==\n"
 _FRAGMENT_MAX = 500
@@ -76,6 +79,9 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str]) -> Sql
     condition, sqlstate = known.get("condition"), known.get("sqlstate")
     if condition == DataFileNotFound.condition:
         return DataFileNotFound(restore_names(known["path"], labels))
+    if condition == DataFileNotReadable.condition and known.get("path"):
+        path, reason = restore_names(known["path"], labels), known["cause"].rstrip(".")
+        return DataFileWithoutFieldIds(path) if _NO_FIELD_IDS in reason else DataFileNotReadable(path, reason)
     message: str = known["message"]
     if os.strerror(errno.ENOSPC) in message:
         return DiskFull()

@@ -8,7 +8,10 @@ import org.apache.spark.SparkThrowable;
 public final class Failures {
   private Failures() {}
 
-  /** JSON: class, message, and for Spark's own errors condition, sqlstate, path and fragment (the text at fault). */
+  /**
+   * JSON: class, message, the innermost cause's message, and for Spark's own errors condition, sqlstate, path and
+   * fragment (the text at fault).
+   */
   public static String describe(Throwable failure) throws Exception {
     ObjectNode node = Request.JSON.createObjectNode();
     Throwable shown = null;
@@ -21,6 +24,7 @@ public final class Failures {
     if (shown == null) shown = innermost;
     node.put("class", shown.getClass().getName());
     node.put("message", String.valueOf(shown.getMessage()));
+    node.put("cause", String.valueOf(innermost.getMessage()));
     if (shown instanceof SparkThrowable) describe((SparkThrowable) shown, node);
     return Request.JSON.writeValueAsString(node);
   }
