@@ -73,7 +73,17 @@ from engine.statements import (
     ShowTblProperties,
     TimeTravel,
 )
-from engine.write_statements import AnyStatement, CreateTable, CreateView, DropTable, Insert, TruncateTable
+from engine.write_statements import (
+    AlterTable,
+    AnyStatement,
+    Commentable,
+    CommentOn,
+    CreateTable,
+    CreateView,
+    DropTable,
+    Insert,
+    TruncateTable,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +122,11 @@ def bind(statement: AnyStatement, state: SessionState, sources: Sources, evaluat
             bound = binder.relations(written.relations, state.current) if written else ()
         case Insert(table_parts=parts, source=source):
             target, bound = binder.table(parts), binder.relations(source.relations, state.current)
-        case TruncateTable(table_parts=parts):
+        case CommentOn(kind=Commentable.COLUMN, parts=parts):
+            target, bound = binder.table(parts[:-1]), ()
+        case TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
+            target, bound = binder.table(parts), ()
+        case CommentOn(kind=Commentable.TABLE, parts=parts):
             target, bound = binder.table(parts), ()
         case DropTable(table_parts=parts, if_exists=if_exists):
             target, bound = binder.dropped(parts, if_exists), ()

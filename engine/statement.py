@@ -16,6 +16,7 @@ import pyarrow as pa
 from engine.authorize import authorize
 from engine.binder import Sources, bind
 from engine.bound import ColumnInfo, Outcome
+from engine.commands.alter_commands import alter_table
 from engine.commands.catalog_commands import change_catalog, create_view, drop_temporary_view
 from engine.commands.commands import run_command
 from engine.commands.table_ddl_commands import create_table, drop_table
@@ -26,6 +27,7 @@ from engine.exec.session import ExecSession
 from engine.plan.new_tables import ensure_probed
 from engine.plan.planner import plan_statement
 from engine.plan.plans import (
+    AlterPlan,
     AnswerPlan,
     CatalogPlan,
     CommandPlan,
@@ -42,6 +44,7 @@ from engine.plan.plans import (
     SchemaPlan,
     TruncatePlan,
 )
+from engine.plan.row_checks import ensure_kept
 from engine.results import ResultStream, small_result
 from engine.session_state import SessionState
 from engine.sql.parser import parse_any
@@ -90,12 +93,16 @@ def _values(
     expressions: str, executor: ExecSession, context: StatementContext, parameters: Sequence[Parameter]
 ) -> tuple[Any, ...]:
     """The values of a list of expressions without columns: Spark's, in the session's zone and under its guard."""
-    result = executor.run_query(ReadPlan(text=f"SELECT {expressions}", scans=()), context, parameters)
+    return _only_row(executor.run_query(ReadPlan(text=f"SELECT {expressions}", scans=()), context, parameters))
+
+
+def _only_row(result: ResultStream) -> tuple[Any, ...]:
     try:
-        (row,) = pa.Table.from_batches(result.batches(), result.schema).to_pylist()
+        table = pa.Table.from_batches(result.batches(), result.schema)
     finally:
         result.close()
-    return tuple(row.values())
+    (row,) = zip(*(column.to_pylist() for column in table.columns), strict=True)
+    return row
 
 
 def _execute(
@@ -121,6 +128,11 @@ def _execute(
         case CreateTablePlan(probes=probes):
             _ensure_probed(probes, executor, context)
             return create_table(plan, sources.catalog, context.now_ms())
+        case AlterPlan(probes=probes, checks=checks):
+            _ensure_probed(probes, executor, context)
+            if checks is not None:
+                ensure_kept(checks, _only_row(executor.run_query(checks.read, context)))
+            return alter_table(plan, sources.after_commit)
         case InsertPlan():
             return insert(plan, _writing(sources, executor, context, parameters))
         case TruncatePlan():

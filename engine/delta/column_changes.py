@@ -81,9 +81,9 @@ def change_type(draft: TableDraft, path: Path, data_type: DataType) -> TableDraf
     return draft.with_schema(replace_field(draft.schema, path, change))
 
 
-def change_nullable(draft: TableDraft, path: Path, nullable: bool) -> TableDraft:
+def change_nullable(draft: TableDraft, path: Path, nullable: bool, *, rows_checked: bool) -> TableDraft:
     def change(field: StructField) -> StructField:
-        if field.nullable and not nullable and not draft.is_new:
+        if field.nullable and not nullable and not draft.is_new and not rows_checked:
             raise ColumnChangeNotSupported(".".join(path), "nullable", "NOT NULL")
         return replace(field, nullable=nullable)
 

@@ -77,6 +77,8 @@ class ChangeType:
 class ChangeNullable:
     path: Path
     nullable: bool
+    rows_checked: bool = False
+    """Rows that are there are asked before the commit; without that a column cannot become NOT NULL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +212,7 @@ def apply_change(draft: TableDraft, change: MetadataChange) -> TableDraft:
         case ChangeType():
             return change_type(draft, change.path, change.data_type)
         case ChangeNullable():
-            return change_nullable(draft, change.path, change.nullable)
+            return change_nullable(draft, change.path, change.nullable, rows_checked=change.rows_checked)
         case SetColumnMetadata():
             return change_column_metadata(draft, change.path, change.key, change.value)
         case SetProperty():

@@ -81,6 +81,29 @@ def resolve_path(schema: StructType, path: Path) -> Path:
     )
 
 
+def column_around(schema: StructType, path: Path) -> Path:
+    """The path up to the last field: without the `element`, `key` or `value` at its end."""
+    while _is_inside(schema, path[:-1]):
+        path = path[:-1]
+    return path
+
+
+def replace_inner_type(data_type: DataType, inside: Path, new: DataType) -> DataType:
+    """The type with another one where `inside` (`element`, `key`, `value`) leads. Raises `ParentNotStruct`."""
+    if not inside:
+        return new
+    part, rest = inside[0], inside[1:]
+    match data_type:
+        case ArrayType(element) if part == "element":
+            return replace(data_type, element_type=replace_inner_type(element, rest, new))
+        case MapType(key, _) if part == "key":
+            return replace(data_type, key_type=replace_inner_type(key, rest, new))
+        case MapType(_, value) if part == "value":
+            return replace(data_type, value_type=replace_inner_type(value, rest, new))
+        case _:
+            raise ParentNotStruct(part)
+
+
 def _is_inside(schema: StructType, parent: Path) -> bool:
     """Is what stands at `parent` an array or a map, whose parts have fixed names?"""
     return bool(parent) and isinstance(_type_at(schema, parent, parent), ArrayType | MapType)

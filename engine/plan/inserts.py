@@ -93,7 +93,7 @@ def plan_create_table_as(
         return CreateTablePlan(entry=None)
     if target.found is not None:
         raise LocationNotEmpty(str(target.name), target.location)
-    entry = new_entry(bound, target, statement)
+    entry = new_entry(bound, target)
 
     def of_columns(schema: StructType) -> CreateTablePlan:
         definition = define(target, statement, schema)

@@ -31,6 +31,11 @@ GENERATION = "delta.generationExpression"
 _EMPTY = "__scan_0"
 
 
+def is_identity(column: StructField) -> bool:
+    """Whether its values are given out by the table."""
+    return any(key.startswith("delta.identity.") for key in column.metadata)
+
+
 def table_schema(columns: Iterable[ColumnDef]) -> StructType:
     """The columns of a statement as those of a table. Raises `UnsupportedDataType` and what its expressions deserve."""
     return StructType(tuple(_field(column) for column in columns))
@@ -66,10 +71,12 @@ def checks_of(statement: CreateTable) -> list[tuple[str, Check]]:
     return [(check.name or f"{table}_chk_{number}", check) for number, check in enumerate(checks, 1)]
 
 
-def plan_probes(schema: StructType, checks: Iterable[tuple[str, str]], location: str) -> ProbePlan | None:
-    """What has to be asked before a table with these columns and constraints (name, expression) is made."""
+def plan_probes(
+    schema: StructType, checks: Iterable[tuple[str, str]], location: str, new: Iterable[StructField] | None = None
+) -> ProbePlan | None:
+    """What has to be asked before a table gets constraints (name, expression) and `new` columns (None: all of it)."""
     probes = [
-        *(probe for column in schema.fields for probe in _column_probes(column, schema)),
+        *(probe for column in (schema.fields if new is None else new) for probe in _column_probes(column, schema)),
         *(_check_probe(name, expression) for name, expression in checks),
     ]
     if not probes:

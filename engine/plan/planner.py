@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import assert_never
 
 from engine.bound import AuthorizedStatement, BoundChanges, BoundRelation, BoundTable, BoundView
+from engine.plan.alters import plan_alter, plan_comment
 from engine.plan.answers import answer_from_log
 from engine.plan.catalog_ddl import plan_create_schema, plan_create_view, plan_drop_schema, plan_drop_view
 from engine.plan.inserts import default_edits, plan_create_table_as, plan_insert, plan_truncate
@@ -15,6 +16,9 @@ from engine.plan.table_ddl import plan_create_table, plan_drop_table
 from engine.sql.splice import Edit, splice
 from engine.statements import DescribeQuery, Explain, Query
 from engine.write_statements import (
+    AlterTable,
+    Commentable,
+    CommentOn,
     CreateSchema,
     CreateTable,
     CreateView,
@@ -49,6 +53,10 @@ def plan_statement(authorized: AuthorizedStatement) -> Plan:
             return plan_create_table_as(bound, create_table, _read(query, bound.relations))
         case Insert(source=source) as insert:
             return plan_insert(bound, insert, _read(source, bound.relations, default_edits(bound, insert)))
+        case AlterTable() as alter:
+            return plan_alter(bound, alter)
+        case CommentOn(kind=Commentable.TABLE | Commentable.COLUMN) as comment:
+            return plan_comment(bound, comment)
         case TruncateTable():
             return plan_truncate(bound)
         case DropTable():

@@ -14,6 +14,7 @@ import pyarrow as pa
 from catalog.changes import Change
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
+from engine.alter_errors import NewRuleViolated
 from engine.bound import BoundStatement, BoundTable
 from engine.delta.column_mapping import NO_MAPPING
 from engine.delta.spec.schema import StructType
@@ -241,6 +242,25 @@ class CreateTableAsPlan:
     define: Callable[[StructType], CreateTablePlan]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowChecks:
+    """`read` answers one row: for each of `refusals` how many rows it is raised for."""
+
+    read: ReadPlan
+    refusals: tuple[NewRuleViolated, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterPlan:
+    """Give `table` another definition, if `probes` say that it can have it and `checks` that its rows keep it."""
+
+    table: BoundTable
+    definition: Definition
+    description: CommitDescription
+    probes: ProbePlan | None = None
+    checks: RowChecks | None = None
+
+
 Plan = (
     ReadPlan
     | AnswerPlan
@@ -255,4 +275,5 @@ Plan = (
     | InsertPlan
     | TruncatePlan
     | CreateTableAsPlan
+    | AlterPlan
 )

@@ -39,7 +39,7 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
     target = free_name(bound, statement)
     if target is None:
         return CreateTablePlan(entry=None)
-    entry = new_entry(bound, target, statement)
+    entry = new_entry(bound, target)
     schema = table_schema(statement.columns)
     if target.found is not None:
         _ensure_same(statement, schema, target.found)
@@ -97,13 +97,13 @@ def tolerated(statement: CreateTable) -> tuple[type[TableAlreadyExists], ...]:
     return (TableAlreadyExists,) if statement.mode is CreateMode.CREATE_IF_NOT_EXISTS else ()
 
 
-def new_entry(bound: BoundStatement, target: FreeName, statement: CreateTable) -> TableEntry:
+def new_entry(bound: BoundStatement, target: FreeName) -> TableEntry:
+    """Without a comment, which is the log's."""
     return TableEntry(
         name=target.name,
         location=target.location,
         managed=target.managed,
         owner=bound.state.principal,
-        comment=statement.comment,
     )
 
 
@@ -143,6 +143,8 @@ def _ensure_same(statement: CreateTable, schema: StructType, found: Snapshot) ->
         raise PartitioningDiffers(location, ", ".join(statement.partitioned_by), ", ".join(found.partition_columns))
     settings = [parse_setting(key, value) for key, value in statement.properties]
     other = [key for key, value in settings if found.metadata.configuration.get(key) != value]
+    if statement.comment is not None and statement.comment != found.metadata.description:
+        other.append("comment")
     if other:
         raise PropertyDiffers(location, ", ".join(other))
 

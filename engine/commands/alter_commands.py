@@ -1,0 +1,31 @@
+"""ALTER TABLE, carried out: one version with another definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.bound import Outcome
+from engine.delta.errors import naming
+from engine.delta.transaction import Committed, Transaction
+from engine.plan.plans import AlterPlan
+from engine.results import empty_result
+
+
+def alter_table(plan: AlterPlan, after_commit: Callable[[Committed], None]) -> Outcome:
+    """One version with the new definition; none where nothing changes.
+
+    Rows that were checked must be those that the new rule will stand over, so the commit depends on them.
+    """
+    snapshot, definition = plan.table.snapshot, plan.definition
+    if (definition.protocol, definition.metadata) == (snapshot.protocol, snapshot.metadata):
+        return Outcome(result=empty_result())
+    with naming(plan.table.label):
+        transaction = Transaction.on(snapshot, plan.description, table=plan.table.label)
+        if plan.checks is not None:
+            transaction.read_whole_table()
+        for feature in definition.drops:
+            transaction.drop_feature(feature)
+        transaction.stage(definition.protocol, definition.metadata)
+        committed = transaction.commit()
+    after_commit(committed)
+    return Outcome(result=empty_result())

@@ -1,0 +1,169 @@
+"""Plans of ALTER TABLE and COMMENT ON: a statement becomes changes of the table's definition.
+
+The changes themselves are `engine.delta.metadata_changes`; here they are named, and what only someone who understands
+SQL can see is seen: that a constraint or a generated column uses the column that changes, that the rows of the table
+have to be asked before a rule stands over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MappingProxyType
+
+from catalog.changes import RenameTable as RenameTableChange
+from catalog.names import TableName
+from engine.alter_errors import RenameOfPath, ReplacedColumnsDiffer
+from engine.bound import BoundStatement, BoundTable
+from engine.delta import metadata_changes as changes
+from engine.delta.errors import naming
+from engine.delta.metadata_changes import MetadataChange, change_table
+from engine.delta.schema_changes import resolve_path
+from engine.delta.schema_errors import AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapping
+from engine.delta.spec.features import Operation
+from engine.delta.spec.schema import StructType, parse_schema
+from engine.delta.staged_commit import CommitDescription
+from engine.delta.table_draft import Definition
+from engine.errors import StatementNotSupported
+from engine.plan import alter_history
+from engine.plan.alter_columns import add_columns, alter_column, drop_columns, new_not_nulls, rename_column
+from engine.plan.new_tables import COMMENT, plan_probes
+from engine.plan.plans import AlterPlan, CatalogPlan, ProbePlan
+from engine.plan.replace_columns import replace_columns
+from engine.plan.row_checks import plan_row_checks
+from engine.write_statements import (
+    AddColumns,
+    AddConstraint,
+    AlterColumn,
+    AlterTable,
+    Commentable,
+    CommentOn,
+    DropColumns,
+    DropConstraint,
+    RenameColumn,
+    RenameTable,
+    ReplaceColumns,
+    SetProperties,
+    TableChange,
+    UnsetProperties,
+)
+
+_REPLACE_REFUSALS = (AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapping)
+
+
+def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | CatalogPlan:
+    """Raises for what the table, or this release, cannot do."""
+    table = _table(bound)
+    match statement.changes[0]:
+        case RenameTable(table_parts=parts):
+            return _renamed(bound, table, parts)
+        case _:
+            return _altered(bound, table, statement.changes)
+
+
+def plan_comment(bound: BoundStatement, statement: CommentOn) -> AlterPlan:
+    """COMMENT ON a table or a column; NULL takes the comment away."""
+    table = _table(bound)
+    if statement.kind is Commentable.COLUMN:
+        path = (statement.parts[-1],)
+        change: MetadataChange = changes.SetColumnMetadata(path=path, key=COMMENT, value=statement.comment)
+        definition = _changed(table, [change])
+        operation = alter_history.operation_of(
+            (AlterColumn(parts=path),), table.snapshot.schema, _schema_of(definition)
+        )
+    else:
+        definition = _changed(table, [changes.SetDescription(text=statement.comment)])
+        properties = alter_history.compact({"comment": statement.comment})
+        operation = "SET TBLPROPERTIES", {"properties": properties}
+    return AlterPlan(table=table, definition=definition, description=_description(bound, operation))
+
+
+def _table(bound: BoundStatement) -> BoundTable:
+    assert isinstance(bound.target, BoundTable)
+    return bound.target
+
+
+def _renamed(bound: BoundStatement, table: BoundTable, parts: tuple[str, ...]) -> CatalogPlan:
+    """The name alone: a managed table keeps its folder."""
+    if table.name is None:
+        raise RenameOfPath(table.label)
+    return CatalogPlan(change=RenameTableChange(table.name, TableName.from_parts(parts, bound.state.current)))
+
+
+def _altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChange, ...]) -> AlterPlan:
+    schema = table.snapshot.schema
+    folded = [change for each in written for change in _changes(table, each)]
+    try:
+        definition = _changed(table, folded)
+    except _REPLACE_REFUSALS as error:
+        if not isinstance(written[0], ReplaceColumns):
+            raise
+        raise ReplacedColumnsDiffer(error.message) from error
+    constraints = [(change.name, change.expression) for change in folded if isinstance(change, changes.AddConstraint)]
+    not_nulls = [path for change in written if isinstance(change, AlterColumn) for path in new_not_nulls(table, change)]
+    return AlterPlan(
+        table=table,
+        definition=definition,
+        description=_description(bound, alter_history.operation_of(written, schema, _schema_of(definition))),
+        probes=_probes(table, written, _schema_of(definition), constraints),
+        checks=plan_row_checks(table, constraints, not_nulls),
+    )
+
+
+def _changed(table: BoundTable, folded: list[MetadataChange]) -> Definition:
+    snapshot = table.snapshot
+    with naming(table.label):
+        snapshot.config.ensure_supported(Operation.METADATA)
+        return change_table(table.label, snapshot.protocol, snapshot.metadata, folded)
+
+
+def _schema_of(definition: Definition) -> StructType:
+    return parse_schema(definition.metadata.schema_string)
+
+
+def _description(bound: BoundStatement, operation: alter_history.Operation) -> CommitDescription:
+    name, parameters = operation
+    return CommitDescription(
+        name=name,
+        operation=Operation.METADATA,
+        parameters=MappingProxyType(parameters),
+        user_name=bound.state.principal,
+    )
+
+
+def _probes(
+    table: BoundTable, written: tuple[TableChange, ...], after: StructType, constraints: list[tuple[str, str]]
+) -> ProbePlan | None:
+    """New constraints and defaults: whether they can be evaluated, and give what they must."""
+    defaults = {
+        resolve_path(table.snapshot.schema, change.parts)[0]
+        for change in written
+        if isinstance(change, AlterColumn) and change.default is not None
+    }
+    changed = [field for field in after.fields if field.name in defaults]
+    return plan_probes(after, constraints, table.entry.location, changed)
+
+
+def _changes(table: BoundTable, change: TableChange) -> Iterator[MetadataChange]:
+    match change:
+        case AddColumns():
+            yield from add_columns(change)
+        case RenameColumn():
+            yield from rename_column(table, change)
+        case DropColumns():
+            yield from drop_columns(table, change)
+        case AlterColumn():
+            yield from alter_column(table, change)
+        case ReplaceColumns():
+            yield from replace_columns(table, change)
+        case AddConstraint(check=check):
+            if check.name is None:
+                raise StatementNotSupported("ALTER TABLE … ADD CHECK without a name")
+            yield changes.AddConstraint(name=check.name, expression=check.expression)
+        case DropConstraint(name=name, if_exists=if_exists):
+            yield changes.DropConstraint(name=name, if_exists=if_exists)
+        case SetProperties(properties=properties):
+            yield from changes.set_properties(dict(properties))
+        case UnsetProperties(keys=keys, if_exists=if_exists):
+            yield from (changes.UnsetProperty(key=key, if_exists=if_exists) for key in keys)
+        case _:
+            raise alter_history.not_supported(change)
