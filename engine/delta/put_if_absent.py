@@ -117,10 +117,15 @@ def write_temporary(path: str, data: bytes) -> str:
     except FileNotFoundError:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         descriptor = os.open(temporary, flags, 0o666)
-    with open(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
     return temporary
 
 

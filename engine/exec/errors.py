@@ -84,8 +84,9 @@ class RowsNotTracked(SqlError, condition="FIELD_NOT_FOUND", sqlstate="42704"):
 @dataclass(eq=False)
 class DiskFull(SqlError, condition="DISK_FULL", sqlstate="53100"):
     template = (
-        "The server's disk for temporary files is full. Ask for less at once (fewer rows, a smaller join), or let the "
-        "server use a larger folder: spark.local_dir in its configuration."
+        "A disk that the server writes to is full: the table's, or the one for temporary files. Nothing was written. "
+        "Free some of it, ask for less at once (fewer rows, a smaller join), or let the server use a larger folder for "
+        "temporary files: spark.local_dir in its configuration."
     )
 
 

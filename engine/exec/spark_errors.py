@@ -54,6 +54,7 @@ _CALL_NOT_POSSIBLE = "Trace:"
 _QUOTED = "\n== SQL ==\n"
 _FRAGMENT_MAX = 500
 _SHOWN_MAX = 4000
+_WRITE_FAILED = "TASK_WRITE_FAILED"
 _MARKERS = ("NamedParameter", "PosParameter")
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
@@ -83,7 +84,7 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str]) -> Sql
         path, reason = restore_names(known["path"], labels), known["cause"].rstrip(".")
         return DataFileWithoutFieldIds(path) if _NO_FIELD_IDS in reason else DataFileNotReadable(path, reason)
     message: str = known["message"]
-    if os.strerror(errno.ENOSPC) in message:
+    if os.strerror(errno.ENOSPC) in message + known["cause"]:
         return DiskFull()
     if known["class"] == "java.lang.OutOfMemoryError":
         return OutOfMemory()
@@ -95,6 +96,8 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str]) -> Sql
         _log.error("Spark failed: %s", error)
     text = _sentence(message, condition) if condition else f"{known['class'].rsplit('.', 1)[-1]}: {message}"
     text, _, quoted = text.partition(_QUOTED)
+    if condition == _WRITE_FAILED:  # which says where it happened, not what
+        text += f" {known['cause']}"
     if fragment := known.get("fragment") or quoted:
         text += _QUOTED + (fragment if len(fragment) <= _FRAGMENT_MAX else fragment[:_FRAGMENT_MAX] + " …")
     return SparkFailure(condition, sqlstate, restore_names(text, labels)[:_SHOWN_MAX])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import resource
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from engine.exec.session import SparkDriver
 from engine.main import LakeSession
 from tests.engine.lake_sessions import refuse, rows, run, table_of, version_of
 
@@ -70,6 +74,24 @@ def test_a_name_is_free_as_soon_as_its_table_is_dropped(session: LakeSession, la
         run(session, f"CREATE TABLE again AS SELECT {number} AS n")
         run(session, "DROP TABLE again")
         assert not (lake / "default" / "again").exists()
+
+
+def test_a_disk_that_takes_no_more_ends_the_write_with_its_reason(
+    session: LakeSession, lake: Path, spark_driver: SparkDriver
+) -> None:
+    """Here no file of Java's may have more than 4 KiB; after that the session goes on."""
+    run(session, "CREATE TABLE crowded (s STRING)")
+    java = spark_driver._gateway.proc.pid
+    before = resource.prlimit(java, resource.RLIMIT_FSIZE)
+    resource.prlimit(java, resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        error = refuse(session, "INSERT INTO crowded SELECT sha2(string(id), 512) FROM range(10000)")
+    finally:
+        resource.prlimit(java, resource.RLIMIT_FSIZE, before)
+    assert error.condition == "TASK_WRITE_FAILED" and os.strerror(errno.EFBIG) in error.message
+    assert version_of(lake, "crowded") == 0
+    run(session, "INSERT INTO crowded VALUES ('a')")
+    assert rows(session, "SELECT * FROM crowded") == [("a",)]
 
 
 def test_a_partition_of_nan_is_replaced_like_any_other(session: LakeSession) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,20 @@ def test_the_first_put_stays(storage: Storage) -> None:
     assert storage.put_if_absent(NAME, b"first")
     assert not storage.put_if_absent(NAME, b"second")
     assert storage.read_bytes(NAME) == b"first"
+
+
+def test_a_put_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    """The disk is full in the middle of it: here, no file may have more than ten bytes."""
+    storage = open_storage(str(tmp_path))
+    storage.put_if_absent(NAME, b"short")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        with pytest.raises(OSError):
+            storage.put_if_absent("_delta_log/00000000000000000001.json", b"more than ten bytes")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [path.name for path in (tmp_path / "_delta_log").iterdir()] == [NAME.rpartition("/")[2]]
 
 
 def test_a_write_replaces_and_a_delete_is_idempotent(storage: Storage) -> None:

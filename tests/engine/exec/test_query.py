@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -236,6 +239,10 @@ def test_a_full_disk_is_named(spark_driver: SparkDriver, tmp_path: Path) -> None
     jvm = spark_driver._gateway.jvm
     with pytest.raises(DiskFull), translated(jvm):
         jvm.java.io.FileOutputStream("/dev/full").write(1)
+    error = jvm.java.io.IOException(os.strerror(errno.ENOSPC))
+    errors = getattr(getattr(jvm.org.apache.spark.sql.errors, "QueryExecutionErrors$"), "MODULE$")
+    known = json.loads(jvm.deltagateway.Failures.describe(errors.taskFailedWhileWritingRowsError("file:/t", error)))
+    assert known["cause"] == os.strerror(errno.ENOSPC)
     with pytest.raises(DiskFull), temporary_folder(tmp_path / "statement"):
         Path("/dev/full").write_bytes(b"x")
     assert not list(tmp_path.iterdir())
