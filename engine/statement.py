@@ -111,10 +111,11 @@ def _execute(
     match plan:
         case ReadPlan():
             return Outcome(result=executor.run_query(plan, context, parameters))
-        case AnswerPlan(columns=columns, row=row):
-            return Outcome(result=small_result(columns, [row]))
-        case ExplainPlan(mode=mode, read=read):
-            return Outcome(result=executor.explain(read, mode, context, parameters))
+        case AnswerPlan(table=table, columns=columns, rows=rows):
+            context.profile.add_note(f"{table.label}: version {table.snapshot.version}, answered from the log")
+            return Outcome(result=small_result(columns, rows))
+        case ExplainPlan(mode=mode, read=read, note=note):
+            return Outcome(result=executor.explain(read, mode, note, context, parameters))
         case SchemaPlan(read=read):
             return Outcome(result=executor.describe(read, context, parameters))
         case CommandPlan(bound=bound):

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from engine.delta.predicates import Predicate
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -90,14 +92,17 @@ class Qualifier:
 
 
 class AggregateKind(StrEnum):
-    COUNT_ROWS = "count"
+    COUNT_ROWS = "count(*)"
+    COUNT_VALUES = "count"
     MIN = "min"
     MAX = "max"
+    VALUE = "value"
+    """Of the column that rows are grouped by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
-    """A column of a result that the log may know: `count(*)`, or an extreme of `column`; `name` is the result's."""
+    """A column of a result that the log may know: a count, or something of `column`; `name` is the result's."""
 
     kind: AggregateKind
     name: str
@@ -106,17 +111,30 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogQuestion:
+    """All that a query of one table asks, where it asks for nothing but what the log may know.
+
+    `condition` is that of WHERE (None: all rows), `group` the one column that rows are grouped by, as the query spells
+    it (None: one group of all rows, also if there are none).
+    """
+
+    items: tuple[Aggregate, ...]
+    condition: Predicate | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """SELECT, WITH, VALUES, TABLE t, FROM t: the user's own text and where it names tables.
 
     `relations` and `qualifiers` are in the order of the text. `engine.sql.splice` puts other names in their places.
-    `aggregates` is the whole list of what is asked, for a query that asks nothing else of one whole table.
+    `log_question` is the whole of what is asked, if the log may know it.
     """
 
     text: str
     relations: tuple[Relation, ...] = ()
     qualifiers: tuple[Qualifier, ...] = ()
-    aggregates: tuple[Aggregate, ...] = ()
+    log_question: LogQuestion | None = None
 
 
 class ExplainMode(StrEnum):

@@ -99,6 +99,23 @@ def count_rows(counted: CountedFiles, selected: Mask) -> Result[int]:
     return _unknown_rows(live) or Answer(int(live.sum()))
 
 
+def count_values(counted: CountedFiles, selected: Mask, column: TableColumn) -> Result[int]:
+    """The number of rows of the selected files that have a value in a data column."""
+    nulls = statistics_leaf(counted.statistics, "null_count", column.physical_path)
+    if nulls is None or not pa.types.is_integer(nulls.type):
+        return NoAnswer("there are no statistics of this column")
+    loose = int(np.count_nonzero(selected & ~counted.is_tight()))
+    if loose:
+        return NoAnswer(f"{loose} files have deletion vectors or counts that are not tight")
+    missing = int(np.count_nonzero(selected & ~_mask(nulls.is_valid())))
+    if missing:
+        return NoAnswer(f"{missing} files have no count of nulls of this column")
+    rows = count_rows(counted, selected)
+    if isinstance(rows, NoAnswer):
+        return rows
+    return Answer(rows.value - (pc.sum(nulls.filter(pa.array(selected))).as_py() or 0))
+
+
 def count_by_partition(counted: CountedFiles, selected: Mask, column: PartitionColumn) -> Result[pa.Table]:
     """The distinct values of a partition column and their numbers of rows: a table of `value` and `rows`.
 

@@ -68,9 +68,14 @@ class ExecSession:
         return string_rows(("col_name", "data_type", "comment"), rows)
 
     def explain(
-        self, plan: ReadPlan, mode: ExplainMode, context: StatementContext, parameters: Sequence[Parameter] = ()
+        self,
+        plan: ReadPlan,
+        mode: ExplainMode,
+        note: str,
+        context: StatementContext,
+        parameters: Sequence[Parameter] = (),
     ) -> ResultStream:
-        """Spark's plan, and which files it would read of each table, as one cell of text; nothing runs."""
+        """Spark's plan, which files it would read of each table, and `note`, as one cell of text; nothing runs."""
         labels = _labels(plan)
         text = self._call(
             lambda request: self._session.explain(request, mode.value),
@@ -79,8 +84,8 @@ class ExecSession:
             context,
             parameters,
         )
-        tables = "".join(f"{line}\n" for line in context.profile.lines)
-        return string_rows(("plan",), [(f"{text}\n== Tables ==\n{tables}" if tables else text,)])
+        lines = "\n".join((*context.profile.lines, note))
+        return string_rows(("plan",), [(f"{text}\n== Tables ==\n{lines}\n",)])
 
     def write_files(
         self,

@@ -1,7 +1,8 @@
 """Queries that the log answers: no Spark job, no data file opened.
 
-Tools ask for `count(*)` and the first and last day of a table all the time. What the log knows exactly is answered from
-it, for all the columns of the query or for none: a query of which one column must be read is read.
+Tools ask for `count(*)`, the first and last day or the partitions of a table all the time. What the log knows exactly
+is answered from it, for all the columns of the query or for none: a query of which one column must be read is read. Why
+the log cannot answer is a sentence for EXPLAIN, and no error.
 """
 
 from __future__ import annotations
@@ -9,43 +10,72 @@ from __future__ import annotations
 import datetime
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.bound import BoundRelation, BoundTable
 from engine.delta.arrow_types import arrow_type
-from engine.delta.metadata_answers import Answer, CountedFiles, count_by_partition, count_rows, extreme
+from engine.delta.metadata_answers import (
+    Answer,
+    CountedFiles,
+    NoAnswer,
+    count_by_partition,
+    count_rows,
+    count_values,
+    exact_selection,
+    extreme,
+)
+from engine.delta.pruning import FilePruning
 from engine.delta.snapshot import Snapshot
-from engine.delta.snapshot_pruning import counted_files, pruning_of, table_columns
+from engine.delta.snapshot_pruning import counted_files, pruning_of
 from engine.delta.spec.features import Operation
-from engine.delta.spec.schema import PrimitiveType
+from engine.delta.spec.schema import DecimalType, PrimitiveType
+from engine.delta.table_columns import TableColumn
 from engine.delta.truth import Mask
+from engine.plan.answer_conditions import typed_condition
 from engine.plan.plans import AnswerPlan
 from engine.results import BIGINT, Column
 from engine.sql_types import format_sql_type
-from engine.statements import Aggregate, AggregateKind, Query
+from engine.statements import Aggregate, AggregateKind, LogQuestion, Query
 
 _EPOCH = datetime.date(1970, 1, 1)
+_NOT_ASKED = NoAnswer("it asks for more than counts, extremes and partition values of one table")
+_UNKNOWN_COLUMN = NoAnswer("a column is not one of the table's, as they are spelled")
+_GROUPED = frozenset(
+    {
+        PrimitiveType.STRING,
+        PrimitiveType.BYTE,
+        PrimitiveType.SHORT,
+        PrimitiveType.INTEGER,
+        PrimitiveType.LONG,
+        PrimitiveType.BOOLEAN,
+        PrimitiveType.DATE,
+    }
+)
+"""Partition values of these types are the same in every time zone."""
 
 
-def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> AnswerPlan | None:
-    """The row that `query` asks for, if it asks for no more than the log knows exactly."""
-    if not query.aggregates or len(relations) != 1 or not isinstance(relations[0], BoundTable):
-        return None
-    snapshot = relations[0].snapshot
-    snapshot.config.ensure_supported(Operation.READ)
+def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> AnswerPlan | NoAnswer:
+    """The rows that `query` asks for, if it asks for no more than the log knows exactly; else the reason."""
+    question = query.log_question
+    if question is None or len(relations) != 1 or not isinstance(relations[0], BoundTable):
+        return _NOT_ASKED
+    table = relations[0]
+    table.snapshot.config.ensure_supported(Operation.READ)
     called = query.relations[0].alias or query.relations[0].name_parts[-1]
-    if not all(_is_plain(item, snapshot, called) for item in query.aggregates):
-        return None
-    counted = counted_files(snapshot)
-    every = np.ones(len(counted), dtype=bool)
-    columns, row = [], []
-    for item in query.aggregates:
-        found = _answer(item, snapshot, counted, every)
-        if found is None:
-            return None
-        columns.append((item.name, found[0]))
-        row.append(found[1])
-    return AnswerPlan(columns=tuple(columns), row=tuple(row))
+    if not all(_is_plain(item, table.snapshot, called) for item in question.items):
+        return _UNKNOWN_COLUMN
+    pruning = pruning_of(table.snapshot)
+    selected = _selected(question, pruning)
+    if isinstance(selected, NoAnswer):
+        return selected
+    answering = _Answering(pruning, counted_files(table.snapshot), selected)
+    found = answering.groups(question) if question.group is not None else answering.row(question)
+    if isinstance(found, NoAnswer):
+        return found
+    columns, rows = found
+    names = (item.name for item in question.items)
+    return AnswerPlan(table=table, columns=tuple(zip(names, columns, strict=True)), rows=rows)
 
 
 def _is_plain(item: Aggregate, snapshot: Snapshot, called: str) -> bool:
@@ -53,37 +83,97 @@ def _is_plain(item: Aggregate, snapshot: Snapshot, called: str) -> bool:
     return item.column is None or (item.column in snapshot.schema.names and item.qualifier in (None, called))
 
 
-def _answer(item: Aggregate, snapshot: Snapshot, counted: CountedFiles, every: Mask) -> tuple[Column, object] | None:
-    """The type and value of one aggregate, None where the log does not know it."""
-    if item.kind is AggregateKind.COUNT_ROWS:
-        count = count_rows(counted, every)
-        return (BIGINT, count.value) if isinstance(count, Answer) else None
-    column = table_columns(snapshot).resolve((item.column or "",))
-    if column is None or not column.has_byte_order:
-        return None
-    shown = Column(arrow_type(column.data_type), format_sql_type(column.data_type))
-    highest = item.kind is AggregateKind.MAX
-    if column.is_partition:
-        return _of_partitions(item, snapshot, counted, every, shown)
-    found = extreme(counted, every, column, highest=highest)
-    if not isinstance(found, Answer):
-        return None
-    value = found.value.value
-    if column.data_type is PrimitiveType.DATE and isinstance(value, int):
-        return shown, _EPOCH + datetime.timedelta(days=value)
-    return shown, value
+def _selected(question: LogQuestion, pruning: FilePruning) -> Mask | NoAnswer:
+    """The files whose rows, and no others, satisfy the condition."""
+    if question.condition is None:
+        return np.ones(len(pruning), dtype=bool)
+    condition = typed_condition(question.condition, pruning.columns)
+    if isinstance(condition, NoAnswer):
+        return condition
+    found = exact_selection(pruning, condition)
+    return found.value if isinstance(found, Answer) else found
 
 
-def _of_partitions(
-    item: Aggregate, snapshot: Snapshot, counted: CountedFiles, every: Mask, shown: Column
-) -> tuple[Column, object] | None:
-    """The extreme of a partition column: of its values, those of files that hold rows."""
-    column = pruning_of(snapshot).partition_column((item.column or "",))
-    if column is None or column.values is None or column.unreadable is not None or not column.is_canonical:
-        return None
-    rows = count_by_partition(counted, every, column)
-    if not isinstance(rows, Answer):
-        return None
-    values = rows.value["value"]
-    found = pc.max(values) if item.kind is AggregateKind.MAX else pc.min(values)
-    return shown, found.as_py()
+Rows = tuple[tuple[object, ...], ...]
+Answered = tuple[tuple[Column, ...], Rows]
+
+
+class _Answering:
+    """The files that count for one question."""
+
+    def __init__(self, pruning: FilePruning, counted: CountedFiles, selected: Mask) -> None:
+        self._pruning, self._counted, self._selected = pruning, counted, selected
+
+    def row(self, question: LogQuestion) -> Answered | NoAnswer:
+        """One row, whatever the number of files."""
+        columns, values = [], []
+        for item in question.items:
+            found = self._item(item)
+            if isinstance(found, NoAnswer):
+                return found
+            columns.append(found[0])
+            values.append(found[1])
+        return tuple(columns), (tuple(values),)
+
+    def groups(self, question: LogQuestion) -> Answered | NoAnswer:
+        """A row for each value of a partition column that some row has."""
+        column = self._pruning.columns.resolve((question.group or "",))
+        if column is None or not column.is_partition or column.data_type not in _GROUPED or not column.has_byte_order:
+            return NoAnswer(f"{question.group} is no partition column of a type whose values the log has as they are")
+        counted = self._by_partition(question.group or "")
+        if isinstance(counted, NoAnswer):
+            return counted
+        kinds = {AggregateKind.VALUE: (_shown(column), "value"), AggregateKind.COUNT_ROWS: (BIGINT, "rows")}
+        if not all(item.kind in kinds for item in question.items):
+            return NoAnswer("the log knows only the number of rows of a group")
+        chosen = [kinds[item.kind] for item in question.items]
+        cells = [counted[name].to_pylist() for _, name in chosen]
+        return tuple(shown for shown, _ in chosen), tuple(zip(*cells, strict=True))
+
+    def _item(self, item: Aggregate) -> tuple[Column, object] | NoAnswer:
+        """The type and value of one aggregate of all rows."""
+        if item.kind is AggregateKind.COUNT_ROWS:
+            return _value(BIGINT, count_rows(self._counted, self._selected))
+        name = item.column or ""
+        column = self._pruning.columns.resolve((name,))
+        if column is None or not column.has_byte_order:
+            return NoAnswer(f"the log does not order the values of {name} as SQL does")
+        if column.is_partition:
+            return self._of_partition(item, name, column)
+        if item.kind is AggregateKind.COUNT_VALUES:
+            return _value(BIGINT, count_values(self._counted, self._selected, column))
+        found = extreme(self._counted, self._selected, column, highest=item.kind is AggregateKind.MAX)
+        if isinstance(found, NoAnswer):
+            return found
+        value = found.value.value
+        if column.data_type is PrimitiveType.DATE and isinstance(value, int):
+            return _shown(column), _EPOCH + datetime.timedelta(days=value)
+        return _shown(column), value
+
+    def _of_partition(self, item: Aggregate, name: str, column: TableColumn) -> tuple[Column, object] | NoAnswer:
+        """Of the values of a partition column, those of files that hold rows."""
+        if column.data_type not in _GROUPED and not isinstance(column.data_type, DecimalType):
+            return NoAnswer(f"the partition values of {name} are no exact values of its type")
+        counted = self._by_partition(name)
+        if isinstance(counted, NoAnswer):
+            return counted
+        values = counted["value"]
+        if item.kind is AggregateKind.COUNT_VALUES:
+            return BIGINT, pc.sum(counted["rows"].filter(values.is_valid())).as_py() or 0
+        found = pc.max(values) if item.kind is AggregateKind.MAX else pc.min(values)
+        return _shown(column), found.as_py()
+
+    def _by_partition(self, name: str) -> pa.Table | NoAnswer:
+        known = self._pruning.partition_column((name,))
+        if known is None or known.values is None or known.unreadable is not None:
+            return NoAnswer(f"some partition values of {name} cannot be read")
+        found = count_by_partition(self._counted, self._selected, known)
+        return found.value if isinstance(found, Answer) else found
+
+
+def _shown(column: TableColumn) -> Column:
+    return Column(arrow_type(column.data_type), format_sql_type(column.data_type))
+
+
+def _value(shown: Column, found: Answer[int] | NoAnswer) -> tuple[Column, object] | NoAnswer:
+    return found if isinstance(found, NoAnswer) else (shown, found.value)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import assert_never
 
 from engine.bound import AuthorizedStatement, BoundChanges, BoundRelation, BoundTable, BoundView
+from engine.delta.metadata_answers import NoAnswer
 from engine.plan.alters import plan_alter, plan_comment
 from engine.plan.answers import answer_from_log
 from engine.plan.catalog_ddl import plan_create_schema, plan_create_view, plan_drop_schema, plan_drop_view
 from engine.plan.inserts import default_edits, plan_create_table_as, plan_insert, plan_truncate
-from engine.plan.plans import CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan, ViewScan
+from engine.plan.plans import AnswerPlan, CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan, ViewScan
 from engine.plan.scans import change_scan, kinds_of_changes, scan_of, with_row_ids_if_asked
 from engine.plan.table_ddl import plan_create_table, plan_drop_table
 from engine.sql.splice import Edit, splice
@@ -38,9 +39,11 @@ def plan_statement(authorized: AuthorizedStatement) -> Plan:
     bound = authorized.bound
     match bound.statement:
         case Query() as query:
-            return answer_from_log(query, bound.relations) or _read(query, bound.relations)
+            answer = answer_from_log(query, bound.relations)
+            return _read(query, bound.relations) if isinstance(answer, NoAnswer) else answer
         case Explain(mode=mode, inner=query):
-            return ExplainPlan(mode=mode, read=_read(query, bound.relations))
+            read = _read(query, bound.relations)
+            return ExplainPlan(mode=mode, read=read, note=_said(answer_from_log(query, bound.relations)))
         case DescribeQuery(inner=query):
             return SchemaPlan(read=_read(query, bound.relations))
         case CreateView() as create:
@@ -67,6 +70,13 @@ def plan_statement(authorized: AuthorizedStatement) -> Plan:
             return plan_drop_schema(bound, drop_schema)
         case _:
             return CommandPlan(bound=bound)
+
+
+def _said(answer: AnswerPlan | NoAnswer) -> str:
+    """Whether the log answers, for EXPLAIN."""
+    if isinstance(answer, NoAnswer):
+        return f"not answered from the log: {answer.reason}"
+    return f"answered from the log of {answer.table.label}, version {answer.table.snapshot.version}: no file is read"
 
 
 def _read(query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> ReadPlan:

@@ -90,18 +90,20 @@ class ReadPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPlan:
-    """A query whose one row the log knows: names of the columns with their types, and the values."""
+    """A query of `table` whose rows the log knows: names of the columns with their types, and the values."""
 
+    table: BoundTable
     columns: tuple[tuple[str, Column], ...]
-    row: tuple[object, ...]
+    rows: tuple[tuple[object, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainPlan:
-    """Show how Spark would run `read`; nothing runs."""
+    """Show how Spark would run `read`, and what is to be said of it besides; nothing runs."""
 
     mode: ExplainMode
     read: ReadPlan
+    note: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,10 @@ from itertools import pairwise
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from engine.sql.aggregates import whole_table_aggregates
 from engine.sql.cursor import Cursor
 from engine.sql.dialect import QUERY_HEADS, SyntaxFailure, parse_query_tree, tokenize
 from engine.sql.errors import UnsupportedClause
+from engine.sql.log_questions import log_question
 from engine.sql.scopes import read_names
 from engine.statements import Query
 
@@ -44,7 +44,7 @@ def parse_query(cursor: Cursor) -> Query:
         raise SyntaxFailure(failure.reason, failure.offset + start) from None
     if not isinstance(tree, (exp.Query, exp.Values)):
         raise SyntaxFailure("a query is expected", start + tokens[0].start)
-    return replace(read_names(tree, text), aggregates=whole_table_aggregates(tree))
+    return replace(read_names(tree, text), log_question=log_question(tree))
 
 
 def _ensure_no_script(tokens: Sequence[Token]) -> None:

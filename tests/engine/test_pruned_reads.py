@@ -284,11 +284,15 @@ def test_files_that_cannot_match_are_left_out(
     assert (read.files_total, read.files_partition, read.files) == (6, by_partition, by_statistics)
 
 
+ASKS_MORE = "it asks for more than counts, extremes and partition values of one table"
+
+
 def test_explain_tells_the_files_of_each_table(session: LakeSession, events: str) -> None:
     ((text,),), _ = run(
         session, f"EXPLAIN SELECT * FROM {events} a JOIN {events} VERSION AS OF 3 b ON a.id = b.id WHERE b.id = 2"
     )
     tables = text[text.index("== Tables ==") :].splitlines()[1:]
+    assert tables.pop() == f"not answered from the log: {ASKS_MORE}"
     assert [line.split(";")[0] for line in sorted(tables)] == [
         "`spark_catalog`.`default`.`events`: version 3, 3 files, 3 after partition pruning, 1 after statistics",
         "`spark_catalog`.`default`.`events`: version 6, 6 files, 6 after partition pruning, 1 after statistics",

@@ -111,7 +111,7 @@ def sales(tmp_path: Path) -> Scan:
 
 def explain(spark: ExecSession, text: str, *scans: Scan) -> str:
     plan = ReadPlan(text=text, scans=scans)
-    shown = spark.explain(plan, ExplainMode.SIMPLE, StatementContext(principal="alice"))
+    shown = spark.explain(plan, ExplainMode.SIMPLE, "", StatementContext(principal="alice"))
     text = next(shown.batches()).column(0)[0].as_py()
     return text
 

@@ -210,7 +210,7 @@ def test_does_not_substitute_variables(spark: ExecSession, text: str) -> None:
 def test_guards_explain_and_describe_as_well(spark: ExecSession, sales: Scan) -> None:
     plan = ReadPlan(text=f"SELECT * FROM parquet.`{sales.table_root}`", scans=(sales,))
     with pytest.raises(RelationNotBound):
-        spark.explain(plan, ExplainMode.SIMPLE, StatementContext(principal="alice"))
+        spark.explain(plan, ExplainMode.SIMPLE, "", StatementContext(principal="alice"))
     with pytest.raises(RelationNotBound):
         spark.describe(plan, StatementContext(principal="alice"))
 

@@ -223,7 +223,7 @@ def test_describe_names_the_columns(spark: ExecSession, tmp_path: Path) -> None:
 def test_explain_shows_the_tables_by_their_names(spark: ExecSession, tmp_path: Path, mode: ExplainMode) -> None:
     scan = write_scan(tmp_path, {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [1]})])
     plan = ReadPlan(text="SELECT * FROM __scan_0 WHERE id > 0", scans=(scan,))
-    shown = spark.explain(plan, mode, StatementContext(principal="alice"))
+    shown = spark.explain(plan, mode, "", StatementContext(principal="alice"))
     (text,) = next(shown.batches()).column(0).to_pylist()
     assert "id" in text
     assert "__scan" not in text
@@ -231,7 +231,7 @@ def test_explain_shows_the_tables_by_their_names(spark: ExecSession, tmp_path: P
 
 def test_explain_runs_nothing(spark: ExecSession) -> None:
     plan = ReadPlan(text=SLOW, scans=())
-    shown = spark.explain(plan, ExplainMode.FORMATTED, StatementContext(principal="alice"))
+    shown = spark.explain(plan, ExplainMode.FORMATTED, "", StatementContext(principal="alice"))
     assert "Range" in next(shown.batches()).column(0)[0].as_py()
 
 
