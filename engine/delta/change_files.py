@@ -92,16 +92,14 @@ class ChangedFiles:
         if is_partitioned:
             self._ensure_partition_values(removes, removed)
         removes = self._with_sizes(removes, removed)
-        at = pc.index_in(_keys(adds, added), value_set=_keys(removes, removed))
-        stays = _mask(at.is_valid())
-        kept = pc.drop_null(at).to_numpy()
+        stays, kept = _in_both(_keys(adds, added), _keys(removes, removed))
         goes = np.ones(len(removes), bool)
         goes[kept] = False
-        after, before = adds.filter(pa.array(stays)), removes.take(pa.array(kept))
+        after, before = _where(adds, stays), removes.take(pa.array(kept))
         return pa.concat_tables(
             [
-                self._feed_files(adds.filter(pa.array(~stays)), added[~stays], _INSERT),
-                self._feed_files(removes.filter(pa.array(goes)), removed[goes], _DELETE),
+                self._feed_files(_where(adds, ~stays), added[~stays], _INSERT),
+                self._feed_files(_where(removes, goes), removed[goes], _DELETE),
                 self._changed_vectors(after, before, removed[kept], _DELETE),
                 self._changed_vectors(before, after, removed[kept], _INSERT),
             ]
@@ -110,7 +108,7 @@ class ChangedFiles:
     def _changed_vectors(self, files: pa.Table, others: pa.Table, versions: Any, change_type: str) -> pa.Table:
         """The rows in the vectors of `files` that are not in those of `others`, the same files."""
         chosen = _mask(files["deletion_vector"].is_valid())
-        picked, left_out = (table.filter(pa.array(chosen)) for table in (files, others))
+        picked, left_out = _where(files, chosen), _where(others, chosen)
         at = picked.schema.get_field_index("deletion_vector")
         selected = picked.append_column("selected_rows", picked["deletion_vector"])
         selected = selected.set_column(at, "deletion_vector", left_out["deletion_vector"])
@@ -178,12 +176,16 @@ class _Actions:
     def table(self) -> tuple[pa.Table, Any]:
         """The rows in the order of the log, and their versions as a numpy array."""
         versions = np.repeat(np.array(self._versions, np.int64), np.array(self._counts, np.int64))
-        return pa.Table.from_batches(self._batches, self._schema), versions
+        return pa.Table.from_batches(self._batches, self._schema).combine_chunks(), versions
 
 
 def _where_changed(files: pa.Table, versions: Any) -> tuple[pa.Table, Any]:
     changed = _mask(pc.fill_null(files["data_change"], True))
-    return files.filter(pa.array(changed)), versions[changed]
+    return _where(files, changed), versions[changed]
+
+
+def _where(files: pa.Table, mask: Mask) -> pa.Table:
+    return files if mask.all() else files.filter(pa.array(mask))
 
 
 def _mask(values: Any) -> Mask:
@@ -195,6 +197,14 @@ def _keys(files: pa.Table, versions: Any) -> Array:
     """A file within its commit."""
     numbers = pa.array(versions).cast(pa.string())
     return pc.binary_join_element_wise(numbers, files["path"].combine_chunks(), "\0")
+
+
+def _in_both(added: Array, removed: Array) -> tuple[Mask, Any]:
+    """Which of the added files were removed too, and where these stand among the removed, in the order of the added."""
+    if not len(removed):
+        return np.zeros(len(added), bool), np.empty(0, np.int64)
+    at = pc.index_in(added, value_set=removed)
+    return _mask(at.is_valid()), pc.drop_null(at).to_numpy()
 
 
 def _changed_nothing(info: CommitInfo | None) -> bool:

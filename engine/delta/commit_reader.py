@@ -118,7 +118,7 @@ class CommitParser:
                 if line.remove is not None:
                     self._removes.append(line.remove, self._next())
                 elif line.add is None:
-                    self._take_line(line)
+                    self._take_line(line, source)
         except MalformedLogEntry as error:
             raise MalformedLogEntry(source, error.detail) from error
 
@@ -148,13 +148,13 @@ class CommitParser:
         self._position += 1
         return self._position
 
-    def _take_line(self, line: _Line) -> None:
+    def _take_line(self, line: _Line, source: str) -> None:
         if line.cdc is not None:
             self._cdc.append(line.cdc, self._next())
-        if line.commit_info is not None:
+        if _is_there(line.commit_info):
             # Any JSON is legal here and nearly always unread, so it is parsed only where it is asked for.
             raw = bytes(line.commit_info)
-            self._commit_info = lambda: CommitInfo.from_json(msgspec.json.decode(raw))
+            self._commit_info = lambda: _commit_info(raw, source)
         for kind, raw_value in (
             (Metadata, line.meta_data),
             (Protocol, line.protocol),
@@ -162,10 +162,8 @@ class CommitParser:
             (DomainMetadata, line.domain_metadata),
             (Sidecar, line.sidecar),
         ):
-            if raw_value is not None:
-                value = msgspec.json.decode(raw_value)
-                if value is not None:
-                    self._take(kind.from_json(value))
+            if _is_there(raw_value):
+                self._take(kind.from_json(_value(bytes(raw_value), source)))
 
     def _feed_tolerantly(self, data: bytes, source: str) -> None:
         for value in parse_json_stream(data, source):
@@ -209,8 +207,28 @@ def parse_commit_info(data: bytes, source: str) -> CommitInfo | None:
         lines = _COMMIT_INFO_DECODER.decode_lines(data)
     except _REFUSED:
         return parse_commits([(source, data)]).commit_info
-    infos = [line.commit_info for line in lines if line.commit_info is not None]
-    return CommitInfo.from_json(msgspec.json.decode(infos[-1])) if infos else None
+    infos = [line.commit_info for line in lines if _is_there(line.commit_info)]
+    return _commit_info(bytes(infos[-1]), source) if infos else None
+
+
+def _commit_info(data: bytes, source: str) -> CommitInfo:
+    try:
+        return CommitInfo.from_json(_value(data, source))
+    except MalformedLogEntry as error:
+        raise MalformedLogEntry(source, error.detail) from error
+
+
+def _value(data: bytes, source: str) -> Json:
+    """What a `Raw` holds: any JSON, also such as the fast decoder does not take."""
+    try:
+        return msgspec.json.decode(data)
+    except _REFUSED:
+        return next(parse_json_stream(data, source))
+
+
+def _is_there(raw: msgspec.Raw) -> bool:
+    """Null is as good as absent."""
+    return raw is not _ABSENT and bytes(raw) != b"null"
 
 
 def make_adds(rows: Sequence[Any]) -> RecordBatch:
@@ -348,20 +366,24 @@ class _CdcRow(msgspec.Struct, gc=False, rename="camel"):
     tags: dict[str, str | None] | None = None
 
 
+_ABSENT = msgspec.Raw(b"")
+"""What a line does not have. (`Raw | None` would take nothing but null.)"""
+
+
 class _Line(msgspec.Struct, gc=False, rename="camel"):
     add: _AddRow | None = None
     remove: _RemoveRow | None = None
     cdc: _CdcRow | None = None
-    meta_data: msgspec.Raw | None = None
-    protocol: msgspec.Raw | None = None
-    txn: msgspec.Raw | None = None
-    domain_metadata: msgspec.Raw | None = None
-    sidecar: msgspec.Raw | None = None
-    commit_info: msgspec.Raw | None = None
+    meta_data: msgspec.Raw = _ABSENT
+    protocol: msgspec.Raw = _ABSENT
+    txn: msgspec.Raw = _ABSENT
+    domain_metadata: msgspec.Raw = _ABSENT
+    sidecar: msgspec.Raw = _ABSENT
+    commit_info: msgspec.Raw = _ABSENT
 
 
 class _CommitInfoLine(msgspec.Struct, gc=False, rename="camel"):
-    commit_info: msgspec.Raw | None = None
+    commit_info: msgspec.Raw = _ABSENT
 
 
 _COMMIT_INFO_DECODER = msgspec.json.Decoder(_CommitInfoLine)

@@ -159,12 +159,16 @@ def with_entries(maps: Array, entries: Mapping[str, Array]) -> Array:
 
     An entry stands behind those that are there, so that it is the last of its key.
     """
-    count = len(maps)
-    lengths = np.asarray(pc.fill_null(pc.list_value_length(maps.cast(_ENTRIES)), 0), np.int64)
-    flat = pc.list_flatten(maps.cast(_ENTRIES))
-    owners = np.concatenate([np.repeat(np.arange(count), lengths), *[np.arange(count)] * len(entries)])
+    count, added = len(maps), len(entries)
+    lists = maps.cast(_ENTRIES)
+    lengths = np.asarray(pc.fill_null(pc.list_value_length(lists), 0), np.int64)
+    flat = pc.list_flatten(lists)
     keys = pa.concat_arrays([flat.field("key"), *(pa.repeat(pa.scalar(key), count) for key in entries)])
     items = pa.concat_arrays([flat.field("value"), *(texts.cast(pa.string()) for texts in entries.values())])
-    order = pa.array(np.argsort(owners, kind="stable"))
-    offsets = np.concatenate([[0], np.cumsum(lengths + len(entries))])
-    return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), keys.take(order), items.take(order))
+    offsets = np.concatenate([[0], np.cumsum(lengths + added)])
+    order = np.empty(len(keys), np.int64)
+    order[np.arange(len(flat)) + added * np.repeat(np.arange(count), lengths)] = np.arange(len(flat))
+    for position in range(added):
+        order[offsets[1:] - added + position] = len(flat) + position * count + np.arange(count)
+    places = pa.array(order)
+    return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), keys.take(places), items.take(places))

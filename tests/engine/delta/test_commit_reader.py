@@ -15,6 +15,7 @@ from engine.delta.file_table import CDC_SCHEMA, FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.spec.actions import Action, CommitInfo, Protocol, SetTransaction, Sidecar, format_action
 from tests.engine.delta.log_builder import add, json_lines, remove
 from tests.engine.delta.spec.test_actions import ACTIONS
+from tests.paths import DAT
 
 SMALL = ("protocol", "metadata", "set_transactions", "domain_metadata", "commit_info", "sidecars")
 
@@ -143,3 +144,27 @@ def test_only_the_commit_info(indent: int | None) -> None:
     assert parse_commit_info(json_lines([add("a")]), "f") is None
     with pytest.raises(MalformedLogEntry, match="f is not readable"):
         parse_commit_info(b"{", "f")
+
+
+def test_the_fast_decoder_takes_what_other_engines_write() -> None:
+    """All kinds of lines, or a table's commits would go the slow way for their commitInfo alone."""
+    commits = sorted(DAT.glob("*/delta/_delta_log/*.json"))
+    kinds = {kind for path in commits for line in path.read_text().splitlines() for kind in json.loads(line)}
+    assert kinds >= {"add", "remove", "cdc", "metaData", "protocol", "commitInfo"}
+    for path in commits:
+        assert len(commit_reader._DECODER.decode_lines(path.read_bytes())) == len(path.read_text().splitlines())
+        assert len(commit_reader._COMMIT_INFO_DECODER.decode_lines(path.read_bytes())) > 0
+
+
+@pytest.mark.parametrize("kind", ["commitInfo", "metaData", "protocol", "txn"])
+def test_null_is_as_good_as_absent(kind: str) -> None:
+    assert plain(parse_commits([("commit", f'{{"{kind}":null}}\n'.encode())])) == plain(parse_commits([]))
+    assert parse_commit_info(f'{{"{kind}":null}}\n'.encode(), "commit") is None
+
+
+def test_odd_json_that_is_not_asked_for_does_no_harm() -> None:
+    first = b'{"commitInfo":{"operation":"\x80"}}\n'
+    actions = parse_commits([("first", first), ("second", b'{"commitInfo":{"operation":"WRITE","x":NaN}}\n')])
+    assert actions.commit_info is not None and actions.commit_info.operation == "WRITE"
+    with pytest.raises(MalformedLogEntry, match="first"):
+        parse_commits([("first", first)])
