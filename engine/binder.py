@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from catalog.catalog import Catalog
@@ -73,6 +73,7 @@ from engine.statements import (
     ShowTblProperties,
     TimeTravel,
 )
+from engine.turns import Turns
 from engine.write_statements import (
     AlterTable,
     AnyStatement,
@@ -102,6 +103,8 @@ class Sources:
     """Told of every version that a statement made."""
     before_removal: Callable[[str], None] = lambda _: None
     """Told of the location of a table whose files are about to go."""
+    turns: Turns = field(default_factory=Turns)
+    """Of statements that cannot commit at once, by location of the table."""
     close: Callable[[], None] = lambda: None
     """Finishes what is still to be done for these versions."""
 

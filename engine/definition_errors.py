@@ -103,3 +103,28 @@ class DefaultNotConstant(SqlError, condition="INVALID_DEFAULT_VALUE.NOT_CONSTANT
 class ProviderNotSupported(SqlError, condition="DATA_SOURCE_NOT_SUPPORTED", sqlstate="0A000"):
     provider: str
     template = "Tables of the format {provider} cannot be made here. Use USING delta, or leave USING out."
+
+
+@dataclass(eq=False)
+class IdentityTypeNotSupported(SqlError, condition="DELTA_IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE", sqlstate="428H2"):
+    column: str
+    data_type: str
+    template = "The identity column {column} cannot be of type {data_type}. Make it a BIGINT."
+
+
+@dataclass(eq=False)
+class IdentityStepZero(SqlError, condition="DELTA_IDENTITY_COLUMNS_ILLEGAL_STEP", sqlstate="42611"):
+    column: str
+    template = "The identity column {column} cannot have INCREMENT BY 0, which would give every row the same value."
+
+
+@dataclass(eq=False)
+class IdentityPartition(SqlError, condition="DELTA_IDENTITY_COLUMNS_PARTITION_NOT_SUPPORTED", sqlstate="42601"):
+    column: str
+    template = "The identity column {column} cannot partition the table. Partition it by another column."
+
+
+@dataclass(eq=False)
+class IdentityWithExpression(SqlError, condition="DELTA_IDENTITY_COLUMNS_WITH_GENERATED_EXPRESSION", sqlstate="42613"):
+    column: str
+    template = "The identity column {column} can have neither a generation expression nor a default."

@@ -127,3 +127,11 @@ class DuplicateViewColumn(SqlError, condition="COLUMN_ALREADY_EXISTS", sqlstate=
     view: str
     column: str
     template = "The view {view} would have two columns {column}. Give one of them another name (AS)."
+
+
+@dataclass(eq=False)
+class IdentityExhausted(SqlError, condition="ARITHMETIC_OVERFLOW", sqlstate="22003"):
+    column: str
+    template = (
+        "The identity column {column} has no more values: the next one does not fit into a BIGINT. Nothing was written."
+    )

@@ -22,6 +22,7 @@ from engine.commands.commands import run_command
 from engine.commands.table_ddl_commands import create_table, drop_table
 from engine.commands.write_commands import Writing, create_table_as, insert, truncate
 from engine.context import StatementContext
+from engine.delta.identity import has_identity_columns
 from engine.engine import Parameter
 from engine.exec.session import ExecSession
 from engine.plan.new_tables import ensure_probed
@@ -48,6 +49,7 @@ from engine.plan.row_checks import ensure_kept
 from engine.results import ResultStream, small_result
 from engine.session_state import SessionState
 from engine.sql.parser import parse_any
+from engine.turns import until_it_commits
 from engine.write_statements import AnyStatement, CreateView
 
 
@@ -65,12 +67,34 @@ def run_statement(
     parameters: Sequence[Parameter] = (),
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
+
+    def planned() -> Plan:
+        return _planned(statement, state, sources, executor, context, parameters)
+
+    def execute(plan: Plan) -> Outcome:
+        return _execute(plan, sources, executor, context, parameters)
+
+    plan = planned()
+    if isinstance(plan, InsertPlan) and has_identity_columns(plan.rows.schema):
+        with sources.turns.take(plan.table.snapshot.table_root, context.cancel):
+            return until_it_commits(lambda: execute(planned()), context.cancel)
+    return execute(plan)
+
+
+def _planned(
+    statement: AnyStatement,
+    state: SessionState,
+    sources: Sources,
+    executor: ExecSession,
+    context: StatementContext,
+    parameters: Sequence[Parameter],
+) -> Plan:
     named = () if isinstance(statement, CreateView) else tuple(item for item in parameters if item.name is not None)
     bound = bind(statement, state, sources, lambda texts: _values(texts, executor, context, named))
     context.cancel.ensure_live()
     plan = plan_statement(authorize(bound))
     context.cancel.ensure_live()
-    return _execute(plan, sources, executor, context, parameters)
+    return plan
 
 
 def _columns(described: ResultStream) -> list[ColumnInfo]:

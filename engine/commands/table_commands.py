@@ -18,6 +18,7 @@ from engine.commands.describe_commands import relation_details
 from engine.delta.column_mapping import physical_names
 from engine.delta.constraints import check_constraints
 from engine.delta.history import HISTORY_SCHEMA, load_history
+from engine.delta.identity import ALLOW_EXPLICIT, START, STEP, is_identity
 from engine.delta.spec.properties import CONSTRAINT_PREFIX, PROPERTIES
 from engine.delta.spec.schema import StructField
 from engine.errors import NotPartitioned
@@ -194,11 +195,19 @@ def _column_ddl(column: StructField) -> str:
         parts.append("NOT NULL")
     if "delta.generationExpression" in column.metadata:
         parts.append(f"GENERATED ALWAYS AS ({column.metadata['delta.generationExpression']})")
+    if is_identity(column):
+        parts.append(_identity_ddl(column))
     if "CURRENT_DEFAULT" in column.metadata:
         parts.append(f"DEFAULT {column.metadata['CURRENT_DEFAULT']}")
     if column.comment:
         parts.append(f"COMMENT {_literal(column.comment)}")
     return " ".join(parts)
+
+
+def _identity_ddl(column: StructField) -> str:
+    start, step, allows = (column.metadata.get(key) for key in (START, STEP, ALLOW_EXPLICIT))
+    kind = "BY DEFAULT" if allows else "ALWAYS"
+    return f"GENERATED {kind} AS IDENTITY (START WITH {start} INCREMENT BY {step})"
 
 
 def _clustering_columns(table: BoundTable) -> list[str]:

@@ -24,6 +24,8 @@ from engine.commands.table_ddl_commands import commit_creation, stage_definition
 from engine.context import StatementContext
 from engine.delta.conflict_errors import CommitOutcomeUnknown
 from engine.delta.errors import UnsupportedDataType, naming
+from engine.delta.identity import MARK_ONLY_TAG
+from engine.delta.metadata_changes import change_table
 from engine.delta.new_files import DataFile, NewFiles, describe_files
 from engine.delta.spec.features import Operation
 from engine.delta.spec.partition_values import PartitionValue, parse_partition_value
@@ -42,6 +44,7 @@ from engine.delta.staged_commit import CommitDescription
 from engine.delta.storage import Storage, open_storage
 from engine.delta.table_config import TableConfig
 from engine.delta.transaction import Committed, Transaction, with_metrics
+from engine.enforce.identity import moved_marks
 from engine.enforce.row_rules import free_names, row_rules, violation
 from engine.enforce.rules import enforce
 from engine.enforce.write_plan import WritePlan
@@ -90,7 +93,12 @@ def insert(plan: InsertPlan, writing: Writing) -> Outcome:
     with _new_files(plan.source, rows, snapshot.storage, writing) as new:
         removed = _replaced(plan, new, writing)
         with naming(plan.table.label):
-            transaction = Transaction.on(snapshot, _with_metrics(plan.description, new), table=plan.table.label)
+            marks = moved_marks(rows, new.extremes)
+            description = replace(_with_metrics(plan.description, new), tags=MARK_ONLY_TAG if marks else {})
+            transaction = Transaction.on(snapshot, description, table=plan.table.label)
+            if marks:
+                changed = change_table(plan.table.label, snapshot.protocol, snapshot.metadata, marks)
+                transaction.stage(changed.metadata)
             if plan.reads_table or removed is not None:
                 transaction.read_whole_table()
             if removed is not None:
@@ -151,7 +159,7 @@ def _new_files(source: ReadPlan, rows: WritePlan, storage: Storage, writing: Wri
             )
             for file in written
         ]
-        new = describe_files(storage, rows.config, files)
+        new = describe_files(storage, rows.config, files, measured=rows.identity_names)
         writing.context.cancel.ensure_live()
         yield new
     except CommitOutcomeUnknown:

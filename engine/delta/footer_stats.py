@@ -11,7 +11,7 @@ Protocol: "Per-file Statistics".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,8 +48,18 @@ class FooterStats:
 
     def load(self, path: str) -> FileStats:
         """The statistics of the file at `path`, decoded and relative to the table's root."""
+        return self.load_measured(path, ())[0]
+
+    def load_measured(self, path: str, columns: Sequence[str]) -> tuple[FileStats, dict[str, tuple[Any, Any]]]:
+        """Besides, the least and the greatest value of top-level `columns` (physical names) that have values.
+
+        They are exact for whole numbers, and do not depend on which columns the table keeps statistics of.
+        """
         with self._storage.open_input(path) as source:
             footer = pq.read_metadata(source)
+        return self._stats(footer), dict(_extremes(footer, columns))
+
+    def _stats(self, footer: Any) -> FileStats:
         positions = _positions(footer)
         low: dict[str, Any] = {}
         high: dict[str, Any] = {}
@@ -78,6 +88,14 @@ def _leaves(struct: StructType, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
                 pass
             case PrimitiveType() | DecimalType() as leaf:
                 yield _Leaf((*path, field.name), leaf not in _NO_BOUNDS)
+
+
+def _extremes(footer: Any, columns: Sequence[str]) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    positions = _positions(footer)
+    for column in columns:
+        bounds = _bounds([footer.row_group(group).column(positions[column]) for group in range(footer.num_row_groups)])
+        if bounds is not None:
+            yield column, (min(bounds[0]), max(bounds[1]))
 
 
 def _positions(footer: Any) -> dict[str, int]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC
+from typing import Any
 
-from engine.delta.column_mapping import physical_name
+from engine.delta.column_mapping import physical_name, physical_names
 from engine.delta.footer_stats import FooterStats
 from engine.delta.spec.actions import Add
 from engine.delta.spec.partition_values import format_partition_value, parse_partition_value
@@ -39,15 +40,24 @@ class NewFiles:
     adds: tuple[Add, ...]
     num_rows: int
     num_bytes: int
+    extremes: Mapping[str, tuple[Any, Any]]
+    """Logical name of a measured column -> its least and greatest value; none where it has no values."""
 
 
-def describe_files(storage: Storage, config: TableConfig, files: Iterable[DataFile]) -> NewFiles:
-    """Reads the footer of each file. Files without rows are left out; nobody will ever look at them."""
+def describe_files(
+    storage: Storage, config: TableConfig, files: Iterable[DataFile], measured: Iterable[str] = ()
+) -> NewFiles:
+    """Reads the footer of each file. Files without rows are left out; nobody will ever look at them.
+
+    `measured` are columns of whole numbers whose extremes are wanted, by logical name.
+    """
+    physical = physical_names(config.schema, config.column_mapping_mode)
+    columns = {physical[name]: name for name in measured}
     footers = FooterStats(storage, config)
     written = list(files)
     with ThreadPoolExecutor(_READERS_MAX, "footers") as threads:
-        stats = list(threads.map(lambda file: footers.load(file.path), written))
-    filled = [(file, each) for file, each in zip(written, stats, strict=True) if each.num_records]
+        read = list(threads.map(lambda file: footers.load_measured(file.path, tuple(columns)), written))
+    filled = [(file, stats) for file, (stats, _) in zip(written, read, strict=True) if stats.num_records]
     adds = tuple(
         Add(
             path=encode_path(file.path),
@@ -62,7 +72,16 @@ def describe_files(storage: Storage, config: TableConfig, files: Iterable[DataFi
         adds=adds,
         num_rows=sum(each.num_records or 0 for _, each in filled),
         num_bytes=sum(file.size for file, _ in filled),
+        extremes={
+            name: _union(found)
+            for column, name in columns.items()
+            if (found := [extremes[column] for _, extremes in read if column in extremes])
+        },
     )
+
+
+def _union(ranges: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
 def _partition_values(config: TableConfig, texts: Mapping[str, str | None]) -> dict[str, str | None]:

@@ -71,3 +71,12 @@ class NoPartitionColumn(SqlError, condition="NON_PARTITION_COLUMN", sqlstate="42
     column: str
     columns: str
     template = "PARTITION cannot have the column {column}; the table's partition columns are: {columns}."
+
+
+@dataclass(eq=False)
+class IdentityValueGiven(SqlError, condition="DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED", sqlstate="42808"):
+    column: str
+    template = (
+        "The column {column} is GENERATED ALWAYS AS IDENTITY: the table gives it its values. Leave it out, with a list "
+        "of the other columns after the table's name, or with BY NAME."
+    )

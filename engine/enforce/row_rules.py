@@ -1,6 +1,6 @@
 """A write plan as what Spark runs: projections over the query, and the way back from a failed check to its error.
 
-    given columns ─► + constants ─► + generated ─► as stored ─► + outcome of each check ─► raise, or pass on
+    given columns ─► + constants ─► + identities ─► + generated ─► as stored ─► + outcome of each check ─► raise or pass
 
 Each text is a projection's expression of its own, so it can contain nothing but an expression, and a check's outcome is
 a column before anything is made of it. A violation travels through Spark as the text of `raise_error`: a token that
@@ -22,7 +22,7 @@ from engine.delta.table_columns import CHAR_VARCHAR_TYPE
 from engine.enforce.errors import LengthExceeded
 from engine.enforce.write_plan import RowCheck, WritePlan
 from engine.errors import SparkFailure
-from engine.exec.write import NamedExpression, RowRules, Step
+from engine.exec.write import Counter, NamedExpression, RowRules, Step
 
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
 _VALUE_CHARACTERS_MAX = 100
@@ -92,8 +92,11 @@ def _plain(column: StructField) -> StructField:
 def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
     names = plan.schema.names
     if [column.name for column in plan.given] != list(names):
-        known = [name for name in names if name not in plan.generated]
+        known = [name for name in names if name not in plan.generated.keys() | plan.identity_names]
         yield _filled(plan, known, plan.constants)
+        if plan.identities:
+            yield _counted(plan, known)
+            yield _columns([name for name in names if name not in plan.generated], {})
         if plan.generated:
             yield _filled(plan, names, plan.generated)
     if plan.stored_as:
@@ -109,6 +112,17 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
 def _columns(names: Iterable[str], texts: Mapping[str, str]) -> Step:
     """Columns of the step before, but for those with a text."""
     return Step(expressions=tuple(NamedExpression(name=name, text=texts.get(name, quote(name))) for name in names))
+
+
+def _counted(plan: WritePlan, known: Sequence[str]) -> Step:
+    """Adds the identity columns; what is to be shuffled is shuffled before that (`engine.enforce.identity`)."""
+    partitions = plan.config.metadata.partition_columns
+    counters = tuple(Counter(name=each.name, first=each.next_value, step=each.step) for each in plan.identities)
+    return replace(
+        _columns(known, {}),
+        counters=counters,
+        spread_by=partitions if all(name in known for name in partitions) else (),
+    )
 
 
 def _filled(plan: WritePlan, names: Sequence[str], texts: Mapping[str, str]) -> Step:

@@ -9,6 +9,7 @@ from engine.enforce.columns import match_columns
 from engine.enforce.constraints import enforce_constraints
 from engine.enforce.defaults import fill_defaults
 from engine.enforce.generated import compute_generated
+from engine.enforce.identity import generate_identities
 from engine.enforce.not_null import enforce_not_null
 from engine.enforce.partition_values import fit_partition_values
 from engine.enforce.replace_where import enforce_replace_where
@@ -17,6 +18,7 @@ from engine.enforce.write_plan import WritePlan, WriteRule
 WRITE_RULES: tuple[WriteRule, ...] = (
     ensure_append_only,
     match_columns,
+    generate_identities,
     fill_defaults,
     compute_generated,
     fit_partition_values,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from catalog.errors import SqlError
+from engine.delta.identity import IdentityColumn
 from engine.delta.spec.schema import StructField, StructType
 from engine.delta.table_config import TableConfig
 
@@ -52,6 +53,8 @@ class WritePlan:
     """The columns of the table that the query gives, in the query's order unless they match by name."""
     constants: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Column -> SQL text without columns."""
+    identities: tuple[IdentityColumn, ...] = ()
+    """Columns whose values the table gives out, where the statement gives none."""
     generated: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Column -> SQL text over the columns above, for columns that nobody gives."""
     stored_as: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -65,6 +68,10 @@ class WritePlan:
     @property
     def given_names(self) -> frozenset[str]:
         return frozenset(column.name for column in self.given)
+
+    @property
+    def identity_names(self) -> frozenset[str]:
+        return frozenset(column.name for column in self.identities)
 
 
 WriteRule = Callable[[WritePlan], WritePlan]

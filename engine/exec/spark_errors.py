@@ -27,7 +27,7 @@ from engine.delta.errors import (
     LogFileNotFound,
     MalformedLogEntry,
 )
-from engine.errors import ResultTooLarge, SparkFailure, StatementCancelled
+from engine.errors import IdentityExhausted, ResultTooLarge, SparkFailure, StatementCancelled
 from engine.exec.errors import (
     DataFileNotFound,
     DataFileNotReadable,
@@ -124,6 +124,8 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return mismatch(restore_names(source, labels), int(expected), int(actual))
         case "relation":
             return RelationNotBound(restore_names(subject, labels))
+        case "identity values":
+            return IdentityExhausted(subject)
         case "function" | "table function":
             return FunctionNotAvailable(f"{kind} {subject}")
         case "expression" if subject in _MARKERS:

@@ -24,11 +24,26 @@ class NamedExpression:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Counter:
+    """A column of the values `first`, `first + step`, …: each in one row at most, of all tasks together."""
+
+    name: str
+    first: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A projection. `assigned` None, or a schema as JSON: its columns, by position, are assigned to these columns."""
+    """A projection. `assigned` None, or a schema as JSON: its columns, by position, are assigned to these columns.
+
+    With `counters` these come behind the expressions, rows are distributed over the tasks before this step and not
+    behind the last one, and partitions are kept together by the columns `spread_by`.
+    """
 
     expressions: tuple[NamedExpression, ...]
     assigned: str | None = None
+    counters: tuple[Counter, ...] = ()
+    spread_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from engine.alter_errors import (
 )
 from engine.bound import BoundTable
 from engine.delta import metadata_changes as changes
+from engine.delta.identity import is_identity
 from engine.delta.metadata_changes import MetadataChange
 from engine.delta.schema_changes import After as AfterField
 from engine.delta.schema_changes import First as FirstField
@@ -28,7 +29,7 @@ from engine.delta.spec.schema import PrimitiveType, StructField, StructType
 from engine.delta.table_columns import CHAR_VARCHAR_TYPE
 from engine.errors import StatementNotSupported
 from engine.plan.dependencies import ensure_unused
-from engine.plan.new_tables import COMMENT, DEFAULT, is_identity, table_schema
+from engine.plan.new_tables import COMMENT, DEFAULT, table_schema
 from engine.sql.type_text import SqlType, parse_type
 from engine.sql_types import column_sql_type, format_sql_type
 from engine.write_statements import AddColumns, After, AlterColumn, DropColumns, First, Position, RenameColumn

@@ -13,6 +13,7 @@ from catalog.names import quote
 from engine.bound import BoundChanges, BoundRelation, BoundStatement, BoundTable, BoundView
 from engine.definition_errors import LocationNotEmpty
 from engine.delta.errors import naming
+from engine.delta.identity import is_identity
 from engine.delta.spec.features import Operation
 from engine.delta.spec.schema import StructField, StructType
 from engine.delta.staged_commit import CommitDescription
@@ -123,6 +124,8 @@ def default_edits(bound: BoundStatement, statement: Insert) -> list[Edit]:
 def _default(column: StructField) -> str:
     if GENERATION in column.metadata:
         raise StatementNotSupported("DEFAULT for a generated column")
+    if is_identity(column):
+        raise StatementNotSupported("DEFAULT for an identity column (leave it out of the column list)")
     return f"CAST({default_text(column)} AS {ddl_type(column.data_type)})"
 
 

@@ -15,9 +15,11 @@ from engine.definition_errors import (
     InvalidGenerationReference,
 )
 from engine.delta.file_table import FILES_SCHEMA
+from engine.delta.identity import is_identity
 from engine.delta.metadata_changes import AddConstraint, MetadataChange, SetDescription, set_properties
 from engine.delta.spec.schema import StructField, StructType
 from engine.delta.table_columns import CHAR_VARCHAR_TYPE
+from engine.plan.identity_columns import identity_metadata
 from engine.plan.plans import Probe, ProbePlan, ReadPlan, Scan
 from engine.sql.expressions import parse_expression
 from engine.sql.type_text import parse_type
@@ -29,11 +31,6 @@ DEFAULT = "CURRENT_DEFAULT"
 GENERATION = "delta.generationExpression"
 
 _EMPTY = "__scan_0"
-
-
-def is_identity(column: StructField) -> bool:
-    """Whether its values are given out by the table."""
-    return any(key.startswith("delta.identity.") for key in column.metadata)
 
 
 def table_schema(columns: Iterable[ColumnDef]) -> StructType:
@@ -48,6 +45,7 @@ def _field(column: ColumnDef) -> StructField:
         CHAR_VARCHAR_TYPE: kind.declared,
         DEFAULT: column.default,
         GENERATION: column.generated,
+        **identity_metadata(column, kind.data_type),
     }
     present = {key: value for key, value in metadata.items() if value is not None}
     return StructField(column.parts[-1], kind.data_type, column.nullable, present)
@@ -113,7 +111,7 @@ def _column_probes(column: StructField, schema: StructType) -> Iterable[Probe]:
         expression = parse_expression(generation)
         for reference in expression.columns:
             source = schema.field(reference[0])
-            if source is None or source is column or GENERATION in source.metadata:
+            if source is None or source is column or GENERATION in source.metadata or is_identity(source):
                 raise InvalidGenerationReference(column.name, ".".join(reference))
         declared = format_sql_type(column.data_type)
         differs = GenerationTypeDiffers(column.name, declared, generation, "")

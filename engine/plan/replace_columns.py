@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from engine.alter_errors import AddedColumnDefault, ReplacedIdentity
 from engine.bound import BoundTable
 from engine.delta import metadata_changes as changes
+from engine.delta.identity import is_identity
 from engine.delta.metadata_changes import MetadataChange
 from engine.delta.schema_changes import After, First
 from engine.delta.spec.schema import ArrayType, DataType, MapType, StructField, StructType
@@ -19,7 +20,7 @@ from engine.delta.table_columns import CHAR_VARCHAR_TYPE
 from engine.errors import StatementNotSupported
 from engine.plan.alter_columns import change_type
 from engine.plan.dependencies import ensure_unused
-from engine.plan.new_tables import COMMENT, is_identity, table_schema
+from engine.plan.new_tables import COMMENT, table_schema
 from engine.sql.type_text import SqlType
 from engine.write_statements import ReplaceColumns
 

@@ -27,6 +27,7 @@ from engine.delta.spec.schema import StructType
 from engine.delta.staged_commit import CommitDescription
 from engine.delta.table_draft import Definition
 from engine.errors import StatementNotSupported
+from engine.plan.identity_columns import ensure_no_identity_partition
 from engine.plan.new_tables import checks_of, plan_probes, table_changes, table_schema
 from engine.plan.plans import CreateTablePlan, DropTablePlan
 from engine.sql_types import column_sql_type
@@ -75,7 +76,6 @@ def ensure_creatable(statement: CreateTable) -> None:
         f"{statement.mode} TABLE": statement.mode in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE),
         "OPTIONS in CREATE TABLE": bool(statement.options),
         "CLUSTER BY in CREATE TABLE": bool(statement.cluster_by),
-        "An IDENTITY column": any(column.identity is not None for column in statement.columns),
     }
     for what, is_there in refused.items():
         if is_there:
@@ -109,6 +109,7 @@ def new_entry(bound: BoundStatement, target: FreeName) -> TableEntry:
 
 def define(target: FreeName, statement: CreateTable, schema: StructType) -> Definition:
     """The definition of the new table; partition columns get the spelling of the schema."""
+    ensure_no_identity_partition(schema, statement.partitioned_by)
     spelled = {name: schema.field(name) for name in statement.partitioned_by}
     partitions = tuple(field.name if field else name for name, field in spelled.items())
     return define_table(str(target.name), schema, partition_columns=partitions, changes=table_changes(statement))

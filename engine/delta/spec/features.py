@@ -292,7 +292,7 @@ _ROWS: tuple[Feature, ...] = (
         name="identityColumns",
         legacy=LegacyVersions(1, 6),
         demanded=_has_column_key("delta.identity."),
-        allows=_ALL - _ROW_WRITES,
+        allows=_ALL - {Operation.DML},
         auto_upgrade=True,
         aborts_concurrents=True,
     ),

@@ -31,7 +31,8 @@ import org.apache.spark.sql.types.StructType;
  *
  * 1. `columns`: the query's columns become columns of the table, cast as Spark's store assignment does it;
  * 2. `steps`: each a list of named expressions over the step before it. A text is parsed by itself, so that nothing but
- *    one expression can come of it, and passes the guard as a user's text does. Their values may be assigned in turn;
+ *    one expression can come of it, and passes the guard as a user's text does. Their values may be assigned in turn, and
+ *    columns of {@link IdentityValues} may be added;
  * 3. `stored`: the columns as the files have them, by position: physical names, field ids.
  *
  * Expressions that raise stand in the projections' columns, never in a filter: the optimizer moves filters below joins,
@@ -53,9 +54,17 @@ final class RowEnforcer {
   QueryExecution enforced(QueryExecution source) throws Exception {
     boolean isLiteral = isLiteral(source.analyzed());
     LogicalPlan plan = assigned(source.analyzed(), request.get("columns"), request.get("by_name").booleanValue());
-    for (Iterator steps = request.get("steps").elements(); steps.hasNext(); ) plan = step(plan, (JsonNode) steps.next());
+    boolean isArranged = false;
+    for (Iterator steps = request.get("steps").elements(); steps.hasNext(); ) {
+      JsonNode step = (JsonNode) steps.next();
+      if (step.get("counters").size() > 0) {
+        plan = arranged(plan, isLiteral, step.get("spread_by"));
+        isArranged = true;
+      }
+      plan = step(plan, step);
+    }
     plan = stored(plan, (StructType) DataType$.MODULE$.fromJson(request.get("stored").textValue()));
-    plan = arranged(plan, isLiteral);
+    if (!isArranged) plan = arranged(plan, isLiteral, request.get("partition_columns"));
     QueryExecution execution = execution(plan);
     guard.ensureMayRun(execution.analyzed(), statementId);
     return execution;
@@ -102,6 +111,12 @@ final class RowEnforcer {
       guard.ensureMayAnalyze(parsed);
       named.add(alias(parsed, each.get("name").textValue(), Scala.none()));
     }
+    for (Iterator counters = step.get("counters").elements(); counters.hasNext(); ) {
+      JsonNode each = (JsonNode) counters.next();
+      String name = each.get("name").textValue();
+      Expression value = new IdentityValues(name, each.get("first").longValue(), each.get("step").longValue()).value();
+      named.add(alias(value, name, Scala.none()));
+    }
     LogicalPlan projected = execution(new Project(Scala.seq(named), plan)).analyzed();
     return step.hasNonNull("assigned") ? assigned(projected, step.get("assigned"), false) : projected;
   }
@@ -125,9 +140,8 @@ final class RowEnforcer {
   }
 
   /** A partitioned table gets few files for each partition, at the price of a shuffle. */
-  private LogicalPlan arranged(LogicalPlan plan, boolean isLiteral) {
+  private LogicalPlan arranged(LogicalPlan plan, boolean isLiteral, JsonNode names) {
     if (isLiteral) return new Repartition(1, false, plan);
-    JsonNode names = request.get("partition_columns");
     if (names.size() == 0) return plan;
     Set wanted = new HashSet();
     for (int i = 0; i < names.size(); i++) wanted.add(((JsonNode) names.get(i)).textValue());

@@ -1,0 +1,239 @@
+"""Identity columns: their values are unique, on the grid, past the mark; the log says so in the words of Delta."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.delta.identity import HIGH_WATER_MARK, identity_columns, set_mark
+from engine.delta.metadata_changes import change_table
+from engine.delta.snapshot import load_snapshot
+from engine.delta.spec.features import Operation
+from engine.delta.staged_commit import CommitDescription
+from engine.delta.transaction import Transaction
+from engine.main import LakeEngine, LakeSession
+from tests.engine.lake_sessions import actions, refuse, rows, run, version_of
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def table(session: LakeSession) -> Iterator[str]:
+    run(session, "DROP TABLE IF EXISTS numbered")
+    yield "numbered"
+    run(session, "DROP TABLE IF EXISTS numbered")
+
+
+def marks(lake: Path, name: str) -> dict[str, Any]:
+    """Column -> its high-water mark in the newest metadata."""
+    schema = load_snapshot(str(lake / "default" / name)).schema
+    return {field.name: field.metadata.get(HIGH_WATER_MARK) for field in schema.fields}
+
+
+def values(session: LakeSession, column: str = "id") -> list[int]:
+    return [row[0] for row in rows(session, f"SELECT {column} FROM numbered ORDER BY {column}")]
+
+
+DEFINITIONS = [
+    ("ALWAYS AS IDENTITY", {"start": 1, "step": 1, "allowExplicitInsert": False}),
+    ("BY DEFAULT AS IDENTITY (START WITH -5 INCREMENT BY -3)", {"start": -5, "step": -3, "allowExplicitInsert": True}),
+    ("ALWAYS AS IDENTITY (INCREMENT BY 10)", {"start": 1, "step": 10, "allowExplicitInsert": False}),
+]
+
+
+@pytest.mark.parametrize(("clause", "expected"), DEFINITIONS)
+def test_the_log_has_the_definition(
+    session: LakeSession, lake: Path, table: str, clause: str, expected: dict[str, Any]
+) -> None:
+    run(session, f"CREATE TABLE numbered (id BIGINT GENERATED {clause}, s STRING)")
+    log = actions(lake, table, 0)
+    (metadata,) = [action["metaData"] for action in log if "metaData" in action]
+    column = json.loads(metadata["schemaString"])["fields"][0]
+    assert column["metadata"] == {f"delta.identity.{key}": value for key, value in expected.items()}
+    (protocol,) = [action["protocol"] for action in log if "protocol" in action]
+    assert protocol["minWriterVersion"] == 6 or "identityColumns" in protocol["writerFeatures"]
+    ((text,),) = rows(session, "SHOW CREATE TABLE numbered")
+    run(session, text.replace("`numbered`", "`numbered_again`"))
+    ((again,),) = rows(session, "SHOW CREATE TABLE numbered_again")
+    run(session, "DROP TABLE numbered_again")
+    assert again == text.replace("`numbered`", "`numbered_again`")
+
+
+REFUSED_DEFINITIONS = [
+    ("id INT GENERATED ALWAYS AS IDENTITY, s STRING", "DELTA_IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE"),
+    ("id BIGINT GENERATED ALWAYS AS IDENTITY (INCREMENT BY 0), s STRING", "DELTA_IDENTITY_COLUMNS_ILLEGAL_STEP"),
+    ("id BIGINT GENERATED ALWAYS AS IDENTITY (START WITH 9223372036854775808), s STRING", "ARITHMETIC_OVERFLOW"),
+    (
+        "id BIGINT GENERATED ALWAYS AS IDENTITY DEFAULT 3, s STRING",
+        "DELTA_IDENTITY_COLUMNS_WITH_GENERATED_EXPRESSION",
+    ),
+    (
+        "id BIGINT GENERATED ALWAYS AS IDENTITY, g BIGINT GENERATED ALWAYS AS (id + 1)",
+        "DELTA_INVALID_GENERATED_COLUMN_REFERENCES",
+    ),
+]
+
+
+@pytest.mark.parametrize(("columns", "condition"), REFUSED_DEFINITIONS)
+def test_what_no_identity_column_can_be(
+    session: LakeSession, lake: Path, table: str, columns: str, condition: str
+) -> None:
+    assert refuse(session, f"CREATE TABLE numbered ({columns})").condition == condition
+    assert not (lake / "default" / table).exists()
+
+
+def test_an_identity_column_cannot_partition(session: LakeSession, table: str) -> None:
+    error = refuse(
+        session, "CREATE TABLE numbered (id BIGINT GENERATED ALWAYS AS IDENTITY, s STRING) PARTITIONED BY (id)"
+    )
+    assert error.condition == "DELTA_IDENTITY_COLUMNS_PARTITION_NOT_SUPPORTED"
+
+
+GIVEN_OUT = [
+    ("ALWAYS AS IDENTITY", [1, 2, 3], [4, 5], 5),
+    ("ALWAYS AS IDENTITY (START WITH 10 INCREMENT BY 5)", [10, 15, 20], [25, 30], 30),
+    ("BY DEFAULT AS IDENTITY (START WITH 0 INCREMENT BY -2)", [0, -2, -4], [-6, -8], -8),
+]
+
+
+@pytest.mark.parametrize(("clause", "first", "second", "mark"), GIVEN_OUT)
+def test_literals_get_the_next_values_in_their_order(
+    session: LakeSession, lake: Path, table: str, clause: str, first: list[int], second: list[int], mark: int
+) -> None:
+    run(session, f"CREATE TABLE numbered (s STRING, id BIGINT GENERATED {clause})")
+    assert run(session, "INSERT INTO numbered (s) VALUES ('a'), ('b'), ('c')") == 3
+    assert rows(session, "SELECT s, id FROM numbered ORDER BY s") == list(zip("abc", first, strict=True))
+    assert marks(lake, table)["id"] == first[-1]
+    run(session, "INSERT INTO numbered BY NAME SELECT * FROM VALUES ('d'), ('e') AS t(s)")
+    assert values(session) == sorted([*first, *second])
+    assert marks(lake, table)["id"] == mark
+    (info,) = [action["commitInfo"] for action in actions(lake, table, 2) if "commitInfo" in action]
+    assert info["tags"] == {"delta.identity.schemaUpdate": "true"}
+    run(session, "INSERT INTO numbered (s) SELECT 'x' WHERE false")
+    assert not [action for action in actions(lake, table, 3) if "metaData" in action], "no value, no new mark"
+
+
+QUERIES = [
+    ("", "SELECT CAST(id % 3 AS STRING), id FROM range(0, 1000, 1, 3)"),
+    (" PARTITIONED BY (s)", "SELECT CAST(id % 3 AS STRING), id FROM range(0, 1000, 1, 3)"),
+    ("", "SELECT CAST(id % 7 AS STRING), count(*) FROM range(0, 1000, 1, 3) GROUP BY id % 7"),
+    (" TBLPROPERTIES ('delta.columnMapping.mode' = 'name')", "SELECT 'x', id FROM range(0, 100, 1, 2)"),
+    (" TBLPROPERTIES ('delta.dataSkippingNumIndexedCols' = 0)", "SELECT 'x', id FROM range(0, 100, 1, 2)"),
+]
+
+
+@pytest.mark.parametrize("step", [1, -4])
+@pytest.mark.parametrize(("clauses", "query"), QUERIES)
+def test_queries_get_unique_values_on_the_grid_and_past_the_mark(
+    session: LakeSession, lake: Path, table: str, clauses: str, query: str, step: int
+) -> None:
+    run(
+        session,
+        f"CREATE TABLE numbered (id BIGINT GENERATED ALWAYS AS IDENTITY (START WITH 7 INCREMENT BY {step}), "
+        f"s STRING, n BIGINT, CONSTRAINT real CHECK (id IS NOT NULL)){clauses}",
+    )
+    count, mark = 0, 7 - step
+    for _ in range(2):
+        count += run(session, f"INSERT INTO numbered (s, n) {query}") or 0
+        found = values(session)
+        assert len(set(found)) == len(found) == count
+        assert all((value - 7) % step == 0 for value in found)
+        new = [value for value in found if (value - mark) * step > 0]
+        assert len(new) == count // (2 if count > len(new) else 1)
+        mark = max(found, key=lambda value: value * step)
+        assert marks(lake, table)["id"] == mark
+
+
+def test_given_values_are_refused_or_do_not_move_the_mark(session: LakeSession, lake: Path, table: str) -> None:
+    run(
+        session,
+        "CREATE TABLE numbered (a BIGINT GENERATED ALWAYS AS IDENTITY, d BIGINT GENERATED BY DEFAULT AS IDENTITY)",
+    )
+    for text in (
+        "VALUES (1, 1)",
+        "(a) VALUES (1)",
+        "(d, a) VALUES (1, 1)",
+        "BY NAME SELECT 1 AS A",
+        "VALUES (NULL, 1)",
+    ):
+        error = refuse(session, f"INSERT INTO numbered {text}")
+        assert error.condition == "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED", text
+    assert refuse(session, "INSERT INTO numbered (d) VALUES (DEFAULT)").condition == "UNSUPPORTED_FEATURE.STATEMENT"
+    assert version_of(lake, table) == 0
+    run(session, "INSERT INTO numbered (d) VALUES (100)")
+    assert marks(lake, table) == {"a": 1, "d": None}
+    run(session, "INSERT INTO numbered BY NAME SELECT 5 AS d")
+    assert rows(session, "SELECT a, d FROM numbered ORDER BY a") == [(1, 100), (2, 5)]
+    assert marks(lake, table) == {"a": 2, "d": None}
+
+
+def test_values_that_do_not_fit_are_refused(session: LakeSession, lake: Path, table: str) -> None:
+    run(
+        session,
+        "CREATE TABLE numbered (s STRING, id BIGINT GENERATED ALWAYS AS IDENTITY (START WITH 9223372036854775806))",
+    )
+    assert refuse(session, "INSERT INTO numbered (s) VALUES ('a'), ('b'), ('c')").condition == "ARITHMETIC_OVERFLOW"
+    assert version_of(lake, table) == 0 and not list((lake / "default" / table).rglob("*.parquet"))
+    run(session, "INSERT INTO numbered (s) VALUES ('a'), ('b')")
+    assert values(session) == [9223372036854775806, 9223372036854775807]
+    error = refuse(session, "INSERT INTO numbered (s) VALUES ('c')")
+    assert error.condition == "ARITHMETIC_OVERFLOW" and "id" in error.message
+
+
+def test_an_overwrite_goes_on_from_the_mark(session: LakeSession, lake: Path, table: str) -> None:
+    run(session, "CREATE TABLE numbered (s STRING, id BIGINT GENERATED ALWAYS AS IDENTITY)")
+    run(session, "INSERT INTO numbered (s) VALUES ('a'), ('b')")
+    run(session, "INSERT OVERWRITE numbered (s) SELECT s FROM numbered")
+    assert values(session) == [3, 4] and marks(lake, table)["id"] == 4
+
+
+def test_sessions_that_insert_at_once_get_other_values(
+    engine: LakeEngine, session: LakeSession, lake: Path, table: str
+) -> None:
+    run(session, "CREATE TABLE numbered (s STRING, id BIGINT GENERATED ALWAYS AS IDENTITY)")
+
+    def insert(number: int) -> None:
+        other = engine.open_session("bob", settings={}, catalog=None, schema=None)
+        for text in (f"VALUES ('{number}'), ('x')", "SELECT string(id) FROM range(0, 10, 1, 2)"):
+            run(other, f"INSERT INTO numbered (s) {text}")
+        other.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(insert, range(8)))
+    found = values(session)
+    assert len(found) == len(set(found)) == 8 * 12
+    assert version_of(lake, table) == 16 and marks(lake, table)["id"] == max(found)
+
+
+def test_values_are_given_out_again_where_another_writer_took_them(
+    engine: LakeEngine, session: LakeSession, lake: Path, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(session, "CREATE TABLE numbered (s STRING, id BIGINT GENERATED ALWAYS AS IDENTITY)")
+    taken = iter([10, 20])
+
+    def take_first(self: Transaction, *arguments: Any) -> Any:
+        mark = next(taken, None)
+        if mark is not None:
+            move_mark(str(lake / "default" / table), mark)
+        return commit(self, *arguments)
+
+    commit = Transaction.commit
+
+    def move_mark(location: str, mark: int) -> None:
+        snapshot = load_snapshot(location)
+        (column,) = identity_columns(snapshot.config)
+        changed = change_table(location, snapshot.protocol, snapshot.metadata, (set_mark(column, mark),))
+        description = CommitDescription(name="WRITE", operation=Operation.METADATA)
+        other = Transaction.on(snapshot, description)
+        other.stage(changed.metadata)
+        commit(other)
+
+    monkeypatch.setattr(Transaction, "commit", take_first)
+    assert run(session, "INSERT INTO numbered (s) VALUES ('a'), ('b')") == 2
+    assert values(session) == [21, 22] and marks(lake, table)["id"] == 22
+    assert len(list((lake / "default" / table).rglob("*.parquet"))) == 1, "the files of lost attempts are gone"
