@@ -36,6 +36,7 @@ FEATURES = {
     "writerFeatures": ["deletionVectors", "typeWidening", "timestampNtz", "changeDataFeed", "appendOnly", "invariants"],
 }
 Action = dict[str, Any]
+Columns = Mapping[str, Any] | pa.Table
 
 
 def time_of(version: int) -> datetime:
@@ -89,14 +90,14 @@ class FeedTable:
             }
         }
 
-    def write(self, path: str, columns: Mapping[str, Any]) -> int:
+    def write(self, path: str, columns: Columns) -> int:
         """A data file, at its path as the log says it; its size."""
         target = self.folder / unquote(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.table(dict(columns)), target)
+        pq.write_table(columns if isinstance(columns, pa.Table) else pa.table(dict(columns)), target)
         return target.stat().st_size
 
-    def add(self, path: str, columns: Mapping[str, Any] | None = None, **fields: Any) -> Action:
+    def add(self, path: str, columns: Columns | None = None, **fields: Any) -> Action:
         """Adds a file, which is written first where it has `columns`."""
         if columns is not None:
             self.write(path, columns)
@@ -109,7 +110,7 @@ class FeedTable:
         body = {"path": path, "size": size, "extendedFileMetadata": True, "partitionValues": {}, "dataChange": True}
         return {"remove": {**body, **fields}}
 
-    def cdc(self, path: str, columns: Mapping[str, Any], **fields: Any) -> Action:
+    def cdc(self, path: str, columns: Columns, **fields: Any) -> Action:
         size = self.write(path, columns)
         return {"cdc": {"path": path, "size": size, "partitionValues": {}, "dataChange": False, **fields}}
 

@@ -225,6 +225,23 @@ def write_mapped(folder: Path) -> None:
     table.commit(table.metadata(a, c, configuration=by_name), table.remove("h"))
 
 
+def write_by_id(folder: Path) -> None:
+    """Columns are found by their ids in the files; the kind of a change has none."""
+    table = FeedTable(folder)
+    by_id = {**FEED, "delta.columnMapping.mode": "id", "delta.columnMapping.maxColumnId": "3"}
+    inner = {"type": "struct", "fields": [mapped("y", "col-3", 3)]}
+    columns = mapped("x", "col-1", 1), mapped("s", "col-2", 2, inner)
+    y = pa.field("any", pa.int64(), metadata={"PARQUET:field_id": "3"})
+    fields = [
+        pa.field("other", pa.int64(), metadata={"PARQUET:field_id": "1"}),
+        pa.field("another", pa.struct([y]), metadata={"PARQUET:field_id": "2"}),
+    ]
+    data = pa.table([A, [{"any": 5}, {"any": None}]], pa.schema(fields))
+    table.commit({"protocol": MAPPED}, table.metadata(*columns, configuration=by_id))
+    table.commit(table.add("f", data))
+    table.commit(table.cdc("_change_data/c", data.append_column("_change_type", [TOLD])))
+
+
 def write_widened(folder: Path) -> None:
     table = FeedTable(folder)
     widened = {"delta.typeChanges": [{"fromType": "integer", "toType": "long"}]}
@@ -280,6 +297,7 @@ LOGGED = {
     "vectors": write_vectors,
     "partitions": write_partitions,
     "mapped": write_mapped,
+    "by_id": write_by_id,
     "widened": write_widened,
     "switched": write_switched,
     "replaced": write_replaced,
@@ -300,6 +318,8 @@ READS: tuple[tuple[str, str, list[Row]], ...] = (
     ("'mapped', 4, 4", "a, b, c, _change_type", [(1, None, 1, "delete"), (2, None, 2, "insert")]),
     ("'mapped', 5, 6", "a, z", [(1, 1), (2, 2)]),
     ("'mapped', 7", "a, c, _change_type", [(1, 1, "delete"), (2, 2, "delete")]),
+    ("'by_id', 0, 1", "x, s.y, _change_type", [(1, 5, "insert"), (2, None, "insert")]),
+    ("'by_id', 2", "_change_type, s.y, x", [("delete", 5, 1), ("insert", None, 2)]),
     # columns of the latest version otherwise
     ("'widened', 1, 1", "a + 4294967296, s", [(4294967297, None), (4294967298, None)]),
     ("'widened', 2", "a, s, _change_type", [(n, None, kind) for n in (1, 2) for kind in ("delete", "insert")]),
