@@ -50,7 +50,8 @@ class DataFileNotFound(SqlError, condition="FAILED_READ_FILE.FILE_NOT_EXIST", sq
     path: str
     template = (
         "The data file {path} does not exist, though the table's log names it. Where a VACUUM took it while the "
-        "statement ran, run the statement again; where it was deleted by hand, restore it or the table."
+        "statement ran, run the statement again; where it was a file of versions whose changes are asked for, ask for "
+        "later ones; where it was deleted by hand, restore it or the table."
     )
 
 

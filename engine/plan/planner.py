@@ -142,7 +142,7 @@ class _Reading:
             self.scans.append(change_scan(names[-1], changes, kind))
         if len(names) == 1:
             return names[0]
-        return self._add_view(changes.label, " UNION ALL ".join(f"SELECT * FROM {name}" for name in names))
+        return self._add_view(changes.table.label, " UNION ALL ".join(f"SELECT * FROM {name}" for name in names))
 
     def _view(self, view: BoundView) -> str:
         text = self.spliced(view.query, view.relations)

@@ -87,7 +87,7 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
     )
     return Scan(
         relation=relation,
-        label=changes.label,
+        label=changes.table.label,
         table_root=changes.table.snapshot.table_root,
         schema=feed.schema,
         mapping_mode=feed.mapping_mode,

@@ -373,6 +373,17 @@ def test_what_cannot_be_told_is_refused_by_name(
     assert "__" not in str(caught.value)
 
 
+@pytest.mark.parametrize("versions", ["9, 9", "9, 11"])
+def test_messages_call_the_table_by_its_name(session: LakeSession, versions: str) -> None:
+    """Of one scan, and of two."""
+    with pytest.raises(SqlError) as caught:
+        rows(session, f"SELECT nope FROM table_changes('vectors', {versions})")
+    assert (caught.value.condition, "__" in str(caught.value)) == ("UNRESOLVED_COLUMN.WITH_SUGGESTION", False)
+    with pytest.raises(SqlError) as caught:
+        rows(session, "SELECT * FROM table_changes('replaced', 5)")
+    assert "The data file `spark_catalog`.`logged`.`replaced`/g does not exist" in str(caught.value)
+
+
 # --- Ranges by time ---------------------------------------------------------------------------------------------------
 
 HOURS = (
