@@ -108,3 +108,9 @@ class AlteredIdentity(SqlError, condition="DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_N
 class ReplacedIdentity(SqlError, condition="DELTA_IDENTITY_COLUMNS_REPLACE_COLUMN_NOT_SUPPORTED", sqlstate="429BQ"):
     columns: str
     template = "REPLACE COLUMNS is not for identity columns ({columns}); change the others by ALTER COLUMN."
+
+
+@dataclass(eq=False)
+class NoIdentityColumn(SqlError, condition="DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN", sqlstate="429BQ"):
+    column: str
+    template = "The column {column} is no identity column, so it has no mark that SYNC IDENTITY could move."

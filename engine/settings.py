@@ -60,6 +60,14 @@ def _seconds(value: str) -> str | None:
     return value if re.fullmatch(r"[0-9]{1,7}", value) else None
 
 
+def _text(value: str) -> str | None:
+    return value or None
+
+
+def _version(value: str) -> str | None:
+    return value if re.fullmatch(r"[0-9]{1,18}", value) else None
+
+
 def _one_of(*choices: str) -> Check:
     def check(value: str) -> str | None:
         return value.upper() if value.upper() in choices else None
@@ -83,6 +91,7 @@ def _flag(key: str, doc: str, default: str | None = None, *, is_spark: bool = Tr
     return Setting(key=key, doc=doc, check=_boolean, expected="true or false", default=default, is_spark=is_spark)
 
 
+TXN_APP_ID, TXN_VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
 ALLOW_OUTSIDE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
 
 _ROWS = (
@@ -143,6 +152,20 @@ _ROWS = (
         ALLOW_OUTSIDE,
         "table_changes answers no rows for a start after the latest version, instead of an error.",
         "false",
+        is_spark=False,
+    ),
+    Setting(
+        key=TXN_APP_ID,
+        doc="Who numbers the session's INSERTs; with a version, one that the table has already is left out.",
+        check=_text,
+        expected="a text",
+        is_spark=False,
+    ),
+    Setting(
+        key=TXN_VERSION,
+        doc="The number of the next INSERT of the application: a greater one for each.",
+        check=_version,
+        expected="a whole number from 0 on",
         is_spark=False,
     ),
     Setting(

@@ -9,7 +9,7 @@ for between the stages; inside of execution it reaches the Spark job (`engine/ex
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, assert_never
+from typing import Any, TypeGuard, assert_never
 
 import pyarrow as pa
 
@@ -19,8 +19,10 @@ from engine.bound import ColumnInfo, Outcome
 from engine.commands.alter_commands import alter_table
 from engine.commands.catalog_commands import change_catalog, create_view, drop_temporary_view
 from engine.commands.commands import run_command
+from engine.commands.identity_commands import sync_identity
 from engine.commands.table_ddl_commands import create_table, drop_table
-from engine.commands.write_commands import Writing, create_table_as, insert, truncate
+from engine.commands.write_commands import create_table_as, insert, truncate
+from engine.commands.written_files import Writing
 from engine.context import StatementContext
 from engine.delta.identity import has_identity_columns
 from engine.engine import Parameter
@@ -43,6 +45,7 @@ from engine.plan.plans import (
     ProbePlan,
     ReadPlan,
     SchemaPlan,
+    SyncIdentityPlan,
     TruncatePlan,
 )
 from engine.plan.row_checks import ensure_kept
@@ -75,10 +78,17 @@ def run_statement(
         return _execute(plan, sources, executor, context, parameters)
 
     plan = planned()
-    if isinstance(plan, InsertPlan) and has_identity_columns(plan.rows.schema):
+    if _moves_marks(plan):
         with sources.turns.take(plan.table.snapshot.table_root, context.cancel):
             return until_it_commits(lambda: execute(planned()), context.cancel)
     return execute(plan)
+
+
+def _moves_marks(plan: Plan) -> TypeGuard[InsertPlan | SyncIdentityPlan]:
+    """Whether it changes marks of identity columns, so that two of its kind cannot commit at once."""
+    return isinstance(plan, SyncIdentityPlan) or (
+        isinstance(plan, InsertPlan) and has_identity_columns(plan.rows.schema)
+    )
 
 
 def _planned(
@@ -158,6 +168,8 @@ def _execute(
             if checks is not None:
                 ensure_kept(checks, _only_row(executor.run_query(checks.read, context)))
             return alter_table(plan, sources.after_commit)
+        case SyncIdentityPlan(read=read):
+            return sync_identity(plan, _only_row(executor.run_query(read, context)), sources.after_commit)
         case InsertPlan():
             return insert(plan, _writing(sources, executor, context, parameters))
         case TruncatePlan():

@@ -8,28 +8,29 @@ for the version may be there.
 from __future__ import annotations
 
 import logging
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, tzinfo
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from catalog.catalog import Catalog
 from catalog.changes import CreateTable
 from catalog.names import quote
 from engine.bound import BoundTable, Outcome
+from engine.commands.replaced_rows import Remainder, equal_to, where, without_rows
 from engine.commands.table_ddl_commands import commit_creation, stage_definition
-from engine.context import StatementContext
-from engine.delta.conflict_errors import CommitOutcomeUnknown
+from engine.commands.written_files import Writing, new_files
 from engine.delta.errors import UnsupportedDataType, naming
 from engine.delta.identity import MARK_ONLY_TAG
 from engine.delta.metadata_changes import change_table
-from engine.delta.new_files import DataFile, NewFiles, describe_files
+from engine.delta.new_files import NewFiles
+from engine.delta.snapshot import Snapshot
+from engine.delta.spec.actions import SetTransaction
 from engine.delta.spec.features import Operation
 from engine.delta.spec.partition_values import PartitionValue, parse_partition_value
-from engine.delta.spec.properties import PARQUET_COMPRESSION
 from engine.delta.spec.schema import (
     ArrayType,
     DataType,
@@ -41,24 +42,23 @@ from engine.delta.spec.schema import (
     parse_data_type,
 )
 from engine.delta.staged_commit import CommitDescription
-from engine.delta.storage import Storage, open_storage
+from engine.delta.storage import open_storage
 from engine.delta.table_config import TableConfig
-from engine.delta.transaction import Committed, Transaction, with_metrics
+from engine.delta.transaction import Transaction, with_metrics
 from engine.enforce.identity import moved_marks
-from engine.enforce.row_rules import free_names, row_rules, violation
+from engine.enforce.row_rules import free_names
 from engine.enforce.rules import enforce
 from engine.enforce.write_plan import WritePlan
-from engine.engine import Parameter
-from engine.errors import SparkFailure, StatementNotSupported
-from engine.exec.query import ExecSession
-from engine.exec.write import WriteTarget, WrittenFile
+from engine.errors import StatementNotSupported
 from engine.plan.plans import (
     CreateTableAsPlan,
     InsertPlan,
     KeepAll,
     ReadPlan,
     ReplaceAll,
+    ReplaceEqual,
     ReplaceMatching,
+    ReplaceRows,
     ReplaceTouched,
     TruncatePlan,
 )
@@ -69,18 +69,6 @@ from engine.time_zones import find_zone
 
 logger = logging.getLogger(__name__)
 
-AfterCommit = Callable[[Committed], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writing:
-    """What writes need besides their plan. `after_commit` is told of every version that was made."""
-
-    executor: ExecSession
-    context: StatementContext
-    parameters: Sequence[Parameter]
-    after_commit: AfterCommit
-
 
 def insert(plan: InsertPlan, writing: Writing) -> Outcome:
     """Rows into a table, as one version."""
@@ -90,21 +78,31 @@ def insert(plan: InsertPlan, writing: Writing) -> Outcome:
         found = writing.executor.columns_of(plan.source, writing.context, writing.parameters)
         rows = replace(rows, source_columns=tuple(column.name for column in found))
     rows = enforce(rows)
-    with _new_files(plan.source, rows, snapshot.storage, writing) as new:
-        removed = _replaced(plan, new, writing)
-        with naming(plan.table.label):
-            marks = moved_marks(rows, new.extremes)
-            description = replace(_with_metrics(plan.description, new), tags=MARK_ONLY_TAG if marks else {})
-            transaction = Transaction.on(snapshot, description, table=plan.table.label)
-            if marks:
-                changed = change_table(plan.table.label, snapshot.protocol, snapshot.metadata, marks)
-                transaction.stage(changed.metadata)
-            if plan.reads_table or removed is not None:
-                transaction.read_whole_table()
-            if removed is not None:
-                transaction.stage_removes(removed)
-            transaction.stage(*new.adds)
-            committed = transaction.commit()
+    if plan.numbered is not None and _was_written(plan.numbered, snapshot):
+        return Outcome(result=_counted(0))
+    if plan.only_if_absent and _is_there(plan, writing):
+        return Outcome(result=_counted(0))
+    with (
+        new_files(plan.source, rows, snapshot.storage, writing) as new,
+        _remainder(plan, new, writing) as remainder,
+        naming(plan.table.label),
+    ):
+        marks = moved_marks(rows, new.extremes)
+        description = replace(_with_metrics(plan.description, new, remainder), tags=MARK_ONLY_TAG if marks else {})
+        transaction = Transaction.on(snapshot, description, table=plan.table.label)
+        if marks:
+            changed = change_table(plan.table.label, snapshot.protocol, snapshot.metadata, marks)
+            transaction.stage(changed.metadata)
+        if plan.reads_table or remainder is not None:
+            transaction.read_whole_table()
+        if remainder is not None:
+            transaction.stage_removes(remainder.removed)
+            transaction.stage(*(remainder.copied.adds if remainder.copied else ()))
+        transaction.stage(*new.adds)
+        if plan.numbered is not None:
+            transaction.last_version_of(plan.numbered.app_id)
+            transaction.stage(replace(plan.numbered, last_updated=writing.context.now_ms()))
+        committed = transaction.commit()
     writing.after_commit(committed)
     return Outcome(result=_counted(new.num_rows))
 
@@ -132,7 +130,7 @@ def create_table_as(plan: CreateTableAsPlan, catalog: Catalog, writing: Writing)
     config.ensure_supported(Operation.APPEND)
     rows = enforce(WritePlan(table=label, config=config))
     try:
-        with _new_files(plan.source, rows, storage, writing) as new, naming(label):
+        with new_files(plan.source, rows, storage, writing) as new, naming(label):
             transaction = Transaction.create(storage, _with_metrics(description, new), table=label)
             stage_definition(transaction, definition, now_ms)
             transaction.stage(*new.adds)
@@ -144,74 +142,45 @@ def create_table_as(plan: CreateTableAsPlan, catalog: Catalog, writing: Writing)
     return Outcome(result=_counted(new.num_rows))
 
 
-@contextmanager
-def _new_files(source: ReadPlan, rows: WritePlan, storage: Storage, writing: Writing) -> Iterator[NewFiles]:
-    """Writes the rows of `source`; if the block that commits them fails, the files go."""
-    storage.ensure_writable()
-    written = _write(source, rows, storage.root, writing)
-    try:
-        files = [
-            DataFile(
-                path=file.path,
-                size=file.size,
-                modification_time=file.modification_time,
-                partition_values=file.partition_values,
-            )
-            for file in written
-        ]
-        new = describe_files(storage, rows.config, files, measured=rows.identity_names)
-        writing.context.cancel.ensure_live()
-        yield new
-    except CommitOutcomeUnknown:
-        raise
-    except BaseException:
-        _discard(storage, (file.path for file in written))
-        raise
-
-
-def _write(source: ReadPlan, rows: WritePlan, folder: str, writing: Writing) -> tuple[WrittenFile, ...]:
-    token = uuid.uuid4().hex
-    target = WriteTarget(
-        folder=folder,
-        partition_columns=rows.config.physical_partition_columns,
-        compression=rows.config.get(PARQUET_COMPRESSION),
-        rules=row_rules(rows, token),
-    )
-    try:
-        return writing.executor.write_files(source, target, writing.context, writing.parameters)
-    except SparkFailure as failure:
-        error = violation(rows, token, failure)
-        if error is None:
-            raise
-        raise error from failure
-
-
-def _discard(storage: Storage, paths: Iterable[str]) -> None:
-    for path in paths:
-        try:
-            storage.delete(path)
-        except OSError:
-            logger.warning("the file %s of no version stays in %s", path, storage.root)
-
-
 # --- Which files go --------------------------------------------------------------------------------------------------
 
 
-def _replaced(plan: InsertPlan, new: NewFiles, writing: Writing) -> pa.Table | None:
-    """The live files that the new ones replace; None for an append."""
+@contextmanager
+def _remainder(plan: InsertPlan, new: NewFiles, writing: Writing) -> Iterator[Remainder | None]:
+    """What the new files replace; None for an append."""
     match plan.replacement:
         case KeepAll():
-            return None
+            yield None
         case ReplaceAll():
-            return plan.table.snapshot.files
+            yield Remainder(removed=plan.table.snapshot.files)
         case ReplaceTouched():
             partitions = _Partitions(plan.table, writing)
             touched = {partitions.key(add.partition_values) for add in new.adds}
-            return partitions.files(lambda key: key in touched)
+            yield Remainder(removed=partitions.files(lambda key: key in touched))
         case ReplaceMatching(condition=condition):
             partitions = _Partitions(plan.table, writing)
             matching = _matching(partitions, condition, writing)
-            return partitions.files(lambda key: key in matching)
+            yield Remainder(removed=partitions.files(lambda key: key in matching))
+        case ReplaceRows(condition=condition):
+            with without_rows(plan.table, where(condition), writing) as remainder:
+                yield remainder
+        case ReplaceEqual(columns=columns):
+            if not new.adds:
+                yield None
+                return
+            with without_rows(plan.table, equal_to(plan.table, columns, new), writing) as remainder:
+                yield remainder
+
+
+def _was_written(numbered: SetTransaction, snapshot: Snapshot) -> bool:
+    last = snapshot.set_transactions.get(numbered.app_id)
+    return last is not None and last.version >= numbered.version
+
+
+def _is_there(plan: InsertPlan, writing: Writing) -> bool:
+    """Whether the partitions that would be replaced have files."""
+    assert isinstance(plan.replacement, ReplaceMatching)
+    return bool(_matching(_Partitions(plan.table, writing), plan.replacement.condition, writing))
 
 
 PartitionKey = tuple[PartitionValue, ...]
@@ -291,14 +260,23 @@ def _value(value: PartitionValue, column: StructField) -> str:
 # --- Small things ----------------------------------------------------------------------------------------------------
 
 
-def _with_metrics(description: CommitDescription, new: NewFiles) -> CommitDescription:
+def _with_metrics(
+    description: CommitDescription, new: NewFiles, remainder: Remainder | None = None
+) -> CommitDescription:
     """Delta's names; its values are texts."""
-    return with_metrics(
-        description,
-        numFiles=str(len(new.adds)),
-        numOutputRows=str(new.num_rows),
-        numOutputBytes=str(new.num_bytes),
-    )
+    copied = remainder.copied if remainder else None
+    metrics = {
+        "numFiles": len(new.adds) + (len(copied.adds) if copied else 0),
+        "numOutputRows": new.num_rows,
+        "numOutputBytes": new.num_bytes + (copied.num_bytes if copied else 0),
+    }
+    if remainder is not None:
+        metrics["numRemovedFiles"] = remainder.removed.num_rows
+        metrics["numRemovedBytes"] = pc.sum(remainder.removed["size"]).as_py() or 0
+        if remainder.num_deleted is not None:
+            metrics["numDeletedRows"] = remainder.num_deleted
+            metrics["numCopiedRows"] = copied.num_rows if copied else 0
+    return with_metrics(description, **{name: str(value) for name, value in metrics.items()})
 
 
 def _counted(num_rows: int) -> ResultStream:

@@ -80,3 +80,11 @@ class IdentityValueGiven(SqlError, condition="DELTA_IDENTITY_COLUMNS_EXPLICIT_IN
         "The column {column} is GENERATED ALWAYS AS IDENTITY: the table gives it its values. Leave it out, with a list "
         "of the other columns after the table's name, or with BY NAME."
     )
+
+
+@dataclass(eq=False)
+class IncompleteIdempotence(
+    SqlError, condition="DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS.MISSING_SESSION_CONFS", sqlstate="42616"
+):
+    missing: str
+    template = "A write that may be sent again needs an application and a version: set {missing}, or reset the other."

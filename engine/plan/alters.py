@@ -26,8 +26,9 @@ from engine.delta.table_draft import Definition
 from engine.errors import StatementNotSupported
 from engine.plan import alter_history
 from engine.plan.alter_columns import add_columns, alter_column, drop_columns, new_not_nulls, rename_column
+from engine.plan.identity_sync import plan_sync_identity
 from engine.plan.new_tables import COMMENT, plan_probes
-from engine.plan.plans import AlterPlan, CatalogPlan, ProbePlan
+from engine.plan.plans import AlterPlan, CatalogPlan, ProbePlan, SyncIdentityPlan
 from engine.plan.replace_columns import replace_columns
 from engine.plan.row_checks import plan_row_checks
 from engine.write_statements import (
@@ -43,6 +44,7 @@ from engine.write_statements import (
     RenameTable,
     ReplaceColumns,
     SetProperties,
+    SyncIdentity,
     TableChange,
     UnsetProperties,
 )
@@ -50,12 +52,14 @@ from engine.write_statements import (
 _REPLACE_REFUSALS = (AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapping)
 
 
-def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | CatalogPlan:
+def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | CatalogPlan | SyncIdentityPlan:
     """Raises for what the table, or this release, cannot do."""
     table = _table(bound)
     match statement.changes[0]:
         case RenameTable(table_parts=parts):
             return _renamed(bound, table, parts)
+        case SyncIdentity() as sync:
+            return plan_sync_identity(bound, table, sync)
         case _:
             return _altered(bound, table, statement.changes)
 

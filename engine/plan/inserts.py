@@ -1,7 +1,7 @@
 """Plans of INSERT in its forms, TRUNCATE and CREATE TABLE … AS: what the query gives, and which files go.
 
-Which rows go is decided by whole files: all of them, or those of some partitions. A condition on other columns would
-have to rewrite files, and is refused by name.
+Which rows go is decided by whole files where that is possible: all of them, or those of some partitions. Where a
+condition on other columns decides, files are written again without these rows (`engine.commands.replaced_rows`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from engine.bound import BoundChanges, BoundRelation, BoundStatement, BoundTable
 from engine.definition_errors import LocationNotEmpty
 from engine.delta.errors import naming
 from engine.delta.identity import is_identity
+from engine.delta.schema_errors import ColumnNotFound
 from engine.delta.spec.features import Operation
 from engine.delta.spec.schema import StructField, StructType
 from engine.delta.staged_commit import CommitDescription
@@ -23,6 +24,7 @@ from engine.enforce.errors import DuplicatePartitionColumn
 from engine.enforce.generated import GENERATION
 from engine.enforce.write_plan import WritePlan
 from engine.errors import StatementNotSupported
+from engine.plan.idempotence import numbered_write
 from engine.plan.plans import (
     CreateTableAsPlan,
     CreateTablePlan,
@@ -30,8 +32,10 @@ from engine.plan.plans import (
     KeepAll,
     ReadPlan,
     ReplaceAll,
+    ReplaceEqual,
     ReplaceMatching,
     Replacement,
+    ReplaceRows,
     ReplaceTouched,
     TruncatePlan,
 )
@@ -68,6 +72,8 @@ def plan_insert(bound: BoundStatement, statement: Insert, source: ReadPlan) -> I
         replacement=replacement,
         reads_table=any(_reads(relation, table) for relation in bound.relations),
         description=_description(bound, table, replacement),
+        only_if_absent=statement.if_not_exists,
+        numbered=numbered_write(bound.state),
     )
 
 
@@ -132,9 +138,7 @@ def _default(column: StructField) -> str:
 def _ensure_known(statement: Insert) -> None:
     refused = {
         "INSERT WITH SCHEMA EVOLUTION": statement.schema_evolution,
-        "INSERT … REPLACE USING": isinstance(statement.replace, ReplaceUsing),
         "INSERT … REPLACE ON": isinstance(statement.replace, ReplaceOn),
-        "INSERT OVERWRITE … IF NOT EXISTS": statement.if_not_exists,
     }
     for what, is_there in refused.items():
         if is_there:
@@ -159,7 +163,11 @@ def _rows(table: BoundTable, statement: Insert) -> WritePlan:
 
 def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan) -> Replacement:
     if rows.replaces is not None:
-        return ReplaceMatching(condition=_on_partitions(rows, rows.replaces))
+        return _replace_where(rows, rows.replaces)
+    if isinstance(statement.replace, ReplaceUsing):
+        return ReplaceEqual(columns=tuple(_column(rows, name).name for name in statement.replace.columns))
+    if statement.if_not_exists and len(rows.static) < len(rows.config.metadata.partition_columns):
+        raise StatementNotSupported("IF NOT EXISTS without a value for every partition column")
     if not statement.overwrite:
         return KeepAll()
     if (bound.state.value(_OVERWRITE_MODE) or "STATIC") == "DYNAMIC" and rows.config.metadata.partition_columns:
@@ -169,19 +177,26 @@ def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan) -> R
     return ReplaceAll()
 
 
+def _column(rows: WritePlan, name: str) -> StructField:
+    column = rows.schema.field(name)
+    if column is None:
+        raise ColumnNotFound(name, ", ".join(rows.schema.names))
+    return column
+
+
 def _equals(rows: WritePlan, name: str, text: str) -> str:
     column = rows.schema.field(name)
     kind = ddl_type(column.data_type) if column else "STRING"
     return f"{quote(name)} <=> CAST({parse_expression(text).in_parentheses} AS {kind})"
 
 
-def _on_partitions(rows: WritePlan, condition: str) -> str:
+def _replace_where(rows: WritePlan, condition: str) -> Replacement:
+    """Whole files go where the partition columns decide."""
     partitions = {name.casefold() for name in rows.config.metadata.partition_columns}
     expression = parse_expression(condition)
-    others = [".".join(path) for path in expression.columns if path[0].casefold() not in partitions]
-    if others or not expression.columns:
-        raise StatementNotSupported("INSERT … REPLACE WHERE on columns other than the partition columns")
-    return expression.in_parentheses
+    if expression.columns and all(path[0].casefold() in partitions for path in expression.columns):
+        return ReplaceMatching(condition=expression.in_parentheses)
+    return ReplaceRows(condition=expression.in_parentheses)
 
 
 def _operation(replacement: Replacement) -> Operation:
@@ -193,8 +208,10 @@ def _description(bound: BoundStatement, table: BoundTable, replacement: Replacem
         "mode": "Append" if isinstance(replacement, KeepAll) else "Overwrite",
         "partitionBy": json.dumps(list(table.snapshot.partition_columns)),
     }
-    if isinstance(replacement, ReplaceMatching):
+    if isinstance(replacement, ReplaceMatching | ReplaceRows):
         parameters["predicate"] = replacement.condition
+    if isinstance(replacement, ReplaceEqual):
+        parameters["replaceUsing"] = json.dumps(list(replacement.columns))
     if isinstance(replacement, ReplaceTouched):
         parameters["isDynamicPartitionOverwrite"] = "true"
     return CommitDescription(

@@ -17,6 +17,8 @@ from catalog.errors import SqlError
 from engine.alter_errors import NewRuleViolated
 from engine.bound import BoundStatement, BoundTable
 from engine.delta.column_mapping import NO_MAPPING
+from engine.delta.identity import IdentityColumn
+from engine.delta.spec.actions import SetTransaction
 from engine.delta.spec.schema import StructType
 from engine.delta.staged_commit import CommitDescription
 from engine.delta.table_draft import Definition
@@ -206,14 +208,29 @@ class ReplaceTouched:
     """The files of those partitions go that get new rows."""
 
 
-Replacement = KeepAll | ReplaceAll | ReplaceMatching | ReplaceTouched
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceRows:
+    """The rows for which `condition` (SQL over any columns, in parentheses) is true go, out of whatever files."""
+
+    condition: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceEqual:
+    """The rows that equal a new one in `columns` go; NULL equals nothing."""
+
+    columns: tuple[str, ...]
+
+
+Replacement = KeepAll | ReplaceAll | ReplaceMatching | ReplaceTouched | ReplaceRows | ReplaceEqual
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertPlan:
     """Write the rows of `source` into `table`, as `rows` says when the rules have been over it.
 
-    `reads_table`: the query reads the table, so that others' commits to it matter.
+    `reads_table`: the query reads the table, so that others' commits to it matter. `only_if_absent`: nothing happens
+    where the partition that `replacement` means has rows (IF NOT EXISTS).
     """
 
     table: BoundTable
@@ -223,6 +240,9 @@ class InsertPlan:
     replacement: Replacement
     reads_table: bool
     description: CommitDescription
+    only_if_absent: bool = False
+    numbered: SetTransaction | None = None
+    """Nothing happens where the table has this write of the application, or a later one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,6 +283,16 @@ class AlterPlan:
     checks: RowChecks | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncIdentityPlan:
+    """Move the mark of `column` to where its values are; `read` answers the least and the greatest, or nulls."""
+
+    table: BoundTable
+    column: IdentityColumn
+    read: ReadPlan
+    description: CommitDescription
+
+
 Plan = (
     ReadPlan
     | AnswerPlan
@@ -278,4 +308,5 @@ Plan = (
     | TruncatePlan
     | CreateTableAsPlan
     | AlterPlan
+    | SyncIdentityPlan
 )

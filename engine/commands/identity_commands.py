@@ -1,0 +1,35 @@
+"""SYNC IDENTITY, carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from engine.bound import Outcome
+from engine.delta.errors import naming
+from engine.delta.identity import set_mark
+from engine.delta.metadata_changes import change_table
+from engine.delta.transaction import Committed, Transaction
+from engine.plan.plans import SyncIdentityPlan
+from engine.results import empty_result
+
+
+def sync_identity(
+    plan: SyncIdentityPlan, extremes: Sequence[int | None], after_commit: Callable[[Committed], None]
+) -> Outcome:
+    """One version with another mark; none where the mark stays. `extremes` is the row that the plan's query answered.
+
+    The mark must be past the rows that were read, so rows that others add meanwhile conflict.
+    """
+    low, high = extremes
+    mark = plan.column.mark if low is None or high is None else plan.column.mark_after(low, high)
+    if mark is None or mark == plan.column.mark:
+        return Outcome(result=empty_result())
+    snapshot, label = plan.table.snapshot, plan.table.label
+    with naming(label):
+        changed = change_table(label, snapshot.protocol, snapshot.metadata, (set_mark(plan.column, mark),))
+        transaction = Transaction.on(snapshot, plan.description, table=label)
+        transaction.read_whole_table()
+        transaction.stage(changed.metadata)
+        committed = transaction.commit()
+    after_commit(committed)
+    return Outcome(result=empty_result())

@@ -1,0 +1,63 @@
+"""INSERTs that are sent again: what the table has is left out, by application and number."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from catalog.errors import SqlError
+from engine.main import LakeEngine, LakeSession
+from tests.engine.lake_sessions import actions, refuse, rows, run, version_of
+
+pytestmark = pytest.mark.spark
+
+APP, VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
+
+
+def number(session: LakeSession, app: str, version: int) -> None:
+    run(session, f"SET {APP} = {app}")
+    run(session, f"SET {VERSION} = {version}")
+
+
+SENT = [("loader", 0, 1), ("loader", 0, 0), ("other", 0, 1), ("loader", 5, 1), ("loader", 4, 0), ("loader", 6, 1)]
+
+
+def test_what_the_table_has_is_left_out(session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE sent (a STRING)")
+    for app, version, count in SENT:
+        number(session, app, version)
+        assert run(session, f"INSERT INTO sent VALUES ('{app} {version}')") == count
+    expected = sorted((f"{app} {version}",) for app, version, count in SENT if count)
+    assert rows(session, "SELECT a FROM sent ORDER BY a") == expected
+    (txn,) = [action["txn"] for action in actions(lake, "sent", 4) if "txn" in action]
+    assert (txn["appId"], txn["version"]) == ("loader", 6) and txn["lastUpdated"] > 0
+    run(session, f"RESET {VERSION}")
+    assert refuse(session, "INSERT INTO sent VALUES ('x')").sqlstate == "42616"
+    run(session, f"RESET {APP}")
+    run(session, "INSERT INTO sent VALUES ('x')")
+    assert version_of(lake, "sent") == 5
+
+
+def test_one_number_is_written_once_by_many(engine: LakeEngine, session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE raced_numbers (a INT)")
+
+    def send(number_of_sender: int) -> int | str | None:
+        other = engine.open_session("bob", settings={APP: "job", VERSION: "7"}, catalog=None, schema=None)
+        try:
+            return run(other, f"INSERT INTO raced_numbers VALUES ({number_of_sender})")
+        except SqlError as error:
+            return error.condition
+        finally:
+            other.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        outcomes = list(threads.map(send, range(4)))
+    assert outcomes.count(1) == 1 and set(outcomes) <= {0, 1, "DELTA_CONCURRENT_TRANSACTION"}
+    assert len(rows(session, "SELECT * FROM raced_numbers")) == 1
+
+
+@pytest.mark.parametrize(("key", "value"), [(VERSION, "-1"), (VERSION, "x"), (VERSION, "1.5")])
+def test_numbers_are_whole(session: LakeSession, key: str, value: str) -> None:
+    assert refuse(session, f"SET {key} = {value}").condition == "INVALID_CONF_VALUE"

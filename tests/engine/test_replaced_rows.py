@@ -1,0 +1,132 @@
+"""INSERT … REPLACE WHERE and REPLACE USING: the rows that go are gone, all others are there, in one version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.main import LakeSession
+from tests.engine.lake_sessions import actions, refuse, rows, run, table_of, version_of
+
+pytestmark = pytest.mark.spark
+
+OLD = [(1, "a", 1), (2, None, 1), (3, "c", 2), (4, "d", None)]
+
+
+@pytest.fixture(
+    params=[
+        "",
+        " PARTITIONED BY (p)",
+        " TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+        " PARTITIONED BY (p) TBLPROPERTIES ('delta.columnMapping.mode' = 'id')",
+    ],
+    ids=["plain", "partitioned", "by name", "partitioned by id"],
+)
+def things(session: LakeSession, request: pytest.FixtureRequest) -> None:
+    """Two files at least, of two rows each at most."""
+    run(session, "DROP TABLE IF EXISTS things")
+    run(session, f"CREATE TABLE things (k INT, s STRING, p INT, g INT GENERATED ALWAYS AS (k * 2)){request.param}")
+    run(session, "INSERT INTO things (k, s, p) VALUES (1, 'a', 1), (2, NULL, 1)")
+    run(session, "INSERT INTO things (k, s, p) VALUES (3, 'c', 2), (4, 'd', NULL)")
+
+
+REPLACED = [
+    ("REPLACE WHERE k = 1", "(1, 'x', 1)", [2, 3, 4], [(1, "x", 1)]),
+    ("REPLACE WHERE k < 3", "(0, 'x', 9)", [3, 4], [(0, "x", 9)]),
+    ("REPLACE WHERE k > 100", "(101, 'x', 1)", [1, 2, 3, 4], [(101, "x", 1)]),
+    ("REPLACE WHERE s IS NULL", "(9, NULL, 1)", [1, 3, 4], [(9, None, 1)]),
+    ("REPLACE WHERE s > 'a'", "(9, 'b', 1)", [1, 2], [(9, "b", 1)]),
+    ("REPLACE WHERE p = 1 AND k <> 1", "(9, 'b', 1)", [1, 3, 4], [(9, "b", 1)]),
+    ("REPLACE WHERE g = 4 OR p IS NULL", "(2, 'b', 1)", [1, 3], [(2, "b", 1)]),
+    ("REPLACE WHERE true", "(9, 'b', 1)", [], [(9, "b", 1)]),
+    ("REPLACE USING (k)", "(1, 'x', 7), (4, 'y', 7), (5, 'z', 7)", [2, 3], [(1, "x", 7), (4, "y", 7), (5, "z", 7)]),
+    ("REPLACE USING (s)", "(9, NULL, 1), (9, 'c', 1)", [1, 2, 4], [(9, None, 1), (9, "c", 1)]),
+    ("REPLACE USING (p, K)", "(1, 'x', 1), (3, 'y', 1)", [2, 3, 4], [(1, "x", 1), (3, "y", 1)]),
+    (
+        "REPLACE USING (k)",
+        "(1, 'x', 1), (2, 'x', 1), (3, 'x', 1), (4, 'x', 1)",
+        [],
+        [(k, "x", 1) for k in (1, 2, 3, 4)],
+    ),
+]
+
+
+def _order(row: tuple[Any, ...]) -> str:
+    return str(row)
+
+
+@pytest.mark.parametrize(("clause", "values", "kept", "new"), REPLACED)
+def test_the_rows_of_the_condition_are_replaced(
+    session: LakeSession,
+    lake: Path,
+    things: None,
+    clause: str,
+    values: str,
+    kept: list[int],
+    new: list[tuple[Any, ...]],
+) -> None:
+    source = f"SELECT col1 AS k, col2 AS s, col3 AS p, col1 * 2 AS g FROM VALUES {values}"
+    assert run(session, f"INSERT INTO things {clause} {source}") == len(new)
+    expected = sorted([row for row in OLD if row[0] in kept] + new, key=_order)
+    expected = [(*row, row[0] * 2) for row in expected]
+    assert sorted(rows(session, "SELECT * FROM things"), key=_order) == sorted(expected, key=_order)
+    assert version_of(lake, "things") == 3
+    log = actions(lake, "things", 3)
+    (info,) = [action["commitInfo"] for action in log if "commitInfo" in action]
+    removed = [action["remove"]["path"] for action in log if "remove" in action]
+    metrics = info["operationMetrics"]
+    assert metrics["numOutputRows"] == str(len(new)) and int(metrics["numRemovedFiles"]) == len(removed)
+    if "numCopiedRows" in metrics:
+        assert int(metrics["numDeletedRows"]) == len(OLD) - len(kept)
+    if "k > 100" in clause:
+        assert not removed, "a file without such a row is not touched"
+    added = sum("add" in action for action in log)
+    assert added <= len(removed) + len({row[2] for row in new})
+
+
+def test_another_reader_sees_the_same(session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE seen (k INT, s STRING)")
+    run(session, "INSERT INTO seen SELECT id, string(id) FROM range(0, 20, 1, 2)")
+    run(session, "INSERT INTO seen REPLACE WHERE k % 5 = 0 VALUES (100, 'new')")
+    expected = sorted([(k, str(k)) for k in range(20) if k % 5] + [(100, "new")])
+    assert sorted(tuple(row.values()) for row in table_of(lake, "seen").to_pylist()) == expected
+
+
+def test_files_that_would_be_written_again_are_refused_where_readers_would_be_misled(
+    session: LakeSession, lake: Path
+) -> None:
+    for name, key in (("fed", "delta.enableChangeDataFeed"), ("tracked", "delta.enableRowTracking")):
+        run(session, f"CREATE TABLE {name} (k INT) TBLPROPERTIES ('{key}' = 'true')")
+        run(session, f"INSERT INTO {name} VALUES (1), (2)")
+        error = refuse(session, f"INSERT INTO {name} REPLACE WHERE k = 1 VALUES (1)")
+        assert error.condition == "UNSUPPORTED_FEATURE.STATEMENT" and name in error.message
+        assert len(list((lake / "default" / name).rglob("*.parquet"))) == 1, "nothing is left of the new rows"
+        run(session, f"INSERT INTO {name} REPLACE WHERE k < 9 VALUES (3)")
+        assert rows(session, f"SELECT k FROM {name}") == [(3,)]
+
+
+REFUSED = [
+    ("REPLACE WHERE k = 1 VALUES (2, 'x', 1, 4)", "DELTA_REPLACE_WHERE_MISMATCH"),
+    ("REPLACE WHERE nope = 1 VALUES (2, 'x', 1, 4)", "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
+    ("REPLACE USING (nope) VALUES (2, 'x', 1, 4)", "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA"),
+]
+
+
+@pytest.mark.parametrize(("text", "condition"), REFUSED)
+def test_what_cannot_be_replaced_changes_nothing(
+    session: LakeSession, lake: Path, things: None, text: str, condition: str
+) -> None:
+    assert refuse(session, f"INSERT INTO things {text}").condition == condition
+    assert version_of(lake, "things") == 2 and len(rows(session, "SELECT * FROM things")) == 4
+
+
+def test_if_not_exists_leaves_a_partition_that_is_there(session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE parts (v INT, p STRING) PARTITIONED BY (p)")
+    for part, value, count in (("a", 1, 1), ("a", 2, 0), ("b", 3, 1)):
+        text = f"INSERT OVERWRITE parts PARTITION (p = '{part}') IF NOT EXISTS VALUES ({value})"
+        assert run(session, text) == count
+    assert rows(session, "SELECT p, v FROM parts ORDER BY p") == [("a", 1), ("b", 3)]
+    error = refuse(session, "INSERT OVERWRITE parts PARTITION (p) IF NOT EXISTS VALUES (1, 'a')")
+    assert error.condition == "UNSUPPORTED_FEATURE.STATEMENT"
