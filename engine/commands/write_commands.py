@@ -1,13 +1,10 @@
 """Writes, carried out: rows become files, files become actions, actions become a version.
 
-Whatever fails before the commit leaves the table as it was; the files that were written are removed as far as can be
-reached, and those left are in no version, so that VACUUM collects them. After a commit of unknown outcome they stay,
-for the version may be there.
+Whatever fails before the commit leaves the table as it was (`engine.commands.written_files`).
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -66,8 +63,6 @@ from engine.results import ResultStream, empty_result
 from engine.sql.settings_text import TIME_ZONE
 from engine.sql_types import ddl_type
 from engine.time_zones import find_zone
-
-logger = logging.getLogger(__name__)
 
 
 def insert(plan: InsertPlan, writing: Writing) -> Outcome:
