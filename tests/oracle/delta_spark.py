@@ -23,6 +23,7 @@ def open_spark() -> SparkSession:
         .config("spark.jars.packages", PACKAGE)
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+        .config("spark.sql.sources.default", "delta")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", "1g")
         .config("spark.sql.shuffle.partitions", "2")
@@ -39,9 +40,8 @@ def main() -> None:
     for statement in json.load(sys.stdin):
         try:
             frame = spark.sql(statement)
-            texts = (
-                frame.selectExpr(*(f"cast(`{name}` as string)" for name in frame.columns)) if frame.columns else frame
-            )
+            quoted = ["`" + name.replace("`", "``") + "`" for name in frame.columns]
+            texts = frame.selectExpr(*(f"cast({name} as string)" for name in quoted)) if quoted else frame
             answers.append({"rows": [list(row) for row in texts.collect()]})
         except Exception as error:  # noqa: BLE001 whatever Spark raises is an answer too
             answers.append({"error": str(error)})
