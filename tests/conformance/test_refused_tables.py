@@ -63,6 +63,18 @@ CASES = {
     "an unknown type": Case(
         condition="DELTA_UNSUPPORTED_DATA_TYPES", says="geometry", columns=(column("id", "geometry(OGC:CRS84)"),)
     ),
+    "a change of type that is no widening": Case(
+        condition="DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA",
+        says="from string to long",
+        columns=(column("id", "long", delta_typeChanges=[{"fromType": "string", "toType": "long"}]),),
+        protocol=protocol("typeWidening"),
+    ),
+    "timestamps in nanoseconds": Case(
+        condition="FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH",
+        says="id",
+        columns=(column("id", "timestamp"),),
+        part=Part(name="a.parquet", rows=pa.table({"id": pa.array([1], pa.timestamp("ns", "UTC"))})),
+    ),
     "by id, files without ids": Case(
         condition="FAILED_READ_FILE.NO_FIELD_IDS",
         says="a.parquet",

@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import duckdb_extension_delta
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
+
+from tests.duck import open_duckdb
 
 Rows = list[tuple[Any, ...]]
 
@@ -35,11 +35,7 @@ PEERS: dict[str, Callable[[Path, list[str]], Rows]] = {"deltalake": deltalake_ro
 @cache
 def duck() -> Callable[[str], pa.Table]:
     """Runs a query in DuckDB with the delta extension of its package, instants in UTC."""
-    version = f"v{duckdb.__version__}"
-    extension = Path(duckdb_extension_delta.__file__).parent / "extensions" / version / "delta.duckdb_extension"
-    connection = duckdb.connect()
-    connection.execute(f"LOAD '{extension}'")
-    connection.execute("SET TimeZone = 'UTC'")
+    connection = open_duckdb()
     return lambda query: connection.execute(query).to_arrow_table()
 
 

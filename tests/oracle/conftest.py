@@ -15,7 +15,7 @@ from tests.paths import ROOT
 
 Oracle = Callable[[list[str]], list[list[list[Any]]]]
 PYTHON = ROOT / ".oracle" / "bin" / "python"
-RUN_S = 900
+RUN_S = 2400
 
 
 @pytest.fixture

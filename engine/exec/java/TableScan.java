@@ -94,24 +94,32 @@ final class TableScan {
 
   private LogicalPlan rows(LogicalRelation leaf) {
     Attribute metadata = metadata(leaf);
-    StructType columns = scan.schema;
-    if (metadata == null) columns = columns.add(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME(), LongType$.MODULE$);
-    else if (scan.rowTracking != null) columns = RowIds.addColumns(columns, scan.rowTracking);
-    LogicalRelation whole = LogicalRelation$.MODULE$.apply(source(columns, scan.constants, false), false);
-    List read = new ArrayList(Scala.list(whole.output()));
+    return metadata == null ? liveRows(leaf) : rowsWithMetadata(leaf, metadata);
+  }
+
+  private LogicalPlan liveRows(LogicalRelation leaf) {
+    String index = ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME();
+    LogicalRelation whole = whole(leaf, scan.schema.add(index, LongType$.MODULE$));
+    return new Project(Scala.seq(Scala.list(leaf.output())), live(whole, named(Scala.list(whole.output()), index)));
+  }
+
+  /** Spark knows a row's index as a field of `_metadata`, and would read it wrongly twice. */
+  private LogicalPlan rowsWithMetadata(LogicalRelation leaf, Attribute asked) {
+    StructType columns = scan.rowTracking == null ? scan.schema : RowIds.addColumns(scan.schema, scan.rowTracking);
+    LogicalRelation whole = whole(leaf, columns).withMetadataColumns();
+    List output = Scala.list(whole.output());
+    Attribute given = (Attribute) output.get(output.size() - 1);
     List shown = new ArrayList(Scala.list(leaf.output()));
-    for (int i = 0; i < scan.schema.length(); i++) read.set(i, shown.get(i));
-    LogicalRelation named = whole.copy(whole.relation(), Scala.seq(read), Scala.none(), false, Scala.none());
-    if (metadata != null) named = named.withMetadataColumns();
-    List output = Scala.list(named.output());
-    Expression rowIndex = metadata == null
-        ? named(output, ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME())
-        : field((Attribute) output.get(output.size() - 1), ParquetFileFormat.ROW_INDEX());
-    if (metadata != null) {
-      Attribute given = (Attribute) output.get(output.size() - 1);
-      shown.set(scan.schema.length(), new RowIds(scan.rowTracking).shown(metadata, given, output));
-    }
-    return new Project(Scala.seq(shown), live(named, rowIndex));
+    shown.set(scan.schema.length(), new RowIds(scan.rowTracking).shown(asked, given, output));
+    return new Project(Scala.seq(shown), live(whole, field(given, ParquetFileFormat.ROW_INDEX())));
+  }
+
+  /** A relation of these columns and all constants; the columns that `leaf` has keep their ids. */
+  private LogicalRelation whole(LogicalRelation leaf, StructType columns) {
+    LogicalRelation whole = LogicalRelation$.MODULE$.apply(source(columns, scan.constants, false), false);
+    List output = new ArrayList(Scala.list(whole.output()));
+    for (int i = 0; i < scan.schema.length(); i++) output.set(i, leaf.output().apply(i));
+    return whole.copy(whole.relation(), Scala.seq(output), Scala.none(), false, Scala.none());
   }
 
   private LogicalPlan live(LogicalPlan plan, Expression rowIndex) {
