@@ -92,6 +92,7 @@ def _flag(key: str, doc: str, default: str | None = None, *, is_spark: bool = Tr
 
 
 TXN_APP_ID, TXN_VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
+AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 ALLOW_OUTSIDE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
 
 _ROWS = (
@@ -151,6 +152,12 @@ _ROWS = (
     _flag(
         ALLOW_OUTSIDE,
         "table_changes answers no rows for a start after the latest version, instead of an error.",
+        "false",
+        is_spark=False,
+    ),
+    _flag(
+        AUTO_MERGE,
+        "INSERT adds the columns of its query that the table lacks, as INSERT WITH SCHEMA EVOLUTION does.",
         "false",
         is_spark=False,
     ),

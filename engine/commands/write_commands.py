@@ -5,7 +5,7 @@ Whatever fails before the commit leaves the table as it was (`engine.commands.wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, tzinfo
@@ -17,30 +17,27 @@ from catalog.catalog import Catalog
 from catalog.changes import CreateTable
 from catalog.names import quote
 from engine.bound import BoundTable, Outcome
+from engine.commands.query_columns import evolved, table_fields
 from engine.commands.replaced_rows import Remainder, equal_to, where, without_rows
 from engine.commands.table_ddl_commands import commit_creation, stage_definition
 from engine.commands.written_files import Writing, new_files
-from engine.delta.errors import UnsupportedDataType, naming
+from engine.delta.errors import naming
 from engine.delta.identity import MARK_ONLY_TAG
-from engine.delta.metadata_changes import change_table
+from engine.delta.metadata_changes import MetadataChange, change_table
 from engine.delta.new_files import NewFiles
 from engine.delta.snapshot import Snapshot
 from engine.delta.spec.actions import SetTransaction
 from engine.delta.spec.features import Operation
 from engine.delta.spec.partition_values import PartitionValue, parse_partition_value
 from engine.delta.spec.schema import (
-    ArrayType,
-    DataType,
-    DecimalType,
-    MapType,
     PrimitiveType,
     StructField,
     StructType,
-    parse_data_type,
 )
 from engine.delta.staged_commit import CommitDescription
 from engine.delta.storage import open_storage
 from engine.delta.table_config import TableConfig
+from engine.delta.table_draft import Definition
 from engine.delta.transaction import Transaction, with_metrics
 from engine.enforce.identity import moved_marks
 from engine.enforce.row_rules import free_names
@@ -68,10 +65,7 @@ from engine.time_zones import find_zone
 def insert(plan: InsertPlan, writing: Writing) -> Outcome:
     """Rows into a table, as one version."""
     snapshot = plan.table.snapshot
-    rows = plan.rows
-    if plan.by_name:
-        found = writing.executor.columns_of(plan.source, writing.context, writing.parameters)
-        rows = replace(rows, source_columns=tuple(column.name for column in found))
+    rows, definition = _with_query_columns(plan, writing)
     rows = enforce(rows)
     if plan.numbered is not None and _was_written(plan.numbered, snapshot):
         return Outcome(result=_counted(0))
@@ -83,11 +77,11 @@ def insert(plan: InsertPlan, writing: Writing) -> Outcome:
         naming(plan.table.label),
     ):
         marks = moved_marks(rows, new.extremes)
-        description = replace(_with_metrics(plan.description, new, remainder), tags=MARK_ONLY_TAG if marks else {})
+        description = replace(_with_metrics(plan.description, new, remainder), tags=_tags(marks, definition, snapshot))
         transaction = Transaction.on(snapshot, description, table=plan.table.label)
-        if marks:
-            changed = change_table(plan.table.label, snapshot.protocol, snapshot.metadata, marks)
-            transaction.stage(changed.metadata)
+        if marks or definition != Definition(protocol=snapshot.protocol, metadata=snapshot.metadata):
+            changed = change_table(plan.table.label, definition.protocol, definition.metadata, marks)
+            transaction.stage(changed.protocol, changed.metadata)
         if plan.reads_table or remainder is not None:
             transaction.read_whole_table()
         if remainder is not None:
@@ -100,6 +94,25 @@ def insert(plan: InsertPlan, writing: Writing) -> Outcome:
         committed = transaction.commit()
     writing.after_commit(committed)
     return Outcome(result=_counted(new.num_rows))
+
+
+def _with_query_columns(plan: InsertPlan, writing: Writing) -> tuple[WritePlan, Definition]:
+    """The write with what it has to know of the query's columns, and the table's definition with its new ones."""
+    snapshot, rows = plan.table.snapshot, plan.rows
+    definition = Definition(protocol=snapshot.protocol, metadata=snapshot.metadata)
+    if not plan.by_name and not plan.evolves:
+        return rows, definition
+    found = writing.executor.columns_of(plan.source, writing.context, writing.parameters)
+    if plan.evolves:
+        definition = evolved(rows, found, plan.by_name)
+        rows = replace(rows, config=TableConfig.of(plan.table.label, definition.protocol, definition.metadata))
+    if plan.by_name:
+        rows = replace(rows, source_columns=tuple(column.name for column in found))
+    return rows, definition
+
+
+def _tags(marks: Sequence[MetadataChange], definition: Definition, snapshot: Snapshot) -> Mapping[str, str]:
+    return MARK_ONLY_TAG if marks and definition.metadata == snapshot.metadata else {}
 
 
 def truncate(plan: TruncatePlan, writing: Writing) -> Outcome:
@@ -116,8 +129,7 @@ def truncate(plan: TruncatePlan, writing: Writing) -> Outcome:
 def create_table_as(plan: CreateTableAsPlan, catalog: Catalog, writing: Writing) -> Outcome:
     """Files, then the log, then the name."""
     columns = writing.executor.columns_of(plan.source, writing.context, writing.parameters)
-    fields = [StructField(column.name, _table_type(parse_data_type(column.json_type))) for column in columns]
-    creation = plan.define(StructType(tuple(fields)))
+    creation = plan.define(StructType(table_fields(columns)))
     entry, definition, description = creation.entry, creation.definition, creation.description
     assert entry is not None and definition is not None and description is not None
     label, storage, now_ms = str(entry.name), open_storage(entry.location), writing.context.now_ms()
@@ -276,18 +288,3 @@ def _with_metrics(
 
 def _counted(num_rows: int) -> ResultStream:
     return replace(empty_result(), rows_modified=num_rows)
-
-
-def _table_type(data_type: DataType) -> DataType:
-    """The type of a query's column as a table has it: everything may be null, and `void` is nothing to store."""
-    match data_type:
-        case StructType(fields):
-            return StructType(tuple(StructField(field.name, _table_type(field.data_type)) for field in fields))
-        case ArrayType(element):
-            return ArrayType(_table_type(element))
-        case MapType(key, value):
-            return MapType(_table_type(key), _table_type(value))
-        case PrimitiveType.VOID:
-            raise UnsupportedDataType("void, of a NULL without a type")
-        case PrimitiveType() | DecimalType():
-            return data_type

@@ -47,6 +47,7 @@ from engine.plan.table_ddl import (
     new_entry,
     tolerated,
 )
+from engine.settings import AUTO_MERGE
 from engine.sql.expressions import parse_expression
 from engine.sql.splice import Edit
 from engine.sql_types import ddl_type
@@ -73,6 +74,7 @@ def plan_insert(bound: BoundStatement, statement: Insert, source: ReadPlan) -> I
         reads_table=any(_reads(relation, table) for relation in bound.relations),
         description=_description(bound, table, replacement),
         only_if_absent=statement.if_not_exists,
+        evolves=statement.schema_evolution or bound.state.value(AUTO_MERGE) == "true",
         numbered=numbered_write(bound.state),
     )
 
@@ -137,7 +139,6 @@ def _default(column: StructField) -> str:
 
 def _ensure_known(statement: Insert) -> None:
     refused = {
-        "INSERT WITH SCHEMA EVOLUTION": statement.schema_evolution,
         "INSERT … REPLACE ON": isinstance(statement.replace, ReplaceOn),
     }
     for what, is_there in refused.items():

@@ -241,6 +241,8 @@ class InsertPlan:
     reads_table: bool
     description: CommitDescription
     only_if_absent: bool = False
+    evolves: bool = False
+    """Columns of the query that the table lacks are added to it."""
     numbered: SetTransaction | None = None
     """Nothing happens where the table has this write of the application, or a later one."""
 
