@@ -26,6 +26,8 @@ from catalog.changes import (
     DropTable,
     DropView,
     RenameTable,
+    SetComment,
+    SetLocation,
     apply,
 )
 from catalog.discovery import ServedFolder
@@ -91,17 +93,25 @@ class Catalog:
             case CreateTable(table, _):
                 location = self._roots.ensure_allowed(table.location)
                 _ensure_free(view, table.name, location)
-                return [*_adopt_schema(view, table.name), replace(change, entry=replace(table, location=location))]
+                return [
+                    *_adopt_schema(view, table.name.schema_name),
+                    replace(change, entry=replace(table, location=location)),
+                ]
             case CreateView(view_entry, _):
                 _ensure_free(view, view_entry.name)
-                return [*_adopt_schema(view, view_entry.name), change]
+                return [*_adopt_schema(view, view_entry.name.schema_name), change]
             case DropTable(table_name) | DropView(table_name):
                 _ensure_recorded(view, table_name)
                 return [change]
             case RenameTable(old, new):
                 _ensure_recorded(view, old)
                 _ensure_free(view, new)
-                return [*_adopt_schema(view, new), change]
+                return [*_adopt_schema(view, new.schema_name), change]
+            case SetLocation(moved, place):
+                _ensure_recorded(view, moved)
+                return [SetLocation(moved, self._roots.ensure_allowed(place))]
+            case SetComment(commented, _):
+                return [*(_adopt_schema(view, commented) if isinstance(commented, SchemaName) else ()), change]
             case _:
                 assert_never(change)
 
@@ -119,8 +129,10 @@ def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
             return (table.name.schema_name,)
         case CreateView(view_entry, _):
             return (view_entry.name.schema_name,)
-        case DropTable(table_name) | DropView(table_name):
+        case DropTable(table_name) | DropView(table_name) | SetLocation(table_name, _):
             return (table_name.schema_name,)
+        case SetComment(commented, _):
+            return (commented,) if isinstance(commented, SchemaName) else ()
         case RenameTable(old, new):
             return (old.schema_name, new.schema_name)
         case _:
@@ -146,8 +158,7 @@ def _ensure_nothing_lies_in(view: CatalogView, name: SchemaName, cascade: bool) 
             raise DiscoveredObject(str(entry.name), entry.location) if cascade else SchemaNotEmpty(str(name))
 
 
-def _adopt_schema(view: CatalogView, name: TableName) -> list[Change]:
-    """What records the schema of a new object if so far only a folder stands for it."""
-    schema = name.schema_name
+def _adopt_schema(view: CatalogView, schema: SchemaName) -> list[Change]:
+    """What records a schema if so far only a folder stands for it."""
     discovered = None if schema in view.state.schemas else view.discovered_schema(schema)
     return [] if discovered is None else [CreateSchema(SchemaEntry(name=discovered))]

@@ -76,6 +76,22 @@ class RenameTable:
 
 
 @dataclass(frozen=True, slots=True)
+class SetLocation:
+    """Where an external table lies from now on."""
+
+    name: TableName
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetComment:
+    """Of a catalog or a schema; None takes it away."""
+
+    name: CatalogName | SchemaName
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class CreateView:
     """`replace`: put the entry in the place of a view's of that name."""
 
@@ -96,6 +112,8 @@ Change = (
     | CreateTable
     | DropTable
     | RenameTable
+    | SetLocation
+    | SetComment
     | CreateView
     | DropView
 )
@@ -131,6 +149,10 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
         case RenameTable(old, new):
             renamed = replace(_relation(state, old), name=new)
             return _put_relation(_without_relation(state, old), renamed, False)
+        case SetLocation(moved, location):
+            return _put_relation(state, _moved(_relation(state, moved), location), True)
+        case SetComment(commented, comment):
+            return _commented(state, commented, comment)
         case _:
             assert_never(change)
 
@@ -185,6 +207,24 @@ def _put_relation(state: CatalogState, entry: Relation, may_replace: bool) -> Ca
         raise TableAlreadyExists(str(entry.name))
     kept = {key: relation for key, relation in state.relations.items() if key != entry.name}
     return replace(state, relations={**kept, entry.name: entry})
+
+
+def _moved(entry: Relation, location: str) -> TableEntry:
+    if isinstance(entry, ViewEntry):
+        raise TableExpected(str(entry.name))
+    return replace(entry, location=location)
+
+
+def _commented(state: CatalogState, name: CatalogName | SchemaName, comment: str | None) -> CatalogState:
+    if isinstance(name, CatalogName):
+        catalog = state.catalogs.get(name)
+        if catalog is None:
+            raise CatalogNotFound(str(name))
+        return replace(state, catalogs={**state.catalogs, name: replace(catalog, comment=comment)})
+    schema = state.schemas.get(name)
+    if schema is None:
+        raise SchemaNotFound(str(name))
+    return replace(state, schemas={**state.schemas, name: replace(schema, comment=comment)})
 
 
 def _relation(state: CatalogState, name: TableName) -> Relation:

@@ -114,3 +114,38 @@ class ReplacedIdentity(SqlError, condition="DELTA_IDENTITY_COLUMNS_REPLACE_COLUM
 class NoIdentityColumn(SqlError, condition="DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN", sqlstate="429BQ"):
     column: str
     template = "The column {column} is no identity column, so it has no mark that SYNC IDENTITY could move."
+
+
+@dataclass(eq=False)
+class LocationOfPath(SqlError, condition="DELTA_CANNOT_SET_LOCATION_ON_PATH_IDENTIFIER", sqlstate="42613"):
+    table: str
+    template = "{table} is named by its path, so it has no other location. Use a name of the catalog."
+
+
+@dataclass(eq=False)
+class LocationSchemaDiffers(SqlError, condition="DELTA_SET_LOCATION_SCHEMA_MISMATCH", sqlstate="42KD7"):
+    table: str
+    current: str
+    new: str
+    template = (
+        "{table} cannot be moved: the table at the new location has other columns. It has {new}, this one {current}."
+    )
+
+
+@dataclass(eq=False)
+class HistoryTruncationNotAllowed(
+    SqlError, condition="DELTA_FEATURE_DROP_HISTORY_TRUNCATION_NOT_ALLOWED", sqlstate="42000"
+):
+    feature: str
+    template = "The feature {feature} can be dropped without TRUNCATE HISTORY: no older version needs it."
+
+
+@dataclass(eq=False)
+class ProtectionNeedsTruncation(
+    SqlError,
+    condition="DELTA_FEATURE_CAN_ONLY_DROP_CHECKPOINT_PROTECTION_WITH_HISTORY_TRUNCATION",
+    sqlstate="55000",
+):
+    template = (
+        "The feature checkpointProtection keeps older versions readable. It can only be dropped with TRUNCATE HISTORY."
+    )

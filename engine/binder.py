@@ -19,6 +19,7 @@ from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError, TableExpected
 from catalog.information_schema import SYSTEM_CATALOG, is_information_schema
 from catalog.names import (
+    PATH_SCHEMA,
     CatalogName,
     Matcher,
     SchemaName,
@@ -80,9 +81,11 @@ from engine.write_statements import (
     Commentable,
     CommentOn,
     CreateTable,
+    CreateTableLike,
     CreateView,
     DropTable,
     Insert,
+    SetLocation,
     TruncateTable,
 )
 
@@ -127,8 +130,12 @@ def bind(statement: AnyStatement, state: SessionState, sources: Sources, evaluat
             target, bound = binder.table(parts), binder.relations(source.relations, state.current)
         case CommentOn(kind=Commentable.COLUMN, parts=parts):
             target, bound = binder.table(parts[:-1]), ()
+        case AlterTable(table_parts=parts, changes=(SetLocation(location=location),)):
+            target, bound = binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
         case TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
             target, bound = binder.table(parts), ()
+        case CreateTableLike(table_parts=parts, location=location, source_parts=source_parts):
+            target, bound = binder.new_table(parts, location), (binder.table(source_parts),)
         case CommentOn(kind=Commentable.TABLE, parts=parts):
             target, bound = binder.table(parts), ()
         case DropTable(table_parts=parts, if_exists=if_exists):

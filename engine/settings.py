@@ -15,6 +15,8 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from catalog.errors import SqlError
+from engine.delta.spec.properties import DELTA_PREFIX, MIN_READER_VERSION, MIN_WRITER_VERSION, PROPERTIES
+from engine.delta.spec.properties import parse_setting as parse_table_property
 
 
 @dataclass(eq=False)
@@ -191,7 +193,42 @@ _ROWS = (
     ),
 )
 
-SETTINGS: Mapping[str, Setting] = MappingProxyType({row.key.lower(): row for row in _ROWS})
+TABLE_DEFAULTS = "spark.databricks.delta.properties.defaults."
+"""Before the name of a table property without `delta.`: what new tables get if their statement does not say."""
+
+
+def _table_default(key: str) -> Setting:
+    def check(value: str) -> str | None:
+        try:
+            return parse_table_property(key, value)[1]
+        except SqlError:
+            return None
+
+    return Setting(
+        key=TABLE_DEFAULTS + key.removeprefix(DELTA_PREFIX),
+        doc=f"The table property {key} of tables that this session makes.",
+        check=check,
+        expected=f"a value of the table property {key}",
+        is_spark=False,
+    )
+
+
+def _version_default(key: str) -> Setting:
+    return Setting(
+        key=TABLE_DEFAULTS + key.removeprefix(DELTA_PREFIX),
+        doc=f"The least {key} of tables that this session makes.",
+        check=_positive,
+        expected="a version of the protocol",
+        is_spark=False,
+    )
+
+
+_TABLE_DEFAULTS = (
+    *(_version_default(key) for key in (MIN_READER_VERSION, MIN_WRITER_VERSION)),
+    *(_table_default(key) for key, known in sorted(PROPERTIES.items()) if known.settable),
+)
+
+SETTINGS: Mapping[str, Setting] = MappingProxyType({row.key.lower(): row for row in (*_ROWS, *_TABLE_DEFAULTS)})
 
 _ALIASES = {"timezone": "spark.sql.session.timezone", "ansi_mode": "spark.sql.ansi.enabled"}
 

@@ -149,6 +149,10 @@ class CreateTable:
     properties: Properties = ()
     query: Query | None = None
 
+    @property
+    def if_not_exists(self) -> bool:
+        return self.mode is CreateMode.CREATE_IF_NOT_EXISTS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTableLike:

@@ -8,11 +8,13 @@ have to be asked before a rule stands over them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from types import MappingProxyType
 
 from catalog.changes import RenameTable as RenameTableChange
+from catalog.changes import SetLocation as SetLocationChange
 from catalog.names import TableName
-from engine.alter_errors import RenameOfPath, ReplacedColumnsDiffer
+from engine.alter_errors import LocationOfPath, LocationSchemaDiffers, RenameOfPath, ReplacedColumnsDiffer
 from engine.bound import BoundStatement, BoundTable
 from engine.delta import metadata_changes as changes
 from engine.delta.errors import naming
@@ -26,11 +28,13 @@ from engine.delta.table_draft import Definition
 from engine.errors import StatementNotSupported
 from engine.plan import alter_history
 from engine.plan.alter_columns import add_columns, alter_column, drop_columns, new_not_nulls, rename_column
+from engine.plan.drop_features import drop_feature
 from engine.plan.identity_sync import plan_sync_identity
 from engine.plan.new_tables import COMMENT, plan_probes
 from engine.plan.plans import AlterPlan, CatalogPlan, ProbePlan, SyncIdentityPlan
 from engine.plan.replace_columns import replace_columns
 from engine.plan.row_checks import plan_row_checks
+from engine.plan.table_ddl import spelled_columns
 from engine.write_statements import (
     AddColumns,
     AddConstraint,
@@ -40,9 +44,11 @@ from engine.write_statements import (
     CommentOn,
     DropColumns,
     DropConstraint,
+    DropFeature,
     RenameColumn,
     RenameTable,
     ReplaceColumns,
+    SetLocation,
     SetProperties,
     SyncIdentity,
     TableChange,
@@ -60,6 +66,10 @@ def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | Cata
             return _renamed(bound, table, parts)
         case SyncIdentity() as sync:
             return plan_sync_identity(bound, table, sync)
+        case SetLocation():
+            return _moved(bound, table)
+        case DropFeature() as drop:
+            return _dropped_feature(bound, table, drop)
         case _:
             return _altered(bound, table, statement.changes)
 
@@ -91,6 +101,32 @@ def _renamed(bound: BoundStatement, table: BoundTable, parts: tuple[str, ...]) -
     if table.name is None:
         raise RenameOfPath(table.label)
     return CatalogPlan(change=RenameTableChange(table.name, TableName.from_parts(parts, bound.state.current)))
+
+
+def _moved(bound: BoundStatement, table: BoundTable) -> CatalogPlan:
+    """Another table of the same columns under the name of an external one."""
+    (other,) = bound.tables
+    if table.name is None:
+        raise LocationOfPath(table.label)
+    if table.entry.managed:
+        raise StatementNotSupported("SET LOCATION of a managed table")
+    current, new = (
+        [*spelled_columns(each.snapshot.schema), f"PARTITIONED BY ({', '.join(each.snapshot.partition_columns)})"]
+        for each in (table, other)
+    )
+    if current != new:
+        raise LocationSchemaDiffers(table.label, ", ".join(current), ", ".join(new))
+    return CatalogPlan(change=SetLocationChange(table.name, other.entry.location))
+
+
+def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature) -> AlterPlan:
+    """Alone in its version: what it looked at must be what it is committed over."""
+    with naming(table.label):
+        table.snapshot.config.ensure_supported(Operation.METADATA)
+    definition = _changed(table, [drop_feature(table.snapshot, drop)])
+    parameters = {"featureName": drop.feature, "truncateHistory": alter_history.compact(drop.truncate_history)}
+    description = replace(_description(bound, ("DROP FEATURE", parameters)), exclusive=True)
+    return AlterPlan(table=table, definition=definition, description=description)
 
 
 def _altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChange, ...]) -> AlterPlan:

@@ -1,4 +1,4 @@
-"""Plans of the DDL that changes names alone: schemas and views. What must be so is checked where it is changed.
+"""Plans of the DDL that changes names alone: catalogs, schemas, views. What must be so is checked where it is changed.
 
 IF [NOT] EXISTS is no question that is asked first: the change is tried, and the error that it would meet is tolerated,
 so that two sessions that create the same schema at once both succeed.
@@ -6,17 +6,62 @@ so that two sessions that create the same schema at once both succeed.
 
 from __future__ import annotations
 
+from catalog.changes import CreateCatalog as CreateCatalogChange
 from catalog.changes import CreateSchema as CreateSchemaChange
+from catalog.changes import DropCatalog as DropCatalogChange
 from catalog.changes import DropSchema as DropSchemaChange
 from catalog.changes import DropView as DropViewChange
-from catalog.entries import SchemaEntry, ViewEntry
-from catalog.errors import SchemaAlreadyExists, SchemaNotFound, TableAlreadyExists, TableNotFound
-from catalog.names import SchemaName, TableName
+from catalog.changes import SetComment
+from catalog.entries import CatalogEntry, SchemaEntry, ViewEntry
+from catalog.errors import (
+    CatalogAlreadyExists,
+    CatalogNotFound,
+    SchemaAlreadyExists,
+    SchemaNotFound,
+    TableAlreadyExists,
+    TableNotFound,
+)
+from catalog.names import CatalogName, SchemaName, TableName
 from engine.bound import BoundRelation, BoundStatement, BoundView
 from engine.errors import RecursiveView, StatementNotSupported, TemporaryReference
 from engine.plan.plans import CatalogPlan, CreateViewPlan, DropTemporaryViewPlan, ReadPlan
 from engine.session_state import is_temporary, temporary_name
-from engine.write_statements import CreateSchema, CreateView, DropSchema, DropView
+from engine.write_statements import (
+    Commentable,
+    CommentOn,
+    CreateCatalog,
+    CreateSchema,
+    CreateView,
+    DropCatalog,
+    DropSchema,
+    DropView,
+)
+
+
+def plan_create_catalog(bound: BoundStatement, statement: CreateCatalog) -> CatalogPlan:
+    entry = CatalogEntry(name=CatalogName(statement.catalog), owner=bound.state.principal, comment=statement.comment)
+    return CatalogPlan(
+        change=CreateCatalogChange(entry), tolerated=(CatalogAlreadyExists,) if statement.if_not_exists else ()
+    )
+
+
+def plan_drop_catalog(statement: DropCatalog) -> CatalogPlan:
+    """Only an empty one: what lies in it is dropped schema by schema."""
+    if statement.cascade:
+        raise StatementNotSupported("DROP CATALOG … CASCADE")
+    return CatalogPlan(
+        change=DropCatalogChange(CatalogName(statement.catalog)),
+        tolerated=(CatalogNotFound,) if statement.if_exists else (),
+    )
+
+
+def plan_comment_on_names(bound: BoundStatement, statement: CommentOn) -> CatalogPlan:
+    """COMMENT ON a catalog or a schema."""
+    if statement.kind is Commentable.CATALOG:
+        (catalog,) = statement.parts
+        return CatalogPlan(change=SetComment(CatalogName(catalog), statement.comment))
+    name = SchemaName.from_parts(statement.parts, bound.state.catalog)
+    return CatalogPlan(change=SetComment(name, statement.comment))
 
 
 def plan_create_schema(bound: BoundStatement, statement: CreateSchema) -> CatalogPlan:

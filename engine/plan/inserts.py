@@ -97,7 +97,7 @@ def plan_create_table_as(
     ensure_creatable(statement)
     if statement.columns:
         raise StatementNotSupported("A list of columns in CREATE TABLE … AS")
-    target = free_name(bound, statement)
+    target = free_name(bound, if_not_exists=statement.if_not_exists)
     if target is None:
         return CreateTablePlan(entry=None)
     if target.found is not None:
@@ -105,12 +105,12 @@ def plan_create_table_as(
     entry = new_entry(bound, target)
 
     def of_columns(schema: StructType) -> CreateTablePlan:
-        definition = define(target, statement, schema)
+        definition = define(bound, target, statement, schema)
         return CreateTablePlan(
             entry=entry,
             definition=definition,
             description=describe_creation("CREATE TABLE AS SELECT", bound, target, definition),
-            tolerated=tolerated(statement),
+            tolerated=tolerated(if_not_exists=statement.if_not_exists),
         )
 
     return CreateTableAsPlan(source=source, define=of_columns)

@@ -17,10 +17,13 @@ from engine.definition_errors import (
 from engine.delta.file_table import FILES_SCHEMA
 from engine.delta.identity import is_identity
 from engine.delta.metadata_changes import AddConstraint, MetadataChange, SetDescription, set_properties
+from engine.delta.spec.properties import DELTA_PREFIX, canonical_key
 from engine.delta.spec.schema import StructField, StructType
 from engine.delta.table_columns import CHAR_VARCHAR_TYPE
 from engine.plan.identity_columns import identity_metadata
 from engine.plan.plans import Probe, ProbePlan, ReadPlan, Scan
+from engine.session_state import SessionState
+from engine.settings import TABLE_DEFAULTS
 from engine.sql.expressions import parse_expression
 from engine.sql.type_text import parse_type
 from engine.sql_types import column_sql_type, format_sql_type
@@ -51,12 +54,22 @@ def _field(column: ColumnDef) -> StructField:
     return StructField(column.parts[-1], kind.data_type, column.nullable, present)
 
 
-def table_changes(statement: CreateTable) -> tuple[MetadataChange, ...]:
+def default_properties(state: SessionState) -> dict[str, str]:
+    """What the session's settings give to every new table."""
+    return {
+        DELTA_PREFIX + key.removeprefix(TABLE_DEFAULTS): value
+        for key, value in state.values.items()
+        if key.startswith(TABLE_DEFAULTS)
+    }
+
+
+def table_changes(statement: CreateTable, state: SessionState) -> tuple[MetadataChange, ...]:
     """Properties, constraints and the comment, as changes of a table without them."""
+    written = {canonical_key(key): value for key, value in statement.properties}
     named = checks_of(statement)
     constraints = tuple(AddConstraint(name=name, expression=check.expression) for name, check in named)
     return (
-        *set_properties(dict(statement.properties)),
+        *set_properties({**default_properties(state), **written}),
         *constraints,
         *([SetDescription(text=statement.comment)] if statement.comment is not None else []),
     )

@@ -9,8 +9,17 @@ from engine.bound import AuthorizedStatement, BoundChanges, BoundRelation, Bound
 from engine.delta.metadata_answers import NoAnswer
 from engine.plan.alters import plan_alter, plan_comment
 from engine.plan.answers import answer_from_log
-from engine.plan.catalog_ddl import plan_create_schema, plan_create_view, plan_drop_schema, plan_drop_view
+from engine.plan.catalog_ddl import (
+    plan_comment_on_names,
+    plan_create_catalog,
+    plan_create_schema,
+    plan_create_view,
+    plan_drop_catalog,
+    plan_drop_schema,
+    plan_drop_view,
+)
 from engine.plan.inserts import default_edits, plan_create_table_as, plan_insert, plan_truncate
+from engine.plan.like_tables import plan_create_table_like
 from engine.plan.plans import AnswerPlan, CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan, ViewScan
 from engine.plan.scans import change_scan, kinds_of_changes, scan_of, with_row_ids_if_asked
 from engine.plan.table_ddl import plan_create_table, plan_drop_table
@@ -20,9 +29,12 @@ from engine.write_statements import (
     AlterTable,
     Commentable,
     CommentOn,
+    CreateCatalog,
     CreateSchema,
     CreateTable,
+    CreateTableLike,
     CreateView,
+    DropCatalog,
     DropSchema,
     DropTable,
     DropView,
@@ -60,6 +72,14 @@ def plan_statement(authorized: AuthorizedStatement) -> Plan:
             return plan_alter(bound, alter)
         case CommentOn(kind=Commentable.TABLE | Commentable.COLUMN) as comment:
             return plan_comment(bound, comment)
+        case CommentOn() as comment:
+            return plan_comment_on_names(bound, comment)
+        case CreateTableLike() as like:
+            return plan_create_table_like(bound, like)
+        case CreateCatalog() as create_catalog:
+            return plan_create_catalog(bound, create_catalog)
+        case DropCatalog() as drop_catalog:
+            return plan_drop_catalog(drop_catalog)
         case TruncateTable():
             return plan_truncate(bound)
         case DropTable():

@@ -37,23 +37,23 @@ from engine.write_statements import CreateMode, CreateTable
 def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTablePlan:
     """CREATE TABLE without a query. Raises for what the statement contradicts or what no table can have."""
     ensure_creatable(statement)
-    target = free_name(bound, statement)
+    target = free_name(bound, if_not_exists=statement.if_not_exists)
     if target is None:
         return CreateTablePlan(entry=None)
     entry = new_entry(bound, target)
     schema = table_schema(statement.columns)
     if target.found is not None:
         _ensure_same(statement, schema, target.found)
-        return CreateTablePlan(entry=entry, tolerated=tolerated(statement))
+        return CreateTablePlan(entry=entry, tolerated=tolerated(if_not_exists=statement.if_not_exists))
     if not schema.fields:
         raise SchemaNotProvided(str(target.name), target.location)
-    definition = define(target, statement, schema)
+    definition = define(bound, target, statement, schema)
     return CreateTablePlan(
         entry=entry,
         definition=definition,
         description=describe_creation("CREATE TABLE", bound, target, definition),
         probes=plan_probes(schema, [(name, check.expression) for name, check in checks_of(statement)], target.location),
-        tolerated=tolerated(statement),
+        tolerated=tolerated(if_not_exists=statement.if_not_exists),
     )
 
 
@@ -82,19 +82,19 @@ def ensure_creatable(statement: CreateTable) -> None:
             raise StatementNotSupported(what)
 
 
-def free_name(bound: BoundStatement, statement: CreateTable) -> FreeName | None:
+def free_name(bound: BoundStatement, *, if_not_exists: bool) -> FreeName | None:
     """The name and place of the new table; None where a table has the name and that is all right."""
     target = bound.target
     if isinstance(target, FreeName):
         return target
     assert isinstance(target, TakenName)
-    if statement.mode is not CreateMode.CREATE_IF_NOT_EXISTS:
+    if not if_not_exists:
         raise TableAlreadyExists(str(target.entry.name))
     return None
 
 
-def tolerated(statement: CreateTable) -> tuple[type[TableAlreadyExists], ...]:
-    return (TableAlreadyExists,) if statement.mode is CreateMode.CREATE_IF_NOT_EXISTS else ()
+def tolerated(*, if_not_exists: bool) -> tuple[type[TableAlreadyExists], ...]:
+    return (TableAlreadyExists,) if if_not_exists else ()
 
 
 def new_entry(bound: BoundStatement, target: FreeName) -> TableEntry:
@@ -107,12 +107,14 @@ def new_entry(bound: BoundStatement, target: FreeName) -> TableEntry:
     )
 
 
-def define(target: FreeName, statement: CreateTable, schema: StructType) -> Definition:
+def define(bound: BoundStatement, target: FreeName, statement: CreateTable, schema: StructType) -> Definition:
     """The definition of the new table; partition columns get the spelling of the schema."""
     ensure_no_identity_partition(schema, statement.partitioned_by)
     spelled = {name: schema.field(name) for name in statement.partitioned_by}
     partitions = tuple(field.name if field else name for name, field in spelled.items())
-    return define_table(str(target.name), schema, partition_columns=partitions, changes=table_changes(statement))
+    return define_table(
+        str(target.name), schema, partition_columns=partitions, changes=table_changes(statement, bound.state)
+    )
 
 
 def describe_creation(name: str, bound: BoundStatement, target: FreeName, definition: Definition) -> CommitDescription:
@@ -136,7 +138,7 @@ def _ensure_same(statement: CreateTable, schema: StructType, found: Snapshot) ->
     """What the statement says must hold of the table that is there; what it does not say may be anything."""
     location = found.table_root
     if schema.fields:
-        specified, existing = _columns(schema), _columns(found.schema)
+        specified, existing = spelled_columns(schema), spelled_columns(found.schema)
         if [text.casefold() for text in specified] != [text.casefold() for text in existing]:
             raise SchemaDiffers(location, ", ".join(specified), ", ".join(existing))
     partitions = [name.casefold() for name in statement.partitioned_by]
@@ -150,7 +152,8 @@ def _ensure_same(statement: CreateTable, schema: StructType, found: Snapshot) ->
         raise PropertyDiffers(location, ", ".join(other))
 
 
-def _columns(schema: StructType) -> list[str]:
+def spelled_columns(schema: StructType) -> list[str]:
+    """Names, types and NOT NULL, for comparisons and messages."""
     return [
         f"{column.name} {column_sql_type(column)}{'' if column.nullable else ' NOT NULL'}" for column in schema.fields
     ]
