@@ -42,7 +42,7 @@ from engine.bound import (
     Target,
 )
 from engine.bounds import Evaluate, read_bound, read_time
-from engine.definition_errors import NoPlaceForTable
+from engine.definition_errors import NoPlaceForTable, ReplacedElsewhere, ReplacedTableMissing
 from engine.delta.change_feed import ChangeFeed, load_change_feed
 from engine.delta.change_range import resolve_range
 from engine.delta.commit_times import load_commit_times
@@ -80,6 +80,7 @@ from engine.write_statements import (
     AnyStatement,
     Commentable,
     CommentOn,
+    CreateMode,
     CreateTable,
     CreateTableLike,
     CreateView,
@@ -123,8 +124,8 @@ def bind(statement: AnyStatement, state: SessionState, sources: Sources, evaluat
             bound = binder.relations(query.relations, state.current)
         case CreateView(query=query):
             bound = binder.relations(query.relations, state.current)
-        case CreateTable(table_parts=parts, location=location, query=written):
-            target = binder.new_table(parts, location)
+        case CreateTable(table_parts=parts, location=location, query=written, mode=mode):
+            target = binder.replaced_table(parts, location, mode) or binder.new_table(parts, location)
             bound = binder.relations(written.relations, state.current) if written else ()
         case Insert(table_parts=parts, source=source):
             target, bound = binder.table(parts), binder.relations(source.relations, state.current)
@@ -265,6 +266,20 @@ class _Binder:
         if self._found_at(chosen) is not None:  # of a table that has another name by now
             chosen = f"{chosen}-{uuid.uuid4().hex}"
         return FreeName(name=name, location=chosen, managed=True)
+
+    def replaced_table(self, parts: tuple[str, ...], written: str | None, mode: CreateMode) -> BoundTable | None:
+        """The table that [CREATE OR] REPLACE TABLE replaces; None for CREATE alone, and where it makes a new one."""
+        if mode not in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE):
+            return None
+        name = TableName.from_parts(parts, self.state.current)
+        if self.view.find(name) is None:
+            if mode is CreateMode.REPLACE:
+                raise ReplacedTableMissing(str(name))
+            return None
+        table = self.table(name.parts)
+        if written is not None and self.view.ensure_location(written) != table.entry.location:
+            raise ReplacedElsewhere(table.label, table.entry.location, written)
+        return table
 
     def _found_at(self, location: str) -> Snapshot | None:
         try:

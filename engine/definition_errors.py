@@ -27,6 +27,23 @@ class NoPlaceForTable(SqlError, condition="NO_LOCATION_FOR_TABLE", sqlstate="420
 
 
 @dataclass(eq=False)
+class ReplacedTableMissing(SqlError, condition="DELTA_CANNOT_REPLACE_MISSING_TABLE", sqlstate="42P01"):
+    table: str
+    template = "The table {table} cannot be replaced, since there is none. CREATE OR REPLACE TABLE makes it."
+
+
+@dataclass(eq=False)
+class ReplacedElsewhere(SqlError, condition="DELTA_TABLE_LOCATION_MISMATCH", sqlstate="42613"):
+    table: str
+    current: str
+    written: str
+    template = (
+        "The table {table} lies at {current}, the statement says {written}. Leave LOCATION out to replace it where it "
+        "is, or drop it first."
+    )
+
+
+@dataclass(eq=False)
 class LocationNotEmpty(SqlError, condition="DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", sqlstate="42601"):
     table: str
     location: str

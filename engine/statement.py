@@ -20,8 +20,9 @@ from engine.commands.alter_commands import alter_table
 from engine.commands.catalog_commands import change_catalog, create_view, drop_temporary_view
 from engine.commands.commands import run_command
 from engine.commands.identity_commands import sync_identity
+from engine.commands.new_table_commands import create_table_as, replace_table, replace_table_as
 from engine.commands.table_ddl_commands import create_table, drop_table
-from engine.commands.write_commands import create_table_as, insert, truncate
+from engine.commands.write_commands import insert, truncate
 from engine.commands.written_files import Writing
 from engine.context import StatementContext
 from engine.delta.identity import has_identity_columns
@@ -44,6 +45,8 @@ from engine.plan.plans import (
     Plan,
     ProbePlan,
     ReadPlan,
+    ReplaceTableAsPlan,
+    ReplaceTablePlan,
     SchemaPlan,
     SyncIdentityPlan,
     TruncatePlan,
@@ -170,6 +173,11 @@ def _execute(
             return alter_table(plan, sources.after_commit)
         case SyncIdentityPlan(read=read):
             return sync_identity(plan, _only_row(executor.run_query(read, context)), sources.after_commit)
+        case ReplaceTablePlan(probes=probes):
+            _ensure_probed(probes, executor, context)
+            return replace_table(plan, sources.after_commit)
+        case ReplaceTableAsPlan():
+            return replace_table_as(plan, _writing(sources, executor, context, parameters))
         case InsertPlan():
             return insert(plan, _writing(sources, executor, context, parameters))
         case TruncatePlan():

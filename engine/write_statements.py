@@ -153,6 +153,11 @@ class CreateTable:
     def if_not_exists(self) -> bool:
         return self.mode is CreateMode.CREATE_IF_NOT_EXISTS
 
+    @property
+    def replaces(self) -> bool:
+        """Whether it may take the place of a table that is there."""
+        return self.mode in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTableLike:

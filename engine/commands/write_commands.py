@@ -13,13 +13,10 @@ from datetime import UTC, tzinfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog.catalog import Catalog
-from catalog.changes import CreateTable
 from catalog.names import quote
 from engine.bound import BoundTable, Outcome
-from engine.commands.query_columns import evolved, table_fields
+from engine.commands.query_columns import evolved
 from engine.commands.replaced_rows import Remainder, equal_to, where, without_rows
-from engine.commands.table_ddl_commands import commit_creation, stage_definition
 from engine.commands.written_files import Writing, new_files
 from engine.delta.errors import naming
 from engine.delta.identity import MARK_ONLY_TAG
@@ -27,15 +24,12 @@ from engine.delta.metadata_changes import MetadataChange, change_table
 from engine.delta.new_files import NewFiles
 from engine.delta.snapshot import Snapshot
 from engine.delta.spec.actions import SetTransaction
-from engine.delta.spec.features import Operation
 from engine.delta.spec.partition_values import PartitionValue, parse_partition_value
 from engine.delta.spec.schema import (
     PrimitiveType,
     StructField,
-    StructType,
 )
 from engine.delta.staged_commit import CommitDescription
-from engine.delta.storage import open_storage
 from engine.delta.table_config import TableConfig
 from engine.delta.table_draft import Definition
 from engine.delta.transaction import Transaction, with_metrics
@@ -45,7 +39,6 @@ from engine.enforce.rules import enforce
 from engine.enforce.write_plan import WritePlan
 from engine.errors import StatementNotSupported
 from engine.plan.plans import (
-    CreateTableAsPlan,
     InsertPlan,
     KeepAll,
     ReadPlan,
@@ -68,16 +61,18 @@ def insert(plan: InsertPlan, writing: Writing) -> Outcome:
     rows, definition = _with_query_columns(plan, writing)
     rows = enforce(rows)
     if plan.numbered is not None and _was_written(plan.numbered, snapshot):
-        return Outcome(result=_counted(0))
+        return Outcome(result=counted(0))
     if plan.only_if_absent and _is_there(plan, writing):
-        return Outcome(result=_counted(0))
+        return Outcome(result=counted(0))
     with (
         new_files(plan.source, rows, snapshot.storage, writing) as new,
         _remainder(plan, new, writing) as remainder,
         naming(plan.table.label),
     ):
         marks = moved_marks(rows, new.extremes)
-        description = replace(_with_metrics(plan.description, new, remainder), tags=_tags(marks, definition, snapshot))
+        description = replace(
+            with_file_metrics(plan.description, new, remainder), tags=_tags(marks, definition, snapshot)
+        )
         transaction = Transaction.on(snapshot, description, table=plan.table.label)
         if marks or definition != Definition(protocol=snapshot.protocol, metadata=snapshot.metadata):
             changed = change_table(plan.table.label, definition.protocol, definition.metadata, marks)
@@ -93,7 +88,7 @@ def insert(plan: InsertPlan, writing: Writing) -> Outcome:
             transaction.stage(replace(plan.numbered, last_updated=writing.context.now_ms()))
         committed = transaction.commit()
     writing.after_commit(committed)
-    return Outcome(result=_counted(new.num_rows))
+    return Outcome(result=counted(new.num_rows))
 
 
 def _with_query_columns(plan: InsertPlan, writing: Writing) -> tuple[WritePlan, Definition]:
@@ -124,29 +119,6 @@ def truncate(plan: TruncatePlan, writing: Writing) -> Outcome:
         transaction.stage_removes(transaction.read_whole_table())
         writing.after_commit(transaction.commit())
     return Outcome(result=empty_result())
-
-
-def create_table_as(plan: CreateTableAsPlan, catalog: Catalog, writing: Writing) -> Outcome:
-    """Files, then the log, then the name."""
-    columns = writing.executor.columns_of(plan.source, writing.context, writing.parameters)
-    creation = plan.define(StructType(table_fields(columns)))
-    entry, definition, description = creation.entry, creation.definition, creation.description
-    assert entry is not None and definition is not None and description is not None
-    label, storage, now_ms = str(entry.name), open_storage(entry.location), writing.context.now_ms()
-    config = TableConfig.of(label, definition.protocol, definition.metadata)
-    config.ensure_supported(Operation.APPEND)
-    rows = enforce(WritePlan(table=label, config=config))
-    try:
-        with new_files(plan.source, rows, storage, writing) as new, naming(label):
-            transaction = Transaction.create(storage, _with_metrics(description, new), table=label)
-            stage_definition(transaction, definition, now_ms)
-            transaction.stage(*new.adds)
-            committed = commit_creation(transaction, entry)
-        catalog.change(CreateTable(replace(entry, created_ms=now_ms)))
-    except creation.tolerated:
-        return Outcome(result=empty_result())
-    writing.after_commit(committed)
-    return Outcome(result=_counted(new.num_rows))
 
 
 # --- Which files go --------------------------------------------------------------------------------------------------
@@ -267,7 +239,7 @@ def _value(value: PartitionValue, column: StructField) -> str:
 # --- Small things ----------------------------------------------------------------------------------------------------
 
 
-def _with_metrics(
+def with_file_metrics(
     description: CommitDescription, new: NewFiles, remainder: Remainder | None = None
 ) -> CommitDescription:
     """Delta's names; its values are texts."""
@@ -286,5 +258,6 @@ def _with_metrics(
     return with_metrics(description, **{name: str(value) for name, value in metrics.items()})
 
 
-def _counted(num_rows: int) -> ResultStream:
+def counted(num_rows: int) -> ResultStream:
+    """Nothing to show, and how many rows were written."""
     return replace(empty_result(), rows_modified=num_rows)

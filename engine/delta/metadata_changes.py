@@ -36,8 +36,11 @@ from engine.delta.property_changes import (
     unset_property,
 )
 from engine.delta.schema_changes import Path, Position
+from engine.delta.spec import properties
 from engine.delta.spec.actions import Metadata, Protocol
+from engine.delta.spec.protocols import add_features, protocol_features
 from engine.delta.spec.schema import DataType, StructField, StructType, parse_schema
+from engine.delta.table_config import TableConfig
 from engine.delta.table_draft import Definition, TableDraft
 
 
@@ -185,6 +188,48 @@ def define_table(
     metadata = Metadata(id=str(uuid.uuid4()), partition_columns=partition_columns, created_time=created_ms)
     draft = TableDraft(table=table, protocol=None, metadata=metadata, schema=schema, new_name=new_name)
     return _fold(draft, changes)
+
+
+def redefine_table(
+    old: TableConfig,
+    schema: StructType,
+    *,
+    partition_columns: tuple[str, ...] = (),
+    changes: Iterable[MetadataChange] = (),
+    new_name: Callable[[str], str] = unique_physical_name,
+) -> Definition:
+    """The definition of a table that is there as if it were made now: it stays the same table, and its past readable.
+
+    Its id, its protocol's features and what older versions hang on remain; ids of columns go on from those given out.
+    """
+    settings = old.metadata.configuration
+    past = {key: settings[key] for key in _OF_THE_PAST if key in settings}
+    metadata = Metadata(
+        id=old.metadata.id,
+        partition_columns=partition_columns,
+        created_time=old.metadata.created_time,
+        configuration=past,
+    )
+    draft = TableDraft(table=old.table, protocol=None, metadata=metadata, schema=schema, new_name=new_name)
+    new = _fold(draft, changes)
+    protocol = add_features(old.protocol, protocol_features(new.protocol))
+    return replace(new, protocol=protocol, metadata=_without_idle_past(new.metadata))
+
+
+_ENABLEMENT = (properties.ICT_ENABLEMENT_VERSION.key, properties.ICT_ENABLEMENT_TIMESTAMP.key)
+_OF_THE_PAST = (
+    properties.COLUMN_MAPPING_MAX_ID.key,
+    properties.CHECKPOINT_PROTECTION_VERSION.key,
+    *_ENABLEMENT,
+)
+
+
+def _without_idle_past(metadata: Metadata) -> Metadata:
+    """Without the time from which commits had timestamps of their own, where they no longer do."""
+    if properties.IN_COMMIT_TIMESTAMPS.read(metadata.configuration):
+        return metadata
+    kept = {key: value for key, value in metadata.configuration.items() if key not in _ENABLEMENT}
+    return replace(metadata, configuration=kept)
 
 
 def set_properties(settings: Mapping[str, str]) -> tuple[SetProperty, ...]:

@@ -45,6 +45,7 @@ from engine.plan.table_ddl import (
     ensure_creatable,
     free_name,
     new_entry,
+    operation_name,
     tolerated,
 )
 from engine.settings import AUTO_MERGE
@@ -109,7 +110,7 @@ def plan_create_table_as(
         return CreateTablePlan(
             entry=entry,
             definition=definition,
-            description=describe_creation("CREATE TABLE AS SELECT", bound, target, definition),
+            description=describe_creation(operation_name(statement), bound, target.managed, definition),
             tolerated=tolerated(if_not_exists=statement.if_not_exists),
         )
 

@@ -21,6 +21,7 @@ from engine.plan.catalog_ddl import (
 from engine.plan.inserts import default_edits, plan_create_table_as, plan_insert, plan_truncate
 from engine.plan.like_tables import plan_create_table_like
 from engine.plan.plans import AnswerPlan, CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan, ViewScan
+from engine.plan.replace_tables import plan_replace_table, plan_replace_table_as
 from engine.plan.scans import change_scan, kinds_of_changes, scan_of, with_row_ids_if_asked
 from engine.plan.table_ddl import plan_create_table, plan_drop_table
 from engine.sql.splice import Edit, splice
@@ -62,6 +63,10 @@ def plan_statement(authorized: AuthorizedStatement) -> Plan:
             return plan_create_view(bound, create, _read(create.query, bound.relations))
         case DropView() as drop:
             return plan_drop_view(bound, drop)
+        case CreateTable(query=None) as replacing if isinstance(bound.target, BoundTable):
+            return plan_replace_table(bound, replacing)
+        case CreateTable(query=Query() as query) as replacing if isinstance(bound.target, BoundTable):
+            return plan_replace_table_as(bound, replacing, _read(query, bound.relations))
         case CreateTable(query=None) as create_table:
             return plan_create_table(bound, create_table)
         case CreateTable(query=Query() as query) as create_table:

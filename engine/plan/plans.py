@@ -267,6 +267,25 @@ class CreateTableAsPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceTablePlan:
+    """Make `table` another one, without rows, in its next version."""
+
+    table: BoundTable
+    definition: Definition
+    description: CommitDescription
+    probes: ProbePlan | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceTableAsPlan:
+    """Make `table` one of the columns that `source` has, with its rows; `define` as for `CreateTableAsPlan`."""
+
+    table: BoundTable
+    source: ReadPlan
+    define: Callable[[StructType], ReplaceTablePlan]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowChecks:
     """`read` answers one row: for each of `refusals` how many rows it is raised for."""
 
@@ -309,6 +328,8 @@ Plan = (
     | InsertPlan
     | TruncatePlan
     | CreateTableAsPlan
+    | ReplaceTablePlan
+    | ReplaceTableAsPlan
     | AlterPlan
     | SyncIdentityPlan
 )

@@ -13,6 +13,7 @@ from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import TableAlreadyExists, TableExpected
 from engine.bound import BoundStatement, FreeName, TakenName
 from engine.definition_errors import (
+    LocationNotEmpty,
     PartitioningDiffers,
     PropertyDiffers,
     ProviderNotSupported,
@@ -42,6 +43,8 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
         return CreateTablePlan(entry=None)
     entry = new_entry(bound, target)
     schema = table_schema(statement.columns)
+    if target.found is not None and statement.replaces:
+        raise LocationNotEmpty(str(target.name), target.location)
     if target.found is not None:
         _ensure_same(statement, schema, target.found)
         return CreateTablePlan(entry=entry, tolerated=tolerated(if_not_exists=statement.if_not_exists))
@@ -51,7 +54,7 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
     return CreateTablePlan(
         entry=entry,
         definition=definition,
-        description=describe_creation("CREATE TABLE", bound, target, definition),
+        description=describe_creation(operation_name(statement), bound, target.managed, definition),
         probes=plan_probes(schema, [(name, check.expression) for name, check in checks_of(statement)], target.location),
         tolerated=tolerated(if_not_exists=statement.if_not_exists),
     )
@@ -73,13 +76,18 @@ def ensure_creatable(statement: CreateTable) -> None:
     if statement.provider is not None and statement.provider.lower() != "delta":
         raise ProviderNotSupported(statement.provider)
     refused = {
-        f"{statement.mode} TABLE": statement.mode in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE),
         "OPTIONS in CREATE TABLE": bool(statement.options),
         "CLUSTER BY in CREATE TABLE": bool(statement.cluster_by),
     }
     for what, is_there in refused.items():
         if is_there:
             raise StatementNotSupported(what)
+
+
+def operation_name(statement: CreateTable) -> str:
+    """What DESCRIBE HISTORY calls it."""
+    mode = CreateMode.CREATE if statement.if_not_exists else statement.mode
+    return f"{mode} TABLE" if statement.query is None else f"{mode} TABLE AS SELECT"
 
 
 def free_name(bound: BoundStatement, *, if_not_exists: bool) -> FreeName | None:
@@ -108,23 +116,26 @@ def new_entry(bound: BoundStatement, target: FreeName) -> TableEntry:
 
 
 def define(bound: BoundStatement, target: FreeName, statement: CreateTable, schema: StructType) -> Definition:
-    """The definition of the new table; partition columns get the spelling of the schema."""
+    """The definition of the new table."""
+    partitions, changes = partition_names(statement, schema), table_changes(statement, bound.state)
+    return define_table(str(target.name), schema, partition_columns=partitions, changes=changes)
+
+
+def partition_names(statement: CreateTable, schema: StructType) -> tuple[str, ...]:
+    """The partition columns in the spelling of the schema."""
     ensure_no_identity_partition(schema, statement.partitioned_by)
     spelled = {name: schema.field(name) for name in statement.partitioned_by}
-    partitions = tuple(field.name if field else name for name, field in spelled.items())
-    return define_table(
-        str(target.name), schema, partition_columns=partitions, changes=table_changes(statement, bound.state)
-    )
+    return tuple(field.name if field else name for name, field in spelled.items())
 
 
-def describe_creation(name: str, bound: BoundStatement, target: FreeName, definition: Definition) -> CommitDescription:
+def describe_creation(name: str, bound: BoundStatement, managed: bool, definition: Definition) -> CommitDescription:
     """What DESCRIBE HISTORY says of it."""
     metadata = definition.metadata
     return CommitDescription(
         name=name,
         operation=Operation.METADATA,
         parameters={
-            "isManaged": json.dumps(target.managed),
+            "isManaged": json.dumps(managed),
             "description": metadata.description,
             "partitionBy": json.dumps(list(metadata.partition_columns)),
             "clusterBy": "[]",
