@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from engine.bound import Outcome
 from engine.delta.errors import naming
-from engine.delta.identity import set_mark
+from engine.delta.identity import GREATEST, LEAST, set_mark
 from engine.delta.metadata_changes import change_table
 from engine.delta.transaction import Committed, Transaction
+from engine.errors import IdentityExhausted
 from engine.plan.plans import SyncIdentityPlan
 from engine.results import empty_result
 
@@ -18,12 +19,16 @@ def sync_identity(
 ) -> Outcome:
     """One version with another mark; none where the mark stays. `extremes` is the row that the plan's query answered.
 
-    The mark must be past the rows that were read, so rows that others add meanwhile conflict.
+    The mark must be past the rows that were read, so rows that others add meanwhile conflict. Raises
+    `IdentityExhausted` where the first value of the grid past the rows does not fit into 64 bits: no writer could
+    use a table with such a mark any more.
     """
     low, high = extremes
     mark = plan.column.mark if low is None or high is None else plan.column.mark_after(low, high)
     if mark is None or mark == plan.column.mark:
         return Outcome(result=empty_result())
+    if not LEAST <= mark <= GREATEST:
+        raise IdentityExhausted(plan.column.name)
     snapshot, label = plan.table.snapshot, plan.table.label
     with naming(label):
         changed = change_table(label, snapshot.protocol, snapshot.metadata, (set_mark(plan.column, mark),))
