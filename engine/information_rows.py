@@ -79,6 +79,7 @@ def _schemata(view: CatalogView, catalog: str | None) -> Iterator[Row]:
 
 
 def _tables(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    """What the catalog alone says: a table's comment is in its log, which a list of tables does not open."""
     for entry in view.find_relations(catalog, matches_all, matches_all):
         common = (entry.owner, entry.comment, entry.created_ms)
         match entry:

@@ -60,7 +60,7 @@ def test_tables_and_views(session: LakeSession, lake: Path) -> None:
     assert found == [
         ("spark_catalog", "broken", "t", "EXTERNAL", "YES", None, None, "DELTA", f"{folder}/broken/t", False),
         (*shop, "items", "EXTERNAL", "YES", None, None, "DELTA", f"{folder}/shop/items", False),
-        (*shop, "made", "MANAGED", "YES", "ann", "What was made", "DELTA", f"{folder}/shop/made", True),
+        (*shop, "made", "MANAGED", "YES", "ann", None, "DELTA", f"{folder}/shop/made", True),
         (*shop, "seen", "VIEW", "NO", "ann", None, None, None, True),
     ]
 
