@@ -34,6 +34,8 @@ from engine.plan.plans import ReadPlan, Scan
 from engine.plan.scans import scan_of
 
 _TABLE, _NEW = "__scan_0", "__scan_1"
+_OLD_ROWS, _NEW_ROWS = "__old_rows", "__new_rows"
+"""What the SQL calls the two, unless a column has the name: with table alias `t`, column `x` hides field `t.x`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,26 +50,38 @@ class Remainder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """SQL that follows `FROM t`: with `going` the rows that go are left, with `staying` the others, each once."""
+    """SQL that follows `FROM` and the table: with `going` the rows that go are left, with `staying` the others, once.
 
+    `alias` is what the SQL calls the table; no column of it has this name.
+    """
+
+    alias: str
     going: str
     staying: str
     scans: tuple[Scan, ...] = ()
     """What the SQL names besides the table."""
 
 
-def where(condition: str) -> Selection:
+def where(table: BoundTable, condition: str) -> Selection:
     """The rows for which `condition` is true: SQL over the table's columns, in parentheses."""
-    return Selection(going=f"WHERE {condition}", staying=f"WHERE {condition} IS NOT TRUE")
+    return Selection(
+        alias=_alias(_OLD_ROWS, table), going=f"WHERE {condition}", staying=f"WHERE {condition} IS NOT TRUE"
+    )
 
 
 def equal_to(table: BoundTable, columns: Iterable[str], new: NewFiles) -> Selection:
     """The rows that equal one of the `new` ones in `columns`, where NULL equals nothing."""
     files = pa.Table.from_batches([adds_of(new.adds)])
     scan = replace(scan_of(_NEW, table), files=files, choice=None, row_tracking=None)
-    condition = " AND ".join(f"t.{quote(name)} = n.{quote(name)}" for name in columns)
-    join = f"JOIN {_NEW} AS n ON {condition}"
-    return Selection(going=f"LEFT SEMI {join}", staying=f"LEFT ANTI {join}", scans=(scan,))
+    old, fresh = _alias(_OLD_ROWS, table), _alias(_NEW_ROWS, table)
+    condition = " AND ".join(f"{old}.{quote(name)} = {fresh}.{quote(name)}" for name in columns)
+    join = f"JOIN {_NEW} AS {fresh} ON {condition}"
+    return Selection(alias=old, going=f"LEFT SEMI {join}", staying=f"LEFT ANTI {join}", scans=(scan,))
+
+
+def _alias(stem: str, table: BoundTable) -> str:
+    (name,) = free_names(stem, table.snapshot.schema.names, 1)
+    return name
 
 
 @contextmanager
@@ -85,7 +99,7 @@ def without_rows(table: BoundTable, selection: Selection, writing: Writing) -> I
         return
     _ensure_copies_allowed(table)
     scan = replace(scan_of(_TABLE, table), files=files.filter(pa.array(partly)), choice=None, row_tracking=None)
-    text = f"SELECT t.* FROM {_TABLE} AS t {selection.staying}"
+    text = f"SELECT {selection.alias}.* FROM {_TABLE} AS {selection.alias} {selection.staying}"
     source = ReadPlan(text=text, scans=(scan, *selection.scans))
     config = table.snapshot.config
     rows = WritePlan(table=table.label, config=config, given=config.schema.fields)
@@ -96,7 +110,8 @@ def without_rows(table: BoundTable, selection: Selection, writing: Writing) -> I
 def _count_going(table: BoundTable, selection: Selection, writing: Writing) -> list[tuple[int, int]]:
     """Position of a file, and how many of its rows go, for each with some."""
     (position,) = free_names("__file", table.snapshot.schema.names, 1)
-    text = f"SELECT t.{position}, count(*) FROM {_TABLE} AS t {selection.going} GROUP BY t.{position}"
+    marked = f"{selection.alias}.{position}"
+    text = f"SELECT {marked}, count(*) FROM {_TABLE} AS {selection.alias} {selection.going} GROUP BY {marked}"
     scan = replace(_with_positions(scan_of(_TABLE, table), position), row_tracking=None)
     read = ReadPlan(text=text, scans=(scan, *selection.scans))
     context = replace(writing.context, statement_id=f"{writing.context.statement_id}-matching")

@@ -141,7 +141,7 @@ def _remainder(plan: InsertPlan, new: NewFiles, writing: Writing) -> Iterator[Re
             matching = _matching(partitions, condition, writing)
             yield Remainder(removed=partitions.files(lambda key: key in matching))
         case ReplaceRows(condition=condition):
-            with without_rows(plan.table, where(condition), writing) as remainder:
+            with without_rows(plan.table, where(plan.table, condition), writing) as remainder:
                 yield remainder
         case ReplaceEqual(columns=columns):
             if not new.adds:

@@ -107,6 +107,17 @@ def test_files_that_would_be_written_again_are_refused_where_readers_would_be_mi
         assert rows(session, f"SELECT k FROM {name}") == [(3,)]
 
 
+@pytest.mark.parametrize("name", ["t", "n", "old", "__old_rows", "__new_rows", "__scan_0"])
+def test_a_field_is_not_taken_for_the_column_of_its_name(session: LakeSession, name: str) -> None:
+    run(session, "DROP TABLE IF EXISTS fields")
+    run(session, f"CREATE TABLE fields (x INT, {name} STRUCT<x: INT>)")
+    run(session, "INSERT INTO fields VALUES (1, named_struct('x', 2)), (2, named_struct('x', 1))")
+    run(session, f"INSERT INTO fields REPLACE WHERE {name}.x = 1 VALUES (3, named_struct('x', 1))")
+    assert rows(session, "SELECT * FROM fields ORDER BY x") == [(1, {"x": 2}), (3, {"x": 1})]
+    run(session, "INSERT INTO fields REPLACE USING (x) VALUES (1, named_struct('x', 3))")
+    assert rows(session, "SELECT * FROM fields ORDER BY x") == [(1, {"x": 3}), (3, {"x": 1})]
+
+
 REFUSED = [
     ("REPLACE WHERE k = 1 VALUES (2, 'x', 1, 4)", "DELTA_REPLACE_WHERE_MISMATCH"),
     ("REPLACE WHERE nope = 1 VALUES (2, 'x', 1, 4)", "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
