@@ -271,13 +271,6 @@ TABLES = {
             "ORDER BY _commit_version, id, _change_type",
         ),
     ),
-    "replaced": Made(
-        steps=(
-            *_PLAIN.steps[:2],
-            "CREATE OR REPLACE TABLE {t} (id STRING, n INT) USING delta PARTITIONED BY (n)",
-            "INSERT INTO {t} VALUES ('a', 1), ('b', NULL)",
-        ),
-    ),
     "restored": Made(steps=(*_PLAIN.steps, "RESTORE TABLE {t} TO VERSION AS OF 2", "DELETE FROM {t} WHERE id = 20")),
 }
 
