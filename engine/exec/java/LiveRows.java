@@ -1,96 +1,89 @@
 package deltagateway;
 
-import java.io.Serializable;
-import java.util.ArrayList;
-import java.util.List;
-import org.apache.spark.broadcast.Broadcast;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Literal$;
-import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
-import org.apache.spark.sql.types.BooleanType$;
-import org.apache.spark.unsafe.types.UTF8String;
-import org.apache.spark.util.SerializableConfiguration;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /**
- * Tells the live rows of a scan from the others: a file's vector is a constant of the file, and each row is compared
- * with the next one in it. The rows of a deletion vector are those that are not live; of a vector that selects rows
- * they are those that are. A task has its own copy and reads its rows in their order, so that a row costs two
- * comparisons, and one of a file without a vector even less.
+ * The rows of one file as its reader gives them, batches or rows, with those that are not live told apart: in a batch
+ * their row index becomes {@link #DEAD}, which a condition above the scan drops, single rows are left out. So a batch
+ * costs its deleted rows and not all of them. The rows of a deletion vector are not live; of a vector that selects rows
+ * all others are not.
  *
- * Spark compiles the call into the loop over the rows; nothing else about the scan changes.
+ * The reader fills the column of row indexes (physical ones, in ascending order, with gaps where parts of the file are
+ * skipped) anew for each batch.
  */
-public final class LiveRows implements Serializable {
-  private final String root;
-  private final Broadcast conf;
+final class LiveRows extends scala.collection.AbstractIterator {
+  static final long DEAD = -1;
+
+  private final scala.collection.Iterator rows;
+  private final int rowIndex;
+  private final DeletionVector vector;
   private final boolean selects;
+  private DeletionVector.Rows marked;
+  private long next;
+  private Object ahead;
 
-  private transient UTF8String descriptor;
-  private transient UTF8String seen;
-  private transient DeletionVector vector;
-  private transient DeletionVector.Rows rows;
-  private transient long start;
-  private transient long next;
-
-  LiveRows(String root, Broadcast conf, boolean selects) {
-    this.root = root;
-    this.conf = conf;
+  /** `rowIndex` is the position of the column of row indexes. */
+  LiveRows(scala.collection.Iterator rows, int rowIndex, DeletionVector vector, boolean selects) {
+    this.rows = rows;
+    this.rowIndex = rowIndex;
+    this.vector = vector;
     this.selects = selects;
   }
 
-  /** The condition that a row is live. */
-  Expression condition(Attribute descriptor, Expression rowIndex) {
-    List arguments = new ArrayList();
-    arguments.add(descriptor);
-    arguments.add(rowIndex);
-    return new Invoke(
-        Literal$.MODULE$.fromObject(this), "isLive", BooleanType$.MODULE$, Scala.seq(arguments),
-        Scala.seq(new ArrayList()), false, false, true);
+  public boolean hasNext() {
+    while (ahead == null && rows.hasNext()) {
+      Object found = rows.next();
+      if (found instanceof ColumnarBatch) mark((ColumnarBatch) found);
+      else if (isInVector(((InternalRow) found).getLong(rowIndex)) != selects) continue;
+      ahead = found;
+    }
+    return ahead != null;
   }
 
-  /** `row` is the physical index in the file; a file without a vector has no descriptor. */
-  public boolean isLive(UTF8String descriptor, long row) {
-    if (descriptor == null) return true;
-    if (descriptor != seen) choose(descriptor);
-    if (row < start || row > next) seek(row);
-    if (row < next) return !selects;
-    start = row + 1;
-    next = rows.next();
-    return selects;
+  public Object next() {
+    if (!hasNext()) throw new java.util.NoSuchElementException();
+    Object found = ahead;
+    ahead = null;
+    return found;
   }
 
-  /** A column of constants gives the same object for all rows of a file; a row that was copied gives its own. */
-  private void choose(UTF8String asked) {
-    seen = asked;
-    if (asked.equals(descriptor)) return;
-    descriptor = asked.clone();
-    vector = DeletionVector.read(descriptor.toString(), new TableRoot(root), conf());
-    start = Long.MAX_VALUE;
-    next = Long.MIN_VALUE;
+  private boolean isInVector(long row) {
+    seek(row);
+    return row == next;
   }
 
-  /** Parts of a file may be read alone, in any order, and pages of it may be skipped. */
+  private void mark(ColumnarBatch batch) {
+    WritableColumnVector indexes = (WritableColumnVector) batch.column(rowIndex);
+    if (selects) markOthers(indexes, batch.numRows());
+    else if (batch.numRows() > 0) markDeleted(indexes, batch.numRows());
+  }
+
+  private void markOthers(WritableColumnVector indexes, int count) {
+    for (int at = 0; at < count; at++) {
+      long row = indexes.getLong(at);
+      if (row != DEAD && !isInVector(row)) indexes.putLong(at, DEAD);
+    }
+  }
+
+  private void markDeleted(WritableColumnVector indexes, int count) {
+    long first = indexes.getLong(0);
+    long last = indexes.getLong(count - 1);
+    boolean hasGaps = last - first != count - 1;
+    seek(first);
+    for (int at = 0; next <= last; next = marked.next()) {
+      if (!hasGaps) at = (int) (next - first);
+      else while (indexes.getLong(at) < next) at++;
+      if (indexes.getLong(at) == next) indexes.putLong(at++, DEAD);
+    }
+  }
+
+  /** Makes `next` the first row of the vector that is not before `row`. */
   private void seek(long row) {
-    rows = vector.from(row);
-    start = row;
-    next = rows.next();
-  }
-
-  private org.apache.hadoop.conf.Configuration conf() {
-    return ((SerializableConfiguration) conf.value()).value();
-  }
-
-  public boolean equals(Object other) {
-    if (!(other instanceof LiveRows)) return false;
-    LiveRows that = (LiveRows) other;
-    return selects == that.selects && that.root.equals(root);
-  }
-
-  public int hashCode() {
-    return 2 * root.hashCode() + (selects ? 1 : 0);
-  }
-
-  public String toString() {
-    return selects ? "SelectedRows" : "LiveRows";
+    if (marked == null || next < row) {
+      marked = vector.from(row);
+      next = marked.next();
+    }
   }
 }

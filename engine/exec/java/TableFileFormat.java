@@ -3,14 +3,18 @@ package deltagateway;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.SerializableConfiguration;
 
 /**
  * Spark's Parquet reader under the names of a table: Spark plans with the logical columns, files are read by physical
  * names, or by field ids. So there is no projection between the two that would hide columns from pruning and push-down.
+ *
+ * Rows that are not live are told apart here, see {@link LiveReader}.
  *
  * By id, no filters are pushed into the files: Spark pushes by name, and a file that was written before columns changed
  * names may hold another column under that name.
@@ -22,12 +26,18 @@ public final class TableFileFormat extends ParquetFileFormat {
   private final PhysicalColumns columns;
   private final boolean byId;
   private final boolean showsRowIds;
+  private final String root;
+  private final String deletionVectors;
+  private final String selectedRows;
 
   /** `showsRowIds`: do the fields of row tracking stand among those of the column `_metadata`? */
-  TableFileFormat(PhysicalColumns columns, boolean byId, boolean showsRowIds) {
-    this.columns = columns;
-    this.byId = byId;
+  TableFileFormat(Request.Scan scan, boolean showsRowIds) {
+    this.columns = new PhysicalColumns(scan.schema, scan.physical);
+    this.byId = scan.byId;
     this.showsRowIds = showsRowIds;
+    this.root = scan.root;
+    this.deletionVectors = scan.deletionVectors;
+    this.selectedRows = scan.selectedRows;
   }
 
   public scala.collection.immutable.Seq metadataSchemaFields() {
@@ -46,7 +56,7 @@ public final class TableFileFormat extends ParquetFileFormat {
       Configuration conf) {
     conf.setBoolean(READ_BY_ID, byId);
     conf.setBoolean(IDS_MAY_LACK, false);
-    return super.buildReaderWithPartitionValues(
+    scala.Function1 reader = super.buildReaderWithPartitionValues(
         spark,
         columns.of(dataSchema),
         partitionSchema,
@@ -54,6 +64,18 @@ public final class TableFileFormat extends ParquetFileFormat {
         byId ? Scala.seq(new ArrayList()) : pushed(filters),
         options,
         conf);
+    if (!requiredSchema.getFieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME()).isDefined()) return reader;
+    int rowIndex = requiredSchema.fieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME());
+    Broadcast shared = SerializableConfiguration.broadcast(spark.sparkContext(), conf);
+    reader = live(reader, deletionVectors, false, partitionSchema, rowIndex, shared);
+    return live(reader, selectedRows, true, partitionSchema, rowIndex, shared);
+  }
+
+  /** A relation that has no constant of that name reads all rows; nothing is analyzed over its rows but their names. */
+  private scala.Function1 live(
+      scala.Function1 reader, String vectors, boolean selects, StructType constants, int rowIndex, Broadcast conf) {
+    if (vectors == null || !constants.getFieldIndex(vectors).isDefined()) return reader;
+    return new LiveReader(reader, constants.fieldIndex(vectors), selects, rowIndex, root, conf);
   }
 
   private scala.collection.immutable.Seq pushed(scala.collection.immutable.Seq filters) {
@@ -75,7 +97,8 @@ public final class TableFileFormat extends ParquetFileFormat {
     if (this == other) return true;
     if (!(other instanceof TableFileFormat)) return false;
     TableFileFormat that = (TableFileFormat) other;
-    return byId == that.byId && showsRowIds == that.showsRowIds && columns.equals(that.columns);
+    return byId == that.byId && showsRowIds == that.showsRowIds && root.equals(that.root)
+        && columns.equals(that.columns);
   }
 
   public int hashCode() {

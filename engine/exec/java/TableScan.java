@@ -2,10 +2,12 @@ package deltagateway;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BitwiseNot;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
+import org.apache.spark.sql.catalyst.expressions.LessThan;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -17,7 +19,6 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation$;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.types.LongType$;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.util.SerializableConfiguration;
 
 /**
  * The rows of one table as Spark plans them: the listed files read by {@link TableFileFormat}, without the deleted rows.
@@ -51,8 +52,7 @@ final class TableScan {
   }
 
   private HadoopFsRelation source(StructType columns, StructType constants, boolean showsRowIds) {
-    TableFileFormat format =
-        new TableFileFormat(new PhysicalColumns(scan.schema, scan.physical), scan.byId, showsRowIds);
+    TableFileFormat format = new TableFileFormat(scan, showsRowIds);
     return new HadoopFsRelation(files, constants, columns, Scala.none(), format, Scala.emptyMap(), spark);
   }
 
@@ -122,21 +122,11 @@ final class TableScan {
     return whole.copy(whole.relation(), Scala.seq(output), Scala.none(), false, Scala.none());
   }
 
+  /** Without the rows that {@link LiveRows} marks; in a form that Spark does not push into the files. */
   private LogicalPlan live(LogicalPlan plan, Expression rowIndex) {
     if (!scan.hasVectors()) return plan;
-    List output = Scala.list(plan.output());
-    Broadcast conf =
-        SerializableConfiguration.broadcast(spark.sparkContext(), spark.sessionState().newHadoopConf());
-    LogicalPlan left = plan;
-    if (scan.deletionVectors != null) {
-      Attribute vector = named(output, scan.deletionVectors);
-      left = new Filter(new LiveRows(scan.root, conf, false).condition(vector, rowIndex), left);
-    }
-    if (scan.selectedRows != null) {
-      Attribute vector = named(output, scan.selectedRows);
-      left = new Filter(new LiveRows(scan.root, conf, true).condition(vector, rowIndex), left);
-    }
-    return left;
+    Literal dead = new Literal(Long.valueOf(~LiveRows.DEAD), LongType$.MODULE$);
+    return new Filter(new LessThan(new BitwiseNot(rowIndex), dead), plan);
   }
 
   static Attribute named(List output, String name) {

@@ -1,0 +1,46 @@
+package deltagateway;
+
+import java.io.Serializable;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.apache.spark.util.SerializableConfiguration;
+
+/** Reads the live rows of files, see {@link LiveRows}; the vectors are constants of the files. */
+final class LiveReader extends scala.runtime.AbstractFunction1 implements Serializable {
+  private final scala.Function1 reader;
+  private final int descriptor;
+  private final boolean selects;
+  private final int rowIndex;
+  private final String root;
+  private final Broadcast conf;
+
+  private transient UTF8String seen;
+  private transient DeletionVector vector;
+
+  /** `reader` is Spark's; `descriptor` is the position among a file's constants, `rowIndex` among its columns. */
+  LiveReader(scala.Function1 reader, int descriptor, boolean selects, int rowIndex, String root, Broadcast conf) {
+    this.reader = reader;
+    this.descriptor = descriptor;
+    this.selects = selects;
+    this.rowIndex = rowIndex;
+    this.root = root;
+    this.conf = conf;
+  }
+
+  public Object apply(Object file) {
+    scala.collection.Iterator rows = (scala.collection.Iterator) reader.apply(file);
+    UTF8String asked = ((PartitionedFile) file).partitionValues().getUTF8String(descriptor);
+    return asked == null ? rows : new LiveRows(rows, rowIndex, vector(asked), selects);
+  }
+
+  /** A file that is read in parts is often read by one task. */
+  private DeletionVector vector(UTF8String asked) {
+    if (!asked.equals(seen)) {
+      SerializableConfiguration configuration = (SerializableConfiguration) conf.value();
+      vector = DeletionVector.read(asked.toString(), new TableRoot(root), configuration.value());
+      seen = asked.clone();
+    }
+    return vector;
+  }
+}
