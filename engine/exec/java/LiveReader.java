@@ -31,6 +31,7 @@ final class LiveReader extends scala.runtime.AbstractFunction1 implements Serial
   public Object apply(Object file) {
     scala.collection.Iterator rows = (scala.collection.Iterator) reader.apply(file);
     UTF8String asked = ((PartitionedFile) file).partitionValues().getUTF8String(descriptor);
+    RowIndexes.count(rows, rowIndex);
     return asked == null ? rows : new LiveRows(rows, rowIndex, vector(asked), selects);
   }
 

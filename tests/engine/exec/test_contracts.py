@@ -66,14 +66,27 @@ CALLED = {
     "org.apache.spark.sql.catalyst.parser.ParserInterface": "parsePlanWithParameters(String,ParameterContext)",
 }
 
+# Private fields that are set, by class. Without them all works as before, only slower, and nothing would show it.
+FIELDS = {
+    f"{DATASOURCES}.RecordReaderIterator": ("rowReader", "org.apache.hadoop.mapreduce.RecordReader"),
+    f"{DATASOURCES}.parquet.VectorizedParquetRecordReader": (
+        "rowIndexGenerator",
+        f"{DATASOURCES}.parquet.ParquetRowIndexUtil$RowIndexGenerator",
+    ),
+}
+
 _LOGGING = re.compile(r"log|initialize|isTraceEnabled|LogStringContext|MDC|withLogContext|org\$apache")
 _OBJECT = {"equals", "getClass", "hashCode", "notify", "notifyAll", "wait"}
 
 
+def load(driver: SparkDriver, class_name: str) -> Any:
+    jvm: Any = driver._gateway.jvm  # what runs there is the subject here
+    return jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(class_name)
+
+
 def signatures(driver: SparkDriver, class_name: str) -> set[str]:
     """Public methods and constructors, `name(Simple,Types)`, without logging and what every object has."""
-    jvm: Any = driver._gateway.jvm  # what runs there is the subject here
-    loaded = jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(class_name)
+    loaded = load(driver, class_name)
     found = set()
     for member in (*loaded.getMethods(), *loaded.getConstructors()):
         shown = re.fullmatch(r"(.*?)([^ ]+)\((.*)\).*", member.toString())
@@ -99,6 +112,12 @@ def test_we_implement_all_there_is(spark_driver: SparkDriver, class_name: str) -
 @pytest.mark.parametrize("class_name", CALLED)
 def test_what_we_call_is_there(spark_driver: SparkDriver, class_name: str) -> None:
     assert CALLED[class_name] in signatures(spark_driver, class_name)
+
+
+@pytest.mark.parametrize("class_name", FIELDS)
+def test_the_fields_that_we_set_are_there(spark_driver: SparkDriver, class_name: str) -> None:
+    name, of = FIELDS[class_name]
+    assert load(spark_driver, class_name).getDeclaredField(name).getType().getName() == of
 
 
 @pytest.fixture
