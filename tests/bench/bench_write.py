@@ -4,7 +4,8 @@ Run `python -m tests.bench.bench_write [--rows 5000000] [--repeat 5] [--no-delta
 meet the same noise; medians and their ratios are shown. Ours is the whole statement: parsing, checks, files,
 statistics, commit. delta-spark runs in a process of its own, on the Spark that it has a build for, if `make oracle` has
 set its environment up. "all checks" is a table with NOT NULL, CHECK, a varchar, and, for us, a generated column and a
-default, which delta-spark's SQL does not make; the hundred partitions are beside a frame that is rebalanced by them.
+default, which delta-spark's SQL does not make (the frame has their values, so that the same rows are written); the
+hundred partitions are beside a frame that is rebalanced by them.
 """
 
 from __future__ import annotations
@@ -46,12 +47,14 @@ ONE_ROW = "INSERT INTO one VALUES (1, 2, 'three', 4, DATE'2024-01-05', 6)"
 
 @dataclass(frozen=True)
 class Case:
-    """`columns` empty: CREATE TABLE AS. `added` are constraints that delta-spark only takes afterwards."""
+    """`columns` empty: CREATE TABLE AS. `added` are constraints that delta-spark only takes afterwards, `filled` the
+    columns of the frame that our table fills by itself."""
 
     name: str
     columns: str = ""
     delta_columns: str = ""
     added: tuple[str, ...] = ()
+    filled: str = ""
     by: str | None = None
 
 
@@ -63,6 +66,7 @@ CASES = (
         f"{CHECKED}, g BIGINT GENERATED ALWAYS AS (k * 2), e STRING DEFAULT 'none'{NAMED_CHECKS}",
         CHECKED,
         tuple(f"ALTER TABLE t ADD CONSTRAINT {name} CHECK ({text})" for name, text in CHECKS.items()),
+        ", k * 2 AS g, 'none' AS e",
     ),
     Case("INSERT, 100 partitions", COLUMNS, COLUMNS, by="p"),
 )
@@ -117,7 +121,7 @@ def measure(systems: Systems, rows: str, repeat: int) -> None:
         by = f"PARTITIONED BY ({case.by})" if case.by else ""
         runs = {
             "ours": partial(write, systems.ours, rows, case.columns, by),
-            "parquet": partial(systems.parquet, rows, case.by),
+            "parquet": partial(systems.parquet, f"SELECT *{case.filled} FROM ({rows})", case.by),
         }
         if systems.delta:
             clause = f"USING delta {by}"
