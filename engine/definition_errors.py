@@ -70,6 +70,14 @@ class PartitioningDiffers(SqlError, condition="DELTA_CREATE_TABLE_WITH_DIFFERENT
 
 
 @dataclass(eq=False)
+class ClusteringDiffers(SqlError, condition="DELTA_CREATE_TABLE_WITH_DIFFERENT_CLUSTERING", sqlstate="42KD7"):
+    location: str
+    specified: str
+    existing: str
+    template = "The table at {location} is clustered by ({existing}), the statement says ({specified})."
+
+
+@dataclass(eq=False)
 class PropertyDiffers(SqlError, condition="DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY", sqlstate="42KD7"):
     location: str
     keys: str

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from engine.bound import Outcome
 from engine.delta.errors import naming
+from engine.delta.table_draft import Definition
 from engine.delta.transaction import Committed, Transaction
 from engine.plan.plans import AlterPlan
 from engine.results import empty_result
@@ -17,15 +18,13 @@ def alter_table(plan: AlterPlan, after_commit: Callable[[Committed], None]) -> O
     Rows that were checked must be those that the new rule will stand over, so the commit depends on them.
     """
     snapshot, definition = plan.table.snapshot, plan.definition
-    if (definition.protocol, definition.metadata) == (snapshot.protocol, snapshot.metadata):
+    if definition == Definition.of(snapshot.config):
         return Outcome(result=empty_result())
     with naming(plan.table.label):
         transaction = Transaction.on(snapshot, plan.description, table=plan.table.label)
         if plan.checks is not None:
             transaction.read_whole_table()
-        for feature in definition.drops:
-            transaction.drop_feature(feature)
-        transaction.stage(definition.protocol, definition.metadata)
+        transaction.define(definition)
         committed = transaction.commit()
     after_commit(committed)
     return Outcome(result=empty_result())

@@ -13,7 +13,9 @@ from datetime import UTC, datetime
 from catalog.errors import SqlError
 from catalog.names import SchemaName
 from engine.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
+from engine.delta.clustering import clustering_columns, field_at
 from engine.delta.spec.schema import StructField, StructType
+from engine.delta.stats_columns import format_name
 from engine.results import string_rows
 from engine.sql_types import column_sql_type
 from engine.statements import DescribeSchema, DescribeTable
@@ -24,7 +26,7 @@ COLUMNS = ("col_name", "data_type", "comment")
 
 
 def describe_table(bound: BoundStatement, statement: DescribeTable) -> Outcome:
-    """Columns and partitioning; with EXTENDED the details; with a column, that column alone."""
+    """Columns, partitioning and clustering; with EXTENDED the details; with a column, that column alone."""
     relation = bound.named[0]
     if statement.column_parts:
         column = _find_column(relation, statement.column_parts)
@@ -56,6 +58,18 @@ def _columns(relation: NamedRelation) -> Iterator[Row]:
         for column in relation.columns:
             if column.name in names:
                 yield column.name, column.type, column.comment
+    if isinstance(relation, BoundTable):
+        yield from _clustering(relation)
+
+
+def _clustering(table: BoundTable) -> Iterator[Row]:
+    fields = {path: field_at(table.snapshot.schema, path) for path in clustering_columns(table.snapshot.config)}
+    if fields:
+        yield "# Clustering Information", "", ""
+        yield "# col_name", "data_type", "comment"
+    for path, field in fields.items():
+        if field is not None:
+            yield format_name(path), column_sql_type(field), field.comment
 
 
 def relation_details(relation: NamedRelation) -> dict[str, str]:

@@ -31,10 +31,10 @@ def sync_identity(
         raise IdentityExhausted(plan.column.name)
     snapshot, label = plan.table.snapshot, plan.table.label
     with naming(label):
-        changed = change_table(label, snapshot.protocol, snapshot.metadata, (set_mark(plan.column, mark),))
+        changed = change_table(snapshot.config, (set_mark(plan.column, mark),))
         transaction = Transaction.on(snapshot, plan.description, table=label)
         transaction.read_whole_table()
-        transaction.stage(changed.metadata)
+        transaction.define(changed)
         committed = transaction.commit()
     after_commit(committed)
     return Outcome(result=empty_result())

@@ -22,7 +22,6 @@ from engine.delta.spec.schema import (
 )
 from engine.delta.staged_commit import CommitDescription
 from engine.delta.storage import open_storage
-from engine.delta.table_config import TableConfig
 from engine.delta.transaction import Committed, Transaction
 from engine.enforce.rules import enforce
 from engine.enforce.write_plan import WritePlan
@@ -36,7 +35,7 @@ def create_table_as(plan: CreateTableAsPlan, catalog: Catalog, writing: Writing)
     entry, definition, description = creation.entry, creation.definition, creation.description
     assert entry is not None and definition is not None and description is not None
     label, storage, now_ms = str(entry.name), open_storage(entry.location), writing.context.now_ms()
-    config = TableConfig.of(label, definition.protocol, definition.metadata)
+    config = definition.config(label)
     config.ensure_supported(Operation.APPEND)
     rows = enforce(WritePlan(table=label, config=config))
     try:
@@ -64,7 +63,7 @@ def replace_table_as(plan: ReplaceTableAsPlan, writing: Writing) -> Outcome:
     """Files, then another definition with them in the place of all others, as one version."""
     label, storage = plan.table.label, plan.table.snapshot.storage
     new_table = plan.define(_columns_of(plan.source, writing))
-    config = TableConfig.of(label, new_table.definition.protocol, new_table.definition.metadata)
+    config = new_table.definition.config(label)
     config.ensure_supported(Operation.APPEND)
     rows = enforce(WritePlan(table=label, config=config))
     with new_files(plan.source, rows, storage, writing) as new, naming(label):
@@ -79,7 +78,7 @@ def _replacing(plan: ReplaceTablePlan, description: CommitDescription) -> Transa
     """Whoever changed the table meanwhile is not overwritten unseen: the commit depends on all that was there."""
     transaction = Transaction.on(plan.table.snapshot, description, table=plan.table.label)
     transaction.stage_removes(transaction.read_whole_table())
-    transaction.stage(plan.definition.protocol, plan.definition.metadata)
+    transaction.define(plan.definition)
     return transaction
 
 

@@ -38,10 +38,10 @@ def evolved(rows: WritePlan, columns: Sequence[Column], by_name: bool) -> Defini
     else:
         new = [] if rows.listed else list(columns[len(rows.schema.fields) - len(rows.static) :])
     if not new:
-        return Definition(protocol=rows.config.protocol, metadata=rows.config.metadata)
+        return Definition.of(rows.config)
     with naming(rows.table):
         changes = [AddColumn(field=field) for field in table_fields(new)]
-        return change_table(rows.table, rows.config.protocol, rows.config.metadata, changes)
+        return change_table(rows.config, changes)
 
 
 def _table_type(data_type: DataType) -> DataType:

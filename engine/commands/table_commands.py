@@ -6,20 +6,18 @@ gateway would take.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.names import quote
-from engine.bound import BoundStatement, BoundTable, NamedRelation, Outcome
+from engine.bound import BoundStatement, NamedRelation, Outcome
 from engine.commands.describe_commands import relation_details
+from engine.delta.clustering import clustering_columns, clustering_names
 from engine.delta.column_mapping import physical_names
 from engine.delta.constraints import check_constraints
 from engine.delta.history import HISTORY_SCHEMA, load_history
 from engine.delta.identity import ALLOW_EXPLICIT, START, STEP, is_identity
-from engine.delta.spec.properties import CONSTRAINT_PREFIX, PROPERTIES
+from engine.delta.spec.properties import CONSTRAINT_PREFIX, is_settable
 from engine.delta.spec.schema import StructField
 from engine.errors import NotPartitioned
 from engine.results import (
@@ -91,7 +89,7 @@ def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome
         _micros(metadata.created_time),
         _micros(snapshot.timestamp_ms),
         list(snapshot.partition_columns),
-        _clustering_columns(table),
+        clustering_names(snapshot.config),
         files.num_rows,
         pc.sum(files["size"]).as_py() or 0,
         sorted(metadata.configuration.items()),
@@ -156,6 +154,9 @@ def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outc
     lines = [f"CREATE TABLE {table.label} (\n{columns})", "USING delta"]
     if table.snapshot.partition_columns:
         lines.append(f"PARTITIONED BY ({', '.join(map(quote, table.snapshot.partition_columns))})")
+    clustering = clustering_columns(table.snapshot.config)
+    if clustering:
+        lines.append(f"CLUSTER BY ({', '.join('.'.join(map(quote, path)) for path in clustering)})")
     if metadata.description:
         lines.append(f"COMMENT {_literal(metadata.description)}")
     if not table.entry.managed:
@@ -185,8 +186,7 @@ def _information(relation: NamedRelation) -> str:
 
 def _is_settable(key: str) -> bool:
     """Whether TBLPROPERTIES may say it; constraints have a clause of their own, and some keys are the product's."""
-    known = PROPERTIES.get(key)
-    return not key.startswith(CONSTRAINT_PREFIX) and (known is None or known.settable)
+    return not key.startswith(CONSTRAINT_PREFIX) and is_settable(key)
 
 
 def _column_ddl(column: StructField) -> str:
@@ -208,23 +208,6 @@ def _identity_ddl(column: StructField) -> str:
     start, step, allows = (column.metadata.get(key) for key in (START, STEP, ALLOW_EXPLICIT))
     kind = "BY DEFAULT" if allows else "ALWAYS"
     return f"GENERATED {kind} AS IDENTITY (START WITH {start} INCREMENT BY {step})"
-
-
-def _clustering_columns(table: BoundTable) -> list[str]:
-    """Logical names; writers nest the physical names of `delta.clustering` in three different ways."""
-    domain = table.snapshot.domain_metadata.get("delta.clustering")
-    if domain is None:
-        return []
-    snapshot = table.snapshot
-    physical = physical_names(snapshot.schema, snapshot.config.column_mapping_mode)
-    logical = {value: key for key, value in physical.items()}
-    columns = json.loads(domain.configuration).get("clusteringColumns", [])
-    paths = [item.get("physicalName", []) if isinstance(item, dict) else item for item in columns]
-    return [".".join(map(str, _renamed([path] if isinstance(path, str) else path, logical))) for path in paths]
-
-
-def _renamed(path: list[str], logical: Mapping[str, str]) -> list[str]:
-    return [logical.get(path[0], path[0]), *path[1:]] if path else path
 
 
 def _micros(milliseconds: int | None) -> int | None:

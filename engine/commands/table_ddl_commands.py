@@ -40,8 +40,8 @@ def create_table(plan: CreateTablePlan, catalog: Catalog, now_ms: int) -> Outcom
 
 
 def stage_definition(transaction: Transaction, definition: Definition, now_ms: int) -> None:
-    """Protocol and metadata of a table that is made now."""
-    transaction.stage(definition.protocol, replace(definition.metadata, created_time=now_ms))
+    """The definition of a table that is made now."""
+    transaction.define(replace(definition, metadata=replace(definition.metadata, created_time=now_ms)))
 
 
 def commit_creation(transaction: Transaction, entry: TableEntry) -> Committed:

@@ -30,7 +30,6 @@ from engine.delta.spec.schema import (
     StructField,
 )
 from engine.delta.staged_commit import CommitDescription
-from engine.delta.table_config import TableConfig
 from engine.delta.table_draft import Definition
 from engine.delta.transaction import Transaction, with_metrics
 from engine.enforce.identity import moved_marks
@@ -74,9 +73,8 @@ def insert(plan: InsertPlan, writing: Writing) -> Outcome:
             with_file_metrics(plan.description, new, remainder), tags=_tags(marks, definition, snapshot)
         )
         transaction = Transaction.on(snapshot, description, table=plan.table.label)
-        if marks or definition != Definition(protocol=snapshot.protocol, metadata=snapshot.metadata):
-            changed = change_table(plan.table.label, definition.protocol, definition.metadata, marks)
-            transaction.stage(changed.protocol, changed.metadata)
+        if marks or definition != Definition.of(snapshot.config):
+            transaction.define(change_table(rows.config, marks))
         if plan.reads_table or remainder is not None:
             transaction.read_whole_table()
         if remainder is not None:
@@ -94,13 +92,13 @@ def insert(plan: InsertPlan, writing: Writing) -> Outcome:
 def _with_query_columns(plan: InsertPlan, writing: Writing) -> tuple[WritePlan, Definition]:
     """The write with what it has to know of the query's columns, and the table's definition with its new ones."""
     snapshot, rows = plan.table.snapshot, plan.rows
-    definition = Definition(protocol=snapshot.protocol, metadata=snapshot.metadata)
+    definition = Definition.of(snapshot.config)
     if not plan.by_name and not plan.evolves:
         return rows, definition
     found = writing.executor.columns_of(plan.source, writing.context, writing.parameters)
     if plan.evolves:
         definition = evolved(rows, found, plan.by_name)
-        rows = replace(rows, config=TableConfig.of(plan.table.label, definition.protocol, definition.metadata))
+        rows = replace(rows, config=definition.config(plan.table.label))
     if plan.by_name:
         rows = replace(rows, source_columns=tuple(column.name for column in found))
     return rows, definition

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.delta.clustering import measured_columns
 from engine.delta.column_mapping import physical_schema
 from engine.delta.file_stats import parse_stats, stats_schema
 from engine.delta.file_table import DELETION_VECTOR, STRING_MAP, Array, RecordBatch, nulls
@@ -25,7 +26,6 @@ from engine.delta.snapshot import Snapshot
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Action, Json, SetTransaction, camel_case
 from engine.delta.staged_commit import with_data_change
-from engine.delta.stats_columns import stats_columns
 from engine.delta.table_config import TableConfig
 from engine.delta.wire_columns import wire_columns, wire_type
 
@@ -222,9 +222,7 @@ def _typed_partitions(snapshot: Snapshot) -> tuple[list[Any], tuple[tuple[Array,
 
 def _stats_fields(config: TableConfig) -> tuple[Any, list[Any]]:
     """The schema to parse statistics with, and the fields of `stats_parsed`."""
-    partition_columns = config.metadata.partition_columns
-    logical = stats_columns(config.schema, partition_columns, config.metadata.configuration)
-    parsed = stats_schema(physical_schema(logical, config.column_mapping_mode))
+    parsed = stats_schema(physical_schema(measured_columns(config), config.column_mapping_mode))
     leaves = {name: field for name in parsed.names if not _is_empty((field := parsed.field(name)).type)}
     if not config.is_supported("deletionVectors"):
         leaves.pop("tight_bounds")

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+from engine.delta.clustering import CLUSTERING, COLUMNS_MAX, can_cluster, field_at, format_clustering, physical_path
+from engine.delta.clustering_errors import (
+    ClusteredAndPartitioned,
+    ClusteringColumnNotDroppable,
+    ClusteringTypeNotSupported,
+    DuplicateClusteringColumns,
+    PartitionedTableNotClusterable,
+    TooManyClusteringColumns,
+)
 from engine.delta.column_mapping import NO_MAPPING
 from engine.delta.schema_changes import (
     Path,
@@ -19,13 +29,14 @@ from engine.delta.schema_changes import (
 from engine.delta.schema_errors import (
     AddedColumnNotNull,
     ColumnChangeNotSupported,
+    ColumnNotFound,
     DropNeedsMapping,
     LastColumnNotDroppable,
     PartitionColumnNotDroppable,
     RenameNeedsMapping,
 )
 from engine.delta.spec.properties import DATA_SKIPPING_COLUMNS, TYPE_WIDENING
-from engine.delta.spec.schema import DataType, StructField, format_data_type
+from engine.delta.spec.schema import DataType, StructField, StructType, format_data_type
 from engine.delta.stats_columns import format_name, parse_name, split_names
 from engine.delta.table_draft import TableDraft
 from engine.delta.type_widening import widen_field
@@ -57,6 +68,8 @@ def drop_column(draft: TableDraft, path: Path) -> TableDraft:
     found = resolve_path(draft.schema, path)
     if len(found) == 1 and found[0] in draft.metadata.partition_columns:
         raise PartitionColumnNotDroppable(found[0])
+    if any(path[: len(found)] == found for path in draft.clustered_by):
+        raise ClusteringColumnNotDroppable(".".join(found))
     if len(sibling_fields(draft.schema, found)) == 1:
         raise LastColumnNotDroppable(".".join(found))
     return _with_statistics_of(draft.with_schema(drop_field(draft.schema, found)), found, None)
@@ -98,6 +111,45 @@ def change_column_metadata(draft: TableDraft, path: Path, key: str, value: Any) 
         return replace(field, metadata=metadata if value is None else {**metadata, key: value})
 
     return draft.with_schema(replace_field(draft.schema, path, change))
+
+
+def cluster_by(draft: TableDraft, columns: tuple[Path, ...]) -> TableDraft:
+    """By no columns: a table that was clustered remembers that it is no more, others stay as they are."""
+    if not columns and draft.clustering is None:
+        return draft
+    partitions = draft.metadata.partition_columns
+    if partitions and draft.is_new:
+        raise ClusteredAndPartitioned()
+    if partitions:
+        raise PartitionedTableNotClusterable(draft.table, ", ".join(partitions))
+    if len(columns) > COLUMNS_MAX:
+        raise TooManyClusteringColumns(len(columns), COLUMNS_MAX)
+    named = draft.with_ids()
+    paths = [physical_path(named.schema, named.mapping_mode, path) for path in _clusterable(named.schema, columns)]
+    return replace(named, clustering=format_clustering(paths), features=named.features | {CLUSTERING})
+
+
+def _clusterable(schema: StructType, columns: tuple[Path, ...]) -> list[Path]:
+    """The columns as the schema spells them. Raises for what no table can be clustered by."""
+    unfit = []
+    for path in columns:
+        field = field_at(schema, path)
+        if field is None:
+            raise ColumnNotFound(format_name(path), ", ".join(schema.names))
+        if not can_cluster(field.data_type):
+            unfit.append(f"{format_name(path)} ({_kind(field.data_type)})")
+    if unfit:
+        raise ClusteringTypeNotSupported(", ".join(unfit))
+    spelled = [resolve_path(schema, path) for path in columns]
+    twice = [format_name(path) for path, count in Counter(spelled).items() if count > 1]
+    if twice:
+        raise DuplicateClusteringColumns(", ".join(twice))
+    return spelled
+
+
+def _kind(data_type: DataType) -> str:
+    written = format_data_type(data_type)
+    return str(written["type"] if isinstance(written, dict) else written)
 
 
 def _with_statistics_of(draft: TableDraft, old: Path, new: Path | None) -> TableDraft:

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.delta.arrow_json import format_lines
+from engine.delta.clustering import with_clustering
 from engine.delta.conflicts import Head
 from engine.delta.errors import RowIdsWithoutStatistics
 from engine.delta.file_table import Array, RecordBatch
@@ -68,7 +69,7 @@ def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, no
         enabled = _with_enablement(metadata, head, version, timestamp_ms)
         if enabled is not metadata:
             metadata = enabled
-            config = TableConfig.of(head.table, config.protocol, metadata)
+            config = TableConfig.of(head.table, config.protocol, metadata, config.clustering)
     adds, mark = staged.adds, head.row_id_high_water_mark
     if config.is_supported("rowTracking"):
         adds, mark = assign_row_ids(adds, version, mark, head.table)
@@ -122,11 +123,12 @@ def _governing(staged: StagedCommit, head: Head) -> TableConfig:
     """What governs the table after the commit, in-commit timestamps aside."""
     config = head.config
     if config is not None and staged.protocol is None and staged.metadata is None:
-        return config
+        return with_clustering(config, staged.domain_metadata)
     protocol = staged.protocol or (config.protocol if config else None)
     metadata = staged.metadata or (config.metadata if config else None)
     assert protocol is not None and metadata is not None, "the first commit of a table was checked to have both"
-    return TableConfig.of(head.table, protocol, metadata)
+    governing = TableConfig.of(head.table, protocol, metadata, config.clustering if config else None)
+    return with_clustering(governing, staged.domain_metadata)
 
 
 def _with_enablement(metadata: Metadata, head: Head, version: int, timestamp_ms: int) -> Metadata:

@@ -10,7 +10,8 @@ rule                   the winner …
 exclusive              … exists, and ours replaces the table as a whole
 protocol               … changes the protocol, as ours does too; or drops a feature; or adds one that ours ignored
 feature drop           … exists, and ours drops a feature that the winner may have used
-metadata               … changes the metadata, unless the change is one that leaves every other commit valid
+metadata               … changes the metadata, unless the change is one that leaves every other commit valid; or
+                       the clustering columns, where ours changes the metadata
 domain metadata        … writes a domain that ours writes too (row tracking's own is merged)
 transactions           … commits for an application that ours read or wrote
 appended files         … adds a file that our reads would have seen. At WriteSerializable blind appends are let
@@ -35,6 +36,7 @@ from typing import Any, TypeAlias
 
 import pyarrow.compute as pc
 
+from engine.delta.clustering import CLUSTERING_DOMAIN, with_clustering
 from engine.delta.commit_reader import LogActions
 from engine.delta.conflict_errors import (
     ConcurrentAppend,
@@ -101,7 +103,9 @@ class Head:
         protocol = actions.protocol or (config.protocol if config else None)
         metadata = actions.metadata or (config.metadata if config else None)
         if protocol is not None and metadata is not None and (actions.protocol or actions.metadata):
-            config = TableConfig.of(self.table, protocol, metadata)
+            config = TableConfig.of(self.table, protocol, metadata, config.clustering if config else None)
+        if config is not None:
+            config = with_clustering(config, actions.domain_metadata.values())
         domain = actions.domain_metadata.get(ROW_TRACKING_DOMAIN)
         return replace(
             self,
@@ -176,7 +180,9 @@ def _feature_drop(contest: Contest) -> ConcurrentModification | None:
 def _metadata(contest: Contest) -> ConcurrentModification | None:
     after, config = contest.winner.actions.metadata, contest.head.config
     if after is None:
-        return None
+        # A definition that was made for other clustering columns may lack what these need.
+        reclustered = CLUSTERING_DOMAIN in contest.winner.actions.domain_metadata
+        return MetadataChanged(*contest.facts) if reclustered and contest.staged.metadata is not None else None
     if contest.staged.metadata is None and config is not None and is_tolerable_change(config.metadata, after):
         return None
     return MetadataChanged(*contest.facts)

@@ -18,10 +18,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from engine.delta.clustering import measured_columns
 from engine.delta.column_mapping import physical_schema
 from engine.delta.spec.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructType
 from engine.delta.spec.stats import BoundValue, FileStats, lower_bound, upper_bound
-from engine.delta.stats_columns import stats_columns
 from engine.delta.storage import Storage
 from engine.delta.table_config import TableConfig
 
@@ -42,9 +42,7 @@ class FooterStats:
 
     def __init__(self, storage: Storage, config: TableConfig) -> None:
         self._storage = storage
-        metadata = config.metadata
-        wanted = stats_columns(config.schema, metadata.partition_columns, metadata.configuration)
-        self._leaves = tuple(_leaves(physical_schema(wanted, config.column_mapping_mode)))
+        self._leaves = tuple(_leaves(physical_schema(measured_columns(config), config.column_mapping_mode)))
 
     def load(self, path: str) -> FileStats:
         """The statistics of the file at `path`, decoded and relative to the table's root."""

@@ -9,7 +9,7 @@ What concerns rows is left to whoever writes them: do existing rows satisfy a ne
 dropped feature explained? What concerns expressions (does a constraint mention the column that is renamed?) is left to
 whoever understands SQL.
 
-Protocol: "Column Mapping", "Type Widening", "Table Features".
+Protocol: "Column Mapping", "Type Widening", "Clustered Table", "Table Features".
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, assert_never
 
+from engine.delta.clustering import CLUSTERING, unmeasured_columns
+from engine.delta.clustering_errors import ClusteredTableNotPartitionable
 from engine.delta.column_changes import (
     add_column,
     change_column_metadata,
     change_nullable,
     change_type,
+    cluster_by,
     drop_column,
     move_column,
     rename_column,
@@ -37,9 +40,9 @@ from engine.delta.property_changes import (
 )
 from engine.delta.schema_changes import Path, Position
 from engine.delta.spec import properties
-from engine.delta.spec.actions import Metadata, Protocol
+from engine.delta.spec.actions import Metadata
 from engine.delta.spec.protocols import add_features, protocol_features
-from engine.delta.spec.schema import DataType, StructField, StructType, parse_schema
+from engine.delta.spec.schema import DataType, StructField, StructType
 from engine.delta.table_config import TableConfig
 from engine.delta.table_draft import Definition, TableDraft
 
@@ -126,6 +129,14 @@ class SetDescription:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterBy:
+    """After the changes of columns and of their mapping, in a new table."""
+
+    columns: tuple[Path, ...]
+    """Empty: no longer by any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DropFeature:
     name: str
     protect_before: int | None = None
@@ -145,6 +156,7 @@ MetadataChange: TypeAlias = (
     | AddConstraint
     | DropConstraint
     | SetDescription
+    | ClusterBy
     | DropFeature
 )
 
@@ -155,22 +167,20 @@ def unique_physical_name(_: str) -> str:
 
 
 def change_table(
-    table: str,
-    protocol: Protocol,
-    metadata: Metadata,
-    changes: Iterable[MetadataChange],
-    new_name: Callable[[str], str] = unique_physical_name,
+    old: TableConfig, changes: Iterable[MetadataChange], new_name: Callable[[str], str] = unique_physical_name
 ) -> Definition:
-    """The definition after `changes`. `table` is its name for messages.
+    """The definition after `changes`.
 
-    Raises the errors of `engine.delta.schema_errors`, and those of features and properties.
+    Raises the errors of `engine.delta.schema_errors`, and those of clustering, features and properties.
     """
     draft = TableDraft(
-        table=table,
-        protocol=protocol,
-        metadata=metadata,
-        schema=parse_schema(metadata.schema_string),
+        table=old.table,
+        protocol=old.protocol,
+        metadata=old.metadata,
+        schema=old.schema,
         new_name=new_name,
+        clustering=old.clustering,
+        unmeasured=frozenset(unmeasured_columns(old)),
     )
     return _fold(draft, changes)
 
@@ -201,7 +211,10 @@ def redefine_table(
     """The definition of a table that is there as if it were made now: it stays the same table, and its past readable.
 
     Its id, its protocol's features and what older versions hang on remain; ids of columns go on from those given out.
+    A table with the feature of clustering cannot become a partitioned one.
     """
+    if partition_columns and old.is_supported(CLUSTERING):
+        raise ClusteredTableNotPartitionable(old.table)
     settings = old.metadata.configuration
     past = {key: settings[key] for key in _OF_THE_PAST if key in settings}
     metadata = Metadata(
@@ -270,6 +283,8 @@ def apply_change(draft: TableDraft, change: MetadataChange) -> TableDraft:
             return drop_constraint(draft, change.name, if_exists=change.if_exists)
         case SetDescription():
             return replace(draft, metadata=replace(draft.metadata, description=change.text))
+        case ClusterBy():
+            return cluster_by(draft, change.columns)
         case DropFeature():
             return drop_feature(draft, change.name, change.protect_before)
         case _:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
+from engine.delta.clustering import CLUSTERING
+from engine.delta.clustering_errors import ClusteringFeatureOfNewTable, ClusteringFeatureOfTable
 from engine.delta.column_ids import keep_logical_name
 from engine.delta.column_mapping import NO_MAPPING
 from engine.delta.errors import (
@@ -186,6 +188,8 @@ def _ask_for_feature(draft: TableDraft, name: str, status: str) -> TableDraft:
         raise UnsupportedFeaturesInConfig(name)
     if status.lower() not in ("supported", "enabled"):
         raise UnsupportedFeatureStatus(feature.name, status)
+    if feature.canonical_name == CLUSTERING:
+        raise (ClusteringFeatureOfNewTable if draft.is_new else ClusteringFeatureOfTable)(feature.name)
     return replace(draft, features=draft.features | {feature.name})
 
 

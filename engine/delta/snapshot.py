@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 import pyarrow.compute as pc
 
+from engine.delta.clustering import CLUSTERING_DOMAIN
 from engine.delta.column_mapping import physical_names, physical_schema
 from engine.delta.commit_reader import parse_commit_info
 from engine.delta.errors import (
@@ -121,8 +122,9 @@ class Snapshot:
 
     @cached_property
     def config(self) -> TableConfig:
-        """Protocol and metadata taken together: may an operation run, is a feature enabled."""
-        return TableConfig.of(self.table_root, self.protocol, self.metadata)
+        """Protocol, metadata and clustering taken together: may an operation run, is a feature enabled."""
+        clustering = self.domain_metadata.get(CLUSTERING_DOMAIN)
+        return TableConfig.of(self.table_root, self.protocol, self.metadata, clustering)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ two kinds of questions:
 
 `choose_protocol` goes the other way: from what the metadata needs to the weakest protocol that carries it.
 
-Protocol: "Protocol Evolution", "Table Features"; delta-spark for the order of errors.
+Protocol: "Protocol Evolution", "Table Features", "Clustered Table"; delta-spark for the order of errors.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from engine.delta.errors import (
     UnsupportedReaderFeatures,
     UnsupportedWriterFeatures,
 )
-from engine.delta.spec.actions import Metadata, Protocol
+from engine.delta.spec.actions import DomainMetadata, Metadata, Protocol
 from engine.delta.spec.features import (
     FEATURES,
     READS,
@@ -63,9 +63,11 @@ class TableConfig:
     features: frozenset[str]
     """Names that the protocol lists or implies, unknown ones included."""
     traits: TableTraits
+    clustering: DomainMetadata | None = None
+    """The domain of clustering columns, raw (`engine.delta.clustering`); None where the table has none."""
 
     @classmethod
-    def of(cls, table: str, protocol: Protocol, metadata: Metadata) -> Self:
+    def of(cls, table: str, protocol: Protocol, metadata: Metadata, clustering: DomainMetadata | None = None) -> Self:
         """Raises `MalformedLogEntry` and `UnsupportedDataType` for what cannot be understood at all."""
         schema = parse_schema(metadata.schema_string)
         return cls(
@@ -75,6 +77,7 @@ class TableConfig:
             schema=schema,
             features=protocol_features(protocol),
             traits=table_traits(metadata.configuration, schema),
+            clustering=clustering,
         )
 
     def get(self, key: Property[T]) -> T:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Self
 
+from engine.delta.clustering import logical_paths, parse_clustering, unmeasured_columns
+from engine.delta.clustering_errors import ClusteringColumnMissingStats
 from engine.delta.column_ids import assign_ids
 from engine.delta.column_mapping import NO_MAPPING
 from engine.delta.errors import FeaturesProtocolMismatch
 from engine.delta.schema_rules import ensure_schema
 from engine.delta.spec import properties
-from engine.delta.spec.actions import Metadata, Protocol
+from engine.delta.spec.actions import DomainMetadata, Metadata, Protocol
 from engine.delta.spec.schema import StructType
+from engine.delta.stats_columns import Path, format_name
 from engine.delta.table_config import TableConfig, choose_protocol
 
 
@@ -25,8 +29,19 @@ class Definition:
 
     protocol: Protocol
     metadata: Metadata
+    clustering: DomainMetadata | None = None
+    """As in `TableConfig`."""
     drops: frozenset[str] = frozenset()
     """Features that the protocol lacks on purpose."""
+
+    @classmethod
+    def of(cls, config: TableConfig) -> Self:
+        """What a table has."""
+        return cls(protocol=config.protocol, metadata=config.metadata, clustering=config.clustering)
+
+    def config(self, table: str) -> TableConfig:
+        """What governs a table of this definition; `table` is its name for messages."""
+        return TableConfig.of(table, self.protocol, self.metadata, self.clustering)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +58,9 @@ class TableDraft:
     features: frozenset[str] = frozenset()
     """Asked for by name."""
     drops: frozenset[str] = frozenset()
+    clustering: DomainMetadata | None = None
+    unmeasured: frozenset[Path] = frozenset()
+    """Clustering columns (physical paths) that had no statistics before."""
 
     @property
     def is_new(self) -> bool:
@@ -55,6 +73,11 @@ class TableDraft:
     @property
     def mapping_mode(self) -> str:
         return properties.COLUMN_MAPPING_MODE.read(self.configuration)
+
+    @property
+    def clustered_by(self) -> tuple[Path, ...]:
+        """Logical paths."""
+        return logical_paths(self.schema, self.mapping_mode, parse_clustering(self.clustering))
 
     def with_schema(self, schema: StructType) -> TableDraft:
         return replace(self, schema=schema)
@@ -74,14 +97,21 @@ class TableDraft:
         return self.with_schema(schema).with_settings({properties.COLUMN_MAPPING_MAX_ID.key: str(highest)})
 
     def finish(self) -> Definition:
-        """Raises the errors of `choose_protocol`, `ensure_protocol_carries_metadata` and `ensure_schema`."""
+        """Raises the errors of `choose_protocol`, `ensure_protocol_carries_metadata` and `ensure_schema`, and
+        `ClusteringColumnMissingStats` where a clustering column would be without statistics from now on."""
         complete = self.with_ids()
         metadata = replace(complete.metadata, schema_string=complete.schema.to_json())
         protocol = choose_protocol(self.table, self.protocol, metadata, self.features)
-        config = TableConfig.of(self.table, protocol, metadata)
+        definition = Definition(protocol=protocol, metadata=metadata, clustering=self.clustering, drops=self.drops)
+        config = definition.config(self.table)
         kept = sorted(name for name in self.drops if config.is_supported(name))
         if kept:  # the metadata asks for what was to be dropped
             raise FeaturesProtocolMismatch(self.table, ", ".join(kept))
         config.ensure_protocol_carries_metadata()
         ensure_schema(config)
-        return Definition(protocol=protocol, metadata=metadata, drops=self.drops)
+        missing = [
+            format_name(name) for path, name in unmeasured_columns(config).items() if path not in self.unmeasured
+        ]
+        if missing:
+            raise ClusteringColumnMissingStats(", ".join(missing))
+        return definition

@@ -62,6 +62,7 @@ from engine.delta.staged_commit import (
 )
 from engine.delta.storage import Storage
 from engine.delta.table_config import TableConfig
+from engine.delta.table_draft import Definition
 
 
 def clock_ms() -> int:
@@ -131,7 +132,7 @@ class Transaction:
         self._domains: list[DomainMetadata] = []
         self._drops: frozenset[str] = frozenset()
         self._is_closed = False
-        self.config = TableConfig.of(self.table, snapshot.protocol, snapshot.metadata) if snapshot is not None else None
+        self.config = replace(snapshot.config, table=self.table) if snapshot is not None else None
 
     @classmethod
     def on(cls, snapshot: Snapshot, description: CommitDescription, **options: Any) -> Transaction:
@@ -215,6 +216,15 @@ class Transaction:
         batches = files.to_batches() if isinstance(files, pa.Table) else [files]
         now = self._clock()
         self._remove_batches += [remove_rows(batch, now, data_change=data_change) for batch in batches]
+
+    def define(self, definition: Definition) -> None:
+        """The table as `definition` says, whatever of it is new."""
+        self.stage(definition.protocol, definition.metadata)
+        clustering = self.config.clustering if self.config else None
+        if definition.clustering != clustering:
+            removed = replace(clustering, removed=True) if clustering else None
+            self.stage(*filter(None, [definition.clustering or removed]))
+        self._drops |= definition.drops
 
     def drop_feature(self, feature: str) -> None:
         """The staged protocol lacks `feature` on purpose."""

@@ -17,6 +17,7 @@ from catalog.names import TableName
 from engine.alter_errors import LocationOfPath, LocationSchemaDiffers, RenameOfPath, ReplacedColumnsDiffer
 from engine.bound import BoundStatement, BoundTable
 from engine.delta import metadata_changes as changes
+from engine.delta.clustering import clustering_names
 from engine.delta.errors import naming
 from engine.delta.metadata_changes import MetadataChange, change_table
 from engine.delta.schema_changes import resolve_path
@@ -40,6 +41,7 @@ from engine.write_statements import (
     AddConstraint,
     AlterColumn,
     AlterTable,
+    ClusterBy,
     Commentable,
     CommentOn,
     DropColumns,
@@ -70,6 +72,8 @@ def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | Cata
             return _moved(bound, table)
         case DropFeature() as drop:
             return _dropped_feature(bound, table, drop)
+        case ClusterBy() as cluster:
+            return _clustered(bound, table, cluster)
         case _:
             return _altered(bound, table, statement.changes)
 
@@ -129,6 +133,15 @@ def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature
     return AlterPlan(table=table, definition=definition, description=description)
 
 
+def _clustered(bound: BoundStatement, table: BoundTable, cluster: ClusterBy) -> AlterPlan:
+    definition = _changed(table, [changes.ClusterBy(columns=cluster.columns)])
+    parameters = {
+        "oldClusteringColumns": ",".join(clustering_names(table.snapshot.config)),
+        "newClusteringColumns": ",".join(clustering_names(definition.config(table.label))),
+    }
+    return AlterPlan(table=table, definition=definition, description=_description(bound, ("CLUSTER BY", parameters)))
+
+
 def _altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChange, ...]) -> AlterPlan:
     schema = table.snapshot.schema
     folded = [change for each in written for change in _changes(table, each)]
@@ -153,7 +166,7 @@ def _changed(table: BoundTable, folded: list[MetadataChange]) -> Definition:
     snapshot = table.snapshot
     with naming(table.label):
         snapshot.config.ensure_supported(Operation.METADATA)
-        return change_table(table.label, snapshot.protocol, snapshot.metadata, folded)
+        return change_table(replace(snapshot.config, table=table.label), folded)
 
 
 def _schema_of(definition: Definition) -> StructType:

@@ -1,7 +1,7 @@
 """CREATE TABLE … LIKE: a table without rows that is defined as another one is.
 
-Columns, partitioning, properties, constraints and the comment are the other table's; what tells of its own past (ids of
-columns, widened types, marks) is not, and its protocol is the weakest that carries all of it.
+Columns, partitioning, clustering, properties, constraints and the comment are the other table's; what tells of its own
+past (ids of columns, widened types, marks) is not, and its protocol is the weakest that carries all of it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,18 @@ from dataclasses import replace
 
 from engine.bound import BoundStatement, BoundTable
 from engine.definition_errors import LocationNotEmpty, ProviderNotSupported
+from engine.delta.clustering import clustering_columns
 from engine.delta.constraints import check_constraints
-from engine.delta.metadata_changes import AddConstraint, MetadataChange, SetDescription, define_table, set_properties
+from engine.delta.metadata_changes import (
+    AddConstraint,
+    ClusterBy,
+    MetadataChange,
+    SetDescription,
+    define_table,
+    set_properties,
+)
 from engine.delta.snapshot import Snapshot
-from engine.delta.spec.properties import CONSTRAINT_PREFIX, PROPERTIES
+from engine.delta.spec.properties import CONSTRAINT_PREFIX, is_settable
 from engine.delta.spec.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.plan.plans import CreateTablePlan
 from engine.plan.table_ddl import describe_creation, free_name, new_entry, tolerated
@@ -53,17 +61,13 @@ def _changes(snapshot: Snapshot, written: Properties) -> Iterator[MetadataChange
     kept = {
         key: value
         for key, value in configuration.items()
-        if value is not None and not key.startswith(CONSTRAINT_PREFIX) and _is_settable(key)
+        if value is not None and not key.startswith(CONSTRAINT_PREFIX) and is_settable(key)
     }
     yield from set_properties({**kept, **dict(written)})
     for constraint in check_constraints(configuration):
         yield AddConstraint(name=constraint.name, expression=constraint.expression)
     yield SetDescription(text=snapshot.metadata.description)
-
-
-def _is_settable(key: str) -> bool:
-    known = PROPERTIES.get(key)
-    return known is None or known.settable
+    yield ClusterBy(columns=clustering_columns(snapshot.config))
 
 
 def _without_past(schema: StructType) -> StructType:

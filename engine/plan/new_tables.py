@@ -16,7 +16,7 @@ from engine.definition_errors import (
 )
 from engine.delta.file_table import FILES_SCHEMA
 from engine.delta.identity import is_identity
-from engine.delta.metadata_changes import AddConstraint, MetadataChange, SetDescription, set_properties
+from engine.delta.metadata_changes import AddConstraint, ClusterBy, MetadataChange, SetDescription, set_properties
 from engine.delta.spec.properties import DELTA_PREFIX, canonical_key
 from engine.delta.spec.schema import StructField, StructType
 from engine.delta.table_columns import CHAR_VARCHAR_TYPE
@@ -64,7 +64,7 @@ def default_properties(state: SessionState) -> dict[str, str]:
 
 
 def table_changes(statement: CreateTable, state: SessionState) -> tuple[MetadataChange, ...]:
-    """Properties, constraints and the comment, as changes of a table without them."""
+    """Properties, constraints, the comment and clustering, as changes of a table without them."""
     written = {canonical_key(key): value for key, value in statement.properties}
     named = checks_of(statement)
     constraints = tuple(AddConstraint(name=name, expression=check.expression) for name, check in named)
@@ -72,6 +72,7 @@ def table_changes(statement: CreateTable, state: SessionState) -> tuple[Metadata
         *set_properties({**default_properties(state), **written}),
         *constraints,
         *([SetDescription(text=statement.comment)] if statement.comment is not None else []),
+        *([ClusterBy(columns=statement.cluster_by)] if statement.cluster_by else []),
     )
 
 

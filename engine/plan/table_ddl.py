@@ -13,6 +13,7 @@ from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import TableAlreadyExists, TableExpected
 from engine.bound import BoundStatement, FreeName, TakenName
 from engine.definition_errors import (
+    ClusteringDiffers,
     LocationNotEmpty,
     PartitioningDiffers,
     PropertyDiffers,
@@ -20,12 +21,15 @@ from engine.definition_errors import (
     SchemaDiffers,
     SchemaNotProvided,
 )
+from engine.delta.clustering import clustering_names
+from engine.delta.clustering_errors import ClusteredAndPartitioned
 from engine.delta.metadata_changes import define_table
 from engine.delta.snapshot import Snapshot
 from engine.delta.spec.features import Operation
 from engine.delta.spec.properties import parse_setting
 from engine.delta.spec.schema import StructType
 from engine.delta.staged_commit import CommitDescription
+from engine.delta.stats_columns import format_name
 from engine.delta.table_draft import Definition
 from engine.errors import StatementNotSupported
 from engine.plan.identity_columns import ensure_no_identity_partition
@@ -75,13 +79,10 @@ def ensure_creatable(statement: CreateTable) -> None:
     """Refuses, by name, what this release makes no tables with."""
     if statement.provider is not None and statement.provider.lower() != "delta":
         raise ProviderNotSupported(statement.provider)
-    refused = {
-        "OPTIONS in CREATE TABLE": bool(statement.options),
-        "CLUSTER BY in CREATE TABLE": bool(statement.cluster_by),
-    }
-    for what, is_there in refused.items():
-        if is_there:
-            raise StatementNotSupported(what)
+    if statement.options:
+        raise StatementNotSupported("OPTIONS in CREATE TABLE")
+    if statement.partitioned_by and statement.cluster_by:
+        raise ClusteredAndPartitioned()
 
 
 def operation_name(statement: CreateTable) -> str:
@@ -138,7 +139,7 @@ def describe_creation(name: str, bound: BoundStatement, managed: bool, definitio
             "isManaged": json.dumps(managed),
             "description": metadata.description,
             "partitionBy": json.dumps(list(metadata.partition_columns)),
-            "clusterBy": "[]",
+            "clusterBy": json.dumps(clustering_names(definition.config(name))),
             "properties": json.dumps(dict(metadata.configuration)),
         },
         user_name=bound.state.principal,
@@ -155,6 +156,10 @@ def _ensure_same(statement: CreateTable, schema: StructType, found: Snapshot) ->
     partitions = [name.casefold() for name in statement.partitioned_by]
     if (schema.fields or partitions) and partitions != [name.casefold() for name in found.partition_columns]:
         raise PartitioningDiffers(location, ", ".join(statement.partitioned_by), ", ".join(found.partition_columns))
+    clustering = [format_name(path).casefold() for path in statement.cluster_by or ()]
+    existing = clustering_names(found.config)
+    if (schema.fields or clustering) and clustering != [name.casefold() for name in existing]:
+        raise ClusteringDiffers(location, ", ".join(clustering), ", ".join(existing))
     settings = [parse_setting(key, value) for key, value in statement.properties]
     other = [key for key, value in settings if found.metadata.configuration.get(key) != value]
     if statement.comment is not None and statement.comment != found.metadata.description:

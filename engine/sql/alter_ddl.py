@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from engine.sql.clauses import (
+    read_clustering,
     read_column,
     read_default,
     read_dotted_list,
@@ -157,7 +158,7 @@ def _drop_feature(cursor: Cursor) -> tuple[TableChange, ...]:
 
 
 def _cluster_by(cursor: Cursor) -> tuple[TableChange, ...]:
-    return (ClusterBy() if cursor.take("NONE") else ClusterBy(columns=read_dotted_list(cursor)),)
+    return (ClusterBy(columns=read_clustering(cursor)),)
 
 
 _CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] = MappingProxyType(

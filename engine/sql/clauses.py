@@ -130,6 +130,13 @@ def read_dotted_list(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
     return tuple(names)
 
 
+def read_clustering(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
+    """What follows CLUSTER BY: `(a, b.c)`, or `NONE`."""
+    if cursor.take("AUTO"):
+        raise UnsupportedClause("CLUSTER BY AUTO", "Name the columns: CLUSTER BY (a, b).")
+    return () if cursor.take("NONE") else read_dotted_list(cursor)
+
+
 def read_properties(cursor: Cursor) -> Properties:
     """`('key' = 'value', key.with.dots = 5, …)`, in their order; the values as text, as Spark takes them."""
     cursor.read("(")

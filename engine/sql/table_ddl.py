@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engine.sql.clauses import (
+    read_clustering,
     read_column,
-    read_dotted_list,
     read_properties,
     take_check,
     take_if_not_exists,
@@ -110,7 +110,7 @@ def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
             table = _read_partitioning(cursor, table)
         elif cursor.take("CLUSTER", "BY"):
             seen.add(cursor, "CLUSTER BY")
-            table = replace(table, cluster_by=() if cursor.take("NONE") else read_dotted_list(cursor))
+            table = replace(table, cluster_by=read_clustering(cursor))
         elif cursor.take("LOCATION"):
             seen.add(cursor, "LOCATION")
             table = replace(table, location=cursor.read_string())

@@ -258,7 +258,7 @@ def test_values_are_given_out_again_where_another_writer_took_them(
     def move_mark(location: str, mark: int) -> None:
         snapshot = load_snapshot(location)
         (column,) = identity_columns(snapshot.config)
-        changed = change_table(location, snapshot.protocol, snapshot.metadata, (set_mark(column, mark),))
+        changed = change_table(snapshot.config, (set_mark(column, mark),))
         description = CommitDescription(name="WRITE", operation=Operation.METADATA)
         other = Transaction.on(snapshot, description)
         other.stage(changed.metadata)

@@ -231,7 +231,7 @@ _CLUSTERING = Feature(
     name="clustering",
     requires=("domainMetadata",),
     use=_always,
-    allows=READS | _UPKEEP,
+    allows=_ALL - {Operation.OPTIMIZE},
     aborts_concurrents=True,
 )
 _COLLATIONS = Feature(name="collations", use=_has_column_key("__COLLATIONS"), allows=READS | _UPKEEP)

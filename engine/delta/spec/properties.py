@@ -250,6 +250,8 @@ _ACTED_UPON: tuple[Property[Any], ...] = tuple(item for item in list(vars().valu
 PROPERTIES: Mapping[str, Property[Any]] = {item.key: item for item in (*_ACTED_UPON, *_HINTS)}
 """Every known key, by its spelling in the log."""
 
+_CLUSTERING_COLUMNS = "clusteringcolumns"
+"""Under this key other products keep in their catalog what CLUSTER BY says; in a log it would mean nothing."""
 _ALIASES = {"delta.enablechangedatacapture": CHANGE_DATA_FEED}
 _BY_FOLDED_KEY = {key.lower(): item for key, item in PROPERTIES.items()} | _ALIASES
 
@@ -263,6 +265,8 @@ def parse_setting(key: str, value: str) -> tuple[str, str]:
     The keys that speak to the protocol and the constraints are for the caller to take out first.
     """
     folded = key.lower()
+    if folded == _CLUSTERING_COLUMNS:
+        raise PropertyNotSettable(key)
     if not folded.startswith(DELTA_PREFIX):
         return key, value
     known = _BY_FOLDED_KEY.get(folded)
@@ -277,6 +281,12 @@ def parse_setting(key: str, value: str) -> tuple[str, str]:
     if known is ISOLATION_LEVEL and parsed != ISOLATION_LEVEL.default:
         raise InvalidTableProperty(known.key, value, f"it must be {ISOLATION_LEVEL.default}")
     return known.key, parsed if isinstance(parsed, str) else value.strip()
+
+
+def is_settable(key: str) -> bool:
+    """Whether a statement may set the key at all."""
+    known = PROPERTIES.get(key)
+    return key.lower() != _CLUSTERING_COLUMNS and (known is None or known.settable)
 
 
 def canonical_key(key: str) -> str:

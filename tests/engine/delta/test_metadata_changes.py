@@ -82,7 +82,7 @@ def define(schema: StructType = SCHEMA, **settings: str) -> Definition:
 
 
 def change(before: Definition, *changes: MetadataChange) -> Definition:
-    return change_table("t", before.protocol, before.metadata, changes, names("later"))
+    return change_table(before.config("t"), changes, names("later"))
 
 
 def schema_of(definition: Definition) -> StructType:
@@ -175,7 +175,7 @@ REFUSED: list[tuple[Definition, MetadataChange, type[Exception]]] = [
     (PLAIN, DropFeature(name="nothing"), errors.FeatureNotPresent),
     (PLAIN, DropFeature(name="appendOnly"), errors.FeatureNotRemovable),
     (MAPPED, DropFeature(name="columnMapping"), errors.FeaturesProtocolMismatch),
-    (define(delta_feature_clustering="supported"), DropFeature(name="domainMetadata"), errors.FeatureHasDependents),
+    (define(delta_enableRowTracking="true"), DropFeature(name="domainMetadata"), errors.FeatureHasDependents),
 ]
 
 
@@ -435,7 +435,7 @@ def test_a_definition_is_what_a_transaction_stages() -> None:
     transaction.stage(MAPPED.protocol, MAPPED.metadata)
     transaction.commit()
     snapshot = Snapshot.load(storage)
-    renamed = change_table("t", snapshot.protocol, snapshot.metadata, (RenameColumn(path=("id",), name="key"),))
+    renamed = change_table(snapshot.config, (RenameColumn(path=("id",), name="key"),))
     transaction = Transaction.on(snapshot, describe(Operation.METADATA, "RENAME COLUMN"))
     transaction.stage(renamed.protocol, renamed.metadata)
     transaction.commit()
