@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.bound import BoundStatement, Outcome
+from engine.commands.create_statement import show_create_table
 from engine.commands.describe_commands import describe_schema, describe_table
 from engine.commands.find_commands import find_objects
 from engine.commands.list_commands import list_objects
@@ -11,7 +12,6 @@ from engine.commands.show_commands import show
 from engine.commands.table_commands import (
     describe_detail,
     describe_history,
-    show_create_table,
     show_partitions,
     show_table_extended,
     show_tbl_properties,

@@ -1,7 +1,6 @@
-"""What the log says about one table: its detail, history, properties, partitions and the statement that would make it.
+"""What the log says about one table: its detail, history, properties and partitions.
 
-Columns are Delta's where Delta has the statement. SHOW CREATE TABLE, which delta-spark refuses, answers DDL that this
-gateway would take.
+Columns are Delta's where Delta has the statement.
 """
 
 from __future__ import annotations
@@ -9,16 +8,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog.names import quote
 from engine.bound import BoundStatement, NamedRelation, Outcome
 from engine.commands.describe_commands import relation_details
-from engine.delta.clustering import clustering_columns, clustering_names
+from engine.delta.clustering import clustering_names
 from engine.delta.column_mapping import physical_names
-from engine.delta.constraints import check_constraints
 from engine.delta.history import HISTORY_SCHEMA, load_history
-from engine.delta.identity import ALLOW_EXPLICIT, START, STEP, is_identity
-from engine.delta.spec.properties import CONSTRAINT_PREFIX, is_settable
-from engine.delta.spec.schema import StructField
 from engine.errors import NotPartitioned
 from engine.results import (
     BIGINT,
@@ -34,11 +28,10 @@ from engine.results import (
     sql_field,
     string_rows,
 )
-from engine.sql_types import column_sql_type, sql_struct
+from engine.sql_types import sql_struct
 from engine.statements import (
     DescribeDetail,
     DescribeHistory,
-    ShowCreateTable,
     ShowPartitions,
     ShowTableExtended,
     ShowTblProperties,
@@ -141,33 +134,6 @@ def show_partitions(bound: BoundStatement, statement: ShowPartitions) -> Outcome
     return Outcome(result=string_rows(names, zip(*(distinct[name].to_pylist() for name in names), strict=True)))
 
 
-def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outcome:
-    """The statement that would make such a table here."""
-    table = bound.tables[0]
-    metadata = table.snapshot.metadata
-    elements = [_column_ddl(column) for column in table.snapshot.schema.fields]
-    elements += [
-        f"CONSTRAINT {quote(constraint.name)} CHECK ({constraint.expression})"
-        for constraint in check_constraints(metadata.configuration)
-    ]
-    columns = ",\n".join(f"  {element}" for element in elements)
-    lines = [f"CREATE TABLE {table.label} (\n{columns})", "USING delta"]
-    if table.snapshot.partition_columns:
-        lines.append(f"PARTITIONED BY ({', '.join(map(quote, table.snapshot.partition_columns))})")
-    clustering = clustering_columns(table.snapshot.config)
-    if clustering:
-        lines.append(f"CLUSTER BY ({', '.join('.'.join(map(quote, path)) for path in clustering)})")
-    if metadata.description:
-        lines.append(f"COMMENT {_literal(metadata.description)}")
-    if not table.entry.managed:
-        lines.append(f"LOCATION {_literal(table.entry.location)}")
-    properties = [pair for pair in sorted(metadata.configuration.items()) if _is_settable(pair[0])]
-    if properties:
-        pairs = (f"  {_literal(key)} = {_literal(value or '')}" for key, value in properties)
-        lines.append("TBLPROPERTIES (\n" + ",\n".join(pairs) + ")")
-    return Outcome(result=string_rows(("createtab_stmt",), [("\n".join(lines) + "\n",)]))
-
-
 def show_table_extended(bound: BoundStatement, statement: ShowTableExtended) -> Outcome:
     """Tables with a text about each, which dbt takes apart."""
     columns = {"namespace": STRING, "tableName": STRING, "isTemporary": BOOLEAN, "information": STRING}
@@ -184,35 +150,5 @@ def _information(relation: NamedRelation) -> str:
     return f"{details}Schema: root\n{fields}\n"
 
 
-def _is_settable(key: str) -> bool:
-    """Whether TBLPROPERTIES may say it; constraints have a clause of their own, and some keys are the product's."""
-    return not key.startswith(CONSTRAINT_PREFIX) and is_settable(key)
-
-
-def _column_ddl(column: StructField) -> str:
-    parts = [quote(column.name), column_sql_type(column).upper()]
-    if not column.nullable:
-        parts.append("NOT NULL")
-    if "delta.generationExpression" in column.metadata:
-        parts.append(f"GENERATED ALWAYS AS ({column.metadata['delta.generationExpression']})")
-    if is_identity(column):
-        parts.append(_identity_ddl(column))
-    if "CURRENT_DEFAULT" in column.metadata:
-        parts.append(f"DEFAULT {column.metadata['CURRENT_DEFAULT']}")
-    if column.comment:
-        parts.append(f"COMMENT {_literal(column.comment)}")
-    return " ".join(parts)
-
-
-def _identity_ddl(column: StructField) -> str:
-    start, step, allows = (column.metadata.get(key) for key in (START, STEP, ALLOW_EXPLICIT))
-    kind = "BY DEFAULT" if allows else "ALWAYS"
-    return f"GENERATED {kind} AS IDENTITY (START WITH {start} INCREMENT BY {step})"
-
-
 def _micros(milliseconds: int | None) -> int | None:
     return None if milliseconds is None else milliseconds * 1000
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -52,7 +52,7 @@ _TYPES = frozenset(
 
 def can_cluster(data_type: DataType) -> bool:
     """Whether columns of the type have the bounds that clustering is for."""
-    return data_type in _TYPES or isinstance(data_type, DecimalType)
+    return isinstance(data_type, DecimalType) or (isinstance(data_type, PrimitiveType) and data_type in _TYPES)
 
 
 def format_clustering(paths: Iterable[Path]) -> DomainMetadata:

@@ -15,7 +15,8 @@ from engine.delta.errors import UnsupportedDataType
 from engine.delta.spec.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.sql_types import format_sql_type
 
-_TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)*`)|('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")|([\w-]+)|(.))", re.DOTALL)
+_STRING = r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\""
+_TOKEN = re.compile(rf"\s*(?:(`(?:[^`]|``)*`)|({_STRING})|([\w-]+)|(.))", re.DOTALL)
 _PRIMITIVES: Mapping[str, PrimitiveType] = MappingProxyType(
     {
         "BOOLEAN": PrimitiveType.BOOLEAN,
@@ -141,7 +142,7 @@ class _Reader:
         metadata = {}
         if self._peek().upper() == "COMMENT":
             self._next()
-            metadata["comment"] = re.sub(r"\\(.)", r"\1", self._next()[1:-1])
+            metadata["comment"] = _unquoted(self._next())
         return StructField(name, kind.data_type, nullable, metadata)
 
     def _arguments(self) -> list[int]:
@@ -174,3 +175,8 @@ class _Reader:
         if not self._tokens:
             raise UnsupportedDataType(self._text)
         return str(self._tokens.pop(0))
+
+
+def _unquoted(string: str) -> str:
+    """A quote inside is written twice or after a backslash."""
+    return re.sub(rf"\\(.)|{string[0]}({string[0]})", lambda found: found[1] or found[2], string[1:-1])

@@ -43,8 +43,10 @@ def create(feature: Feature, name: str, *partition: str) -> str:
 
 
 def options(feature: Feature, partition: tuple[str, ...]) -> str:
-    columns = (*feature.partition, *partition)
+    columns = feature.partitions(*partition)
     clause = f" PARTITIONED BY ({', '.join(columns)})" if columns else ""
+    if feature.clustered:
+        clause = f" CLUSTER BY ({', '.join(feature.clustered)})"
     settings = ", ".join(f"'{key}' = '{value}'" for key, value in feature.properties.items())
     return clause + (f" TBLPROPERTIES ({settings})" if settings else "")
 
@@ -56,6 +58,8 @@ def insert(feature: Feature, name: str, rows: tuple[str, ...], *parts: int, how:
 
 
 REPLACE_WHERE = "INTO {} REPLACE WHERE p = 2"
+_PARTS = {"replace where": ("p",)}
+"""By what a way to write wants the table partitioned, besides."""
 
 
 def ctas(feature: Feature, name: str) -> tuple[list[str], str]:
@@ -83,7 +87,7 @@ def overwritten(feature: Feature, name: str) -> tuple[list[str], str]:
 
 def replaced(feature: Feature, name: str) -> tuple[list[str], str]:
     statements = [
-        create(feature, name, "p"),
+        create(feature, name, *_PARTS["replace where"]),
         insert(feature, name, feature.first, 1, 2),
         insert(feature, name, feature.second, 2, how=REPLACE_WHERE),
     ]
@@ -132,7 +136,7 @@ def test_other_readers_see_the_rows_that_were_written(session: LakeSession, lake
         except Exception as error:  # noqa: BLE001 whatever a peer raises, it does not read the table
             seen[peer] = str(error)
     for peer, found in seen.items():
-        if kind.unread(peer, partitioned=bool(kind.partition) or way == "replace where"):
+        if kind.unread(peer, partitioned=bool(kind.partitions(*_PARTS.get(way, ())))):
             assert found != expected, f"{peer} reads it by now"
         else:
             assert found == expected, peer

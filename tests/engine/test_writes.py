@@ -95,6 +95,7 @@ def test_show_create_table_answers_what_makes_the_same_table(session: LakeSessio
     run(
         session,
         "CREATE TABLE first (a INT NOT NULL COMMENT 'it''s', b INT GENERATED ALWAYS AS (a + 1), c STRING DEFAULT 'x', "
+        "v VARCHAR(3), s STRUCT<Ab: INT NOT NULL COMMENT 'it''s', `c``d`: ARRAY<MAP<STRING, STRUCT<E: INT>>>>, "
         "p DATE, CHECK (a > 0)) PARTITIONED BY (p) COMMENT 'c' TBLPROPERTIES ('k' = 'v')",
     )
     ((text,),) = rows(session, "SHOW CREATE TABLE first")
@@ -106,6 +107,14 @@ def test_show_create_table_answers_what_makes_the_same_table(session: LakeSessio
     assert [action["protocol"] for action in first if "protocol" in action] == [
         action["protocol"] for action in second if "protocol" in action
     ]
+    schemas = [action["metaData"]["schemaString"] for action in (*first, *second) if "metaData" in action]
+    assert schemas[0] == schemas[1]
+    assert json.loads(schemas[1])["fields"][4]["type"]["fields"][0] == {
+        "name": "Ab",
+        "type": "integer",
+        "nullable": False,
+        "metadata": {"comment": "it's"},
+    }
 
 
 def test_if_not_exists_leaves_what_is_there(session: LakeSession) -> None:

@@ -22,6 +22,8 @@ class Feature:
     given: tuple[str, ...] = ()
     """The columns that INSERT gives; the table must come to the others' values by itself. Empty: all."""
     partition: tuple[str, ...] = ()
+    clustered: tuple[str, ...] = ()
+    """Then nothing partitions the table."""
     table_checks: str = ""
     properties: dict[str, str] = field(default_factory=dict)
     violations: tuple[tuple[str, str], ...] = ()
@@ -30,6 +32,10 @@ class Feature:
     """A query can make the table too: nothing of it hangs on what only a list of columns can say."""
     replaces: bool = True
     """Rows may go."""
+
+    def partitions(self, *others: str) -> tuple[str, ...]:
+        """The partition columns where `others` are to be some too."""
+        return () if self.clustered else (*self.partition, *others)
 
     def unread(self, peer: str, *, partitioned: bool) -> bool:
         """Is this one of the tables that the peer cannot read as they are?"""
@@ -217,6 +223,14 @@ FEATURES: dict[str, Feature] = {
         given=("k",),
         properties={"delta.feature.allowColumnDefaults": "supported"},
         as_select=False,
+    ),
+    "clustered": replace(plain(), clustered=("s", "p", "k")),
+    "clustered and mapped": Feature(
+        columns={"k": "INT", "`a b`": "STRUCT<`x.y`: DECIMAL(38, 18), z: ARRAY<INT>, t: TIMESTAMP>"},
+        first=("1, named_struct('x.y', 1.5BD, 'z', array(2), 't', TIMESTAMP'2024-01-01 00:00:00Z')", "2, NULL"),
+        second=("3, named_struct('x.y', NULL, 'z', NULL, 't', NULL)",),
+        clustered=("`a b`.`x.y`", "`a b`.t", "K"),
+        properties={"delta.columnMapping.mode": "name"},
     ),
     "append-only": replace(plain(delta__appendOnly="true"), replaces=False),
     "deletion vectors": plain(delta__enableDeletionVectors="true"),

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from engine.delta.clustering import format_clustering
 from engine.delta.conflict_errors import (
     ConcurrentAppend,
     ConcurrentTransaction,
@@ -256,3 +257,55 @@ def test_a_predicate_that_does_not_know_conflicts() -> None:
 )
 def test_the_row_id_mark_of_a_domain(domain: DomainMetadata | None, expected: int) -> None:
     assert row_id_high_water_mark(domain) == expected
+
+
+# --- Clustering columns ----------------------------------------------------------------------------------------------
+
+BY_ID, BY_NAME = format_clustering([("id",)]), format_clustering([("name",)])
+
+
+def clustered() -> DictStorage:
+    storage = DictStorage()
+    create(storage, metadata(partition_columns=()), frozenset({"clustering"}))
+    return storage
+
+
+def unpartitioned(path: str) -> Action:
+    return add(path, partition_values={})
+
+
+@pytest.mark.parametrize(
+    ("winner", "loser", "operation", "expected"),
+    [
+        (BY_ID, unpartitioned("a"), Operation.APPEND, None),
+        (unpartitioned("a"), BY_ID, Operation.METADATA, None),
+        (BY_ID, BY_NAME, Operation.METADATA, ConcurrentTransaction),
+        (BY_ID, replace(metadata(partition_columns=()), description="new"), Operation.METADATA, MetadataChanged),
+        (replace(metadata(partition_columns=()), description="new"), BY_ID, Operation.METADATA, MetadataChanged),
+    ],
+    ids=["append after", "append before", "clustered twice", "defined after", "defined before"],
+)
+def test_rows_come_while_clustering_changes_and_definitions_do_not(
+    winner: Action, loser: Action, operation: Operation, expected: type[Exception] | None
+) -> None:
+    storage = clustered()
+    late = race(storage, (winner,), (loser,), operation=operation)
+    if expected is not None:
+        with pytest.raises(expected):
+            late.commit()
+        return
+    committed = late.commit()
+    assert committed.config.clustering == BY_ID
+    after = Snapshot.load(storage)
+    assert after.config.clustering == BY_ID
+    assert after.num_files == 1
+
+
+def test_a_table_that_is_no_longer_clustered_has_no_domain() -> None:
+    storage = clustered()
+    begun = begin(storage, Operation.METADATA)
+    begun.stage(BY_ID)
+    begun.commit()
+    late = race(storage, (replace(BY_ID, removed=True),), (unpartitioned("a"),))
+    assert late.commit().config.clustering is None
+    assert Snapshot.load(storage).config.clustering is None
