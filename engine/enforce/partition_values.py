@@ -9,14 +9,21 @@ Protocol: "Partition Value Serialization".
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
 from catalog.names import quote
 from engine.delta.spec.partition_values import HIVE_NULL
-from engine.delta.spec.schema import PrimitiveType
+from engine.delta.spec.schema import DataType, PrimitiveType
 from engine.enforce.errors import PartitionValueNotText
 from engine.enforce.write_plan import RowCheck, Values, WritePlan
+
+_TEXTS: Mapping[DataType, tuple[str, str]] = {
+    PrimitiveType.STRING: ("''", f"'{HIVE_NULL}'"),
+    PrimitiveType.BINARY: ("X''", f"X'{HIVE_NULL.encode().hex()}'"),
+}
+"""The empty text and that of folders for null, as literals."""
 
 
 def fit_partition_values(plan: WritePlan) -> WritePlan:
@@ -26,13 +33,19 @@ def fit_partition_values(plan: WritePlan) -> WritePlan:
         if column is None:
             continue
         name = quote(column.name)
-        if column.data_type is PrimitiveType.STRING:
-            stored_as[column.name] = f"nullif(nullif({name}, ''), '{HIVE_NULL}')"
-        elif column.data_type is PrimitiveType.BINARY:
-            stored_as[column.name] = f"nullif(nullif({name}, X''), X'{HIVE_NULL.encode().hex()}')"
+        if column.data_type in _TEXTS:
+            stored_as[column.name] = stored_partition_value(column.data_type, name)
+        if column.data_type is PrimitiveType.BINARY:
             text = f"{name} IS NULL OR is_valid_utf8(CAST({name} AS STRING))"
             checks.append(RowCheck(text=text, shown=(), error=partial(_not_text, column.name)))
     return replace(plan, stored_as=stored_as, checks=(*plan.checks, *checks))
+
+
+def stored_partition_value(data_type: DataType, value: str) -> str:
+    """SQL text of what the partition of a row with this value (SQL text, of the type of the column) has."""
+    if data_type not in _TEXTS:
+        return value
+    return f"nullif(nullif({value}, {_TEXTS[data_type][0]}), {_TEXTS[data_type][1]})"
 
 
 def _not_text(column: str, _: Values) -> PartitionValueNotText:

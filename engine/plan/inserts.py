@@ -22,6 +22,7 @@ from engine.enforce.columns import match_columns
 from engine.enforce.defaults import default_text
 from engine.enforce.errors import DuplicatePartitionColumn
 from engine.enforce.generated import GENERATION
+from engine.enforce.partition_values import stored_partition_value
 from engine.enforce.write_plan import WritePlan
 from engine.errors import StatementNotSupported
 from engine.plan.idempotence import numbered_write
@@ -187,9 +188,10 @@ def _column(rows: WritePlan, name: str) -> StructField:
 
 
 def _equals(rows: WritePlan, name: str, text: str) -> str:
-    column = rows.schema.field(name)
-    kind = ddl_type(column.data_type) if column else "STRING"
-    return f"{quote(name)} <=> CAST({parse_expression(text).in_parentheses} AS {kind})"
+    """The partition that rows of this value go to."""
+    kind = _column(rows, name).data_type
+    value = f"CAST({parse_expression(text).in_parentheses} AS {ddl_type(kind)})"
+    return f"{quote(name)} <=> {stored_partition_value(kind, value)}"
 
 
 def _replace_where(rows: WritePlan, condition: str) -> Replacement:
