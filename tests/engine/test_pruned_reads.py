@@ -262,7 +262,12 @@ PRUNED = (
     ("CAST(at AS DATE) = DATE'2024-03-01'", 2, 1),
     ("id % 2 = 0", 6, 6),
     ("id IS NULL", 6, 0),
-    ("id = 3 OR day = DATE'2024-03-06'", 6, 6),  # Spark keeps such a condition to itself
+    ("id = 3 OR day = DATE'2024-03-06'", 6, 2),
+    ("id = 3 AND start = 'wo' OR day > DATE'2024-03-05' AND word > 'word5'", 6, 2),
+    ("NOT (id <= 4 OR day = DATE'2024-03-06')", 5, 1),
+    ("(id = 3 OR day = DATE'2024-03-06') AND rand() >= 0", 6, 2),
+    ("id + rand() > 3 OR day = DATE'2024-03-06'", 6, 6),
+    ("CAST(id AS STRING) = start", 6, 6),
     ("id = 3 OR word = 'word5'", 6, 2),
 )
 

@@ -30,6 +30,11 @@ public final class GatewayDriver {
         return new JoinFilePruning((SparkSession) session);
       }
     });
+    root.extensions().injectPlannerStrategy(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object session) {
+        return new MixedConditions();
+      }
+    });
     ParentWatch.start();
   }
 

@@ -85,8 +85,7 @@ final class JoinFilePruning extends Rule {
   private static Source source(SparkPlan plan, Expression column) {
     if (!(column instanceof AttributeReference)) return null;
     if (plan instanceof FileSourceScanExec) {
-      FileSourceScanExec scan = (FileSourceScanExec) plan;
-      return scan.relation().location() instanceof ListedFileIndex ? new Source(scan, column) : null;
+      return NarrowedScan.isOurs(plan) ? new Source((FileSourceScanExec) plan, column) : null;
     }
     if (plan instanceof FilterExec) return source(((FilterExec) plan).child(), column);
     if (plan instanceof ProjectExec) {
@@ -118,7 +117,6 @@ final class JoinFilePruning extends Rule {
     }
   }
 
-  /** Puts the conditions where Spark puts those that it pushes down itself. */
   private static final class Narrowing extends scala.runtime.AbstractPartialFunction {
     private final Map found;
 
@@ -133,17 +131,14 @@ final class JoinFilePruning extends Rule {
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       FileSourceScanExec scan = (FileSourceScanExec) node;
-      List onConstants = new ArrayList(Scala.list(scan.partitionFilters()));
-      List onData = new ArrayList(Scala.list(scan.dataFilters()));
+      List onConstants = new ArrayList();
+      List onData = new ArrayList();
       List conditions = (List) found.get(node);
       for (int i = 0; i < conditions.size(); i++) {
         Expression condition = (Expression) conditions.get(i);
         (isOnConstant(scan, condition) ? onConstants : onData).add(condition);
       }
-      return scan.copy(
-          scan.relation(), scan.stream(), scan.output(), scan.requiredSchema(), Scala.seq(onConstants),
-          scan.optionalBucketSet(), scan.optionalNumCoalescedBuckets(), Scala.seq(onData), scan.tableIdentifier(),
-          scan.disableBucketedScan(), scan.copy$default$11());
+      return NarrowedScan.of(scan, onConstants, onData);
     }
 
     private static boolean isOnConstant(FileSourceScanExec scan, Expression condition) {
