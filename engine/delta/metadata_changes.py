@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, assert_never
 
-from engine.delta.clustering import CLUSTERING, unmeasured_columns
+from engine.delta.clustering import CLUSTERING, format_clustering, unmeasured_columns
 from engine.delta.clustering_errors import ClusteredTableNotPartitionable
 from engine.delta.column_changes import (
     add_column,
@@ -226,7 +226,8 @@ def redefine_table(
     draft = TableDraft(table=old.table, protocol=None, metadata=metadata, schema=schema, new_name=new_name)
     new = _fold(draft, changes)
     protocol = add_features(old.protocol, protocol_features(new.protocol))
-    return replace(new, protocol=protocol, metadata=_without_idle_past(new.metadata))
+    clustering = new.clustering or (format_clustering([]) if old.clustering else None)
+    return replace(new, protocol=protocol, metadata=_without_idle_past(new.metadata), clustering=clustering)
 
 
 _ENABLEMENT = (properties.ICT_ENABLEMENT_VERSION.key, properties.ICT_ENABLEMENT_TIMESTAMP.key)

@@ -220,10 +220,8 @@ class Transaction:
     def define(self, definition: Definition) -> None:
         """The table as `definition` says, whatever of it is new."""
         self.stage(definition.protocol, definition.metadata)
-        clustering = self.config.clustering if self.config else None
-        if definition.clustering != clustering:
-            removed = replace(clustering, removed=True) if clustering else None
-            self.stage(*filter(None, [definition.clustering or removed]))
+        if definition.clustering not in (None, self.config.clustering if self.config else None):
+            self.stage(definition.clustering)
         self._drops |= definition.drops
 
     def drop_feature(self, feature: str) -> None:

@@ -7,8 +7,6 @@ it is, if the statement does not contradict it.
 
 from __future__ import annotations
 
-import json
-
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import TableAlreadyExists, TableExpected
 from engine.bound import BoundStatement, FreeName, TakenName
@@ -136,11 +134,11 @@ def describe_creation(name: str, bound: BoundStatement, managed: bool, definitio
         name=name,
         operation=Operation.METADATA,
         parameters={
-            "isManaged": json.dumps(managed),
+            "isManaged": managed,
             "description": metadata.description,
-            "partitionBy": json.dumps(list(metadata.partition_columns)),
-            "clusterBy": json.dumps(clustering_names(definition.config(name))),
-            "properties": json.dumps(dict(metadata.configuration)),
+            "partitionBy": list(metadata.partition_columns),
+            "clusterBy": clustering_names(definition.config(name)),
+            "properties": dict(metadata.configuration),
         },
         user_name=bound.state.principal,
     )

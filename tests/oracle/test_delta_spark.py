@@ -65,3 +65,40 @@ def test_it_reads_what_we_write(oracle: Oracle, spark_driver: SparkDriver, tmp_p
         assert rows_of(engine, statement) == rows, statement
     ours = rows_of(engine, f"DESCRIBE HISTORY delta.`{root}/shop/stock`")
     assert [(int(row[0]), row[4]) for row in history] == [(row[0], row[4]) for row in ours]
+
+
+@pytest.mark.spark
+def test_it_clusters_the_tables_that_we_make_and_we_write_on(
+    oracle: Oracle, spark_driver: SparkDriver, tmp_path: Path
+) -> None:
+    root = tmp_path / "lake"
+    root.mkdir()
+    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(root))), spark_driver)
+    mapped = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+    making = [
+        f"CREATE TABLE made (id INT, s STRUCT<`a b`: DATE, n: INT>) CLUSTER BY (s.`a b`, ID) {mapped}",
+        f"CREATE TABLE altered {mapped} AS SELECT 1 AS id, named_struct('a b', DATE'2024-01-01', 'n', 3) AS s",
+        "ALTER TABLE altered CLUSTER BY (s.n)",
+        "CREATE TABLE ended (id INT) CLUSTER BY (id)",
+        f"CREATE OR REPLACE TABLE ended (id INT, s STRUCT<`a b`: DATE, n: INT>) {mapped}",
+    ]
+    first: dict[str, list[list[Any]]] = {"made": [], "altered": [[1, 3]], "ended": []}
+    rows = [[number, 1] for number in range(60)]
+    columns = {"made": "[s.`a b`, id]", "altered": "[s.n]", "ended": "[]"}
+    for statement in making:
+        rows_of(engine, statement)
+    struct = "named_struct('a b', date_add(DATE'2024-01-01', cast(id AS int) % 7), 'n', 1)"
+    insert = f"INSERT INTO {{t}} SELECT cast(id AS int), {struct} "
+    for name in columns:
+        rows_of(engine, insert.format(t=name) + "FROM range(20)")
+    answers = oracle(
+        [
+            text.format(t=f"delta.`{root}/default/{name}`")
+            for name in columns
+            for text in ("DESCRIBE DETAIL {t}", insert + "FROM range(20, 40)", "OPTIMIZE {t}")
+        ]
+    )
+    for position, (name, expected) in enumerate(columns.items()):
+        assert answers[3 * position][0][8] == expected, name
+        rows_of(engine, insert.format(t=name) + "FROM range(40, 60)")
+        assert sorted(rows_of(engine, f"SELECT id, s.n FROM {name}")) == sorted(first[name] + rows), name

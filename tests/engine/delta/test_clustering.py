@@ -168,7 +168,8 @@ def test_an_existing_table_gets_the_feature_with_its_columns() -> None:
 
 def test_a_replaced_table_is_clustered_by_what_the_new_one_says() -> None:
     old = clustered("id").config("t")
-    assert redefine_table(old, SCHEMA).clustering is None
+    assert redefine_table(old, SCHEMA).clustering == format_clustering([])
+    assert redefine_table(PLAIN.config("t"), SCHEMA).clustering is None
     assert redefine_table(old, SCHEMA, changes=[by("day")]).clustering == format_clustering([("day",)])
     with pytest.raises(refusals.ClusteredTableNotPartitionable):
         redefine_table(old, SCHEMA, partition_columns=("day",))
