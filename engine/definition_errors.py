@@ -88,43 +88,6 @@ class PropertyDiffers(SqlError, condition="DELTA_CREATE_TABLE_WITH_DIFFERENT_PRO
 
 
 @dataclass(eq=False)
-class GenerationTypeDiffers(SqlError, condition="DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH", sqlstate="42K09"):
-    column: str
-    declared: str
-    expression: str
-    found: str
-    template = (
-        "The generated column {column} is declared as {declared}, but its expression ({expression}) gives {found}. "
-        "Declare it so, or cast the expression."
-    )
-
-
-@dataclass(eq=False)
-class InvalidGenerationReference(SqlError, condition="DELTA_INVALID_GENERATED_COLUMN_REFERENCES", sqlstate="42621"):
-    column: str
-    reference: str
-    template = (
-        "The generated column {column} cannot use {reference}: a generation expression may only use columns of the "
-        "table that are not generated themselves."
-    )
-
-
-@dataclass(eq=False)
-class CheckNotBoolean(SqlError, condition="DELTA_NON_BOOLEAN_CHECK_CONSTRAINT", sqlstate="42621"):
-    constraint: str
-    expression: str
-    found: str
-    template = "The CHECK constraint {constraint} ({expression}) must be a boolean, but gives {found}."
-
-
-@dataclass(eq=False)
-class DefaultNotConstant(SqlError, condition="INVALID_DEFAULT_VALUE.NOT_CONSTANT", sqlstate="42623"):
-    column: str
-    expression: str
-    template = "The default ({expression}) of the column {column} cannot use columns of the table."
-
-
-@dataclass(eq=False)
 class ProviderNotSupported(SqlError, condition="DATA_SOURCE_NOT_SUPPORTED", sqlstate="0A000"):
     provider: str
     template = "Tables of the format {provider} cannot be made here. Use USING delta, or leave USING out."

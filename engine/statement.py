@@ -21,6 +21,7 @@ from engine.commands.catalog_commands import change_catalog, create_view, drop_t
 from engine.commands.commands import run_command
 from engine.commands.identity_commands import sync_identity
 from engine.commands.new_table_commands import create_table_as, replace_table, replace_table_as
+from engine.commands.probing import SparkProber
 from engine.commands.table_ddl_commands import create_table, drop_table
 from engine.commands.write_commands import insert, truncate
 from engine.commands.written_files import Writing
@@ -28,7 +29,6 @@ from engine.context import StatementContext
 from engine.delta.identity import has_identity_columns
 from engine.engine import Parameter
 from engine.exec.session import ExecSession
-from engine.plan.new_tables import ensure_probed
 from engine.plan.planner import plan_statement
 from engine.plan.plans import (
     AlterPlan,
@@ -51,6 +51,7 @@ from engine.plan.plans import (
     SyncIdentityPlan,
     TruncatePlan,
 )
+from engine.plan.probes import ensure_probed
 from engine.plan.row_checks import ensure_kept
 from engine.results import ResultStream, small_result
 from engine.session_state import SessionState
@@ -123,7 +124,7 @@ def _writing(
 
 def _ensure_probed(probes: ProbePlan | None, executor: ExecSession, context: StatementContext) -> None:
     if probes is not None:
-        ensure_probed(probes, [column.type for column in _columns(executor.describe(probes.read, context))])
+        ensure_probed(probes, SparkProber(executor, context))
 
 
 def _values(
@@ -178,7 +179,8 @@ def _execute(
             return replace_table(plan, sources.after_commit)
         case ReplaceTableAsPlan():
             return replace_table_as(plan, _writing(sources, executor, context, parameters))
-        case InsertPlan():
+        case InsertPlan(probes=probes):
+            _ensure_probed(probes, executor, context)
             return insert(plan, _writing(sources, executor, context, parameters))
         case TruncatePlan():
             return truncate(plan, _writing(sources, executor, context, parameters))

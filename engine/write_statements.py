@@ -36,9 +36,10 @@ class ReplaceUsing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceOn:
-    """`REPLACE ON condition`, between the target under its alias and the source."""
+    """`REPLACE ON condition`, between the target under its alias and the source under its own, if they have any."""
 
     condition: str
+    source_alias: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,12 @@ from engine.exec.frame import Column
 
 def table_fields(columns: Iterable[Column]) -> tuple[StructField, ...]:
     """Raises `UnsupportedDataType` for what no table has."""
-    return tuple(StructField(column.name, _table_type(parse_data_type(column.json_type))) for column in columns)
+    return tuple(StructField(column.name, table_type(column)) for column in columns)
+
+
+def table_type(column: Column) -> DataType:
+    """The type of a query's column as a table has it. Raises `UnsupportedDataType`."""
+    return _table_type(parse_data_type(column.json_type))
 
 
 def evolved(rows: WritePlan, columns: Sequence[Column], by_name: bool) -> Definition:

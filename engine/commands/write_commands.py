@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from catalog.names import quote
 from engine.bound import BoundTable, Outcome
 from engine.commands.query_columns import evolved
+from engine.commands.related_rows import SourceRows, related_rows
 from engine.commands.replaced_rows import Remainder, equal_to, where, without_rows
 from engine.commands.written_files import Writing, new_files
 from engine.delta.errors import naming
@@ -44,6 +45,7 @@ from engine.plan.plans import (
     ReplaceAll,
     ReplaceEqual,
     ReplaceMatching,
+    ReplaceRelated,
     ReplaceRows,
     ReplaceTouched,
     TruncatePlan,
@@ -64,8 +66,9 @@ def insert(plan: InsertPlan, writing: Writing) -> Outcome:
     if plan.only_if_absent and _is_there(plan, writing):
         return Outcome(result=counted(0))
     with (
-        new_files(plan.source, rows, snapshot.storage, writing) as new,
-        _remainder(plan, new, writing) as remainder,
+        _source_rows(plan, rows, writing) as source,
+        new_files(source.read, rows, snapshot.storage, replace(writing, parameters=source.parameters)) as new,
+        _remainder(plan, new, source, writing) as remainder,
         naming(plan.table.label),
     ):
         marks = moved_marks(rows, new.extremes)
@@ -123,7 +126,23 @@ def truncate(plan: TruncatePlan, writing: Writing) -> Outcome:
 
 
 @contextmanager
-def _remainder(plan: InsertPlan, new: NewFiles, writing: Writing) -> Iterator[Remainder | None]:
+def _source_rows(plan: InsertPlan, rows: WritePlan, writing: Writing) -> Iterator[SourceRows]:
+    """The query; and which rows go with those that it gives, where these decide."""
+    table = plan.table
+    match plan.replacement:
+        case ReplaceRelated() as related:
+            with related_rows(table, related, plan.source, rows, writing) as source:
+                yield source
+        case ReplaceEqual(columns=columns):
+            yield SourceRows(
+                read=plan.source, parameters=writing.parameters, going=lambda new: equal_to(table, columns, new)
+            )
+        case _:
+            yield SourceRows(read=plan.source, parameters=writing.parameters)
+
+
+@contextmanager
+def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, writing: Writing) -> Iterator[Remainder | None]:
     """What the new files replace; None for an append."""
     match plan.replacement:
         case KeepAll():
@@ -141,11 +160,11 @@ def _remainder(plan: InsertPlan, new: NewFiles, writing: Writing) -> Iterator[Re
         case ReplaceRows(condition=condition):
             with without_rows(plan.table, where(plan.table, condition), writing) as remainder:
                 yield remainder
-        case ReplaceEqual(columns=columns):
-            if not new.adds:
+        case ReplaceEqual() | ReplaceRelated():
+            if not new.adds or source.going is None:
                 yield None
                 return
-            with without_rows(plan.table, equal_to(plan.table, columns, new), writing) as remainder:
+            with without_rows(plan.table, source.going(new), writing) as remainder:
                 yield remainder
 
 

@@ -57,12 +57,13 @@ def new_files(source: ReadPlan, rows: WritePlan, storage: Storage, writing: Writ
             for file in written
         ]
         new = describe_files(storage, rows.config, files, measured=rows.identity_names)
+        discard(storage, new.empty)
         writing.context.cancel.ensure_live()
         yield new
     except CommitOutcomeUnknown:
         raise
     except BaseException:
-        _discard(storage, (file.path for file in written))
+        discard(storage, (file.path for file in written))
         raise
 
 
@@ -83,7 +84,8 @@ def _write(source: ReadPlan, rows: WritePlan, folder: str, writing: Writing) -> 
         raise error from failure
 
 
-def _discard(storage: Storage, paths: Iterable[str]) -> None:
+def discard(storage: Storage, paths: Iterable[str]) -> None:
+    """Removes data files that no version has; those that cannot be removed stay."""
     for path in paths:
         try:
             storage.delete(path)

@@ -42,12 +42,14 @@ class NewFiles:
     num_bytes: int
     extremes: Mapping[str, tuple[Any, Any]]
     """Logical name of a measured column -> its least and greatest value; none where it has no values."""
+    empty: tuple[str, ...] = ()
+    """Paths (decoded, relative) of files that were written without rows, and are not added."""
 
 
 def describe_files(
     storage: Storage, config: TableConfig, files: Iterable[DataFile], measured: Iterable[str] = ()
 ) -> NewFiles:
-    """Reads the footer of each file. Files without rows are left out; nobody will ever look at them.
+    """Reads the footer of each file. Those without rows are not added; nobody would ever look at them.
 
     `measured` are columns of whole numbers whose extremes are wanted, by logical name.
     """
@@ -70,6 +72,7 @@ def describe_files(
     )
     return NewFiles(
         adds=adds,
+        empty=tuple(file.path for file, (stats, _) in zip(written, read, strict=True) if not stats.num_records),
         num_rows=sum(each.num_records or 0 for _, each in filled),
         num_bytes=sum(file.size for file, _ in filled),
         extremes={

@@ -16,6 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from engine.exec.errors import ResultTypeNotSupported
+from engine.plan.plans import Trait
+from engine.plan.probes import Examination
 from engine.results import ResultStream, sql_field
 
 _PRIMITIVES = {
@@ -49,6 +51,13 @@ def read_columns(frame: bytes) -> list[Column]:
     """The columns of an answer."""
     header, _ = _split(frame)
     return [Column(column["name"], column["ddl"], column["comment"], column["type"]) for column in header["columns"]]
+
+
+def read_examination(frame: bytes) -> Examination:
+    """The types of an answer's columns, and what their values depend on."""
+    header, _ = _split(frame)
+    types = tuple(column["ddl"] for column in header["columns"])
+    return Examination(types=types, traits={Trait(kind): sql for kind, sql in header["traits"].items()})
 
 
 def read_result(frame: bytes) -> ResultStream:

@@ -27,11 +27,12 @@ from engine.context import StatementContext
 from engine.engine import Parameter
 from engine.exec.errors import DiskFull
 from engine.exec.file_lists import Asked, FileLists
-from engine.exec.frame import Column, read_columns, read_result
+from engine.exec.frame import Column, read_columns, read_examination, read_result
 from engine.exec.scan import scan_requests
 from engine.exec.spark_errors import restore_names, translated
 from engine.exec.write import WriteTarget, WrittenFile, read_written, target_request
 from engine.plan.plans import ReadPlan
+from engine.plan.probes import Examination
 from engine.results import ResultStream, string_rows
 from engine.statements import ExplainMode
 
@@ -60,6 +61,10 @@ class ExecSession:
     ) -> list[Column]:
         """The columns that `plan` would answer; nothing runs."""
         return self._call(self._session.describe, read_columns, plan, context, parameters)
+
+    def examine(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> Examination:
+        """What `plan` would answer, and what that depends on; nothing runs."""
+        return self._call(self._session.describe, read_examination, plan, context, parameters)
 
     def describe(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """The columns of `plan` as rows of name, type and comment; nothing runs."""

@@ -25,6 +25,8 @@ from engine.enforce.generated import GENERATION
 from engine.enforce.partition_values import stored_partition_value
 from engine.enforce.write_plan import WritePlan
 from engine.errors import StatementNotSupported
+from engine.expression_errors import AliasWithReplaceWhere, ColumnsWithReplaceOn
+from engine.plan.conditions import joint_condition, own_condition, probe_own
 from engine.plan.idempotence import numbered_write
 from engine.plan.plans import (
     CreateTableAsPlan,
@@ -36,6 +38,7 @@ from engine.plan.plans import (
     ReplaceEqual,
     ReplaceMatching,
     Replacement,
+    ReplaceRelated,
     ReplaceRows,
     ReplaceTouched,
     TruncatePlan,
@@ -50,21 +53,23 @@ from engine.plan.table_ddl import (
     tolerated,
 )
 from engine.settings import AUTO_MERGE
-from engine.sql.expressions import parse_expression
+from engine.sql.expressions import Expression, one_line, parse_expression
 from engine.sql.splice import Edit
 from engine.sql_types import ddl_type
 from engine.write_statements import CreateTable, Insert, ReplaceOn, ReplaceUsing, ReplaceWhere
 
+REPLACE_ON, _REPLACE_WHERE = "REPLACE ON", "REPLACE WHERE"
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
 def plan_insert(bound: BoundStatement, statement: Insert, source: ReadPlan) -> InsertPlan:
     """Raises for tables that cannot be written, by feature, and for what this release does not do, by name."""
-    _ensure_known(statement)
     table = bound.target
     assert isinstance(table, BoundTable)
-    rows = _rows(table, statement)
-    replacement = _replacement(bound, statement, rows)
+    _ensure_sayable(statement)
+    own = _own_condition(table, statement)
+    rows = _rows(table, statement, own)
+    replacement = _replacement(bound, statement, rows, own)
     with naming(table.label):
         table.snapshot.config.ensure_supported(_operation(replacement))
     return InsertPlan(
@@ -78,6 +83,7 @@ def plan_insert(bound: BoundStatement, statement: Insert, source: ReadPlan) -> I
         only_if_absent=statement.if_not_exists,
         evolves=statement.schema_evolution or bound.state.value(AUTO_MERGE) == "true",
         numbered=numbered_write(bound.state),
+        probes=None if own is None else probe_own(table, _REPLACE_WHERE, own),
     )
 
 
@@ -125,7 +131,7 @@ def default_edits(bound: BoundStatement, statement: Insert) -> list[Edit]:
     if statement.by_name:
         raise StatementNotSupported("DEFAULT in an INSERT … BY NAME")
     assert isinstance(bound.target, BoundTable)
-    given = match_columns(_rows(bound.target, statement)).given
+    given = match_columns(_rows(bound.target, statement, None)).given
     return [
         (marker.span, _default(given[marker.column])) for marker in statement.defaults if marker.column < len(given)
     ]
@@ -139,34 +145,42 @@ def _default(column: StructField) -> str:
     return f"CAST({default_text(column)} AS {ddl_type(column.data_type)})"
 
 
-def _ensure_known(statement: Insert) -> None:
-    refused = {
-        "INSERT … REPLACE ON": isinstance(statement.replace, ReplaceOn),
-    }
-    for what, is_there in refused.items():
-        if is_there:
-            raise StatementNotSupported(what)
+def _ensure_sayable(statement: Insert) -> None:
+    if isinstance(statement.replace, ReplaceWhere) and statement.alias is not None:
+        raise AliasWithReplaceWhere(statement.alias)
+    if isinstance(statement.replace, ReplaceOn) and statement.columns:
+        raise ColumnsWithReplaceOn()
 
 
-def _rows(table: BoundTable, statement: Insert) -> WritePlan:
+def _own_condition(table: BoundTable, statement: Insert) -> Expression | None:
+    """That of REPLACE WHERE."""
+    match statement.replace:
+        case ReplaceWhere(condition=condition):
+            return own_condition(table, _REPLACE_WHERE, condition)
+        case _:
+            return None
+
+
+def _rows(table: BoundTable, statement: Insert, own: Expression | None) -> WritePlan:
     for number, item in enumerate(statement.partition):
         if item.column.casefold() in (other.column.casefold() for other in statement.partition[:number]):
             raise DuplicatePartitionColumn(item.column)
     static = {item.column: item.value for item in statement.partition if item.value is not None}
-    where = statement.replace
     return WritePlan(
         table=table.label,
         config=table.snapshot.config,
         listed=statement.columns,
         static=MappingProxyType(static),
-        replaces=where.condition if isinstance(where, ReplaceWhere) else None,
-        removes=statement.overwrite or where is not None,
+        replaces=None if own is None else own.text,
+        removes=statement.overwrite or statement.replace is not None,
     )
 
 
-def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan) -> Replacement:
-    if rows.replaces is not None:
-        return _replace_where(rows, rows.replaces)
+def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own: Expression | None) -> Replacement:
+    if own is not None:
+        return _replace_where(rows, own)
+    if isinstance(statement.replace, ReplaceOn):
+        return _replace_on(bound, statement, statement.replace)
     if isinstance(statement.replace, ReplaceUsing):
         return ReplaceEqual(columns=tuple(_column(rows, name).name for name in statement.replace.columns))
     if statement.if_not_exists and len(rows.static) < len(rows.config.metadata.partition_columns):
@@ -176,7 +190,8 @@ def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan) -> R
     if (bound.state.value(_OVERWRITE_MODE) or "STATIC") == "DYNAMIC" and rows.config.metadata.partition_columns:
         return ReplaceTouched()
     if rows.static:
-        return ReplaceMatching(condition=" AND ".join(_equals(rows, name, text) for name, text in rows.static.items()))
+        condition = " AND ".join(_equals(rows, name, text) for name, text in rows.static.items())
+        return ReplaceMatching(condition=condition, shown=one_line(condition))
     return ReplaceAll()
 
 
@@ -194,13 +209,25 @@ def _equals(rows: WritePlan, name: str, text: str) -> str:
     return f"{quote(name)} <=> {stored_partition_value(kind, value)}"
 
 
-def _replace_where(rows: WritePlan, condition: str) -> Replacement:
+def _replace_where(rows: WritePlan, own: Expression) -> Replacement:
     """Whole files go where the partition columns decide."""
     partitions = {name.casefold() for name in rows.config.metadata.partition_columns}
-    expression = parse_expression(condition)
-    if expression.columns and all(path[0].casefold() in partitions for path in expression.columns):
-        return ReplaceMatching(condition=expression.in_parentheses)
-    return ReplaceRows(condition=expression.in_parentheses)
+    shown = f"({one_line(own.text)})"
+    if own.columns and all(path[0].casefold() in partitions for path in own.columns):
+        return ReplaceMatching(condition=own.in_parentheses, shown=shown)
+    return ReplaceRows(condition=own.in_parentheses, shown=shown)
+
+
+def _replace_on(bound: BoundStatement, statement: Insert, on: ReplaceOn) -> Replacement:
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    has_alias = statement.alias is not None
+    return ReplaceRelated(
+        condition=joint_condition(table, REPLACE_ON, on.condition, has_alias=has_alias),
+        alias=statement.alias or statement.table_parts[-1],
+        source_alias=on.source_alias,
+        shown=one_line(on.condition),
+    )
 
 
 def _operation(replacement: Replacement) -> Operation:
@@ -213,9 +240,11 @@ def _description(bound: BoundStatement, table: BoundTable, replacement: Replacem
         "partitionBy": json.dumps(list(table.snapshot.partition_columns)),
     }
     if isinstance(replacement, ReplaceMatching | ReplaceRows):
-        parameters["predicate"] = replacement.condition
+        parameters["predicate"] = replacement.shown
     if isinstance(replacement, ReplaceEqual):
-        parameters["replaceUsing"] = json.dumps(list(replacement.columns))
+        parameters["replaceUsingCols"] = ", ".join(replacement.columns)
+    if isinstance(replacement, ReplaceRelated):
+        parameters["replaceOnCond"] = replacement.shown
     if isinstance(replacement, ReplaceTouched):
         parameters["isDynamicPartitionOverwrite"] = "true"
     return CommitDescription(

@@ -6,8 +6,10 @@ to read; `engine/exec` says how.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -23,8 +25,10 @@ from engine.delta.spec.schema import StructType
 from engine.delta.staged_commit import CommitDescription
 from engine.delta.table_draft import Definition
 from engine.enforce.write_plan import WritePlan
+from engine.errors import SparkFailure
 from engine.plan.file_choice import Choice
 from engine.results import Column
+from engine.sql.expressions import Expression
 from engine.statements import ExplainMode
 from engine.write_statements import ViewColumn as ViewColumnName
 
@@ -148,20 +152,41 @@ class DropTemporaryViewPlan:
     entry: ViewEntry
 
 
+class Trait(StrEnum):
+    """On what else than one row of its relations the value of an expression may depend."""
+
+    AGGREGATE = "aggregate"
+    WINDOW = "window"
+    GENERATOR = "generator"
+    NON_DETERMINISTIC = "non_deterministic"
+    CLOCK = "clock"
+    SESSION = "session"
+
+
+Refusals = Mapping[Trait, Callable[[str], SqlError]]
+"""Trait -> the error for an expression (SQL) that has it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """An expression over the columns of a table, which must give `sql_type` (None: any); else `refusal` is raised."""
+    """An expression (SQL, in parentheses) that has none of the traits that are `refused`.
+
+    `mistyped` may object to its type (SQL's spelling). `translated` may make another error of one that Spark raised.
+    `value` is SQL without columns that must have a value, if it is given.
+    """
 
     text: str
-    sql_type: str | None
-    refusal: SqlError
+    mistyped: Callable[[str], SqlError | None]
+    refused: Refusals = field(default_factory=lambda: MappingProxyType({}))
+    translated: Callable[[SparkFailure], SqlError] = lambda failure: failure
+    value: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbePlan:
-    """Probes and what asks Spark for their types: one column each, in their order."""
+    """`over` is what the expressions stand over; its text begins with FROM."""
 
-    read: ReadPlan
+    over: ReadPlan
     probes: tuple[Probe, ...]
 
 
@@ -201,6 +226,8 @@ class ReplaceMatching:
     """The files of the partitions for which `condition` (SQL over the partition columns) is true go."""
 
     condition: str
+    shown: str
+    """On one line, for lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +240,7 @@ class ReplaceRows:
     """The rows for which `condition` (SQL over any columns, in parentheses) is true go, out of whatever files."""
 
     condition: str
+    shown: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +250,19 @@ class ReplaceEqual:
     columns: tuple[str, ...]
 
 
-Replacement = KeepAll | ReplaceAll | ReplaceMatching | ReplaceTouched | ReplaceRows | ReplaceEqual
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceRelated:
+    """The rows go for which `condition` is true with a row of the query: SQL over the table, which it calls `alias`,
+    and the query, which it calls `source_alias`, if anything.
+    """
+
+    condition: Expression
+    alias: str
+    source_alias: str | None
+    shown: str
+
+
+Replacement = KeepAll | ReplaceAll | ReplaceMatching | ReplaceTouched | ReplaceRows | ReplaceEqual | ReplaceRelated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,6 +283,7 @@ class InsertPlan:
     only_if_absent: bool = False
     evolves: bool = False
     """Columns of the query that the table lacks are added to it."""
+    probes: ProbePlan | None = None
     numbered: SetTransaction | None = None
     """Nothing happens where the table has this write of the application, or a later one."""
 

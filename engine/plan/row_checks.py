@@ -9,10 +9,8 @@ from catalog.names import quote
 from engine.alter_errors import NewRuleViolated, RowsViolateConstraint, RowsViolateNotNull
 from engine.bound import BoundTable
 from engine.plan.plans import ReadPlan, RowChecks
-from engine.plan.scans import scan_of
+from engine.plan.scans import relation_beside, scan_of
 from engine.sql.expressions import parse_expression
-
-_TABLE = "__scan_0"
 
 
 def plan_row_checks(
@@ -29,7 +27,8 @@ def plan_row_checks(
     if not broken:
         return None
     counts = ", ".join(f"count_if({condition})" for condition, _ in broken)
-    read = ReadPlan(text=f"SELECT {counts} FROM {_TABLE}", scans=(scan_of(_TABLE, table),))
+    scan = scan_of(relation_beside(table.snapshot.schema), table)
+    read = ReadPlan(text=f"SELECT {counts} FROM {scan.relation}", scans=(scan,))
     return RowChecks(read=read, refusals=tuple(refusal for _, refusal in broken))
 
 

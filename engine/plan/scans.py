@@ -12,15 +12,23 @@ from engine.delta.change_files import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERS
 from engine.delta.errors import naming
 from engine.delta.spec.features import Operation
 from engine.delta.spec.properties import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
+from engine.delta.spec.schema import StructType
 from engine.delta.table_columns import TableColumns
 from engine.delta.table_config import TableConfig
 from engine.delta.type_widening import ensure_readable_changes
+from engine.enforce.row_rules import free_names
 from engine.plan.change_choice import ChangeChoice
 from engine.plan.file_choice import FileChoice
 from engine.plan.plans import ReadPlan, RowTracking, Scan
 
 FILE_METADATA = "_metadata"
 """The hidden column of every table, with fields for the file that a row is in and, if the table tracks rows, its id."""
+
+
+def relation_beside(*schemas: StructType) -> str:
+    """A name for a relation that no column has: `t.x` is column x of t, and hides field x of a column t."""
+    (name,) = free_names("__relation", [name for schema in schemas for name in schema.names], 1)
+    return name
 
 
 def scan_of(relation: str, table: BoundTable) -> Scan:

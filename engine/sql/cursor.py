@@ -6,7 +6,7 @@ Everything that reads from it names what it expected when it finds something els
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -41,6 +41,27 @@ class Cursor:
     def count(self) -> int:
         """How many tokens are left."""
         return len(self._tokens) - self._index
+
+    @property
+    def before(self) -> Token | None:
+        """The token that was read last."""
+        return self._tokens[self._index - 1] if self._index else None
+
+    def take_alias_at_end(self) -> str | None:
+        """The name in `(…) name` and `(…) AS name`, where that is all that is left; what is in front of it stays."""
+        depth = 0
+        for index in range(self._index, len(self._tokens)):
+            depth += _depth(self._tokens[index], is_type=False)
+            if depth == 0:
+                return self._take_last(index + 1)
+        return None
+
+    def _take_last(self, index: int) -> str | None:
+        rest = Cursor(self.text, self._tokens[index:])
+        if index == self._index + 1 or rest.count != 1 + rest.take("AS") or not rest.is_name():
+            return None
+        self._tokens = self._tokens[:index]
+        return rest.read_name()
 
     def is_first(self, token: Token) -> bool:
         """Whether `token` begins the statement."""
@@ -180,12 +201,17 @@ class Cursor:
         return text
 
     def read_text(
-        self, *stops: tuple[str, ...], is_type: bool = False, ends_at_comma: bool = True, what: str = "an expression"
+        self,
+        *stops: tuple[str, ...],
+        ends_at: Callable[[Cursor], bool] = lambda _: False,
+        is_type: bool = False,
+        ends_at_comma: bool = True,
+        what: str = "an expression",
     ) -> str:
         """The text up to one of `stops` (words in upper case), a comma, or a parenthesis that closes none of its own.
 
-        Stops and commas count outside of parentheses only; in a type, angles are parentheses too. Refuses functions
-        that may not be called.
+        `ends_at` may find other ends. Stops and commas count outside of parentheses only; in a type, angles are
+        parentheses too. Refuses functions that may not be called.
         """
         first, depth = self._index, 0
         while not self.is_done:
@@ -194,6 +220,7 @@ class Cursor:
                 token.token_type in _CLOSING
                 or (ends_at_comma and token.token_type == TokenType.COMMA)
                 or any(self.words(len(stop)) == list(stop) for stop in stops)
+                or ends_at(self)
             ):
                 break
             depth += _depth(token, is_type=is_type)

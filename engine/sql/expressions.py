@@ -6,14 +6,19 @@ stands and nothing else comes in with it, and the columns in it are found.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import TokenType
 
+from catalog.errors import SqlError
 from engine.sql.dialect import SyntaxFailure, parse_query_tree, tokenize
 from engine.sql.errors import StatementSyntaxError, UnsupportedClause
 from engine.sql.parser import syntax_error
+
+_HEAD = "SELECT "
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +34,48 @@ class Expression:
         return f"({self.text}\n)"
 
 
-def parse_expression(text: str) -> Expression:
-    """Raises `StatementSyntaxError` for what is no expression, `UnsupportedClause` for a subquery."""
-    select = f"SELECT {text}\n"
+def parse_expression(text: str, subquery: SqlError | None = None) -> Expression:
+    """Raises `StatementSyntaxError` for what is no expression, `subquery` (or `UnsupportedClause`) for a subquery."""
+    root = _tree(text)
+    if root.find(exp.Query) is not None:
+        raise subquery or UnsupportedClause(
+            "A subquery in a constraint, a generated column or a default", "Use columns alone."
+        )
+    columns = {tuple(part.name for part in column.parts) for column in root.find_all(exp.Column)}
+    return Expression(text, tuple(sorted(columns)))
+
+
+def requalified(text: str, replacement: Callable[[Sequence[str]], tuple[int, str] | None]) -> str:
+    """`text` with other qualifiers: `replacement` tells of the parts of a column how many go, and what comes for them.
+
+    The text that comes ends with a dot, or is empty. None: the column stays as it is.
+    """
+    edits = []
+    for column in _tree(text).find_all(exp.Column):
+        parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+        found = None if column.is_star else replacement([part.name for part in parts])
+        if found is not None:
+            count, instead = found
+            edits.append((parts[0].meta["start"], parts[count].meta["start"], instead))
+    select = _HEAD + text
+    for start, end, instead in sorted(edits, reverse=True):
+        select = select[:start] + instead + select[end:]
+    return select[len(_HEAD) :]
+
+
+def one_line(text: str) -> str:
+    """`text` as a message or a list shows it: one blank for each comment and each white space that is more."""
+    tokens = tokenize(text)
+    pieces, done = [], tokens[0].start if tokens else 0
+    for token in tokens:
+        gap = "" if token.start == done or token.token_type is TokenType.R_PAREN else " "
+        pieces += [gap, text[token.start : token.end + 1]]
+        done = token.end + 1
+    return "".join(pieces)
+
+
+def _tree(text: str) -> exp.Expr:
+    select = f"{_HEAD}{text}\n"
     try:
         tree = parse_query_tree(tokenize(select), select)
     except (SyntaxFailure, SqlglotError) as failure:
@@ -40,11 +84,8 @@ def parse_expression(text: str) -> Expression:
         raise _no_expression(text)
     if len(tree.expressions) != 1 or isinstance(tree.expressions[0], exp.Alias | exp.Star):
         raise _no_expression(text)
-    (root,) = tree.expressions
-    if root.find(exp.Query) is not None:
-        raise UnsupportedClause("A subquery in a constraint, a generated column or a default", "Use columns alone.")
-    columns = {tuple(part.name for part in column.parts) for column in root.find_all(exp.Column)}
-    return Expression(text, tuple(sorted(columns)))
+    root: exp.Expr = tree.expressions[0]
+    return root
 
 
 def _no_expression(text: str) -> StatementSyntaxError:

@@ -6,6 +6,7 @@ the statement's with the INSERT clause blanked out, which also keeps its lines a
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -25,6 +26,12 @@ _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 _BEFORE_VALUE = frozenset({TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT, TokenType.VALUES})
 _AFTER_VALUE = frozenset({TokenType.COMMA, TokenType.R_PAREN, TokenType.FROM, TokenType.SENTINEL})
+_CONSTANT_ENDS = frozenset({*_CLOSING, TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER})
+_BEFORE_OPERAND = frozenset(
+    "ALL AND ANY BETWEEN CASE DISTINCT DIV ELSE ESCAPE EXISTS FROM ILIKE IN LIKE NOT OR REGEXP RLIKE SOME THEN "
+    "WHEN".split()
+)
+"""Words behind which a query in parentheses is a value, or a set of them."""
 _END = Token(TokenType.SENTINEL, "")
 _NOT_NEWLINE = re.compile(r"[^\n]")
 
@@ -57,14 +64,18 @@ def _read_insert(cursor: Cursor, with_clause: Span | None) -> Insert:
         raise UnsupportedStatement("INSERT OVERWRITE DIRECTORY")
     cursor.take("TABLE")
     table = read_table(cursor)
-    alias = cursor.read_name() if cursor.take("AS") else None
+    alias = _take_alias(cursor)
     if cursor.words(2) == ["WITH", "("]:
         raise UnsupportedClause("WITH (…) after the table of an INSERT", "Use settings of the session instead.")
     partition = _take_partition(cursor)
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     by_name = cursor.take("BY", "NAME")
     columns = read_name_list(cursor) if not by_name and cursor.words(1) == ["("] and not is_query(cursor) else ()
-    replace = None if overwrite else _take_replace(cursor)
+    replace = None if overwrite or partition else _take_replace(cursor)
+    if alias is not None and replace is None:
+        raise cursor.fail("REPLACE is expected: only with it the table of an INSERT has another name")
+    if isinstance(replace, ReplaceOn):
+        replace = dataclasses.replace(replace, source_alias=cursor.take_alias_at_end())
     source = _read_source(cursor, with_clause)
     return Insert(
         table_parts=table,
@@ -79,6 +90,13 @@ def _read_insert(cursor: Cursor, with_clause: Span | None) -> Insert:
         schema_evolution=schema_evolution,
         defaults=_defaults(source),
     )
+
+
+def _take_alias(cursor: Cursor) -> str | None:
+    """`AS a`, or `a` alone, which is one only before REPLACE."""
+    if cursor.take("AS") or cursor.words(2)[1:] == ["REPLACE"] or cursor.words(3)[1:] == ["BY", "NAME"]:
+        return cursor.read_name()
+    return None
 
 
 def _take_partition(cursor: Cursor) -> tuple[PartitionItem, ...]:
@@ -102,11 +120,20 @@ def _take_replace(cursor: Cursor) -> _Replace | None:
 
 
 def _read_condition(cursor: Cursor) -> str:
-    """The condition ends where a query begins: at a query's word outside of parentheses.
-
-    A query in parentheses cannot be told from the arguments of a function, so it is not looked for.
+    """The condition ends where a query begins: at a query's word outside of parentheses, or at a query in parentheses
+    behind a value (`t.k = s.k (SELECT …)`), which is no call: a query among arguments has parentheses of its own.
     """
-    return cursor.read_text(*_QUERY_WORDS, ends_at_comma=False, what="a condition")
+    return cursor.read_text(*_QUERY_WORDS, ends_at=_is_query_after_value, ends_at_comma=False, what="a condition")
+
+
+def _is_query_after_value(cursor: Cursor) -> bool:
+    before = cursor.before
+    if before is None or cursor.words(1) != ["("] or not is_query(cursor):
+        return False
+    if before.token_type in _CONSTANT_ENDS:
+        return True
+    is_name = before.token_type == TokenType.IDENTIFIER or before.text.isidentifier()
+    return is_name and before.text.upper() not in _BEFORE_OPERAND and cursor.words(2) != ["(", "("]
 
 
 def _read_source(cursor: Cursor, with_clause: Span | None) -> Query:

@@ -141,3 +141,58 @@ def test_if_not_exists_leaves_a_partition_that_is_there(session: LakeSession, la
     assert rows(session, "SELECT p, v FROM parts ORDER BY p") == [("a", 1), ("b", 3)]
     error = refuse(session, "INSERT OVERWRITE parts PARTITION (p) IF NOT EXISTS VALUES (1, 'a')")
     assert error.condition == "UNSUPPORTED_FEATURE.STATEMENT"
+
+
+QUALIFIED = [
+    ("kinds.k = 1", [1]),
+    ("`Kinds`.`K` = 1 AND default.kinds.s = 'a'", [1]),
+    ("spark_catalog.default.kinds.k IN (1, 2) -- these\n", [1, 2]),
+    ("kinds.kinds.x = 1", [2]),
+    ("kinds.x = 1", [2]),
+    ("default.kinds.kinds.x = 2", [1]),
+    ("exists(array(k), kinds -> kinds = 2)", [2]),
+]
+
+
+@pytest.mark.parametrize(("condition", "gone"), QUALIFIED)
+def test_columns_may_have_the_table_in_front(session: LakeSession, lake: Path, condition: str, gone: list[int]) -> None:
+    """Column `kinds` of the table `kinds` is a struct: `kinds.x` can only be its field, `kinds.k` is a column."""
+    run(session, "DROP TABLE IF EXISTS kinds")
+    run(session, "CREATE TABLE kinds (k INT, s STRING, kinds STRUCT<x: INT>)")
+    run(session, "INSERT INTO kinds VALUES (1, 'a', named_struct('x', 2)), (2, 'b', named_struct('x', 1))")
+    run(session, f"INSERT INTO kinds REPLACE WHERE {condition} SELECT * FROM kinds WHERE false")
+    assert [row[0] for row in rows(session, "SELECT * FROM kinds")] == [k for k in (1, 2) if k not in gone]
+    (info,) = [action["commitInfo"] for action in actions(lake, "kinds", 2) if "commitInfo" in action]
+    assert "\n" not in info["operationParameters"]["predicate"]
+
+
+UNDECIDED = [
+    ("k", "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"),
+    ("NULL", "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"),
+    ("rand() < 0.5", "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED"),
+    ("k = 1 AND uuid() = 'x'", "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED"),
+    ("input_file_name() = 'x'", "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED"),
+    ("k = max(k)", "DELTA_AGGREGATION_NOT_SUPPORTED"),
+    ("count(*) > 1", "DELTA_AGGREGATION_NOT_SUPPORTED"),
+    ("row_number() OVER (ORDER BY k) = 1", "INVALID_WHERE_CONDITION"),
+    ("explode(array(true))", "INVALID_WHERE_CONDITION"),
+    ("k IN (SELECT 1)", "DELTA_UNSUPPORTED_SUBQUERY"),
+    ("EXISTS (SELECT 1)", "DELTA_UNSUPPORTED_SUBQUERY"),
+    ("p = 1 AND (SELECT true)", "DELTA_UNSUPPORTED_SUBQUERY"),
+    ("_metadata.file_name = 'x'", "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION"),
+    ("things._METADATA.row_index = 1", "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION"),
+    ("other.k = 1", "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
+    ("k = 1, p = 2", "PARSE_SYNTAX_ERROR"),
+]
+
+
+@pytest.mark.parametrize("things", [" PARTITIONED BY (p)"], indirect=True)
+@pytest.mark.parametrize(("text", "condition"), UNDECIDED)
+def test_conditions_that_cannot_decide_are_refused(
+    session: LakeSession, lake: Path, things: None, text: str, condition: str
+) -> None:
+    before = sorted((lake / "default" / "things").rglob("*.parquet"))
+    error = refuse(session, f"INSERT INTO things REPLACE WHERE {text} VALUES (1, 'x', 1, 2)")
+    assert error.condition == condition
+    assert version_of(lake, "things") == 2
+    assert sorted((lake / "default" / "things").rglob("*.parquet")) == before

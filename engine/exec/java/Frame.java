@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.util.Iterator;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
@@ -14,13 +15,15 @@ import org.apache.spark.sql.types.StructType;
  * The answer of a query in one array of bytes: the length of a JSON header (4 bytes, big-endian), the header, and the
  * record batch messages of a small result. The header has the columns (name, Spark's type as JSON, its DDL spelling,
  * comment), the session's time zone, and the segments: for each partition the file that holds its messages (null: the
- * body of this frame), offset and length.
+ * body of this frame), offset and length; or, of columns alone, the traits ({@link Traits}).
  */
 final class Frame {
   private Frame() {}
 
-  static byte[] ofSchema(StructType schema, String timeZone) throws Exception {
-    return frame(header(schema, timeZone), new byte[0]);
+  static byte[] ofColumns(LogicalPlan analyzed, String timeZone) throws Exception {
+    ObjectNode header = header(analyzed.schema(), timeZone);
+    header.set("traits", Traits.of(analyzed));
+    return frame(header, new byte[0]);
   }
 
   static byte[] ofResult(StructType schema, String timeZone, ResultSpool spool) throws Exception {

@@ -55,7 +55,7 @@ final class Statement {
   }
 
   byte[] describe() throws Exception {
-    return Frame.ofSchema(analyzed().analyzed().schema(), timeZone);
+    return Frame.ofColumns(analyzed().analyzed(), timeZone);
   }
 
   byte[] run() throws Exception {

@@ -120,6 +120,36 @@ INSERTS: list[tuple[str, Insert]] = [
             replace=ReplaceOn(condition="a.x = s.x and f(a.y, 2)"),
         ),
     ),
+    *(
+        (
+            f"insert into t {alias} by name replace on {condition} (select 1){source_alias}",
+            Insert(
+                table_parts=("t",),
+                source=Query(text="(select 1)"),
+                alias="a",
+                by_name=True,
+                replace=ReplaceOn(condition=condition, source_alias="q" if source_alias else None),
+            ),
+        )
+        for alias in ("a", "as a", "as `a`")
+        for source_alias in ("", " q", " as q", " as `q`")
+        for condition in (
+            "a.x = q.x",
+            "a.x = 'x'",
+            "(a.x = (select 2) or q.x in (select 3))",
+            "exists (select 4) and a.`x y` = q.x[1]",
+            "f((select 5), trim(both from a.x)) is not null",
+            "case when a.x then (select 6) end",
+        )
+    ),
+    (
+        "insert into t replace where x = 1 (select 1) union (select 1)",
+        Insert(
+            table_parts=("t",),
+            source=Query(text="(select 1) union (select 1)"),
+            replace=ReplaceWhere(condition="x = 1"),
+        ),
+    ),
     (
         "insert into t by name replace using (a, b) select 1",
         Insert(table_parts=("t",), source=ONE, by_name=True, replace=ReplaceUsing(columns=("a", "b"))),
