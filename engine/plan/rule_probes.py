@@ -7,6 +7,7 @@ it again. A default may be anything that is known before the first row is writte
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -14,6 +15,7 @@ from catalog.errors import SqlError
 from engine.delta.identity import is_identity
 from engine.delta.spec.schema import StructField, StructType
 from engine.enforce.defaults import DEFAULT
+from engine.enforce.errors import LengthExceeded
 from engine.enforce.generated import GENERATION
 from engine.errors import SparkFailure
 from engine.expression_errors import (
@@ -41,6 +43,7 @@ from engine.sql.expressions import parse_expression
 from engine.sql_types import column_sql_type, format_sql_type
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+_CHARACTERS = re.compile(r"(?:var)?char\((\d+)\)")
 _A_SUBQUERY = "a subquery"
 
 
@@ -67,9 +70,22 @@ def _default_probe(column: StructField, text: str) -> Probe:
             **{kind: lambda _: not_constant for kind in (Trait.AGGREGATE, Trait.WINDOW, Trait.GENERATOR)},
             Trait.NON_DETERMINISTIC: partial(DefaultNotDeterministic, column.name),
         },
-        translated=lambda failure: mistyped(failure.message),
-        value=f"CAST({expression.in_parentheses} AS {declared})",
+        translated=lambda failure: _too_long(declared, text, failure) or mistyped(failure.message),
+        value=_value(expression.in_parentheses, declared),
     )
+
+
+def _value(text: str, declared: str) -> str:
+    """SQL that fails where a constant is no value of a type."""
+    length = _CHARACTERS.fullmatch(declared)
+    if length is None:
+        return f"CAST({text} AS {declared})"
+    return f"assert_true(length(rtrim(CAST({text} AS STRING))) <= {length[1]} IS NOT FALSE)"
+
+
+def _too_long(declared: str, text: str, failure: SparkFailure) -> LengthExceeded | None:
+    is_so = failure.spark_condition == "USER_RAISED_EXCEPTION" and _CHARACTERS.fullmatch(declared)
+    return LengthExceeded(f"The default ({text}) does not fit into {declared}.") if is_so else None
 
 
 def _are_foreign(one: str, other: str) -> bool:
