@@ -31,7 +31,7 @@ from catalog.changes import (
     apply,
 )
 from catalog.discovery import ServedFolder
-from catalog.entries import SchemaEntry
+from catalog.entries import Relation, SchemaEntry
 from catalog.errors import CatalogBusy, DiscoveredObject, SchemaAlreadyExists, SchemaNotEmpty, TableAlreadyExists
 from catalog.names import SchemaName, TableName
 from catalog.roots import AllowedRoots
@@ -67,12 +67,20 @@ class Catalog:
         Raises the SqlError that forbids it, also if that came about while others changed the catalog; CatalogBusy if
         they did so too often; CatalogOutcomeUnknown.
         """
+        return self._change(change)[1]
+
+    def drop_schema(self, name: SchemaName, cascade: bool) -> tuple[Relation, ...]:
+        """Make the change, and answer what the schema held in that moment; raises as `change` does."""
+        return tuple(self._change(DropSchema(name, cascade))[0].state.relations_of(name))
+
+    def _change(self, change: Change) -> tuple[CatalogView, CatalogView]:
+        """The views before the change and after it."""
         with self._lock:  # threads of one server wait for each other instead of racing
             for attempt in range(CHANGE_ATTEMPTS_MAX):
                 base = self.view()
                 new = apply(base.state, *self._checked(base, change))
                 if self._store.swap(base.state, new):
-                    return CatalogView(new, self._served, self._roots)
+                    return base, CatalogView(new, self._served, self._roots)
                 time.sleep(random.uniform(0, _BACKOFF_S * min(attempt + 1, 10)))
         raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
 

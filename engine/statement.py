@@ -22,7 +22,7 @@ from engine.commands.commands import run_command
 from engine.commands.identity_commands import sync_identity
 from engine.commands.new_table_commands import create_table_as, replace_table, replace_table_as
 from engine.commands.probing import SparkProber
-from engine.commands.table_ddl_commands import create_table, drop_table
+from engine.commands.table_ddl_commands import create_table, drop_schema, drop_table
 from engine.commands.write_commands import insert, truncate
 from engine.commands.written_files import Writing
 from engine.context import StatementContext
@@ -38,6 +38,7 @@ from engine.plan.plans import (
     CreateTableAsPlan,
     CreateTablePlan,
     CreateViewPlan,
+    DropSchemaPlan,
     DropTablePlan,
     DropTemporaryViewPlan,
     ExplainPlan,
@@ -186,6 +187,8 @@ def _execute(
             return truncate(plan, _writing(sources, executor, context, parameters))
         case CreateTableAsPlan():
             return create_table_as(plan, sources.catalog, _writing(sources, executor, context, parameters))
+        case DropSchemaPlan():
+            return drop_schema(plan, sources.catalog, sources.before_removal)
         case DropTablePlan():
             return drop_table(plan, sources.catalog, sources.before_removal)
         case _:

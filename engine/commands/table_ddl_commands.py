@@ -16,7 +16,7 @@ from engine.delta.errors import naming
 from engine.delta.storage import open_storage
 from engine.delta.table_draft import Definition
 from engine.delta.transaction import Committed, Transaction
-from engine.plan.plans import CreateTablePlan, DropTablePlan
+from engine.plan.plans import CreateTablePlan, DropSchemaPlan, DropTablePlan
 from engine.results import empty_result
 
 logger = logging.getLogger(__name__)
@@ -53,14 +53,30 @@ def commit_creation(transaction: Transaction, entry: TableEntry) -> Committed:
 
 
 def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[str], None]) -> Outcome:
-    """The name, then the files; files that cannot be removed are in nobody's way, so that is no failure."""
-    if plan.entry is None:
-        return Outcome(result=empty_result())
-    catalog.change(DropTable(plan.entry.name))
-    if plan.entry.managed:
-        before_removal(plan.entry.location)
-        try:
-            open_storage(plan.entry.location).delete_tree()
-        except OSError:
-            logger.warning("the files of the dropped table %s stay at %s", plan.entry.name, plan.entry.location)
+    """The name, then the files."""
+    if plan.entry is not None:
+        catalog.change(DropTable(plan.entry.name))
+        _remove_files(plan.entry, before_removal)
     return Outcome(result=empty_result())
+
+
+def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable[[str], None]) -> Outcome:
+    """The names, then the files."""
+    try:
+        dropped = catalog.drop_schema(plan.name, plan.cascade)
+    except plan.tolerated:
+        dropped = ()
+    for entry in dropped:
+        if isinstance(entry, TableEntry):
+            _remove_files(entry, before_removal)
+    return Outcome(result=empty_result())
+
+
+def _remove_files(entry: TableEntry, before_removal: Callable[[str], None]) -> None:
+    """Of a managed table without a name; files that cannot be removed are in nobody's way, so that is no failure."""
+    if entry.managed:
+        before_removal(entry.location)
+        try:
+            open_storage(entry.location).delete_tree()
+        except OSError:
+            logger.warning("the files of the dropped table %s stay at %s", entry.name, entry.location)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from catalog.changes import CreateCatalog as CreateCatalogChange
 from catalog.changes import CreateSchema as CreateSchemaChange
 from catalog.changes import DropCatalog as DropCatalogChange
-from catalog.changes import DropSchema as DropSchemaChange
 from catalog.changes import DropView as DropViewChange
 from catalog.changes import SetComment
 from catalog.entries import CatalogEntry, SchemaEntry, ViewEntry
@@ -24,7 +23,7 @@ from catalog.errors import (
 from catalog.names import CatalogName, SchemaName, TableName
 from engine.bound import BoundRelation, BoundStatement, BoundView
 from engine.errors import RecursiveView, StatementNotSupported, TemporaryReference
-from engine.plan.plans import CatalogPlan, CreateViewPlan, DropTemporaryViewPlan, ReadPlan
+from engine.plan.plans import CatalogPlan, CreateViewPlan, DropSchemaPlan, DropTemporaryViewPlan, ReadPlan
 from engine.session_state import is_temporary, temporary_name
 from engine.write_statements import (
     Commentable,
@@ -79,10 +78,11 @@ def plan_create_schema(bound: BoundStatement, statement: CreateSchema) -> Catalo
     )
 
 
-def plan_drop_schema(bound: BoundStatement, statement: DropSchema) -> CatalogPlan:
-    name = SchemaName.from_parts(statement.schema_parts, bound.state.catalog)
-    return CatalogPlan(
-        change=DropSchemaChange(name, statement.cascade), tolerated=(SchemaNotFound,) if statement.if_exists else ()
+def plan_drop_schema(bound: BoundStatement, statement: DropSchema) -> DropSchemaPlan:
+    return DropSchemaPlan(
+        name=SchemaName.from_parts(statement.schema_parts, bound.state.catalog),
+        cascade=statement.cascade,
+        tolerated=(SchemaNotFound,) if statement.if_exists else (),
     )
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from catalog.changes import Change
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
+from catalog.names import SchemaName
 from engine.alter_errors import NewRuleViolated
 from engine.bound import BoundStatement, BoundTable
 from engine.delta.column_mapping import NO_MAPPING
@@ -205,6 +206,15 @@ class CreateTablePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DropSchemaPlan:
+    """The name, and with `cascade` all names in it and the files of managed tables; `tolerated` as in `CatalogPlan`."""
+
+    name: SchemaName
+    cascade: bool
+    tolerated: tuple[type[SqlError], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DropTablePlan:
     """Take the name away, then the files of a managed table; `entry` None: it is gone already (IF EXISTS)."""
 
@@ -365,6 +375,7 @@ Plan = (
     | CreateViewPlan
     | DropTemporaryViewPlan
     | CreateTablePlan
+    | DropSchemaPlan
     | DropTablePlan
     | InsertPlan
     | TruncatePlan

@@ -189,6 +189,27 @@ def test_catalogs_and_schemas_are_made_told_of_and_dropped(session: LakeSession,
     assert refuse(session, "DROP CATALOG sales").condition == "CATALOG_NOT_FOUND"
 
 
+def test_a_schema_is_dropped_with_its_tables_and_can_be_made_again(session: LakeSession, lake: Path) -> None:
+    """A folder of a table that was left would be found again, as a table of a schema that nobody made."""
+    (lake / "apart").mkdir()
+    run(session, "CREATE SCHEMA closing")
+    run(session, "CREATE TABLE closing.old AS SELECT 1 AS id")
+    run(session, "ALTER TABLE closing.old RENAME TO closing.new")
+    run(session, "CREATE VIEW closing.v AS SELECT * FROM closing.new")
+    run(session, f"CREATE TABLE closing.elsewhere LOCATION '{lake / 'apart' / 't'}' AS SELECT 2 AS id")
+    assert refuse(session, "DROP SCHEMA closing").condition == "SCHEMA_NOT_EMPTY"
+    assert rows(session, "SELECT * FROM closing.v") == [(1,)]
+    run(session, "DROP SCHEMA closing CASCADE")
+    assert refuse(session, "DROP SCHEMA closing CASCADE").condition == "SCHEMA_NOT_FOUND"
+    run(session, "DROP SCHEMA IF EXISTS closing CASCADE")
+    assert not list((lake / "closing").rglob("*.parquet"))
+    assert rows(session, f"SELECT * FROM delta.`{lake / 'apart' / 't'}`") == [(2,)]
+    run(session, "CREATE SCHEMA closing")
+    assert rows(session, "SHOW TABLES IN closing") == []
+    run(session, "CREATE TABLE closing.old AS SELECT 3 AS id")
+    assert rows(session, "SELECT * FROM closing.old") == [(3,)]
+
+
 def test_a_schema_that_is_only_a_folder_gets_a_comment(session: LakeSession, lake: Path) -> None:
     (lake / "found" / "t").mkdir(parents=True)
     DeltaTable.create(lake / "found" / "t", schema=pa.schema([("a", pa.int64())]))

@@ -224,7 +224,7 @@ class Life:
         run(self.session, f"INSERT OVERWRITE {self.name} VALUES {rows}")
         run(self.session, "SET spark.sql.sources.partitionOverwriteMode = static")
         self._empty_is_null("new")
-        self._replace(list(self.layout))
+        self._replace(list(self.layout), "IS NOT DISTINCT FROM")
 
     def replace_where(self) -> None:
         condition, names = self.condition(), ", ".join(self.columns)
@@ -242,10 +242,10 @@ class Life:
         chosen = self.random.sample(comparable_columns, 2)
         run(self.session, f"INSERT INTO {self.name} REPLACE USING ({', '.join(chosen)}) VALUES {self.new_rows()}")
         self._empty_is_null("new")
-        self._replace(chosen)
+        self._replace(chosen, "=")
 
-    def _replace(self, columns: list[str]) -> None:
-        equal = " AND ".join(f"t.{name} IS NOT DISTINCT FROM new.{name}" for name in columns)
+    def _replace(self, columns: list[str], sign: str) -> None:
+        equal = " AND ".join(f"t.{name} {sign} new.{name}" for name in columns)
         self.duck.execute(f"DELETE FROM t WHERE EXISTS (SELECT 1 FROM new WHERE {equal})")
         self.add_new()
 
