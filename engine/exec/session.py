@@ -82,7 +82,16 @@ logger.task.name = org.apache.spark.executor.Executor
 logger.task.level = off
 logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
 logger.tasks.level = off
+logger.write.name = org.apache.spark.sql.execution.datasources.FileFormatWriter
+logger.write.level = off
+logger.utils.name = org.apache.spark.util.Utils
+logger.utils.level = {level}
+logger.utils.filter.abort.type = RegexFilter
+logger.utils.filter.abort.regex = Aborting task
+logger.utils.filter.abort.onMatch = deny
+logger.utils.filter.abort.onMismatch = neutral
 """
+"""A statement that fails is told to its client, in one error; Spark would tell the log too, a stack trace a layer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
