@@ -210,3 +210,25 @@ class AliasWithReplaceWhere(SqlError, condition="INSERT_REPLACE_WHERE_TABLE_ALIA
 @dataclass(eq=False)
 class ColumnsWithReplaceOn(SqlError, condition="INSERT_REPLACE_ON_COLUMN_LIST_NOT_ALLOWED", sqlstate="42000"):
     template = "REPLACE ON takes no list of columns. Leave it out, or write BY NAME and name the query's columns."
+
+
+@dataclass(eq=False)
+class ConstraintHoldsType(SqlError, condition="DELTA_CONSTRAINT_DATA_TYPE_MISMATCH", sqlstate="42K09"):
+    column: str
+    becomes: str
+    constraints: str
+    template = (
+        "The column {column} cannot become {becomes} with this INSERT: CHECK constraints use it ({constraints}). Cast "
+        "the query's column to the type of the table's, or drop the constraints first."
+    )
+
+
+@dataclass(eq=False)
+class GeneratedHoldsType(SqlError, condition="DELTA_GENERATED_COLUMNS_DATA_TYPE_MISMATCH", sqlstate="42K09"):
+    column: str
+    becomes: str
+    columns: str
+    template = (
+        "The column {column} cannot become {becomes} with this INSERT: generated columns are computed from it "
+        "({columns}). Cast the query's column to the type of the table's."
+    )

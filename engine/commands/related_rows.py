@@ -212,7 +212,7 @@ def _is_void(column: Column) -> bool:
 
 def _kept_type(column: Column) -> DataType:
     """Parquet has no type for what is nothing but NULL."""
-    return PrimitiveType.STRING if _is_void(column) else table_type(column)
+    return PrimitiveType.STRING if _is_void(column) else table_type(parse_data_type(column.json_type))
 
 
 def _files(written: Sequence[WrittenFile]) -> pa.Table:

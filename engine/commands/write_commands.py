@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from catalog.names import quote
 from engine.bound import BoundTable, Outcome
-from engine.commands.query_columns import evolved
 from engine.commands.related_rows import SourceRows, related_rows
 from engine.commands.replaced_rows import Remainder, equal_to, where, without_rows
+from engine.commands.schema_evolution import evolved, filled
 from engine.commands.written_files import Writing, new_files
 from engine.delta.errors import naming
 from engine.delta.identity import MARK_ONLY_TAG
@@ -59,8 +59,8 @@ from engine.time_zones import find_zone
 def insert(plan: InsertPlan, writing: Writing) -> Outcome:
     """Rows into a table, as one version."""
     snapshot = plan.table.snapshot
-    rows, definition = _with_query_columns(plan, writing)
-    rows = enforce(rows)
+    plan, definition = _evolved(plan, writing)
+    rows = enforce(plan.rows)
     if plan.numbered is not None and _was_written(plan.numbered, snapshot):
         return Outcome(result=counted(0))
     if plan.only_if_absent and _is_there(plan, writing):
@@ -92,19 +92,20 @@ def insert(plan: InsertPlan, writing: Writing) -> Outcome:
     return Outcome(result=counted(new.num_rows))
 
 
-def _with_query_columns(plan: InsertPlan, writing: Writing) -> tuple[WritePlan, Definition]:
-    """The write with what it has to know of the query's columns, and the table's definition with its new ones."""
-    snapshot, rows = plan.table.snapshot, plan.rows
+def _evolved(plan: InsertPlan, writing: Writing) -> tuple[InsertPlan, Definition]:
+    """The plan with what it has to know of the query's columns, and the table's definition with what is new."""
+    snapshot, rows, source = plan.table.snapshot, plan.rows, plan.source
     definition = Definition.of(snapshot.config)
     if not plan.by_name and not plan.evolves:
-        return rows, definition
-    found = writing.executor.columns_of(plan.source, writing.context, writing.parameters)
+        return plan, definition
+    found = writing.executor.columns_of(source, writing.context, writing.parameters)
     if plan.evolves:
         definition = evolved(rows, found, plan.by_name)
         rows = replace(rows, config=definition.config(plan.table.label))
     if plan.by_name:
         rows = replace(rows, source_columns=tuple(column.name for column in found))
-    return rows, definition
+        source = filled(source, found, rows.schema) if plan.evolves else source
+    return replace(plan, rows=rows, source=source), definition
 
 
 def _tags(marks: Sequence[MetadataChange], definition: Definition, snapshot: Snapshot) -> Mapping[str, str]:

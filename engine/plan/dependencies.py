@@ -21,25 +21,27 @@ def ensure_unused(table: BoundTable, path: tuple[str, ...]) -> None:
     constraints = [
         constraint.name
         for constraint in check_constraints(snapshot.metadata.configuration)
-        if _uses(constraint.expression, found)
+        if uses(constraint.expression, found)
     ]
     if constraints:
         raise ConstraintDependsOnColumn(".".join(found), ", ".join(constraints))
     generated = [
         field.name
         for field in snapshot.schema.fields
-        if isinstance(field.metadata.get(GENERATION), str) and _uses(field.metadata[GENERATION], found)
+        if isinstance(field.metadata.get(GENERATION), str) and uses(field.metadata[GENERATION], found)
     ]
     if generated:
         raise GeneratedDependsOnColumn(".".join(found), ", ".join(generated))
 
 
-def _uses(expression: str, path: tuple[str, ...]) -> bool:
-    """Whether the expression has the column, something in it, or something around it."""
+def uses(expression: str, path: tuple[str, ...], *, whole: bool = False) -> bool:
+    """Whether the expression has the column, something in it (not if only the `whole` counts), or around it.
+
+    Expressions do not name what is inside of an array or a map; who has the array has all of it.
+    """
     wanted = [part.casefold() for part in path]
-    return any(
-        _is_beginning([part.casefold() for part in used], wanted) for used in parse_expression(expression).columns
-    )
+    used = ([part.casefold() for part in column] for column in parse_expression(expression).columns)
+    return any(_is_beginning(each, wanted) and not (whole and len(each) > len(wanted)) for each in used)
 
 
 def _is_beginning(one: list[str], other: list[str]) -> bool:
