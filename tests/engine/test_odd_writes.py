@@ -19,8 +19,6 @@ from tests.engine.lake_sessions import refuse, rows, run, table_of, version_of
 pytestmark = pytest.mark.spark
 
 LIMITED = [
-    ("v VARCHAR(3) DEFAULT 'abcd', k INT", "(k) VALUES (1)"),
-    ("c CHAR(3) DEFAULT 'abcd', k INT", "(k) VALUES (1)"),
     ("k INT, g VARCHAR(3) GENERATED ALWAYS AS (CAST(k AS STRING))", "(k) VALUES (1000)"),
     ("s STRUCT<x: VARCHAR(3)> DEFAULT named_struct('x', 'abcd'), k INT", "(k) VALUES (1)"),
     ("k INT, v VARCHAR(3)", "PARTITION (v = 'abcd') VALUES (1)"),
