@@ -144,7 +144,8 @@ def _write_parts(snapshot: Snapshot, content: CheckpointContent, actions: int | 
 
 def _write_v2_parquet(snapshot: Snapshot, content: CheckpointContent, actions: int | None) -> WrittenCheckpoint:
     def write(name: str, top: tuple[Action, ...]) -> int:
-        schema = pa.schema({**V2_COLUMNS, **SMALL_COLUMNS}.items())
+        # The files' columns are empty here, but delta-spark looks for them in the schema.
+        schema = pa.schema([*V2_COLUMNS.items(), *_classic_schema(content)])
         return _write_parquet(snapshot.storage, name, schema, (small_rows(top, schema), ()))
 
     return _write_v2(snapshot, content, actions, "parquet", write)
@@ -232,6 +233,7 @@ def _take(table: Any, rows: npt.NDArray[np.int64]) -> RecordBatch:
 
 
 def _classic_schema(content: CheckpointContent) -> Any:
+    """A column for each kind of action that a checkpoint of one file may have."""
     return pa.schema([*SMALL_COLUMNS.items(), *((field.name, field.type) for field in content.file_schema)])
 
 

@@ -280,6 +280,16 @@ def test_a_table_without_files_has_a_checkpoint_too(form: CheckpointForm) -> Non
     assert Snapshot.load(storage).num_files == 0
 
 
+def test_the_top_level_has_the_columns_of_files_though_sidecars_hold_them() -> None:
+    """delta-spark cannot read a table whose checkpoint has no column `add`."""
+    storage = DictStorage()
+    create(storage, metadata(), frozenset({"v2Checkpoint"}))
+    append(storage, "x", partition_values={"day": None}, stats='{"numRecords":1}')
+    written = read(storage, write(storage, CheckpointForm.V2_PARQUET).names[0])
+    assert {"add", "remove", "sidecar", "checkpointMetadata"} <= set(written.column_names)
+    assert written.column("add").null_count == written.column("remove").null_count == written.num_rows
+
+
 def test_expired_tombstones_and_transactions_are_left_out() -> None:
     storage = sample({"delta.setTransactionRetentionDuration": "interval 1 days"})
     snapshot = Snapshot.load(storage)
