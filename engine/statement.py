@@ -89,11 +89,17 @@ def run_statement(
     return execute(plan)
 
 
-def _moves_marks(plan: Plan) -> TypeGuard[InsertPlan | SyncIdentityPlan]:
+def _moves_marks(plan: Plan) -> TypeGuard[InsertPlan | SyncIdentityPlan | ReplaceTablePlan | ReplaceTableAsPlan]:
     """Whether it changes marks of identity columns, so that two of its kind cannot commit at once."""
-    return isinstance(plan, SyncIdentityPlan) or (
-        isinstance(plan, InsertPlan) and has_identity_columns(plan.rows.schema)
-    )
+    match plan:
+        case SyncIdentityPlan():
+            return True
+        case InsertPlan(rows=rows):
+            return has_identity_columns(rows.schema)
+        case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
+            return has_identity_columns(table.snapshot.schema)
+        case _:
+            return False
 
 
 def _planned(

@@ -1,10 +1,10 @@
 """Statements that would fail each other take turns, and what lost to another writer is run again.
 
-An INSERT into a table with identity columns, and SYNC IDENTITY, move high-water marks, so that of two that run at once
-only one can commit (`engine.enforce.identity`). Within this server they therefore wait for each other before they bind:
-the one behind sees the marks that the one before it left, and no file is written twice. Writers elsewhere cannot be
-waited for. Whoever loses to them is run again from binding on, on the table as it is then, so that it gives out other
-values; a statement that loses `ATTEMPTS_MAX` times fails with the conflict.
+An INSERT into a table with identity columns, SYNC IDENTITY, and a replacement of such a table move high-water marks, so
+that of two that run at once only one can commit (`engine.enforce.identity`). Within this server they therefore wait for
+each other before they bind: the one behind sees the marks that the one before it left, and no file is written twice.
+Writers elsewhere cannot be waited for. Whoever loses to them is run again from binding on, on the table as it is then,
+so that it gives out other values; a statement that loses `ATTEMPTS_MAX` times fails with the conflict.
 
 Nothing is visible of a lost attempt, and its files are removed, so running it again is what the user would have to do.
 """
