@@ -19,6 +19,7 @@ from engine.bound import ColumnInfo, Outcome
 from engine.commands.alter_commands import alter_table
 from engine.commands.catalog_commands import change_catalog, create_view, drop_temporary_view
 from engine.commands.commands import run_command
+from engine.commands.dropped_features import drop_feature
 from engine.commands.identity_commands import sync_identity
 from engine.commands.new_table_commands import create_table_as, replace_table, replace_table_as
 from engine.commands.probing import SparkProber
@@ -38,6 +39,7 @@ from engine.plan.plans import (
     CreateTableAsPlan,
     CreateTablePlan,
     CreateViewPlan,
+    DropFeaturePlan,
     DropSchemaPlan,
     DropTablePlan,
     DropTemporaryViewPlan,
@@ -179,6 +181,8 @@ def _execute(
             if checks is not None:
                 ensure_kept(checks, _only_row(executor.run_query(checks.read, context)))
             return alter_table(plan, sources.after_commit)
+        case DropFeaturePlan():
+            return drop_feature(plan, _writing(sources, executor, context, parameters))
         case SyncIdentityPlan(read=read):
             return sync_identity(plan, _only_row(executor.run_query(read, context)), sources.after_commit)
         case ReplaceTablePlan(probes=probes):

@@ -7,7 +7,7 @@ have to be asked before a rule stands over them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -29,10 +29,10 @@ from engine.delta.table_draft import Definition
 from engine.errors import StatementNotSupported
 from engine.plan import alter_history
 from engine.plan.alter_columns import add_columns, alter_column, drop_columns, new_not_nulls, rename_column
-from engine.plan.drop_features import drop_feature
+from engine.plan.drop_features import drop_feature, stale_files
 from engine.plan.identity_sync import plan_sync_identity
 from engine.plan.new_tables import COMMENT, plan_probes
-from engine.plan.plans import AlterPlan, CatalogPlan, ProbePlan, SyncIdentityPlan
+from engine.plan.plans import AlterPlan, CatalogPlan, DropFeaturePlan, ProbePlan, SyncIdentityPlan
 from engine.plan.replace_columns import replace_columns
 from engine.plan.row_checks import plan_row_checks
 from engine.plan.table_ddl import spelled_columns
@@ -60,7 +60,9 @@ from engine.write_statements import (
 _REPLACE_REFUSALS = (AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapping)
 
 
-def plan_alter(bound: BoundStatement, statement: AlterTable) -> AlterPlan | CatalogPlan | SyncIdentityPlan:
+def plan_alter(
+    bound: BoundStatement, statement: AlterTable
+) -> AlterPlan | CatalogPlan | DropFeaturePlan | SyncIdentityPlan:
     """Raises for what the table, or this release, cannot do."""
     table = _table(bound)
     match statement.changes[0]:
@@ -123,14 +125,27 @@ def _moved(bound: BoundStatement, table: BoundTable) -> CatalogPlan:
     return CatalogPlan(change=SetLocationChange(table.name, other.entry.location))
 
 
-def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature) -> AlterPlan:
+def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature) -> AlterPlan | DropFeaturePlan:
     """Alone in its version: what it looked at must be what it is committed over."""
-    with naming(table.label):
-        table.snapshot.config.ensure_supported(Operation.METADATA)
-    definition = _changed(table, [drop_feature(table.snapshot, drop)])
     parameters = {"featureName": drop.feature, "truncateHistory": alter_history.compact(drop.truncate_history)}
     description = replace(_description(bound, ("DROP FEATURE", parameters)), exclusive=True)
-    return AlterPlan(table=table, definition=definition, description=description)
+
+    def without_feature(table: BoundTable) -> AlterPlan:
+        with naming(table.label):
+            table.snapshot.config.ensure_supported(Operation.METADATA)
+        definition = _changed(table, drop_feature(table.snapshot, drop))
+        return AlterPlan(table=table, definition=definition, description=description)
+
+    plan, finder = without_feature(table), stale_files(drop)
+    if finder is None:
+        return plan
+    purge = _description(bound, ("REORG", {"predicate": "[]", "applyPurge": "true"}))
+    return DropFeaturePlan(
+        table=table,
+        stale_files=finder,
+        rewriting=replace(purge, operation=Operation.OVERWRITE, changes_data=False),
+        drop=without_feature,
+    )
 
 
 def _clustered(bound: BoundStatement, table: BoundTable, cluster: ClusterBy) -> AlterPlan:
@@ -162,7 +177,7 @@ def _altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChang
     )
 
 
-def _changed(table: BoundTable, folded: list[MetadataChange]) -> Definition:
+def _changed(table: BoundTable, folded: Iterable[MetadataChange]) -> Definition:
     snapshot = table.snapshot
     with naming(table.label):
         snapshot.config.ensure_supported(Operation.METADATA)

@@ -1,29 +1,37 @@
 """DROP FEATURE: what of a table must be gone before the protocol can do without a feature.
 
 A feature is dropped in one commit, which keeps older versions readable by protecting their checkpoints. That is enough
-where the newest version has nothing that only the feature explains; where files would have to be written anew first,
-the drop is refused by name.
+where the newest version has nothing that only the feature explains. Deletion vectors, and types from before a widening,
+are in files, which are written anew first (`engine.commands.dropped_features`); what else would have to be done first
+is refused by name.
 
 Protocol: "Table Features"; the feature `checkpointProtection` as delta-spark has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
+
+import pyarrow as pa
 
 from engine.alter_errors import HistoryTruncationNotAllowed, ProtectionNeedsTruncation
 from engine.delta.metadata_changes import DropFeature as DropFeatureChange
+from engine.delta.metadata_changes import MetadataChange, SetColumnMetadata
 from engine.delta.snapshot import Snapshot
 from engine.delta.spec.features import Removal, find_feature
 from engine.delta.spec.schema import walk_fields
+from engine.delta.stale_files import STALE_FILES
 from engine.delta.type_widening import TYPE_CHANGES
 from engine.errors import StatementNotSupported
 from engine.write_statements import DropFeature
 
 
-def drop_feature(snapshot: Snapshot, change: DropFeature) -> DropFeatureChange:
-    """Raises where the newest version still needs the feature; whether the table has it is asked when it is applied."""
+def drop_feature(snapshot: Snapshot, change: DropFeature) -> tuple[MetadataChange, ...]:
+    """Of a table whose files do not need the feature.
+
+    Raises where the newest version needs it otherwise; whether the table has it is asked when the change is applied.
+    """
     feature = find_feature(change.feature)
     if feature is not None and snapshot.config.is_supported(feature.canonical_name):
         if feature.name == "checkpointProtection" and not change.truncate_history:
@@ -36,23 +44,28 @@ def drop_feature(snapshot: Snapshot, change: DropFeature) -> DropFeatureChange:
         what = trace(snapshot) if trace is not None else None
         if what is not None:
             raise StatementNotSupported(f"DROP FEATURE {feature.name} of a table with {what}")
-    return DropFeatureChange(name=change.feature, protect_before=snapshot.version + 1)
+    dropped = DropFeatureChange(name=change.feature, protect_before=snapshot.version + 1)
+    if feature is not None and feature.canonical_name == "typeWidening":
+        return (*_forgotten_types(snapshot), dropped)
+    return (dropped,)
 
 
-def _deletion_vectors(snapshot: Snapshot) -> str | None:
-    vectors = snapshot.files.column("deletion_vector")
-    count = len(vectors) - vectors.null_count
-    return f"deletion vectors (of {count} files)" if count else None
+def stale_files(change: DropFeature) -> Callable[[Snapshot], pa.Table] | None:
+    """Finds the files that need the feature, of `FILES_SCHEMA`; None where no file can."""
+    feature = find_feature(change.feature)
+    finder = STALE_FILES.get(feature.canonical_name) if feature is not None else None
+    return finder() if finder is not None else None
+
+
+def _forgotten_types(snapshot: Snapshot) -> Iterator[MetadataChange]:
+    for path, field in walk_fields(snapshot.schema):
+        if TYPE_CHANGES in field.metadata:
+            yield SetColumnMetadata(path=path, key=TYPE_CHANGES, value=None)
 
 
 def _mapping(snapshot: Snapshot) -> str | None:
     mode = snapshot.config.column_mapping_mode
     return f"column mapping by {mode}, whose files would be written anew" if mode != "none" else None
-
-
-def _widened_columns(snapshot: Snapshot) -> str | None:
-    widened = [".".join(path) for path, field in walk_fields(snapshot.schema) if TYPE_CHANGES in field.metadata]
-    return f"widened columns ({', '.join(widened)})" if widened else None
 
 
 def _row_ids(snapshot: Snapshot) -> str | None:
@@ -74,10 +87,8 @@ def _checkpoints(snapshot: Snapshot) -> str | None:
 _TRACES: Mapping[str, Callable[[Snapshot], str | None]] = MappingProxyType(
     {
         "columnMapping": _mapping,
-        "deletionVectors": _deletion_vectors,
         "domainMetadata": _domains,
         "rowTracking": _row_ids,
-        "typeWidening": _widened_columns,
         "v2Checkpoint": _checkpoints,
     }
 )

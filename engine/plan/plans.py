@@ -21,6 +21,7 @@ from engine.alter_errors import NewRuleViolated
 from engine.bound import BoundStatement, BoundTable
 from engine.delta.column_mapping import NO_MAPPING
 from engine.delta.identity import IdentityColumn
+from engine.delta.snapshot import Snapshot
 from engine.delta.spec.actions import SetTransaction
 from engine.delta.spec.schema import StructType
 from engine.delta.staged_commit import CommitDescription
@@ -356,6 +357,20 @@ class AlterPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DropFeaturePlan:
+    """Take a feature out of the protocol of `table` when no file needs it any more.
+
+    `stale_files` finds those of a version that do, of `FILES_SCHEMA`; they are written anew as `rewriting` says.
+    `drop` makes the plan for the table at a version without such files.
+    """
+
+    table: BoundTable
+    stale_files: Callable[[Snapshot], pa.Table]
+    rewriting: CommitDescription
+    drop: Callable[[BoundTable], AlterPlan]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SyncIdentityPlan:
     """Move the mark of `column` to where its values are; `read` answers the least and the greatest, or nulls."""
 
@@ -383,5 +398,6 @@ Plan = (
     | ReplaceTablePlan
     | ReplaceTableAsPlan
     | AlterPlan
+    | DropFeaturePlan
     | SyncIdentityPlan
 )
