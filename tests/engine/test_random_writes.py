@@ -355,6 +355,7 @@ def live(session: LakeSession, lake: Path, seed: int) -> None:
     random = Random(f"life {seed}")
     life = Life(random, session, f"life{seed}", LAYOUTS[seed % len(LAYOUTS)], PROPERTIES[seed // 2 % len(PROPERTIES)])
     life.create()
+    life.check(lake)
     for kind in random.choices([kind for kind, _ in KINDS], [weight for _, weight in KINDS], k=STATEMENTS):
         before = life.rows_made
         try:
