@@ -25,6 +25,7 @@ from engine.bound import BoundTable
 from engine.commands.written_files import Writing, new_files
 from engine.delta.file_table import with_entries
 from engine.delta.new_files import NewFiles
+from engine.delta.read_set import FilePredicate
 from engine.delta.spec.schema import PrimitiveType, StructField, StructType
 from engine.delta.staged_commit import adds_of, num_records
 from engine.enforce.row_rules import free_names
@@ -46,6 +47,8 @@ class Remainder:
     copied: NewFiles | None = None
     num_deleted: int | None = None
     """Rows that go, where they were counted."""
+    reads: FilePredicate | None = None
+    """Which files hold rows that would have gone too, had they been there; None: any may."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,17 +5,15 @@ Whatever fails before the commit leaves the table as it was (`engine.commands.wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, tzinfo
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from catalog.names import quote
-from engine.bound import BoundTable, Outcome
+from engine.bound import Outcome
 from engine.commands.related_rows import SourceRows, related_rows
+from engine.commands.replaced_partitions import matching_partitions, partitions_of, without_partitions
 from engine.commands.replaced_rows import Remainder, equal_to, where, without_rows
 from engine.commands.schema_evolution import evolved, filled
 from engine.commands.written_files import Writing, new_files
@@ -25,23 +23,15 @@ from engine.delta.metadata_changes import MetadataChange, change_table
 from engine.delta.new_files import NewFiles
 from engine.delta.snapshot import Snapshot
 from engine.delta.spec.actions import SetTransaction
-from engine.delta.spec.partition_values import PartitionValue, parse_partition_value
-from engine.delta.spec.schema import (
-    PrimitiveType,
-    StructField,
-)
 from engine.delta.staged_commit import CommitDescription
 from engine.delta.table_draft import Definition
 from engine.delta.transaction import Transaction, with_metrics
 from engine.enforce.identity import moved_marks
-from engine.enforce.row_rules import free_names
 from engine.enforce.rules import enforce
 from engine.enforce.write_plan import WritePlan
-from engine.errors import StatementNotSupported
 from engine.plan.plans import (
     InsertPlan,
     KeepAll,
-    ReadPlan,
     ReplaceAll,
     ReplaceEqual,
     ReplaceMatching,
@@ -51,9 +41,6 @@ from engine.plan.plans import (
     TruncatePlan,
 )
 from engine.results import ResultStream, empty_result
-from engine.sql.settings_text import TIME_ZONE
-from engine.sql_types import ddl_type
-from engine.time_zones import find_zone
 
 
 def insert(plan: InsertPlan, writing: Writing) -> Outcome:
@@ -78,9 +65,11 @@ def insert(plan: InsertPlan, writing: Writing) -> Outcome:
         transaction = Transaction.on(snapshot, description, table=plan.table.label)
         if marks or definition != Definition.of(snapshot.config):
             transaction.define(change_table(rows.config, marks))
-        if plan.reads_table or remainder is not None:
+        if plan.reads_table or (remainder is not None and remainder.reads is None):
             transaction.read_whole_table()
         if remainder is not None:
+            if remainder.reads is not None:
+                transaction.depend_on(remainder.reads, remainder.removed["path"])
             transaction.stage_removes(remainder.removed)
             transaction.stage(*(remainder.copied.adds if remainder.copied else ()))
         transaction.stage(*new.adds)
@@ -151,13 +140,9 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, writing: Wri
         case ReplaceAll():
             yield Remainder(removed=plan.table.snapshot.files)
         case ReplaceTouched():
-            partitions = _Partitions(plan.table, writing)
-            touched = {partitions.key(add.partition_values) for add in new.adds}
-            yield Remainder(removed=partitions.files(lambda key: key in touched))
+            yield without_partitions(plan.table, partitions_of(plan.table, new, writing), writing)
         case ReplaceMatching(condition=condition):
-            partitions = _Partitions(plan.table, writing)
-            matching = _matching(partitions, condition, writing)
-            yield Remainder(removed=partitions.files(lambda key: key in matching))
+            yield without_partitions(plan.table, matching_partitions(plan.table, condition, writing), writing)
         case ReplaceRows(condition=condition):
             with without_rows(plan.table, where(plan.table, condition), writing) as remainder:
                 yield remainder
@@ -177,81 +162,8 @@ def _was_written(numbered: SetTransaction, snapshot: Snapshot) -> bool:
 def _is_there(plan: InsertPlan, writing: Writing) -> bool:
     """Whether the partitions that would be replaced have files."""
     assert isinstance(plan.replacement, ReplaceMatching)
-    return bool(_matching(_Partitions(plan.table, writing), plan.replacement.condition, writing))
-
-
-PartitionKey = tuple[PartitionValue, ...]
-_NAN = float("nan")
-"""The only one in keys, so that it equals itself."""
-
-
-class _Partitions:
-    """The live files by the values of their partition, whatever texts writers gave them.
-
-    Texts of timestamps without an offset are in the session's zone, as they are when rows are read.
-    """
-
-    def __init__(self, table: BoundTable, writing: Writing) -> None:
-        snapshot = table.snapshot
-        config = snapshot.config
-        self.columns = [column for name in snapshot.partition_columns if (column := snapshot.schema.field(name))]
-        self._types = [column.data_type for column in self.columns]
-        self._physical = config.physical_partition_columns
-        self._zone = _session_zone(writing) if PrimitiveType.TIMESTAMP in self._types else UTC
-        self._files = snapshot.files
-        values = self._files.column("partition_values").to_pylist()
-        self._keys = [self.key(dict(pairs)) for pairs in values]
-
-    @property
-    def keys(self) -> list[PartitionKey]:
-        return list(dict.fromkeys(self._keys))
-
-    def key(self, texts: Mapping[str, str | None]) -> PartitionKey:
-        values = (
-            parse_partition_value(texts.get(physical), data_type, self._zone)
-            for physical, data_type in zip(self._physical, self._types, strict=True)
-        )
-        return tuple(_NAN if value != value else value for value in values)
-
-    def files(self, is_wanted: Callable[[PartitionKey], bool]) -> pa.Table:
-        return self._files.filter(pa.array([is_wanted(key) for key in self._keys], pa.bool_()))
-
-
-def _session_zone(writing: Writing) -> tzinfo:
-    name = writing.executor.get_setting(TIME_ZONE) or "UTC"
-    zone = find_zone(name)
-    if zone is None:
-        raise StatementNotSupported(f"Replacing partitions by timestamps in the time zone {name}")
-    return zone
-
-
-def _matching(partitions: _Partitions, condition: str, writing: Writing) -> set[PartitionKey]:
-    """The partitions for which Spark finds the condition true."""
-    keys = partitions.keys
-    if not keys:
-        return set()
-    names = [column.name for column in partitions.columns]
-    (position,) = free_names("__key", names, 1)
-    columns = ", ".join(map(quote, (position, *names)))
-    rows = ", ".join(
-        f"({number}, {', '.join(map(_value, key, partitions.columns))})" for number, key in enumerate(keys)
-    )
-    read = ReadPlan(text=f"SELECT {position} FROM VALUES {rows} AS t({columns}) WHERE {condition}", scans=())
-    context = replace(writing.context, statement_id=f"{writing.context.statement_id}-partitions")
-    result = writing.executor.run_query(read, context)
-    try:
-        return {keys[number] for batch in result.batches() for number in batch.column(0).to_pylist()}
-    finally:
-        result.close()
-
-
-def _value(value: PartitionValue, column: StructField) -> str:
-    """SQL text of a partition value."""
-    if value is None:
-        return f"CAST(NULL AS {ddl_type(column.data_type)})"
-    text = value.decode() if isinstance(value, bytes) else str(value)
-    literal = "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    return f"CAST({literal} AS {ddl_type(column.data_type)})"
+    wanted = matching_partitions(plan.table, plan.replacement.condition, writing)
+    return len(without_partitions(plan.table, wanted, writing).removed) > 0
 
 
 # --- Small things ----------------------------------------------------------------------------------------------------

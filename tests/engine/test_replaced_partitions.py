@@ -1,0 +1,120 @@
+"""Two writers that replace partitions: what is a conflict, and what are two versions one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalog.errors import SqlError
+from engine.delta.transaction import Transaction
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from tests.engine.lake_sessions import rows, run
+
+pytestmark = pytest.mark.spark
+
+DYNAMIC = "SET spark.sql.sources.partitionOverwriteMode = dynamic"
+
+
+@pytest.fixture
+def other(lake: Path, engine: LakeEngine, spark_driver: Any) -> Iterator[LakeSession]:
+    """A session of another server, which takes no turns with ours."""
+    theirs = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
+    opened = theirs.open_session("bob", settings={}, catalog=None, schema=None)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def before_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Has something done once, when a statement has written its files and is about to commit."""
+    commit = Transaction.commit
+
+    def arrange(work: Callable[[], object]) -> None:
+        waiting = [work]
+
+        def commit_later(self: Transaction, *arguments: Any) -> Any:
+            if waiting:
+                waiting.pop()()
+            return commit(self, *arguments)
+
+        monkeypatch.setattr(Transaction, "commit", commit_later)
+
+    return arrange
+
+
+CASES = [
+    # ours, the other's, the rows that both leave or the error of ours
+    (
+        "INSERT OVERWRITE t PARTITION (d = '2024-01-01') VALUES (7, 7)",
+        "INSERT OVERWRITE t PARTITION (d = '2024-01-02') VALUES (8, 8)",
+        [(3, None), (7, "2024-01-01"), (8, "2024-01-02")],
+    ),
+    (
+        "INSERT OVERWRITE t PARTITION (d = '2024-01-01') VALUES (7, 7)",
+        "INSERT OVERWRITE t PARTITION (d = '2024-01-01') VALUES (8, 8)",
+        "DELTA_CONCURRENT_APPEND",
+    ),
+    (
+        "INSERT OVERWRITE t PARTITION (d = '2025-01-01') VALUES (7, 7)",
+        "INSERT OVERWRITE t PARTITION (d = '2025-01-02') VALUES (8, 8)",
+        [(1, "2024-01-01"), (2, "2024-01-02"), (3, None), (7, "2025-01-01"), (8, "2025-01-02")],
+    ),
+    (
+        "INSERT OVERWRITE t VALUES (7, 7, DATE'2024-01-01'), (7, 7, NULL)",
+        "INSERT OVERWRITE t VALUES (8, 8, DATE'2024-01-02'), (8, 8, DATE'2025-01-01')",
+        [(7, "2024-01-01"), (7, None), (8, "2024-01-02"), (8, "2025-01-01")],
+    ),
+    (
+        "INSERT OVERWRITE t VALUES (7, 7, DATE'2024-01-01'), (7, 7, NULL)",
+        "INSERT OVERWRITE t VALUES (8, 8, NULL)",
+        "DELTA_CONCURRENT_APPEND",
+    ),
+    (
+        "INSERT INTO t REPLACE WHERE d >= '2025-01-01' VALUES (7, 7, DATE'2025-03-03')",
+        "INSERT OVERWRITE t VALUES (8, 8, DATE'2024-12-31')",
+        [(1, "2024-01-01"), (2, "2024-01-02"), (3, None), (7, "2025-03-03"), (8, "2024-12-31")],
+    ),
+    (
+        "INSERT INTO t REPLACE WHERE d >= '2025-01-01' VALUES (7, 7, DATE'2025-03-03')",
+        "INSERT OVERWRITE t VALUES (8, 8, DATE'2025-12-31')",
+        "DELTA_CONCURRENT_APPEND",
+    ),
+    (
+        "INSERT INTO t REPLACE WHERE d = '2024-01-01' SELECT k, v + 1, d FROM t WHERE d = '2024-01-01'",
+        "INSERT OVERWRITE t PARTITION (d = '2024-01-02') VALUES (8, 8)",
+        "DELTA_CONCURRENT_APPEND",  # it read the table
+    ),
+    (
+        "INSERT OVERWRITE t PARTITION (d = '2024-01-01') VALUES (7, 7)",
+        "INSERT INTO t VALUES (8, 8, DATE'2024-01-01')",
+        "DELTA_CONCURRENT_APPEND",  # tables are serializable unless they say otherwise
+    ),
+]
+
+
+@pytest.mark.parametrize(("ours", "theirs", "expected"), CASES)
+def test_writers_of_other_partitions_do_not_meet(
+    session: LakeSession,
+    other: LakeSession,
+    before_commit: Callable[[Callable[[], object]], None],
+    ours: str,
+    theirs: str,
+    expected: str | list[tuple[Any, ...]],
+) -> None:
+    run(session, "DROP TABLE IF EXISTS t")
+    run(session, "CREATE TABLE t (k INT, v INT, d DATE) PARTITIONED BY (d)")
+    run(session, "INSERT INTO t VALUES (1, 1, DATE'2024-01-01'), (2, 2, DATE'2024-01-02'), (3, 3, NULL)")
+    for each in (session, other):
+        run(each, DYNAMIC)
+    before_commit(lambda: run(other, theirs))
+    found: str | list[tuple[Any, ...]]
+    try:
+        run(session, ours)
+    except SqlError as error:
+        found = error.condition
+    else:
+        found = rows(session, "SELECT k, CAST(d AS STRING) FROM t ORDER BY k, d NULLS LAST")
+    assert found == expected
