@@ -14,7 +14,7 @@ from engine.bound import Outcome
 from engine.commands.query_columns import table_fields
 from engine.commands.table_ddl_commands import commit_creation, stage_definition
 from engine.commands.write_commands import counted, with_file_metrics
-from engine.commands.written_files import Writing, new_files
+from engine.commands.written_files import Writing, drop_told, new_files
 from engine.delta.errors import naming
 from engine.delta.spec.features import Operation
 from engine.delta.spec.schema import (
@@ -66,7 +66,7 @@ def replace_table_as(plan: ReplaceTableAsPlan, writing: Writing) -> Outcome:
     config = new_table.definition.config(label)
     config.ensure_supported(Operation.APPEND)
     rows = enforce(WritePlan(table=label, config=config))
-    with new_files(plan.source, rows, storage, writing) as new, naming(label):
+    with drop_told(plan.table), new_files(plan.source, rows, storage, writing) as new, naming(label):
         transaction = _replacing(new_table, with_file_metrics(new_table.description, new))
         transaction.stage(*new.adds)
         committed = transaction.commit()

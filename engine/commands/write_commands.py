@@ -16,7 +16,7 @@ from engine.commands.related_rows import SourceRows, related_rows
 from engine.commands.replaced_partitions import matching_partitions, partitions_of, without_partitions
 from engine.commands.replaced_rows import Remainder, equal_to, where, without_rows
 from engine.commands.schema_evolution import evolved, filled
-from engine.commands.written_files import Writing, new_files
+from engine.commands.written_files import Writing, drop_told, new_files
 from engine.delta.errors import naming
 from engine.delta.identity import MARK_ONLY_TAG
 from engine.delta.metadata_changes import MetadataChange, change_table
@@ -53,6 +53,7 @@ def insert(plan: InsertPlan, writing: Writing) -> Outcome:
     if plan.only_if_absent and _is_there(plan, writing):
         return Outcome(result=counted(0))
     with (
+        drop_told(plan.table),
         _source_rows(plan, rows, writing) as source,
         new_files(source.read, rows, snapshot.storage, replace(writing, parameters=source.parameters)) as new,
         _remainder(plan, new, source, writing) as remainder,

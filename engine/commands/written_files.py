@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from engine.bound import BoundTable
 from engine.context import StatementContext
-from engine.delta.conflict_errors import CommitOutcomeUnknown
+from engine.delta.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.delta.new_files import DataFile, NewFiles, describe_files
 from engine.delta.spec.properties import PARQUET_COMPRESSION
 from engine.delta.storage import Storage
@@ -64,6 +65,17 @@ def new_files(source: ReadPlan, rows: WritePlan, storage: Storage, writing: Writ
         raise
     except BaseException:
         discard(storage, (file.path for file in written))
+        raise
+
+
+@contextmanager
+def drop_told(table: BoundTable) -> Iterator[None]:
+    """A failure of the block that comes from `table` being dropped meanwhile, files and all, says so."""
+    try:
+        yield
+    except (SparkFailure, OSError) as failure:
+        if table.snapshot.is_gone():
+            raise ConcurrentDrop(table.label) from failure
         raise
 
 

@@ -27,7 +27,7 @@ _TXN_ID = "txnId"
 
 def write_checksum(storage: Storage, version: int, checksum: VersionChecksum) -> bool:
     """False where the version has one already."""
-    return storage.put_if_absent(f"{LOG_DIR}/{checksum_name(version)}", format_checksum(checksum))
+    return storage.put_if_absent(f"{LOG_DIR}/{checksum_name(version)}", format_checksum(checksum), in_place=True)
 
 
 def checksum_of(snapshot: Snapshot) -> VersionChecksum:

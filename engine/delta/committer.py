@@ -18,10 +18,11 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from engine.delta.commit_reader import parse_commits
-from engine.delta.conflict_errors import CommitOutcomeUnknown
+from engine.delta.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.delta.conflicts import WinningCommit
 from engine.delta.errors import DeltaError, LogWriteFailed
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
@@ -47,14 +48,14 @@ class StoragePatience:
 def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, patience: StoragePatience) -> bool:
     """True: version `version` of the log is ours. False: it is another writer's.
 
-    Raises `StorageNotWritable`, `LogWriteFailed`, `CommitOutcomeUnknown`.
+    Raises `StorageNotWritable`, `LogWriteFailed`, `ConcurrentDrop`, `CommitOutcomeUnknown`.
     """
     name = f"{LOG_DIR}/{commit_name(version)}"
     failure: OSError | None = None
     for tries in range(1, patience.tries_max + 1):
         try:
             if failure is None or not storage.exists(name):
-                if storage.put_if_absent(name, data):
+                if _put(storage, version, name, data):
                     return True
             return _txn_id_of(storage, name) == txn_id
         except OSError as error:
@@ -64,6 +65,21 @@ def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, patienc
             if tries < patience.tries_max:
                 patience.pause(tries)
     raise CommitOutcomeUnknown(storage.root, version, txn_id, str(failure)) from failure
+
+
+def take_back(storage: Storage, version: int) -> None:
+    """Removes a version of ours from a log that is no longer our table's, unless somebody built upon it."""
+    with suppress(OSError):
+        if not storage.exists(f"{LOG_DIR}/{commit_name(version + 1)}"):
+            storage.delete(f"{LOG_DIR}/{commit_name(version)}")
+
+
+def _put(storage: Storage, version: int, name: str, data: bytes) -> bool:
+    """Only the first version makes a log: where it is gone, so is the table."""
+    try:
+        return storage.put_if_absent(name, data, in_place=version > 0)
+    except FileNotFoundError as error:
+        raise ConcurrentDrop(storage.root) from error
 
 
 def read_winners(storage: Storage, first: int) -> list[WinningCommit]:

@@ -53,6 +53,15 @@ class ConcurrentDeleteDelete(ConcurrentModification, condition="DELTA_CONCURRENT
 
 
 @dataclass(eq=False)
+class ConcurrentDrop(ConcurrentModification, condition="CONCURRENT_DROP", sqlstate="2D521"):
+    table: str
+    template = (
+        "{table} was dropped, or another table was made in its place, while this statement ran. Nothing was written. "
+        "Run the statement again if it is meant for the table that is there now."
+    )
+
+
+@dataclass(eq=False)
 class MetadataChanged(ConcurrentModification, condition="DELTA_METADATA_CHANGED", sqlstate="2D521"):
     table: str
     version: int

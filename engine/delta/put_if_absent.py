@@ -52,9 +52,12 @@ def ensure_scheme_writable(scheme: str) -> None:
         raise StorageNotWritable(f"{scheme}://", "the scheme has no atomic put-if-absent")
 
 
-def put_local(path: str, data: bytes) -> bool:
-    """Create `path` with `data`, durable when this returns. See the module for the outcomes."""
-    temporary = write_temporary(path, data)
+def put_local(path: str, data: bytes, *, in_place: bool = False) -> bool:
+    """Create `path` with `data`, durable when this returns. See the module for the outcomes.
+
+    `in_place`: raises `FileNotFoundError` where its folder is missing, instead of making it.
+    """
+    temporary = write_temporary(path, data, in_place=in_place)
     try:
         return _link(temporary, path)
     finally:
@@ -108,13 +111,15 @@ def temporary_path(path: str) -> str:
     return os.path.join(directory, f".{name}.{uuid.uuid4().hex}{TEMPORARY_SUFFIX}")
 
 
-def write_temporary(path: str, data: bytes) -> str:
-    """A synced temporary file beside `path`; the directory is made if it is missing."""
+def write_temporary(path: str, data: bytes, *, in_place: bool = False) -> str:
+    """A synced temporary file beside `path`; the directory is made if it is missing, unless `in_place`."""
     temporary = temporary_path(path)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
         descriptor = os.open(temporary, flags, 0o666)
     except FileNotFoundError:
+        if in_place:
+            raise
         os.makedirs(os.path.dirname(path), exist_ok=True)
         descriptor = os.open(temporary, flags, 0o666)
     try:

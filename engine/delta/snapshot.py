@@ -245,6 +245,13 @@ class Snapshot:
         """
         return self._commit is not None and _commit_status(self.storage, self.log_segment) == self._commit
 
+    def is_gone(self) -> bool:
+        """Whether the version is surely not in place any more: one that has lost its commit by age cannot tell."""
+        try:
+            return self._commit is not None and not self.is_in_place()
+        except OSError:
+            return False
+
     def advance(self) -> Snapshot:
         """The newest version: this object where nothing was committed since. Errors as in `load_snapshot`."""
         listing = self.storage.list_files(LOG_DIR, version_prefix(self.version))

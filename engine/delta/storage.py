@@ -37,6 +37,9 @@ from engine.delta.put_if_absent import (
 )
 from engine.delta.spec.paths import LOG_DIR, is_absolute_path, resolve_path
 
+_REMOVALS_MAX = 10
+"""How often a folder is removed that others put files into meanwhile."""
+
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
@@ -91,10 +94,11 @@ class Storage(ABC):
         """Raises `StorageNotWritable` where commits cannot be atomic."""
 
     @abstractmethod
-    def put_if_absent(self, name: str, data: bytes) -> bool:
+    def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
         """Create a file; False where one of this name exists, `OSError` where the outcome is unknown.
 
-        See `engine.delta.put_if_absent` for what False can also mean. Raises `StorageNotWritable`.
+        `in_place`: where folders are more than beginnings of names, `FileNotFoundError` if the file's is missing, and
+        nothing is made. See `engine.delta.put_if_absent` for what False can also mean. Raises `StorageNotWritable`.
         """
 
     @abstractmethod
@@ -111,7 +115,10 @@ class Storage(ABC):
 
     @abstractmethod
     def delete_tree(self) -> None:
-        """Remove the table's folder and all that is in it; the log first, so that no half of a table is left."""
+        """Remove the table's folder and all that is in it; the log first, so that no half of a table is left.
+
+        Also while others still write into it, or remove from it.
+        """
 
     def path_of(self, name: str) -> str:
         """The absolute path or URL of a name."""
@@ -178,8 +185,8 @@ class LocalStorage(Storage):
     def ensure_writable(self) -> None:
         """Found out by the first put: only the file system knows whether it has hard links."""
 
-    def put_if_absent(self, name: str, data: bytes) -> bool:
-        return put_local(self.path_of(name), data)
+    def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
+        return put_local(self.path_of(name), data, in_place=in_place)
 
     def write(self, name: str, data: bytes) -> None:
         replace_local(self.path_of(name), data)
@@ -193,8 +200,7 @@ class LocalStorage(Storage):
 
     def delete_tree(self) -> None:
         for folder in (self.path_of(LOG_DIR), self.root):
-            with suppress(FileNotFoundError):
-                shutil.rmtree(folder)
+            _remove_folder(folder)
 
 
 class FsspecStorage(Storage):
@@ -249,7 +255,7 @@ class FsspecStorage(Storage):
     def ensure_writable(self) -> None:
         ensure_scheme_writable(self.scheme)
 
-    def put_if_absent(self, name: str, data: bytes) -> bool:
+    def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
         return put_fsspec(self.fs, self.scheme, self.path_of(name), data)
 
     def write(self, name: str, data: bytes) -> None:
@@ -269,9 +275,27 @@ class FsspecStorage(Storage):
 
     def delete_tree(self) -> None:
         for folder in (self.path_of(LOG_DIR), self.root):
-            for path in self.fs.find(folder):  # `rm` would take stars and brackets in names for patterns
-                with suppress(FileNotFoundError):
-                    self.fs.rm_file(path)
+            for _ in range(_REMOVALS_MAX):
+                self.fs.invalidate_cache(folder)
+                paths = self.fs.find(folder)
+                if not paths:
+                    break
+                for path in paths:  # `rm` would take stars and brackets in names for patterns
+                    with suppress(FileNotFoundError):
+                        self.fs.rm_file(path)
+
+
+def _remove_folder(folder: str) -> None:
+    for attempt in range(1, _REMOVALS_MAX + 1):
+        try:
+            shutil.rmtree(folder)
+        except FileNotFoundError:
+            pass  # the folder, or something inside of it, was gone already
+        except OSError:
+            if attempt == _REMOVALS_MAX:
+                raise
+        if not os.path.lexists(folder):
+            return
 
 
 def open_storage(path: str, options: Mapping[str, Any] | None = None) -> Storage:

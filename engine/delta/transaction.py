@@ -31,8 +31,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.delta.commit_file import CommitFile, make_commit_file
-from engine.delta.committer import StoragePatience, put_commit, read_winners
-from engine.delta.conflict_errors import CommitAttemptsExceeded
+from engine.delta.committer import StoragePatience, put_commit, read_winners, take_back
+from engine.delta.conflict_errors import CommitAttemptsExceeded, ConcurrentDrop
 from engine.delta.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
 from engine.delta.errors import DuplicateActions, NoMetadata
 from engine.delta.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA, RecordBatch
@@ -233,7 +233,8 @@ class Transaction:
     def commit(self, limits: CommitLimits | None = None) -> Committed:
         """Makes the transaction a version.
 
-        Raises a `ConcurrentModification` when another writer's commit stands in the way, `CommitAttemptsExceeded`,
+        Raises a `ConcurrentModification` when another writer's commit stands in the way, or the table was dropped,
+        `CommitAttemptsExceeded`,
         `CommitOutcomeUnknown`, `LogWriteFailed`, `StorageNotWritable`, and the errors of
         `TableConfig.ensure_supported` and of `engine.delta.obligations`.
         """
@@ -245,7 +246,9 @@ class Transaction:
         begun_ms = clock_ms()
         for attempt in range(1, limits.attempts_max + 1):
             file, level = self._attempt(staged, head)
+            self._ensure_there()
             if put_commit(self.storage, file.version, file.data, self._txn_id, limits.patience):
+                self._ensure_there(file.version)
                 return Committed(
                     storage=self.storage,
                     version=file.version,
@@ -314,6 +317,18 @@ class Transaction:
         file.config.ensure_supported(operation)
         ensure_obligations(Commitment(staged=staged, before=head.config, after=file.config, drops=self._drops))
         return file, level
+
+    def _ensure_there(self, put: int | None = None) -> None:
+        """The log is still that of the table that was read; else the version that was `put` goes again.
+
+        The look before the put keeps rows out of a table of the same name, the one after it finds a table whose
+        removal began in between: storages without folders then have the beginning of a log without versions.
+        """
+        if self.snapshot is None or not self.snapshot.is_gone():
+            return
+        if put is not None:
+            take_back(self.storage, put)
+        raise ConcurrentDrop(self.table)
 
     def _take_up_winners(self, staged: StagedCommit, head: Head, level: IsolationLevel) -> Head:
         for winner in read_winners(self.storage, head.version + 1):

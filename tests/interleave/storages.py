@@ -53,7 +53,7 @@ class DictStorage(Storage):
     def ensure_writable(self) -> None:
         pass
 
-    def put_if_absent(self, name: str, data: bytes) -> bool:
+    def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
         if name in self.files:
             return False
         self.write(name, data)
@@ -128,8 +128,8 @@ class Interposed(Storage):
     def ensure_writable(self) -> None:
         self.inner.ensure_writable()
 
-    def put_if_absent(self, name: str, data: bytes) -> bool:
-        return self.around("put", name, lambda: self.inner.put_if_absent(name, data))
+    def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
+        return self.around("put", name, lambda: self.inner.put_if_absent(name, data, in_place=in_place))
 
     def write(self, name: str, data: bytes) -> None:
         self.around("write", name, lambda: self.inner.write(name, data))

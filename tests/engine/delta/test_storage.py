@@ -138,3 +138,28 @@ def test_a_deleted_tree_is_gone_and_may_be_deleted_again(storage: Storage) -> No
         storage.delete_tree()
         assert not storage.exists("_delta_log/0.json") and not storage.exists("a=1/part.parquet")
         assert storage.list_names("_delta_log") == []
+
+
+def test_a_tree_is_deleted_while_others_write_into_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that comes after the folder was listed is found by the next look."""
+    storage = open_storage(str(tmp_path / "table"))
+    storage.write("_delta_log/0.json", b"x")
+    late, remove = [b"y", b"z"], os.rmdir
+
+    def remove_later(path: Any, **options: Any) -> None:
+        if late:
+            (tmp_path / "table" / "_delta_log" / "1.json").write_bytes(late.pop())
+        remove(path, **options)
+
+    monkeypatch.setattr(os, "rmdir", remove_later)
+    storage.delete_tree()
+    assert not late and not os.path.lexists(tmp_path / "table")
+
+
+def test_a_put_in_place_makes_no_folder(tmp_path: Path) -> None:
+    storage = open_storage(str(tmp_path / "table"))
+    with pytest.raises(FileNotFoundError):
+        storage.put_if_absent("_delta_log/1.json", b"x", in_place=True)
+    assert not os.path.lexists(tmp_path / "table")
+    assert storage.put_if_absent("_delta_log/0.json", b"x")
+    assert storage.put_if_absent("_delta_log/1.json", b"x", in_place=True)

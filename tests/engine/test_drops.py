@@ -1,0 +1,46 @@
+"""DROP TABLE while others write into the table: what is dropped is gone with its files, and they are told."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from engine.main import LakeEngine, LakeSession
+from tests.engine.lake_sessions import refuse, rows, run
+
+pytestmark = pytest.mark.spark
+
+SLOW = "SELECT id FROM range(0, 100000, 1, 2) WHERE id = 0 OR length(repeat(sha2(string(id), 512), 60)) < 1"
+"""Its first task has a row, and the last one takes seconds."""
+
+
+@pytest.mark.parametrize("made_anew", [False, True])
+@pytest.mark.parametrize("statement", ["INSERT INTO going", "CREATE OR REPLACE TABLE going AS"])
+def test_rows_for_a_table_that_is_dropped_meanwhile_are_refused(
+    engine: LakeEngine, session: LakeSession, lake: Path, statement: str, made_anew: bool
+) -> None:
+    folder = lake / "default" / "going"
+    run(session, "CREATE TABLE going (id BIGINT)")
+    other = engine.open_session("bob", settings={}, catalog=None, schema=None)
+    with ThreadPoolExecutor(1) as threads:
+        refused = threads.submit(refuse, other, f"{statement} {SLOW}")
+        while not list(folder.glob("*.parquet")) and not refused.done():
+            time.sleep(0.01)
+        run(session, "DROP TABLE going")
+        if made_anew:
+            run(session, "CREATE TABLE going (id BIGINT)")
+        error = refused.result()
+    other.close()
+    assert error.condition == "CONCURRENT_DROP"
+    assert "`going`" in error.message
+    if made_anew:
+        assert rows(session, "SELECT * FROM going") == []
+        run(session, "DROP TABLE going")
+    assert not [path for path in folder.rglob("*") if path.is_file()]
+    assert rows(session, "SHOW TABLES LIKE 'going'") == []
+    run(session, "CREATE TABLE going (other STRING)")
+    assert rows(session, "SELECT * FROM going") == []
+    run(session, "DROP TABLE going")

@@ -1,0 +1,117 @@
+"""A table is dropped, or made anew under its name, while a transaction is under way: no half of a table is left."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.delta.checkpoint_writer import write_checkpoint
+from engine.delta.conflict_errors import ConcurrentDrop
+from engine.delta.snapshot import Snapshot
+from engine.delta.spec.paths import LOG_DIR
+from engine.delta.storage import Storage, open_storage
+from engine.delta.transaction import Transaction
+from tests.engine.delta.committing import NOW_MS, add, append, create, describe, metadata
+from tests.interleave.storages import DictStorage, Interposed
+
+
+def begin(storage: Storage) -> Transaction:
+    late = Transaction.on(Snapshot.load(storage), describe())
+    late.stage(add("late"))
+    return late
+
+
+def drop(storage: Storage) -> None:
+    storage.delete_tree()
+
+
+def drop_and_make(storage: Storage) -> None:
+    storage.delete_tree()
+    create(storage, metadata(configuration={"owner": "another"}))
+
+
+def drop_and_fill(storage: Storage) -> None:
+    """As far as the table was that is gone."""
+    drop_and_make(storage)
+    append(storage, "another")
+
+
+@pytest.fixture(params=["dictionary", "local"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
+    return DictStorage() if request.param == "dictionary" else open_storage(str(tmp_path / "table"))
+
+
+def left(storage: Storage) -> list[str]:
+    return storage.list_names(LOG_DIR)
+
+
+def before_the_look(storage: Storage, event: Callable[[Storage], None]) -> None:
+    late = begin(storage)
+    event(storage)
+    with pytest.raises(ConcurrentDrop):
+        late.commit()
+
+
+def before_the_put(storage: Storage, event: Callable[[Storage], None]) -> None:
+    """After the transaction has seen that its table is there."""
+
+    def around(method: str, name: str, do: Callable[[], object]) -> object:
+        if method == "put":
+            event(storage)
+        return do()
+
+    late = begin(Interposed(storage, around))
+    with pytest.raises(ConcurrentDrop):
+        late.commit()
+
+
+@pytest.mark.parametrize("when", [before_the_look, before_the_put])
+@pytest.mark.parametrize(
+    ("event", "versions"), [(drop, 0), (drop_and_make, 1), (drop_and_fill, 2)], ids=["drop", "make", "fill"]
+)
+def test_a_commit_goes_into_no_other_table(
+    storage: Storage,
+    when: Callable[[Storage, Callable[[Storage], None]], None],
+    event: Callable[[Storage], None],
+    versions: int,
+) -> None:
+    create(storage)
+    when(storage, event)
+    assert left(storage) == [f"{version:020}.json" for version in range(versions)]
+    if versions:
+        after = Snapshot.load(storage)
+        assert after.metadata.configuration == {"owner": "another"}
+        assert after.files.column("path").to_pylist() == ["another"][: versions - 1]
+    elif not isinstance(storage, DictStorage):
+        assert not os.path.lexists(storage.root)
+
+
+def test_what_others_built_upon_is_not_taken_back() -> None:
+    """The log of the new table would have a gap, and nobody could read it."""
+    storage = DictStorage()
+    create(storage)
+
+    def around(method: str, name: str, do: Callable[[], object]) -> object:
+        if method != "put":
+            return do()
+        drop_and_make(storage)
+        done = do()
+        append(storage, "upon")
+        return done
+
+    late = begin(Interposed(storage, around))
+    with pytest.raises(ConcurrentDrop):
+        late.commit()
+    assert sorted(Snapshot.load(storage).files.column("path").to_pylist()) == ["late", "upon"]
+
+
+def test_a_version_that_lost_its_commit_by_age_is_written_upon() -> None:
+    """Whether it is in place cannot be told, and no reason to refuse rows."""
+    storage = DictStorage()
+    create(storage)
+    write_checkpoint(Snapshot.load(storage), now_ms=NOW_MS)
+    storage.delete(f"{LOG_DIR}/{0:020}.json")
+    assert begin(storage).commit().version == 1
