@@ -14,20 +14,18 @@ import pyarrow as pa
 
 from engine.bound import BoundTable, Outcome
 from engine.commands.alter_commands import alter_table
-from engine.commands.written_files import Writing, new_files
+from engine.commands.copied_rows import Copying, copied_rows
+from engine.commands.written_files import Writing
 from engine.delta.conflict_errors import ConcurrentModification, FeatureDropConflict
 from engine.delta.errors import naming
 from engine.delta.new_files import NewFiles
 from engine.delta.spec.features import Operation
 from engine.delta.staged_commit import CommitDescription
 from engine.delta.transaction import Transaction, with_metrics
-from engine.enforce.write_plan import WritePlan
-from engine.errors import StatementNotSupported
-from engine.plan.plans import DropFeaturePlan, ReadPlan
-from engine.plan.scans import scan_of
+from engine.plan.plans import DropFeaturePlan
+from engine.plan.scans import relation_beside
 
 ATTEMPTS_MAX = 20
-_TABLE = "__scan_0"
 
 
 def drop_feature(plan: DropFeaturePlan, writing: Writing) -> Outcome:
@@ -48,19 +46,11 @@ def drop_feature(plan: DropFeaturePlan, writing: Writing) -> Outcome:
 
 
 def _write_anew(plan: DropFeaturePlan, table: BoundTable, stale: pa.Table, writing: Writing) -> None:
-    """The rows of `stale` in files of the newest types and without deleted rows, as one version.
-
-    Rows are written as they are: they passed the rules of the table when they came.
-    """
+    """The rows of `stale` in files of the newest types and without deleted rows, as one version."""
     config, label = table.snapshot.config, table.label
     with naming(label):
         config.ensure_supported(Operation.OVERWRITE)
-    if config.is_enabled("rowTracking"):
-        raise StatementNotSupported(f"Writing files of {label} anew, which tracks its rows,")
-    scan = replace(scan_of(_TABLE, table), files=stale, choice=None)
-    source = ReadPlan(text=f"SELECT * FROM {_TABLE}", scans=(scan,))
-    rows = WritePlan(table=label, config=config, given=config.schema.fields)
-    with new_files(source, rows, table.snapshot.storage, replace(writing, parameters=())) as new, naming(label):
+    with copied_rows(table, stale, Copying(alias=relation_beside(config.schema)), writing) as new, naming(label):
         transaction = Transaction.on(table.snapshot, _measured(plan.rewriting, stale, new), table=label)
         transaction.read_files(stale.column("path").combine_chunks())
         transaction.stage_removes(stale, data_change=False)

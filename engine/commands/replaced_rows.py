@@ -2,12 +2,13 @@
 
 A file without such a row is not touched, a file of nothing else goes as a whole, and what stays of the others is
 written again. Two jobs do that: one counts the rows of each file that go (the scan leaves out files by their
-statistics, and deleted rows), the other copies the rows that stay. The copies are written as they are: they passed the
-rules of the table when they came, and rules for new rows (generated values, the condition itself) are not for them. New
-rows, copies and removes are one commit.
+statistics, and deleted rows), the other copies the rows that stay (`engine.commands.copied_rows`): rules for new rows,
+the condition itself among them, are not for these. New rows, copies and removes are one commit.
 
-A table with a change data feed, whose feed would tell copies as new rows, is refused as soon as a file would have to be
-written again; and so is a table that tracks its rows, whose copies would need the ids of their rows.
+Where the table has a change data feed, a third job writes the rows that go and the new ones into change files, for the
+feed would tell copies as new rows otherwise. Where no file is copied, the removed and the new files tell the same.
+
+Protocol: "Change Data Files", "Writer Requirements for AddCDCFile".
 """
 
 from __future__ import annotations
@@ -22,21 +23,24 @@ import pyarrow.compute as pc
 
 from catalog.names import quote
 from engine.bound import BoundTable
+from engine.commands.copied_rows import RELATION, Copying, copied_rows
 from engine.commands.written_files import Writing, new_files
+from engine.delta.change_files import CHANGE_FOLDER, CHANGE_TYPE
 from engine.delta.file_table import with_entries
 from engine.delta.new_files import NewFiles
 from engine.delta.read_set import FilePredicate
+from engine.delta.spec.actions import AddCdcFile
 from engine.delta.spec.schema import PrimitiveType, StructField, StructType
 from engine.delta.staged_commit import adds_of, num_records
+from engine.delta.table_config import TableConfig
 from engine.enforce.row_rules import free_names
 from engine.enforce.write_plan import WritePlan
-from engine.errors import StatementNotSupported
 from engine.plan.plans import ReadPlan, Scan
 from engine.plan.scans import scan_of
 
-_TABLE, _NEW = "__scan_0", "__scan_1"
+_NEW, _INSERTED = "__scan_1", "__scan_2"
 _OLD_ROWS, _NEW_ROWS = "__old_rows", "__new_rows"
-"""What the SQL calls the two, unless a column has the name: with table alias `t`, column `x` hides field `t.x`."""
+"""What the SQL calls the rows, unless a column has the name: with table alias `t`, column `x` hides field `t.x`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +53,16 @@ class Remainder:
     """Rows that go, where they were counted."""
     reads: FilePredicate | None = None
     """Which files hold rows that would have gone too, had they been there; None: any may."""
+    changes: tuple[AddCdcFile, ...] = ()
+    """The files that say which rows went and came; empty where the other files say it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacing:
+    """The new rows, and the table as it is with them."""
+
+    new: NewFiles
+    config: TableConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +82,9 @@ class Selection:
 def where(table: BoundTable, condition: str) -> Selection:
     """The rows for which `condition` is true: SQL over the table's columns, in parentheses."""
     return Selection(
-        alias=_alias(_OLD_ROWS, table), going=f"WHERE {condition}", staying=f"WHERE {condition} IS NOT TRUE"
+        alias=_alias(_OLD_ROWS, table.snapshot.schema),
+        going=f"WHERE {condition}",
+        staying=f"WHERE {condition} IS NOT TRUE",
     )
 
 
@@ -76,20 +92,23 @@ def equal_to(table: BoundTable, columns: Iterable[str], new: NewFiles) -> Select
     """The rows that equal one of the `new` ones in `columns`, where NULL equals nothing."""
     files = pa.Table.from_batches([adds_of(new.adds)])
     scan = replace(scan_of(_NEW, table), files=files, choice=None, row_tracking=None)
-    old, fresh = _alias(_OLD_ROWS, table), _alias(_NEW_ROWS, table)
+    schema = table.snapshot.schema
+    old, fresh = _alias(_OLD_ROWS, schema), _alias(_NEW_ROWS, schema)
     condition = " AND ".join(f"{old}.{quote(name)} = {fresh}.{quote(name)}" for name in columns)
     join = f"JOIN {_NEW} AS {fresh} ON {condition}"
     return Selection(alias=old, going=f"LEFT SEMI {join}", staying=f"LEFT ANTI {join}", scans=(scan,))
 
 
-def _alias(stem: str, table: BoundTable) -> str:
-    (name,) = free_names(stem, table.snapshot.schema.names, 1)
+def _alias(stem: str, schema: StructType) -> str:
+    (name,) = free_names(stem, schema.names, 1)
     return name
 
 
 @contextmanager
-def without_rows(table: BoundTable, selection: Selection, writing: Writing) -> Iterator[Remainder]:
-    """What takes the selected rows away; if the block that commits it fails, the copies go."""
+def without_rows(
+    table: BoundTable, selection: Selection, replacing: Replacing, writing: Writing
+) -> Iterator[Remainder]:
+    """What takes the selected rows away; if the block that commits it fails, the files that it wrote go."""
     files, found = table.snapshot.files, _count_going(table, selection, writing)
     counts = np.zeros(files.num_rows, np.int64)
     for position, count in found:
@@ -98,24 +117,56 @@ def without_rows(table: BoundTable, selection: Selection, writing: Writing) -> I
     partly = touched & (counts != _live_rows(files))
     removed, num_deleted = files.filter(pa.array(touched)), int(counts.sum())
     if not partly.any():
-        yield Remainder(removed=removed, copied=None, num_deleted=num_deleted)
+        yield Remainder(removed=removed, num_deleted=num_deleted)
         return
-    _ensure_copies_allowed(table)
-    scan = replace(scan_of(_TABLE, table), files=files.filter(pa.array(partly)), choice=None, row_tracking=None)
-    text = f"SELECT {selection.alias}.* FROM {_TABLE} AS {selection.alias} {selection.staying}"
-    source = ReadPlan(text=text, scans=(scan, *selection.scans))
-    config = table.snapshot.config
-    rows = WritePlan(table=table.label, config=config, given=config.schema.fields)
-    with new_files(source, rows, table.snapshot.storage, replace(writing, parameters=())) as copied:
-        yield Remainder(removed=removed, copied=copied, num_deleted=num_deleted)
+    copying = Copying(alias=selection.alias, rest=selection.staying, scans=selection.scans)
+    with (
+        copied_rows(table, files.filter(pa.array(partly)), copying, writing) as copied,
+        _changes(table, selection, removed, replacing, writing) as changes,
+    ):
+        yield Remainder(removed=removed, copied=copied, num_deleted=num_deleted, changes=changes)
+
+
+@contextmanager
+def _changes(
+    table: BoundTable, selection: Selection, removed: pa.Table, replacing: Replacing, writing: Writing
+) -> Iterator[tuple[AddCdcFile, ...]]:
+    """The rows of `removed` that go and the new ones, in the columns that the table has from now on."""
+    config = replacing.config
+    if not config.is_enabled("changeDataFeed"):
+        yield ()
+        return
+    names, old = config.schema.names, selection.alias
+    with_all = replace(scan_of(RELATION, table), schema=config.schema, choice=None, row_tracking=None)
+    going = f"SELECT {_columns(old, names)}, 'delete' FROM {RELATION} AS {old} {selection.going}"
+    fresh = _alias(_NEW_ROWS, config.schema)
+    coming = f"SELECT {_columns(fresh, names)}, 'insert' FROM {_INSERTED} AS {fresh}"
+    new = pa.Table.from_batches([adds_of(replacing.new.adds)])
+    scans = (replace(with_all, files=removed), replace(with_all, relation=_INSERTED, files=new), *selection.scans)
+    rows = WritePlan(
+        table=table.label,
+        config=config,
+        given=config.schema.fields,
+        beside=(StructField(CHANGE_TYPE, PrimitiveType.STRING),),
+    )
+    source = ReadPlan(text=f"{going} UNION ALL {coming}", scans=scans)
+    without_parameters = replace(writing, parameters=())
+    with new_files(source, rows, table.snapshot.storage, without_parameters, CHANGE_FOLDER) as written:
+        yield tuple(
+            AddCdcFile(path=add.path, partition_values=add.partition_values, size=add.size) for add in written.adds
+        )
+
+
+def _columns(alias: str, names: Iterable[str]) -> str:
+    return ", ".join(f"{alias}.{quote(name)}" for name in names)
 
 
 def _count_going(table: BoundTable, selection: Selection, writing: Writing) -> list[tuple[int, int]]:
     """Position of a file, and how many of its rows go, for each with some."""
     (position,) = free_names("__file", table.snapshot.schema.names, 1)
     marked = f"{selection.alias}.{position}"
-    text = f"SELECT {marked}, count(*) FROM {_TABLE} AS {selection.alias} {selection.going} GROUP BY {marked}"
-    scan = replace(_with_positions(scan_of(_TABLE, table), position), row_tracking=None)
+    text = f"SELECT {marked}, count(*) FROM {RELATION} AS {selection.alias} {selection.going} GROUP BY {marked}"
+    scan = replace(_with_positions(scan_of(RELATION, table), position), row_tracking=None)
     read = ReadPlan(text=text, scans=(scan, *selection.scans))
     context = replace(writing.context, statement_id=f"{writing.context.statement_id}-matching")
     result = writing.executor.run_query(read, context)
@@ -150,13 +201,3 @@ def _live_rows(files: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-
-
-def _ensure_copies_allowed(table: BoundTable) -> None:
-    config = table.snapshot.config
-    if config.is_enabled("changeDataFeed"):
-        raise StatementNotSupported(
-            f"Replacing a part of the rows of a file of {table.label}, with a change data feed,"
-        )
-    if config.is_enabled("rowTracking"):
-        raise StatementNotSupported(f"Replacing some rows of a file of {table.label}, which tracks its rows,")

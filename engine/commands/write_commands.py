@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from engine.bound import Outcome
 from engine.commands.related_rows import SourceRows, related_rows
 from engine.commands.replaced_partitions import matching_partitions, partitions_of, without_partitions
-from engine.commands.replaced_rows import Remainder, equal_to, where, without_rows
+from engine.commands.replaced_rows import Remainder, Replacing, equal_to, where, without_rows
 from engine.commands.schema_evolution import evolved, filled
 from engine.commands.written_files import Writing, drop_told, new_files
 from engine.delta.errors import naming
@@ -72,7 +72,7 @@ def insert(plan: InsertPlan, writing: Writing) -> Outcome:
             if remainder.reads is not None:
                 transaction.depend_on(remainder.reads, remainder.removed["path"])
             transaction.stage_removes(remainder.removed)
-            transaction.stage(*(remainder.copied.adds if remainder.copied else ()))
+            transaction.stage(*(remainder.copied.adds if remainder.copied else ()), *remainder.changes)
         transaction.stage(*new.adds)
         if plan.numbered is not None:
             transaction.last_version_of(plan.numbered.app_id)
@@ -135,6 +135,7 @@ def _source_rows(plan: InsertPlan, rows: WritePlan, writing: Writing) -> Iterato
 @contextmanager
 def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, writing: Writing) -> Iterator[Remainder | None]:
     """What the new files replace; None for an append."""
+    replacing = Replacing(new=new, config=plan.rows.config)
     match plan.replacement:
         case KeepAll():
             yield None
@@ -145,13 +146,13 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, writing: Wri
         case ReplaceMatching(condition=condition):
             yield without_partitions(plan.table, matching_partitions(plan.table, condition, writing), writing)
         case ReplaceRows(condition=condition):
-            with without_rows(plan.table, where(plan.table, condition), writing) as remainder:
+            with without_rows(plan.table, where(plan.table, condition), replacing, writing) as remainder:
                 yield remainder
         case ReplaceEqual() | ReplaceRelated():
             if not new.adds or source.going is None:
                 yield None
                 return
-            with without_rows(plan.table, source.going(new), writing) as remainder:
+            with without_rows(plan.table, source.going(new), replacing, writing) as remainder:
                 yield remainder
 
 

@@ -43,14 +43,18 @@ class Writing:
 
 
 @contextmanager
-def new_files(source: ReadPlan, rows: WritePlan, storage: Storage, writing: Writing) -> Iterator[NewFiles]:
-    """Writes the rows of `source`; if the block that commits them fails, the files go."""
+def new_files(
+    source: ReadPlan, rows: WritePlan, storage: Storage, writing: Writing, folder: str = ""
+) -> Iterator[NewFiles]:
+    """Writes the rows of `source`, below a folder of the table's (`name/`); if the block that commits them fails, the
+    files go.
+    """
     storage.ensure_writable()
-    written = _write(source, rows, storage.root, writing)
+    written = _write(source, rows, f"{storage.root}/{folder}".rstrip("/"), writing)
     try:
         files = [
             DataFile(
-                path=file.path,
+                path=f"{folder}{file.path}",
                 size=file.size,
                 modification_time=file.modification_time,
                 partition_values=file.partition_values,
@@ -64,7 +68,7 @@ def new_files(source: ReadPlan, rows: WritePlan, storage: Storage, writing: Writ
     except CommitOutcomeUnknown:
         raise
     except BaseException:
-        discard(storage, (file.path for file in written))
+        discard(storage, (f"{folder}{file.path}" for file in written))
         raise
 
 

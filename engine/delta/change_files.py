@@ -40,6 +40,9 @@ from engine.delta.storage import Storage
 from engine.delta.truth import Mask
 
 CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP = "_change_type", "_commit_version", "_commit_timestamp"
+CHANGE_FOLDER = "_change_data/"
+"""Where writers put change files, below the table's folder; the log says where they are."""
+
 FEED_COLUMNS = (
     StructField(CHANGE_TYPE, PrimitiveType.STRING),
     StructField(COMMIT_VERSION, PrimitiveType.LONG),

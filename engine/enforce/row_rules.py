@@ -33,13 +33,14 @@ _FIELD_ID = "parquet.field.id"
 def row_rules(plan: WritePlan, token: str) -> RowRules:
     """What `RowEnforcer` does for a plan that the rules have been over."""
     config = plan.config
-    given = StructType(tuple(_plain(column) for column in plan.given))
+    given = StructType(tuple(_plain(column) for column in (*plan.given, *plan.beside)))
+    stored = stored_schema(config.schema, config.column_mapping_mode)
     return RowRules(
         label=plan.table,
         columns=given.to_json(),
         by_name=plan.source_columns is not None,
         steps=tuple(_steps(plan, token)),
-        stored=stored_schema(config.schema, config.column_mapping_mode).to_json(),
+        stored=StructType((*stored.fields, *plan.beside)).to_json(),
         partition_columns=config.physical_partition_columns,
     )
 

@@ -51,6 +51,8 @@ class WritePlan:
 
     given: tuple[StructField, ...] = ()
     """The columns of the table that the query gives, in the query's order unless they match by name."""
+    beside: tuple[StructField, ...] = ()
+    """Columns that the files have besides the table's, which a query that gives all of these gives behind them."""
     constants: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Column -> SQL text without columns."""
     identities: tuple[IdentityColumn, ...] = ()

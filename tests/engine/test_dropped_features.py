@@ -15,7 +15,7 @@ from engine.delta.snapshot import load_snapshot
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.delta.transaction import Transaction
 from engine.main import LakeSession
-from tests.engine.lake_sessions import actions, refuse, rows, run, table
+from tests.engine.lake_sessions import actions, rows, run, table
 from tests.engine.peer_readers import PEERS, Rows, comparable
 from tests.engine.stats_truth import deserved, logged
 
@@ -268,9 +268,10 @@ def test_vectors_that_others_make_meanwhile_are_seen(
     assert load_snapshot(str(folder)).files.column("deletion_vector").null_count == load_snapshot(str(folder)).num_files
 
 
-def test_a_table_that_tracks_its_rows_is_refused(session: LakeSession, folder: Path) -> None:
+def test_rows_keep_their_ids(session: LakeSession, folder: Path) -> None:
     make(session, folder, deleting(f"(k INT, p INT) TBLPROPERTIES ({VECTORS}, 'delta.enableRowTracking' = 'true')"))
-    before, version = content(session), load_snapshot(str(folder)).version
-    error = refuse(session, "ALTER TABLE freed DROP FEATURE deletionVectors")
-    assert error.condition == "UNSUPPORTED_FEATURE.STATEMENT"
-    assert (content(session), load_snapshot(str(folder)).version) == (before, version)
+    asked = "SELECT _metadata.row_id, _metadata.row_commit_version, k, p FROM freed"
+    before = sorted(rows(session, asked), key=str)
+    run(session, "ALTER TABLE freed DROP FEATURE deletionVectors")
+    assert "deletionVectors" not in features(folder)
+    assert sorted(rows(session, asked), key=str) == before

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
+from engine.delta.transaction import Transaction
 from engine.main import LakeSession
 from tests.engine.lake_sessions import actions, refuse, rows, run, table_of, version_of
+from tests.engine.peer_readers import deltalake_rows
 
 pytestmark = pytest.mark.spark
 
@@ -94,17 +99,97 @@ def test_another_reader_sees_the_same(session: LakeSession, lake: Path) -> None:
     assert sorted(tuple(row.values()) for row in table_of(lake, "seen").to_pylist()) == expected
 
 
-def test_files_that_would_be_written_again_are_refused_where_readers_would_be_misled(
-    session: LakeSession, lake: Path
+KEPT = [
+    # clauses, an INSERT without its table, keys of the rows that go
+    ("", "REPLACE WHERE k % 5 = 0 VALUES (100, 'new', 1)", {0, 5}),
+    ("", "REPLACE USING (s) VALUES (100, '3', 1), (101, 'x', 1)", {3}),
+    ("", "AS old REPLACE ON (old.k + 1 = new.k) (SELECT 8 AS k, 'x' AS s, 0 AS p) AS new", {7}),
+    ("PARTITIONED BY (p)", "REPLACE WHERE k IN (1, 2) VALUES (1, 'new', 7)", {1, 2}),
+    ("PARTITIONED BY (p)", "REPLACE WHERE p = 1 AND k > 2 VALUES (100, 'new', 1), (101, NULL, 1)", {3, 5, 7, 9}),
+    ("MAPPED PARTITIONED BY (p)", "REPLACE WHERE s >= '8' VALUES (100, '9', NULL)", {8, 9}),
+    ("MAPPED", "REPLACE WHERE k < 0 VALUES (-1, NULL, NULL)", set()),
+    ("", "REPLACE WHERE k >= 0 VALUES (3, 'all', 1)", set(range(10))),
+]
+
+
+def _made(session: LakeSession, clauses: str, *properties: str) -> None:
+    """Ten rows in two files at least."""
+    mapped = ["'delta.columnMapping.mode' = 'name'"] if "MAPPED" in clauses else []
+    listed = ", ".join((*properties, *mapped))
+    layout = clauses.replace("MAPPED", "")
+    run(session, "DROP TABLE IF EXISTS kept")
+    run(session, f"CREATE TABLE kept (k INT, s STRING, p INT) {layout} TBLPROPERTIES ({listed})")
+    for first in (0, 5):
+        values = f"SELECT id, string(id), id % 2 FROM range({first}, {first + 5}, 1, 1)"
+        run(session, f"INSERT INTO kept {values}")
+
+
+@pytest.mark.parametrize(("clauses", "text", "gone"), KEPT)
+def test_rows_that_stay_keep_their_ids(
+    session: LakeSession, lake: Path, clauses: str, text: str, gone: set[int]
 ) -> None:
-    for name, key in (("fed", "delta.enableChangeDataFeed"), ("tracked", "delta.enableRowTracking")):
-        run(session, f"CREATE TABLE {name} (k INT) TBLPROPERTIES ('{key}' = 'true')")
-        run(session, f"INSERT INTO {name} VALUES (1), (2)")
-        error = refuse(session, f"INSERT INTO {name} REPLACE WHERE k = 1 VALUES (1)")
-        assert error.condition == "UNSUPPORTED_FEATURE.STATEMENT" and name in error.message
-        assert len(list((lake / "default" / name).rglob("*.parquet"))) == 1, "nothing is left of the new rows"
-        run(session, f"INSERT INTO {name} REPLACE WHERE k < 9 VALUES (3)")
-        assert rows(session, f"SELECT k FROM {name}") == [(3,)]
+    _made(session, clauses, "'delta.enableRowTracking' = 'true'")
+    asked = "SELECT _metadata.row_id, _metadata.row_commit_version, k, s, p FROM kept"
+    before = set(rows(session, asked))
+    for _ in range(2):  # ids are taken over from files that took them over
+        run(session, f"INSERT INTO kept {text}")
+        after = set(rows(session, asked))
+        stayed = {row for row in before if row[2] not in gone}
+        new = after - stayed
+        assert stayed <= after and len({row[0] for row in after}) == len(after)
+        assert new and {row[1] for row in new} == {version_of(lake, "kept")}
+        assert not {row[0] for row in new} & {row[0] for row in before}
+        before, gone = after, set() if "ON (" in text else {row[2] for row in new}
+    assert deltalake_rows(lake / "default" / "kept", ["k"]) == sorted(((row[2],) for row in after), key=repr)
+
+
+@pytest.mark.parametrize(("clauses", "text", "gone"), KEPT)
+def test_the_feed_tells_the_rows_that_went_and_came(
+    session: LakeSession, lake: Path, clauses: str, text: str, gone: set[int]
+) -> None:
+    _made(session, clauses, "'delta.enableChangeDataFeed' = 'true'", "'delta.enableRowTracking' = 'true'")
+    before = rows(session, "SELECT * FROM kept")
+    run(session, f"INSERT INTO kept {text}")
+    after = rows(session, "SELECT * FROM kept")
+    version = version_of(lake, "kept")
+    feed = rows(session, f"SELECT _change_type, k, s, p FROM table_changes('kept', {version})")
+    deleted = [row[1:] for row in feed if row[0] == "delete"]
+    inserted = [row[1:] for row in feed if row[0] == "insert"]
+    assert len(feed) == len(deleted) + len(inserted)
+    assert sorted(row[0] for row in deleted) == sorted(gone)
+    assert sorted(after, key=_order) == sorted([row for row in before if row not in deleted] + inserted, key=_order)
+    written = [action["cdc"] for action in actions(lake, "kept", version) if "cdc" in action]
+    is_partly = 0 < len(gone) < 10
+    assert bool(written) == is_partly
+    for each in written:
+        assert each["path"].startswith("_change_data/") and each["dataChange"] is False
+        assert (lake / "default" / "kept" / unquote(each["path"])).stat().st_size == each["size"]
+    if "MAPPED" not in clauses:
+        told = pa.table(DeltaTable(lake / "default" / "kept").load_cdf(version).read_all()).to_pylist()
+        shown = [(row["_change_type"], row["k"], row["s"], row["p"]) for row in told]
+        assert sorted(shown, key=_order) == sorted(feed, key=_order)
+
+
+def test_a_feed_has_the_columns_that_come_with_the_new_rows(session: LakeSession, lake: Path) -> None:
+    _made(session, "", "'delta.enableChangeDataFeed' = 'true'")
+    run(session, "INSERT WITH SCHEMA EVOLUTION INTO kept REPLACE WHERE k = 1 SELECT 1 AS k, 'x' AS s, 3 AS p, 4 AS q")
+    feed = rows(session, f"SELECT _change_type, k, s, p, q FROM table_changes('kept', {version_of(lake, 'kept')})")
+    assert sorted(feed) == [("delete", 1, "1", 1, None), ("insert", 1, "x", 3, 4)]
+
+
+def test_change_files_of_a_write_that_fails_are_removed(
+    session: LakeSession, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _made(session, "", "'delta.enableChangeDataFeed' = 'true'")
+    before = sorted((lake / "default" / "kept").rglob("*.parquet"))
+
+    def fail(self: Transaction) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(Transaction, "commit", fail)
+    with pytest.raises(OSError, match="no space"):
+        run(session, "INSERT INTO kept REPLACE WHERE k = 1 VALUES (1, 'x', 1)")
+    assert sorted((lake / "default" / "kept").rglob("*.parquet")) == before
 
 
 @pytest.mark.parametrize("name", ["t", "n", "old", "__old_rows", "__new_rows", "__scan_0"])
