@@ -78,6 +78,7 @@ TYPES = {
     ),
 }
 NOT_COMPARED = {"struct", "list"}
+NOT_CLUSTERED = {*NOT_COMPARED, "boolean"}
 COLUMNS = {
     "id": "long",
     "i": "int",
@@ -116,6 +117,9 @@ class Life:
     columns: dict[str, str] = field(default_factory=COLUMNS.copy)
     versions: list[tuple[tuple[str, ...], Rows]] = field(default_factory=list)
     rows_made: int = 0
+    clustered: list[str] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    """The first name of a column -> the one that it has."""
 
     def create(self) -> None:
         ours = ", ".join(f"{name} {TYPES[of].name.ours}" for name, of in self.columns.items())
@@ -269,6 +273,9 @@ class Life:
         self.duck.execute(f"ALTER TABLE t RENAME COLUMN {old} TO {new}")
         self.columns = {new if name == old else name: of for name, of in self.columns.items()}
         self.layout = tuple(new if name == old else name for name in self.layout)
+        self.clustered = [new if name == old else name for name in self.clustered]
+        first = next((first for first, name in self.renamed.items() if name == old), old)
+        self.renamed[first] = new
 
     def drop_column(self) -> None:
         free = [name for name in list(self.columns)[1:] if name not in self.layout]
@@ -277,9 +284,35 @@ class Life:
         name = self.random.choice(free)
         if name in self.properties.get("delta.dataSkippingStatsColumns", "").replace(".a", "").split(","):
             return
+        if name in self.clustered:
+            error = refuse(self.session, f"ALTER TABLE {self.name} DROP COLUMN {name}")
+            assert error.condition == "DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN"
+            return
         run(self.session, f"ALTER TABLE {self.name} DROP COLUMN {name}")
         self.duck.execute(f"ALTER TABLE t DROP COLUMN {name}")
         del self.columns[name]
+
+    def cluster(self) -> None:
+        """By some columns or by none; refused where a table is partitioned, or has no statistics of the columns."""
+        usable = [name for name, of in self.columns.items() if of not in NOT_CLUSTERED and name not in self.layout]
+        chosen = self.random.sample(usable, self.random.randrange(4))
+        listed = f"({', '.join(chosen)})" if chosen else "NONE"
+        text = f"ALTER TABLE {self.name} CLUSTER BY {listed}"
+        if chosen and self.layout:
+            refused = "DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED"
+            assert refuse(self.session, text).condition == refused
+        elif not set(chosen) <= self._measured():
+            assert refuse(self.session, text).condition == "DELTA_CLUSTERING_COLUMN_MISSING_STATS"
+        else:
+            run(self.session, text)
+            self.clustered = chosen
+
+    def _measured(self) -> set[str]:
+        """The columns that have statistics, of those that can be clustered by in tables without partitions."""
+        named = self.properties.get("delta.dataSkippingStatsColumns")
+        if named is not None:
+            return {self.renamed.get(name, name) for name in named.split(",")}
+        return set(list(self.columns)[: int(self.properties.get("delta.dataSkippingNumIndexedCols", "32"))])
 
     def refuse_rows(self) -> None:
         """A constraint that the rows meet, then a row that does not; no file, no version, and the constraint goes."""
@@ -325,6 +358,10 @@ class Life:
             found = table(self.session, f"SELECT {asked} FROM {self.name}{where}")
             assert comparable(found) == self.expected(f"SELECT {asked} FROM t{where}"), where
 
+    def check_clustering(self) -> None:
+        (detail,) = table(self.session, f"DESCRIBE DETAIL {self.name}").to_pylist()
+        assert detail["clusteringColumns"] == self.clustered
+
     def check_past(self) -> None:
         version = self.random.randrange(len(self.versions))
         columns, expected = self.versions[version]
@@ -347,6 +384,7 @@ KINDS: tuple[tuple[Callable[[Life], None], int], ...] = (
     (Life.add_column, 1),
     (Life.rename_column, 2),
     (Life.drop_column, 1),
+    (Life.cluster, 2),
     (Life.refuse_rows, 1),
 )
 
@@ -365,6 +403,7 @@ def live(session: LakeSession, lake: Path, seed: int) -> None:
             error.add_note(f"seed {seed}, {kind.__name__}, rows made before {before}, {life.layout} {life.properties}")
             raise
     life.check_answers()
+    life.check_clustering()
     life.check_past()
     folder = lake / "default" / life.name
     for name, read in PEERS.items():

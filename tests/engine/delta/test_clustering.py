@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ from engine.delta.metadata_changes import (
 from engine.delta.schema_changes import First
 from engine.delta.schema_errors import ColumnNotFound
 from engine.delta.spec.actions import DomainMetadata
+from engine.delta.spec.protocols import add_features
 from engine.delta.spec.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.delta.table_draft import Definition
 
@@ -265,13 +267,8 @@ MADE_ELSEWHERE = clustered("c39", schema=WIDE, dataSkippingStatsColumns="c1,c39"
 
 
 def left_out(definition: Definition, **settings: str) -> Definition:
-    metadata = definition.metadata
     configuration = {f"delta.{key}": value for key, value in settings.items()}
-    return Definition(
-        protocol=definition.protocol,
-        metadata=type(metadata)(id=metadata.id, schema_string=metadata.schema_string, configuration=configuration),
-        clustering=definition.clustering,
-    )
+    return replace(definition, metadata=replace(definition.metadata, configuration=configuration))
 
 
 @pytest.mark.parametrize(
@@ -299,3 +296,23 @@ def test_a_table_of_another_writer_without_these_statistics_can_be_changed() -> 
     before = left_out(MADE_ELSEWHERE)
     after = change(before, SetProperty(key="owner", value="me"), AddColumn(field=StructField("new", P.LONG)))
     assert after.clustering == before.clustering
+
+
+def test_a_table_whose_clustering_column_is_gone_can_be_used_and_mended() -> None:
+    """delta-spark lets a struct go with the clustering column inside of it."""
+    table = clustered("s.a", "id", columnMapping__mode="name")
+    gone = format_clustering([("col-gone", "col-inside"), *parse_clustering(table.clustering)[1:]])
+    before = replace(table, clustering=gone)
+    assert clustering_names(before.config("t")) == ["col-gone.col-inside", "id"]
+    assert measured_columns(before.config("t")) == before.config("t").schema
+    after = change(before, SetProperty(key="owner", value="me"), DropColumn(path=("s",)))
+    assert after.clustering == gone
+    assert clustering_names(change(after, by("day")).config("t")) == ["day"]
+
+
+def test_the_feature_is_known_by_its_old_name_too() -> None:
+    plain, table = define_table("t", SCHEMA), clustered("id")
+    old = add_features(plain.protocol, {"liquid"})
+    before = Definition(protocol=old, metadata=table.metadata, clustering=table.clustering)
+    assert clustering_names(before.config("t")) == ["id"]
+    assert change(before, by("day")).protocol == old
