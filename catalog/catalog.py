@@ -32,8 +32,16 @@ from catalog.changes import (
 )
 from catalog.discovery import ServedFolder
 from catalog.entries import Relation, SchemaEntry
-from catalog.errors import CatalogBusy, DiscoveredObject, SchemaAlreadyExists, SchemaNotEmpty, TableAlreadyExists
-from catalog.names import SchemaName, TableName
+from catalog.errors import (
+    CatalogBusy,
+    DiscoveredObject,
+    ReservedName,
+    SchemaAlreadyExists,
+    SchemaNotEmpty,
+    TableAlreadyExists,
+)
+from catalog.information_schema import SYSTEM_CATALOG
+from catalog.names import CatalogName, SchemaName, TableName
 from catalog.roots import AllowedRoots
 from catalog.store import CatalogStore
 from catalog.view import CatalogView
@@ -89,6 +97,8 @@ class Catalog:
         for schema in _schemas_of(change):
             view.ensure_may_change(schema)
         match change:
+            case CreateCatalog(catalog) if catalog.name == CatalogName(SYSTEM_CATALOG):
+                raise ReservedName("CATALOG", str(catalog.name))
             case CreateCatalog() | DropCatalog():
                 return [change]
             case CreateSchema(entry):

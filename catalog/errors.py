@@ -174,13 +174,17 @@ class TableExpected(SqlError, condition="EXPECT_TABLE_NOT_VIEW", sqlstate="42809
 
 
 @dataclass(eq=False)
-class ReservedSchema(SqlError, condition="FORBIDDEN_OPERATION", sqlstate="42809"):
-    """A change of `information_schema` or of what is in it."""
+class ReservedName(SqlError, condition="FORBIDDEN_OPERATION", sqlstate="42809"):
+    """A change of what the server makes of what it knows: `information_schema`, the catalog `system`.
 
-    schema: str
+    `kind` is SCHEMA or CATALOG.
+    """
+
+    kind: str
+    name: str
     template = (
-        "The operation is not allowed on the SCHEMA: {schema}. Its views are made of what the catalog knows; "
-        "choose another schema."
+        "The operation is not allowed on the {kind}: {name}. What is in it is made of what the catalog knows; choose "
+        "another name."
     )
 
 

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from catalog.discovery import ServedFolder
 from catalog.entries import CatalogEntry, Relation, SchemaEntry, TableEntry
-from catalog.errors import CatalogNotFound, ReservedSchema, SchemaNotFound, TableAmbiguous, TableNotFound
+from catalog.errors import CatalogNotFound, ReservedName, SchemaNotFound, TableAmbiguous, TableNotFound
 from catalog.information_schema import (
     RELATIONS,
     SYSTEM_CATALOG,
@@ -124,9 +124,9 @@ class CatalogView:
         return TableEntry(name=TableName(DEFAULT_CATALOG, PATH_SCHEMA, location), location=location)
 
     def ensure_may_change(self, schema: SchemaName) -> None:
-        """Raises ReservedSchema for the schema whose views are made of the catalog itself."""
+        """Raises ReservedName for the schema whose views are made of the catalog itself."""
         if is_information_schema(schema):
-            raise ReservedSchema(str(schema))
+            raise ReservedName("SCHEMA", str(schema))
 
     def ensure_location(self, path: str) -> str:
         """The canonical location of a path that a client chose for a table; raises PathNotAllowed."""

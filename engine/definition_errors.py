@@ -116,3 +116,14 @@ class IdentityPartition(SqlError, condition="DELTA_IDENTITY_COLUMNS_PARTITION_NO
 class IdentityWithExpression(SqlError, condition="DELTA_IDENTITY_COLUMNS_WITH_GENERATED_EXPRESSION", sqlstate="42613"):
     column: str
     template = "The identity column {column} can have neither a generation expression nor a default."
+
+
+@dataclass(eq=False)
+class ColumnsWithQuery(SqlError, condition="_LEGACY_ERROR_TEMP_0035", sqlstate="0A000"):
+    """Spark has no other name for it."""
+
+    statement: str
+    template = (
+        "Operation not allowed: {statement} … AS takes its columns from the query, so it cannot list any. Name and "
+        "cast them in the query: SELECT CAST(x AS INT) AS a."
+    )

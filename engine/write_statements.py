@@ -51,6 +51,14 @@ class DefaultMarker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """The `markers` of a source, and in how many rows of VALUES, or lists of SELECT, they could stand."""
+
+    markers: tuple[DefaultMarker, ...] = ()
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Insert:
     """`INSERT [WITH SCHEMA EVOLUTION] INTO|OVERWRITE t [PARTITION …] [BY NAME | (columns)] [REPLACE …] query`
 
@@ -67,7 +75,7 @@ class Insert:
     if_not_exists: bool = False
     replace: ReplaceWhere | ReplaceUsing | ReplaceOn | None = None
     schema_evolution: bool = False
-    defaults: tuple[DefaultMarker, ...] = ()
+    defaults: Defaults = Defaults()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

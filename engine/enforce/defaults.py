@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from engine.delta.spec.schema import StructField
 from engine.enforce.errors import NotNullColumnMissing
-from engine.enforce.generated import GENERATION
+from engine.enforce.generated import is_generated
 from engine.enforce.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
 from engine.sql_types import ddl_type
@@ -21,7 +21,7 @@ def fill_defaults(plan: WritePlan) -> WritePlan:
     """Adds to `constants`."""
     present = plan.given_names | plan.constants.keys() | plan.identity_names
     missing = [
-        column for column in plan.schema.fields if column.name not in present and GENERATION not in column.metadata
+        column for column in plan.schema.fields if column.name not in present and not is_generated(plan.config, column)
     ]
     return replace(plan, constants={**plan.constants, **{column.name: _default(column) for column in missing}})
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from catalog.names import quote
 from engine.delta.spec.schema import StructField
+from engine.delta.table_config import TableConfig
 from engine.enforce.errors import ConstraintViolated
 from engine.enforce.values import described
 from engine.enforce.write_plan import RowCheck, Values, WritePlan
@@ -34,13 +35,15 @@ def compute_generated(plan: WritePlan) -> WritePlan:
     return replace(plan, generated=computed, checks=(*plan.checks, *checks))
 
 
+def is_generated(config: TableConfig, column: StructField) -> bool:
+    """Whether the table computes the column."""
+    return isinstance(column.metadata.get(GENERATION), str) and config.is_supported("generatedColumns")
+
+
 def _generated_columns(plan: WritePlan) -> Iterator[tuple[StructField, Expression]]:
-    if not plan.config.is_supported("generatedColumns"):
-        return
     for column in plan.schema.fields:
-        text = column.metadata.get(GENERATION)
-        if isinstance(text, str):
-            yield column, parse_expression(text)
+        if is_generated(plan.config, column):
+            yield column, parse_expression(column.metadata[GENERATION])
 
 
 def _check(column: StructField, expression: Expression) -> RowCheck:

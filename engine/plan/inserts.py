@@ -7,26 +7,24 @@ condition on other columns decides, files are written again without these rows (
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from types import MappingProxyType
 
 from catalog.names import quote
 from engine.bound import BoundChanges, BoundRelation, BoundStatement, BoundTable, BoundView
-from engine.definition_errors import LocationNotEmpty
+from engine.definition_errors import ColumnsWithQuery, LocationNotEmpty
 from engine.delta.errors import naming
-from engine.delta.identity import is_identity
 from engine.delta.schema_errors import ColumnNotFound
 from engine.delta.spec.features import Operation
 from engine.delta.spec.schema import StructField, StructType
 from engine.delta.staged_commit import CommitDescription
-from engine.enforce.columns import match_columns
-from engine.enforce.defaults import default_text
 from engine.enforce.errors import DuplicatePartitionColumn
-from engine.enforce.generated import GENERATION
 from engine.enforce.partition_values import stored_partition_value
 from engine.enforce.write_plan import WritePlan
 from engine.errors import StatementNotSupported
 from engine.expression_errors import AliasWithReplaceWhere, ColumnsWithReplaceOn
 from engine.plan.conditions import joint_condition, own_condition, probe_own
+from engine.plan.default_values import find_defaults
 from engine.plan.idempotence import numbered_write
 from engine.plan.plans import (
     CreateTableAsPlan,
@@ -62,13 +60,17 @@ REPLACE_ON, _REPLACE_WHERE = "REPLACE ON", "REPLACE WHERE"
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
-def plan_insert(bound: BoundStatement, statement: Insert, source: ReadPlan) -> InsertPlan:
-    """Raises for tables that cannot be written, by feature, and for what this release does not do, by name."""
+def plan_insert(bound: BoundStatement, statement: Insert, read: Callable[[list[Edit]], ReadPlan]) -> InsertPlan:
+    """`read` makes the plan of the query with these edits.
+
+    Raises for tables that cannot be written, by feature, and for what this release does not do, by name.
+    """
     table = bound.target
     assert isinstance(table, BoundTable)
     _ensure_sayable(statement)
     own = _own_condition(table, statement)
-    rows = _rows(table, statement, own)
+    defaults = find_defaults(_rows(table, statement, own), statement)
+    rows, source = defaults.rows, defaults.given(read(defaults.edits))
     replacement = _replacement(bound, statement, rows, own)
     with naming(table.label):
         table.snapshot.config.ensure_supported(_operation(replacement))
@@ -104,7 +106,7 @@ def plan_create_table_as(
     """The columns are the query's, so the statement can have none of its own."""
     ensure_creatable(statement)
     if statement.columns:
-        raise StatementNotSupported("A list of columns in CREATE TABLE … AS")
+        raise ColumnsWithQuery("CREATE TABLE")
     target = free_name(bound, if_not_exists=statement.if_not_exists)
     if target is None:
         return CreateTablePlan(entry=None)
@@ -122,27 +124,6 @@ def plan_create_table_as(
         )
 
     return CreateTableAsPlan(source=source, define=of_columns)
-
-
-def default_edits(bound: BoundStatement, statement: Insert) -> list[Edit]:
-    """DEFAULT in the query → the default of the column that it stands for."""
-    if not statement.defaults:
-        return []
-    if statement.by_name:
-        raise StatementNotSupported("DEFAULT in an INSERT … BY NAME")
-    assert isinstance(bound.target, BoundTable)
-    given = match_columns(_rows(bound.target, statement, None)).given
-    return [
-        (marker.span, _default(given[marker.column])) for marker in statement.defaults if marker.column < len(given)
-    ]
-
-
-def _default(column: StructField) -> str:
-    if GENERATION in column.metadata:
-        raise StatementNotSupported("DEFAULT for a generated column")
-    if is_identity(column):
-        raise StatementNotSupported("DEFAULT for an identity column (leave it out of the column list)")
-    return f"CAST({default_text(column)} AS {ddl_type(column.data_type)})"
 
 
 def _ensure_sayable(statement: Insert) -> None:

@@ -18,7 +18,7 @@ from engine.plan.catalog_ddl import (
     plan_drop_schema,
     plan_drop_view,
 )
-from engine.plan.inserts import default_edits, plan_create_table_as, plan_insert, plan_truncate
+from engine.plan.inserts import plan_create_table_as, plan_insert, plan_truncate
 from engine.plan.like_tables import plan_create_table_like
 from engine.plan.plans import AnswerPlan, CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan, ViewScan
 from engine.plan.replace_tables import plan_replace_table, plan_replace_table_as
@@ -72,7 +72,7 @@ def plan_statement(authorized: AuthorizedStatement) -> Plan:
         case CreateTable(query=Query() as query) as create_table:
             return plan_create_table_as(bound, create_table, _read(query, bound.relations))
         case Insert(source=source) as insert:
-            return plan_insert(bound, insert, _read(source, bound.relations, default_edits(bound, insert)))
+            return plan_insert(bound, insert, lambda edits: _read(source, bound.relations, edits))
         case AlterTable() as alter:
             return plan_alter(bound, alter)
         case CommentOn(kind=Commentable.TABLE | Commentable.COLUMN) as comment:

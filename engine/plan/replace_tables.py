@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.bound import BoundStatement, BoundTable
-from engine.definition_errors import SchemaNotProvided
+from engine.definition_errors import ColumnsWithQuery, SchemaNotProvided
 from engine.delta.errors import CannotModifyAppendOnly, naming
 from engine.delta.metadata_changes import redefine_table
 from engine.delta.spec.features import Operation
 from engine.delta.spec.properties import APPEND_ONLY
 from engine.delta.spec.schema import StructType
 from engine.delta.table_draft import Definition
-from engine.errors import StatementNotSupported
 from engine.plan.new_tables import checks_of, plan_probes, table_changes, table_schema
 from engine.plan.plans import ReadPlan, ReplaceTableAsPlan, ReplaceTablePlan
 from engine.plan.table_ddl import describe_creation, ensure_creatable, operation_name, partition_names
@@ -37,7 +36,7 @@ def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> Replace
 def plan_replace_table_as(bound: BoundStatement, statement: CreateTable, source: ReadPlan) -> ReplaceTableAsPlan:
     table = _replaceable(bound, statement)
     if statement.columns:
-        raise StatementNotSupported(f"A list of columns in {statement.mode} TABLE … AS")
+        raise ColumnsWithQuery(f"{statement.mode} TABLE")
     return ReplaceTableAsPlan(table=table, source=source, define=lambda schema: _plan(bound, statement, table, schema))
 
 

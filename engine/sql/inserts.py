@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -18,7 +19,15 @@ from engine.sql.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.names import read_table
 from engine.sql.query import is_query, parse_query
 from engine.statements import Query, Span
-from engine.write_statements import DefaultMarker, Insert, PartitionItem, ReplaceOn, ReplaceUsing, ReplaceWhere
+from engine.write_statements import (
+    DefaultMarker,
+    Defaults,
+    Insert,
+    PartitionItem,
+    ReplaceOn,
+    ReplaceUsing,
+    ReplaceWhere,
+)
 
 _Replace = ReplaceWhere | ReplaceUsing | ReplaceOn
 _QUERY_WORDS = tuple((head,) for head in sorted(QUERY_HEADS - {"("}))
@@ -32,6 +41,7 @@ _BEFORE_OPERAND = frozenset(
     "WHEN".split()
 )
 """Words behind which a query in parentheses is a value, or a set of them."""
+_SET_OPERATIONS = frozenset({TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT})
 _END = Token(TokenType.SENTINEL, "")
 _NOT_NEWLINE = re.compile(r"[^\n]")
 
@@ -145,14 +155,14 @@ def _read_source(cursor: Cursor, with_clause: Span | None) -> Query:
     return parse_query(Cursor(text, tokenize(text)))
 
 
-def _defaults(source: Query) -> tuple[DefaultMarker, ...]:
+def _defaults(source: Query) -> Defaults:
     """DEFAULT as a whole value: in the rows of VALUES, or in the list of the query's own SELECT."""
     if "default" not in source.text.lower():
-        return ()
+        return Defaults()
     tokens = tokenize(source.text)
     is_values = tokens[0].token_type == TokenType.VALUES
     if not is_values and tokens[0].token_type != TokenType.SELECT:
-        return ()
+        return Defaults()
     list_depth = 1 if is_values else 0
     markers = []
     depth = column = 0
@@ -170,4 +180,15 @@ def _defaults(source: Query) -> tuple[DefaultMarker, ...]:
         elif kind == TokenType.DEFAULT and depth <= list_depth:
             if before.token_type in _BEFORE_VALUE and follower.token_type in _AFTER_VALUE:
                 markers.append(DefaultMarker(column=column, span=Span(token.start, token.end + 1)))
-    return tuple(markers)
+    return Defaults(markers=tuple(markers), rows=_num_rows(tokens) if markers else 0)
+
+
+def _num_rows(tokens: Sequence[Token]) -> int:
+    """The rows of VALUES, or 1 for the list of a SELECT; more where a list or another query (UNION) follows."""
+    is_values = tokens[0].token_type == TokenType.VALUES
+    rows, depth = 1, 0
+    for token in tokens:
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        is_comma = is_values and token.token_type == TokenType.COMMA
+        rows += depth == 0 and (is_comma or token.token_type in _SET_OPERATIONS)
+    return rows

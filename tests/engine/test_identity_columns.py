@@ -163,7 +163,8 @@ def test_given_values_are_refused_or_do_not_move_the_mark(session: LakeSession, 
     ):
         error = refuse(session, f"INSERT INTO numbered {text}")
         assert error.condition == "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED", text
-    assert refuse(session, "INSERT INTO numbered (d) VALUES (DEFAULT)").condition == "UNSUPPORTED_FEATURE.STATEMENT"
+    error = refuse(session, "INSERT INTO numbered (d) VALUES (DEFAULT), (1)")
+    assert error.condition == "UNSUPPORTED_FEATURE.STATEMENT"
     assert version_of(lake, table) == 0
     run(session, "INSERT INTO numbered (d) VALUES (100)")
     assert marks(lake, table) == {"a": 1, "d": None}

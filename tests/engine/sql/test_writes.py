@@ -412,6 +412,22 @@ def test_the_query_inside_has_its_own_offsets(text: str, source: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "rows"),
+    [
+        ("values (1, default)", 1),
+        ("values (default, f(1, 2)), ((2), array(3, 4)[0]), (default, 3)", 3),
+        ("values default, 1, default", 3),
+        ("select 1, (default), f(2, 3), default from u, v", 1),
+        ("select default from u union all select 1", 2),
+        ("values (default) intersect values (1)", 2),
+    ],
+)
+def test_the_places_for_default_are_counted(source: str, rows: int) -> None:
+    statement = parse_any(f"insert into t {source}")
+    assert isinstance(statement, Insert) and statement.defaults.rows == rows
+
+
+@pytest.mark.parametrize(
     ("source", "columns"),
     [
         ("values (1, default)", [1]),
@@ -429,8 +445,8 @@ def test_the_query_inside_has_its_own_offsets(text: str, source: str) -> None:
 def test_default_in_the_place_of_a_value_is_found(source: str, columns: list[int]) -> None:
     statement = parse_any(f"insert into t {source}")
     assert isinstance(statement, Insert)
-    assert [marker.column for marker in statement.defaults] == columns
-    for marker in statement.defaults:
+    assert [marker.column for marker in statement.defaults.markers] == columns
+    for marker in statement.defaults.markers:
         assert statement.source.text[marker.span.start : marker.span.end].upper() == "DEFAULT"
 
 
