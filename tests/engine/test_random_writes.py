@@ -7,6 +7,7 @@ refused statements must leave no version. A life is made from its seed alone, so
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,6 +100,8 @@ PROPERTIES: tuple[dict[str, str], ...] = (
     {"delta.columnMapping.mode": "id", "delta.checkpointInterval": "3"},
     {"delta.checkpointInterval": "2", "delta.dataSkippingNumIndexedCols": "3"},
     {"delta.enableDeletionVectors": "true", "delta.enableInCommitTimestamps": "true", "delta.checkpointInterval": "4"},
+    {"delta.enableChangeDataFeed": "true", "delta.enableRowTracking": "true"},
+    {"delta.enableChangeDataFeed": "true", "delta.columnMapping.mode": "name", "delta.checkpointInterval": "3"},
     {"delta.dataSkippingStatsColumns": "s,st.a,q", "delta.columnMapping.mode": "name", "delta.checkpointPolicy": "v2"},
 )
 LAYOUTS: tuple[tuple[str, ...], ...] = ((), ("p",), ("p", "q"), ("d",), ("n", "o"), ("m", "x"))
@@ -368,6 +371,19 @@ class Life:
         found = table(self.session, f"SELECT * FROM {self.name} VERSION AS OF {version}")
         assert tuple(found.column_names) == columns and comparable(found) == expected, version
 
+    def check_feed(self) -> None:
+        """What the feed tells of each version, applied to the version before, gives the version."""
+        if "delta.enableChangeDataFeed" not in self.properties:
+            return
+        names = ", ".join(self.columns)
+        for version in range(1, len(self.versions)):
+            (before, old), (after, new) = self.versions[version - 1 : version + 1]
+            if before == after == tuple(self.columns):
+                changes = f"FROM table_changes('{self.name}', {version}, {version}) WHERE _change_type ="
+                going = comparable(table(self.session, f"SELECT {names} {changes} 'delete'"))
+                coming = comparable(table(self.session, f"SELECT {names} {changes} 'insert'"))
+                assert Counter(old) + Counter(coming) == Counter(new) + Counter(going), version
+
 
 KINDS: tuple[tuple[Callable[[Life], None], int], ...] = (
     (Life.insert, 5),
@@ -405,6 +421,7 @@ def live(session: LakeSession, lake: Path, seed: int) -> None:
     life.check_answers()
     life.check_clustering()
     life.check_past()
+    life.check_feed()
     folder = lake / "default" / life.name
     for name, read in PEERS.items():
         if not _is_beyond(name, life):

@@ -82,10 +82,9 @@ final class TableScan {
     }
   }
 
-  /** Is there more to read than the columns of `leaf`? A leaf that has been read once has all constants. */
+  /** Do the files have more constants than `leaf` knows? Its rows would not fit. A leaf that was read knows all. */
   private boolean isMoreThan(LogicalRelation leaf) {
-    boolean isBare = ((HadoopFsRelation) leaf.relation()).partitionSchema().length() < scan.constants.length();
-    return isBare && (scan.hasVectors() || metadata(leaf) != null);
+    return ((HadoopFsRelation) leaf.relation()).partitionSchema().length() < scan.constants.length();
   }
 
   private Attribute metadata(LogicalRelation leaf) {
