@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,15 @@ from deltalake import DeltaTable
 from catalog.errors import SqlError
 from engine.context import StatementContext
 from engine.main import LakeSession
+
+SLOW = "SELECT id FROM range(0, 100000, 1, 2) WHERE id = 0 OR length(repeat(sha2(string(id), 512), 60)) < 1"
+"""One row, 0, which a task writes at once, and then a second or more of work."""
+
+
+def begun(write: Future[Any], folder: Path) -> None:
+    """Returns when a statement that writes `SLOW` into the table at `folder`, which has no rows yet, is under way."""
+    while not list(folder.glob("*.parquet")) and not write.done():
+        time.sleep(0.01)
 
 
 def table(session: LakeSession, text: str) -> pa.Table:

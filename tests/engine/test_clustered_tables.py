@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.main import LakeSession
-from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
+from catalog.errors import SqlError
+from engine.main import LakeEngine, LakeSession
+from tests.engine.lake_sessions import SLOW, actions, begun, refuse, rows, run, table, version_of
 from tests.engine.peer_readers import PEERS, comparable
 from tests.engine.stats_truth import logged
 
@@ -287,6 +289,30 @@ def _at(tree: Any, path: list[str]) -> Any:
     for name in path:
         tree = tree.get(name, {}) if isinstance(tree, dict) else None
     return None if tree == {} else tree
+
+
+@pytest.mark.parametrize(("clause", "refused"), [("CLUSTER BY (n)", None), ("", "DELTA_PROTOCOL_CHANGED")])
+def test_rows_come_while_other_columns_are_chosen_and_not_while_the_first_are(
+    engine: LakeEngine, session: LakeSession, lake: Path, clause: str, refused: str | None
+) -> None:
+    run(session, "DROP TABLE IF EXISTS raced")
+    run(session, f"CREATE TABLE raced (id BIGINT, n INT) {clause}")
+    other = engine.open_session("bob", settings={}, catalog=None, schema=None)
+    with ThreadPoolExecutor(1) as threads:
+        how = refuse if refused else run
+        write = threads.submit(how, other, f"INSERT INTO raced (id) {SLOW}")
+        begun(write, lake / "default" / "raced")
+        run(session, "ALTER TABLE raced CLUSTER BY (id)")
+        outcome = write.result()
+    other.close()
+    assert shown(session, "raced") == ["id"]
+    assert [entry["operation"] for entry in table(session, "DESCRIBE HISTORY raced").to_pylist()][-2:] == [
+        "CLUSTER BY",
+        "CREATE TABLE",
+    ]
+    if refused:
+        assert isinstance(outcome, SqlError) and outcome.condition == refused
+    assert rows(session, "SELECT id FROM raced") == ([] if refused else [(0,)])
 
 
 # --- Refusals --------------------------------------------------------------------------------------------------------

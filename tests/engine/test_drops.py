@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from engine.main import LakeEngine, LakeSession
-from tests.engine.lake_sessions import refuse, rows, run
+from tests.engine.lake_sessions import SLOW, begun, refuse, rows, run
 
 pytestmark = pytest.mark.spark
-
-SLOW = "SELECT id FROM range(0, 100000, 1, 2) WHERE id = 0 OR length(repeat(sha2(string(id), 512), 60)) < 1"
-"""Its first task has a row, and the last one takes seconds."""
 
 
 @pytest.mark.parametrize("made_anew", [False, True])
@@ -27,8 +23,7 @@ def test_rows_for_a_table_that_is_dropped_meanwhile_are_refused(
     other = engine.open_session("bob", settings={}, catalog=None, schema=None)
     with ThreadPoolExecutor(1) as threads:
         refused = threads.submit(refuse, other, f"{statement} {SLOW}")
-        while not list(folder.glob("*.parquet")) and not refused.done():
-            time.sleep(0.01)
+        begun(refused, folder)
         run(session, "DROP TABLE going")
         if made_anew:
             run(session, "CREATE TABLE going (id BIGINT)")
