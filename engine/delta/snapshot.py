@@ -243,7 +243,7 @@ class Snapshot:
         """Whether the version's commit is still the file that was there when it was read: no, where the table was
         dropped or another one was made in its place. Costs one look at that file.
         """
-        return self._commit is not None and _commit_status(self.storage, self.log_segment) == self._commit
+        return self._commit is not None and self._commit.may_be(_commit_status(self.storage, self.log_segment))
 
     def is_gone(self) -> bool:
         """Whether the version is surely not in place any more: one that has lost its commit by age cannot tell."""
@@ -258,7 +258,8 @@ class Snapshot:
         paths = [(status, path) for status in listing if (path := parse_log_path(status.name)) is not None]
         commits = {path.version: status for status, path in paths if path.kind is LogFileKind.COMMIT}
         extended = extend_segment(self.log_segment, (path for _, path in paths))
-        if extended is None or commits.get(self.version) != self._commit:
+        found = commits.get(self.version)
+        if extended is None or not (found is self._commit or (found is not None and found.may_be(self._commit))):
             return Snapshot.load(self.storage)  # cleaned up beyond us, or another table in the same place
         segment, fresh = extended
         if not fresh:

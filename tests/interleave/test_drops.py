@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from engine.delta.checkpoint_writer import write_checkpoint
 from engine.delta.conflict_errors import ConcurrentDrop
 from engine.delta.snapshot import Snapshot
 from engine.delta.spec.paths import LOG_DIR
-from engine.delta.storage import Storage, open_storage
+from engine.delta.storage import FileStatus, Storage, open_storage
 from engine.delta.transaction import Transaction
 from tests.engine.delta.committing import NOW_MS, add, append, create, describe, metadata
 from tests.interleave.storages import DictStorage, Interposed
@@ -115,3 +116,34 @@ def test_a_version_that_lost_its_commit_by_age_is_written_upon() -> None:
     write_checkpoint(Snapshot.load(storage), now_ms=NOW_MS)
     storage.delete(f"{LOG_DIR}/{0:020}.json")
     assert begin(storage).commit().version == 1
+
+
+class WholeSeconds(DictStorage):
+    """As object stores tell of one object."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: list[str] = []
+
+    def stat(self, name: str) -> FileStatus:
+        status = super().stat(name)
+        return replace(status, modified_ms=status.modified_ms // 1000 * 1000)
+
+    def read_bytes(self, name: str) -> bytes:
+        self.read.append(name)
+        return super().read_bytes(name)
+
+
+def test_times_in_whole_seconds_are_no_sign_of_another_table() -> None:
+    """Versions are written one upon the other, and only new ones are read."""
+    storage = WholeSeconds()
+    create(storage)
+    snapshot = Snapshot.load(storage)
+    for version in (1, 2, 3):
+        late = Transaction.on(snapshot, describe())
+        late.stage(add(f"late {version}"))
+        assert late.commit().version == version
+        storage.read.clear()
+        snapshot = snapshot.advance()
+        assert snapshot.num_files == version
+        assert storage.read == [f"{LOG_DIR}/{version:020}.json"]

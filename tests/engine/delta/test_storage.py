@@ -131,6 +131,25 @@ def test_times_of_every_scheme(fields: dict[str, Any]) -> None:
     assert _status({"name": "b/x", "size": None}) == FileStatus("x", 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (FileStatus("x", 3, MOMENT_MS), True),
+        (FileStatus("x", 3, MOMENT_MS // 1000 * 1000), True),
+        (FileStatus("x", 3, MOMENT_MS + 1), False),
+        (FileStatus("x", 3, MOMENT_MS // 1000 * 1000 + 1000), False),
+        (FileStatus("x", 4, MOMENT_MS), False),
+        (FileStatus("y", 3, MOMENT_MS), False),
+        (None, False),
+    ],
+)
+def test_a_file_is_known_again_by_storages_that_tell_whole_seconds(other: FileStatus | None, expected: bool) -> None:
+    """An object store's listing has parts of seconds which the answer about one object has not."""
+    status = FileStatus("x", 3, MOMENT_MS)
+    assert status.may_be(other) is expected
+    assert other is None or other.may_be(status) is expected
+
+
 def test_a_deleted_tree_is_gone_and_may_be_deleted_again(storage: Storage) -> None:
     for name in ("_delta_log/0.json", "a=1/part.parquet"):
         storage.write(name, b"x")
