@@ -145,5 +145,5 @@ def test_times_in_whole_seconds_are_no_sign_of_another_table() -> None:
         assert late.commit().version == version
         storage.read.clear()
         snapshot = snapshot.advance()
-        assert snapshot.num_files == version
         assert storage.read == [f"{LOG_DIR}/{version:020}.json"]
+        assert snapshot.num_files == version
