@@ -50,6 +50,13 @@ class CancelToken:
                 return
         callback()
 
+    def pause(self, seconds: float) -> None:
+        """Wait so long. Raises the reason as soon as the switch is thrown."""
+        thrown = threading.Event()
+        self.on_cancel(thrown.set)
+        thrown.wait(seconds)
+        self.ensure_live()
+
     def ensure_live(self) -> None:
         """Raise the reason if the statement was cancelled or ran out of time."""
         if self._reason is not None:

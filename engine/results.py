@@ -32,21 +32,40 @@ def _nothing() -> None:
     pass
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowCounts:
+    """How many rows of a table a statement changed in any way, and how many of them are new ones (None: not said)."""
+
+    affected: int
+    inserted: int | None = None
+
+    @property
+    def named(self) -> dict[str, int]:
+        """Under the names that users of Delta know, in their order."""
+        inserted = {} if self.inserted is None else {"num_inserted_rows": self.inserted}
+        return {"num_affected_rows": self.affected, **inserted}
+
+
 @dataclass(slots=True)
 class ResultStream:
     """The result of one statement: `schema`, and batches that are made as they are pulled.
 
-    `has_rows` is False for statements that answer no rows (SET, USE, DDL). `rows_modified` is the count of a DML
-    statement, else None. Iterate once; `close()` gives back what the stream holds, at any time, more than once.
+    `has_rows` is False for statements that answer no rows (SET, USE, DDL). `row_counts` are those of a DML statement,
+    else None. Iterate once; `close()` gives back what the stream holds, at any time, more than once.
     """
 
     schema: pa.Schema
     source: Iterable[pa.RecordBatch] = ()
     has_rows: bool = True
-    rows_modified: int | None = None
+    row_counts: RowCounts | None = None
     time_zone: str = "UTC"
     on_close: Callable[[], None] = field(default=_nothing)
     _closed: bool = False
+
+    @property
+    def rows_modified(self) -> int | None:
+        """The one number of a DML statement that every protocol has a place for."""
+        return None if self.row_counts is None else self.row_counts.affected
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Pull the batches; each has `schema`."""

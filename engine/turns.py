@@ -1,16 +1,19 @@
 """Statements that would fail each other take turns, and what lost to another writer is run again.
 
-An INSERT into a table with identity columns, SYNC IDENTITY, and a replacement of such a table move high-water marks, so
-that of two that run at once only one can commit (`engine.enforce.identity`). Within this server they therefore wait for
-each other before they bind: the one behind sees the marks that the one before it left, and no file is written twice.
-Writers elsewhere cannot be waited for. Whoever loses to them is run again from binding on, on the table as it is then,
-so that it gives out other values; a statement that loses `ATTEMPTS_MAX` times fails with the conflict.
+An INSERT into a table with identity columns, and SYNC IDENTITY, move high-water marks, so that of two that run at once
+only one can commit (`engine.enforce.identity`). Within this server they therefore wait for each other before they bind:
+the one behind sees the marks that the one before it left, and no file is written twice. Writers elsewhere cannot be
+waited for. Whoever loses to them is run again from binding on, on the table as it is then, so that it gives out other
+values; a statement that loses `ATTEMPTS_MAX` times fails with the conflict. Before it is run again it waits for a
+random time, which may be twice as long after each loss: those who met once are not to meet again, and the more there
+are, the more room they make.
 
 Nothing is visible of a lost attempt, and its files are removed, so running it again is what the user would have to do.
 """
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +25,8 @@ from engine.delta.conflict_errors import MetadataChanged
 T = TypeVar("T")
 
 ATTEMPTS_MAX = 20
+PAUSE_MIN_S, PAUSE_MAX_S = 0.02, 1.0
+"""The longest pause after the first lost attempt, and after any."""
 
 
 class Turns:
@@ -53,10 +58,13 @@ class Turns:
 
 
 def until_it_commits(attempt: Callable[[], T], cancel: CancelToken) -> T:
-    """What `attempt` returns, tried again while other writers change the table's metadata meanwhile."""
-    for _ in range(ATTEMPTS_MAX - 1):
+    """What `attempt` returns, tried again while other writers change the table's metadata meanwhile.
+
+    Raises what `attempt` does, `MetadataChanged` when it was tried often enough, and what `cancel` says.
+    """
+    for lost in range(ATTEMPTS_MAX - 1):
         try:
             return attempt()
         except MetadataChanged:
-            cancel.ensure_live()
+            cancel.pause(random.uniform(0, min(PAUSE_MAX_S, PAUSE_MIN_S * 2**lost)))
     return attempt()

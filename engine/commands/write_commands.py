@@ -40,7 +40,7 @@ from engine.plan.plans import (
     ReplaceTouched,
     TruncatePlan,
 )
-from engine.results import ResultStream, empty_result
+from engine.results import ResultStream, RowCounts, empty_result
 
 
 def insert(plan: InsertPlan, writing: Writing) -> Outcome:
@@ -191,5 +191,5 @@ def with_file_metrics(
 
 
 def counted(num_rows: int) -> ResultStream:
-    """Nothing to show, and how many rows were written."""
-    return replace(empty_result(), rows_modified=num_rows)
+    """Nothing to show, and how many rows were inserted; those that they replaced are not counted."""
+    return replace(empty_result(), row_counts=RowCounts(affected=num_rows, inserted=num_rows))

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import assert_never
 
 import pyarrow as pa
 
-from engine.results import ResultStream, sql_field
+from engine.results import BIGINT, ResultStream, small_result
 from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_bytes, json_rows
 from gateway.http.errors import ChunkNotFound
 from gateway.http.links import LinkSigner
@@ -26,7 +26,6 @@ from gateway.operation import Operation
 
 API = "/api/2.0/sql"
 _CHUNK_BYTES = 4 << 20
-_MODIFIED = pa.schema([sql_field("num_affected_rows", pa.int64(), "bigint")])
 
 CONTENT_TYPES = {
     Format.JSON_ARRAY: "application/json",
@@ -52,10 +51,11 @@ class Delivery:
         self._is_truncated = False
 
     def cut(self, stream: ResultStream) -> ResultStream:
-        """The result as clients see it: its first rows within the limits; the count of a DML statement as a row."""
-        if not stream.has_rows and stream.rows_modified is not None:
-            counted = pa.record_batch([pa.array([stream.rows_modified], pa.int64())], schema=_MODIFIED)
-            return ResultStream(schema=_MODIFIED, source=(counted,), on_close=stream.close)
+        """The result as clients see it: its first rows within the limits; the counts of a DML statement as a row."""
+        if not stream.has_rows and stream.row_counts is not None:
+            counts = stream.row_counts.named
+            counted = small_result(dict.fromkeys(counts, BIGINT), [tuple(counts.values())])
+            return replace(counted, on_close=stream.close)
         return ResultStream(
             schema=stream.schema,
             source=self._within_limits(stream),

@@ -141,3 +141,26 @@ def test_names_that_need_quoting(client: Driver, folder: Path, name: str) -> Non
     assert client.run(f"SELECT sum(x.n) FROM {folder.name}.{quoted} AS x") == [["3"]]
     assert client.run(f"SELECT count({folder.name}.{quoted}.n) FROM {folder.name}.{quoted}") == [["2"]]
     assert [folder.name, name, "false"] in client.run(f"SHOW TABLES IN {folder.name}")
+
+
+COUNTED = [
+    ("CREATE TABLE {t} AS SELECT id AS n FROM range(3)", "3"),
+    ("INSERT INTO {t} VALUES (4), (5)", "2"),
+    ("INSERT INTO {t} SELECT n FROM {t} WHERE false", "0"),
+    ("INSERT INTO {t} REPLACE WHERE n < 3 VALUES (2)", "1"),
+    ("INSERT OVERWRITE {t} VALUES (7), (8), (9), (10)", "4"),
+]
+
+
+def test_what_was_written_is_counted(server: RealServer, folder: Path) -> None:
+    client = server.http()
+    client.run(f"CREATE SCHEMA {folder.name} LOCATION '{folder}'")
+    try:
+        for text, count in COUNTED:
+            answer = client.run(text.format(t=f"{folder.name}.counted"))
+            columns = [column["name"] for column in answer["manifest"]["schema"]["columns"]]
+            assert columns == ["num_affected_rows", "num_inserted_rows"]
+            assert answer["result"]["data_array"] == [[count, count]], text
+    finally:
+        client.run(f"DROP SCHEMA {folder.name} CASCADE")
+        client.close()

@@ -50,6 +50,11 @@ def test_the_product(connection: Any) -> None:
     assert connection.isValid(5)
 
 
+def test_the_count_of_rows(connection: Any) -> None:
+    statement = connection.createStatement()
+    assert statement.executeUpdate("INSERT") == 3 and statement.getUpdateCount() == 3
+
+
 LISTS = [  # method, arguments, the telling column, values that it must have, in order
     ("getCatalogs", (), "TABLE_CAT", ["spark_catalog"]),
     ("getSchemas", (), "TABLE_SCHEM", ["default", "lab"]),

@@ -145,3 +145,19 @@ def test_defaults_are_values_of_their_column(
     for statement in (create, alter):
         assert refuse(session, statement).condition == condition
     assert version_of(lake, "given") == 0 and not (lake / "default" / "fresh").exists()
+
+
+@pytest.mark.parametrize("name", ["__scan_0", "__relation0", "__relation_0", "strict"])
+def test_a_field_is_not_taken_for_the_column_of_its_name(session: LakeSession, name: str) -> None:
+    """With a relation of the struct's name, `name.x` would be column x."""
+    run(session, "DROP TABLE IF EXISTS strict")
+    run(session, f"CREATE TABLE strict (x INT, {name} STRUCT<x: INT>)")
+    run(session, "INSERT INTO strict VALUES (-1, named_struct('x', 1))")
+    run(session, f"ALTER TABLE strict ADD CONSTRAINT good CHECK ({name}.x > 0)")
+    error = refuse(session, f"ALTER TABLE strict ADD CONSTRAINT bad CHECK ({name}.x < 0)")
+    assert error.condition == "DELTA_NEW_CHECK_CONSTRAINT_VIOLATION"
+    run(session, "INSERT INTO strict VALUES (-2, named_struct('x', 2))")
+    broken = refuse(session, "INSERT INTO strict VALUES (3, named_struct('x', -3))")
+    assert broken.condition == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
+    typed = refuse(session, f"ALTER TABLE strict ADD CONSTRAINT worse CHECK ({name}.x)")
+    assert typed.condition == "DELTA_NON_BOOLEAN_CHECK_CONSTRAINT"

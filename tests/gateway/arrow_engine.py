@@ -25,7 +25,7 @@ import pyarrow as pa
 from catalog.errors import SqlError
 from engine.context import StatementContext
 from engine.engine import Parameter
-from engine.results import ResultStream, empty_result, sql_field, string_rows
+from engine.results import ResultStream, RowCounts, empty_result, sql_field, string_rows
 from engine.statements import ListColumns, ListFunctions, ListSchemas, ListTables, ShowCatalogs, Statement
 
 Answer = Callable[[StatementContext], ResultStream]
@@ -63,9 +63,10 @@ def rows(table: pa.Table, sql_types: Mapping[str, str] | None = None, *, time_zo
     return lambda _: ResultStream(schema=table.schema, source=table.to_batches(BATCH_ROWS), time_zone=time_zone)
 
 
-def modifies(rows_modified: int) -> Answer:
-    """Answer like a DML statement that counted `rows_modified` rows."""
-    return lambda _: ResultStream(schema=pa.schema([]), has_rows=False, rows_modified=rows_modified)
+def modifies(affected: int, inserted: int | None = None) -> Answer:
+    """Answer like a DML statement that counted so many rows."""
+    counts = RowCounts(affected=affected, inserted=inserted)
+    return lambda _: ResultStream(schema=pa.schema([]), has_rows=False, row_counts=counts)
 
 
 def fails(error: Exception) -> Answer:

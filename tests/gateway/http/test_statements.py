@@ -64,8 +64,12 @@ def test_a_bug_shows_an_id_and_no_trace(api: Api) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "columns", "data"),
-    [(None, [], []), (modifies(7), ["num_affected_rows"], [["7"]])],
-    ids=["no rows", "rows modified"],
+    [
+        (None, [], []),
+        (modifies(7), ["num_affected_rows"], [["7"]]),
+        (modifies(7, inserted=5), ["num_affected_rows", "num_inserted_rows"], [["7", "5"]]),
+    ],
+    ids=["no rows", "rows modified", "rows inserted"],
 )
 def test_a_statement_without_rows_of_its_own(api: Api, answer: Any, columns: list[str], data: list[Any]) -> None:
     if answer:
