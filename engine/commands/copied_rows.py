@@ -21,6 +21,7 @@ from engine.commands.written_files import Writing, new_files
 from engine.delta.errors import MalformedLogEntry
 from engine.delta.new_files import NewFiles
 from engine.delta.spec.schema import PrimitiveType, StructField
+from engine.delta.table_config import TableConfig
 from engine.enforce.write_plan import WritePlan
 from engine.errors import StatementNotSupported
 from engine.plan.plans import ReadPlan, RowTracking, Scan
@@ -31,17 +32,21 @@ RELATION = "__scan_0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copying:
-    """SQL: what the table is called, and what follows `FROM` and that; `scans` are what it names besides the table."""
+    """SQL: what the table is called, and what follows `FROM` and that; `scans` are what it names besides the table.
+
+    `config` is what the new files are made for; None: the table as it is.
+    """
 
     alias: str
     rest: str = ""
     scans: tuple[Scan, ...] = ()
+    config: TableConfig | None = None
 
 
 @contextmanager
 def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, writing: Writing) -> Iterator[NewFiles]:
     """Rows of these live files of the table, in new ones; if the block that commits them fails, these go."""
-    config, alias = table.snapshot.config, copying.alias
+    config, alias = copying.config or table.snapshot.config, copying.alias
     scan = replace(scan_of(RELATION, table), files=files, choice=None)
     columns = [f"{alias}.*"]
     beside: tuple[StructField, ...] = ()

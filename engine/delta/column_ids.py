@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import assert_never
 
-from engine.delta.column_mapping import COLUMN_ID, PHYSICAL_NAME, column_id
+from engine.delta.column_mapping import COLUMN_ID, MAPPING_PREFIX, PHYSICAL_NAME, column_id, map_fields
 from engine.delta.spec.schema import (
     ArrayType,
     DataType,
@@ -36,6 +36,16 @@ def assign_ids(schema: StructType, max_id: int, new_name: Callable[[str], str]) 
     assigned = counter.assign(schema)
     assert isinstance(assigned, StructType)
     return assigned, counter.highest
+
+
+def without_ids(schema: StructType) -> StructType:
+    """The schema of a table without column mapping: nothing of it stands in any field."""
+
+    def bare(field: StructField) -> StructField:
+        kept = {key: value for key, value in field.metadata.items() if not key.startswith(MAPPING_PREFIX)}
+        return replace(field, metadata=kept)
+
+    return map_fields(schema, bare)
 
 
 def keep_logical_name(name: str) -> str:

@@ -23,8 +23,9 @@ from engine.delta.spec.schema import (
     StructType,
 )
 
-PHYSICAL_NAME = "delta.columnMapping.physicalName"
-COLUMN_ID = "delta.columnMapping.id"
+MAPPING_PREFIX = "delta.columnMapping."
+PHYSICAL_NAME = f"{MAPPING_PREFIX}physicalName"
+COLUMN_ID = f"{MAPPING_PREFIX}id"
 NO_MAPPING = "none"
 
 

@@ -35,6 +35,7 @@ from engine.delta.property_changes import (
     add_constraint,
     drop_constraint,
     drop_feature,
+    remove_mapping,
     set_property,
     unset_property,
 )
@@ -137,6 +138,11 @@ class ClusterBy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveMapping:
+    """Columns are stored under their own names from now on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DropFeature:
     name: str
     protect_before: int | None = None
@@ -157,6 +163,7 @@ MetadataChange: TypeAlias = (
     | DropConstraint
     | SetDescription
     | ClusterBy
+    | RemoveMapping
     | DropFeature
 )
 
@@ -286,6 +293,8 @@ def apply_change(draft: TableDraft, change: MetadataChange) -> TableDraft:
             return replace(draft, metadata=replace(draft.metadata, description=change.text))
         case ClusterBy():
             return cluster_by(draft, change.columns)
+        case RemoveMapping():
+            return remove_mapping(draft)
         case DropFeature():
             return drop_feature(draft, change.name, change.protect_before)
         case _:

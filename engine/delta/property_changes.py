@@ -10,9 +10,9 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
-from engine.delta.clustering import CLUSTERING
+from engine.delta.clustering import CLUSTERING, format_clustering
 from engine.delta.clustering_errors import ClusteringFeatureOfNewTable, ClusteringFeatureOfTable
-from engine.delta.column_ids import keep_logical_name
+from engine.delta.column_ids import keep_logical_name, without_ids
 from engine.delta.column_mapping import NO_MAPPING
 from engine.delta.errors import (
     FeatureHasDependents,
@@ -31,8 +31,10 @@ from engine.delta.schema_errors import (
     ConstraintFeatureInUse,
     ConstraintsAreNoProperties,
     MappingModeNotChangeable,
+    MappingNeededByNames,
     PropertyDoesNotExist,
 )
+from engine.delta.schema_rules import odd_names
 from engine.delta.spec import properties
 from engine.delta.spec.features import FEATURES, Feature, Removal, find_feature
 from engine.delta.spec.properties import (
@@ -205,6 +207,18 @@ def _set_mapping_mode(draft: TableDraft, mode: str) -> TableDraft:
     # The files that are there have the columns under the names they have now.
     mapped = replace(changed, new_name=keep_logical_name).with_ids()
     return replace(mapped, new_name=draft.new_name)
+
+
+def remove_mapping(draft: TableDraft) -> TableDraft:
+    """Files that are there, if any, must have the logical names by then. Raises `MappingNeededByNames`."""
+    if draft.mapping_mode == NO_MAPPING:
+        return draft
+    odd = odd_names(draft.schema)
+    if odd:
+        raise MappingNeededByNames(odd)
+    settings = dict.fromkeys((properties.COLUMN_MAPPING_MODE.key, properties.COLUMN_MAPPING_MAX_ID.key))
+    clustering = format_clustering(draft.clustered_by) if draft.clustering else None
+    return replace(draft.with_settings(settings), schema=without_ids(draft.schema), clustering=clustering)
 
 
 def _begin_row_tracking(draft: TableDraft) -> TableDraft:

@@ -85,7 +85,18 @@ class MappingModeNotChangeable(DeltaError, condition="DELTA_UNSUPPORTED_COLUMN_M
     requested: str
     template = (
         "Column mapping cannot be changed from {current} to {requested} by a property. From none it can be set to "
-        "name; to be without it again, or to have ids, create a new table."
+        "name; ALTER TABLE ... DROP FEATURE columnMapping takes it away; to have ids, create a new table."
+    )
+
+
+@dataclass(eq=False)
+class MappingNeededByNames(
+    DeltaError, condition="DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING", sqlstate="42K05"
+):
+    columns: str
+    template = (
+        "Column mapping cannot be taken away: without it no name of a column may have one of the characters "
+        "' ,;{{}}()\\n\\t='. Rename {columns} first."
     )
 
 

@@ -43,15 +43,21 @@ def ensure_schema(config: TableConfig) -> None:
         _ensure_mapping(config)
 
 
+def odd_names(schema: StructType) -> str:
+    """The columns whose names only column mapping allows, as messages list them; empty where there are none."""
+    odd = [".".join(path) for path, _ in walk_fields(schema) if _ODD_CHARACTERS & set(path[-1])]
+    return ", ".join(map(repr, odd))
+
+
 def _ensure_names(config: TableConfig) -> None:
     paths = [path for path, _ in walk_fields(config.schema)]
     twice = _repeated(tuple(part.casefold() for part in path) for path in paths)
     if twice:
         raise DuplicateColumns(", ".join(".".join(path) for path in twice))
     if config.column_mapping_mode == NO_MAPPING:
-        odd = [".".join(path) for path in paths if _ODD_CHARACTERS & set(path[-1])]
+        odd = odd_names(config.schema)
         if odd:
-            raise InvalidColumnNames(", ".join(repr(name) for name in odd))
+            raise InvalidColumnNames(odd)
     if config.is_enabled("changeDataFeed"):
         reserved = [name for name in config.schema.names if name.casefold() in _CDC_COLUMNS]
         if reserved:

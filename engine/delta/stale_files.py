@@ -1,7 +1,8 @@
 """Files whose rows need a feature to be understood, though the newest schema does not: what a rewrite would free of it.
 
-A file with a deletion vector is one, and so is a file that was written before a column was widened, and keeps the
-narrower type. The log does not say which files these are, so their footers are asked; that is one read a file.
+A file with a deletion vector is one, so is any file of a table with column mapping, and a file that was written before
+a column was widened, and keeps the narrower type. The log does not say which files these are, so their footers are
+asked; that is one read a file.
 
 Protocol: "Deletion Vectors", "Type Widening" (its removal demands that no file has another type than the schema).
 """
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.delta.arrow_types import arrow_type
-from engine.delta.column_mapping import physical_schema
+from engine.delta.column_mapping import NO_MAPPING, physical_schema
 from engine.delta.snapshot import Snapshot
 from engine.delta.spec.schema import (
     ArrayType,
@@ -40,6 +41,12 @@ def with_deleted_rows(snapshot: Snapshot) -> pa.Table:
     """The live files that have deletion vectors, of `FILES_SCHEMA`."""
     files = snapshot.files
     return files.filter(pc.is_valid(files.column("deletion_vector")))
+
+
+def with_mapped_names(snapshot: Snapshot) -> pa.Table:
+    """All live files of a table with column mapping, of `FILES_SCHEMA`: even equal names come with equal ids only."""
+    is_mapped = snapshot.config.column_mapping_mode != NO_MAPPING
+    return snapshot.files if is_mapped else snapshot.files.slice(0, 0)
 
 
 class NarrowerTypes:
@@ -67,7 +74,11 @@ class NarrowerTypes:
 
 
 STALE_FILES: Mapping[str, Callable[[], Callable[[Snapshot], pa.Table]]] = MappingProxyType(
-    {"deletionVectors": lambda: with_deleted_rows, "typeWidening": NarrowerTypes}
+    {
+        "columnMapping": lambda: with_mapped_names,
+        "deletionVectors": lambda: with_deleted_rows,
+        "typeWidening": NarrowerTypes,
+    }
 )
 """Feature, by its final name -> makes what finds the files that need it."""
 

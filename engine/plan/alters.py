@@ -29,7 +29,7 @@ from engine.delta.table_draft import Definition
 from engine.errors import StatementNotSupported
 from engine.plan import alter_history
 from engine.plan.alter_columns import add_columns, alter_column, drop_columns, new_not_nulls, rename_column
-from engine.plan.drop_features import drop_feature, stale_files
+from engine.plan.drop_features import drop_feature, goes_with_files, stale_files
 from engine.plan.identity_sync import plan_sync_identity
 from engine.plan.new_tables import COMMENT, plan_probes
 from engine.plan.plans import AlterPlan, CatalogPlan, DropFeaturePlan, ProbePlan, SyncIdentityPlan
@@ -145,6 +145,7 @@ def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature
         stale_files=finder,
         rewriting=replace(purge, operation=Operation.OVERWRITE, changes_data=False),
         drop=without_feature,
+        at_once=goes_with_files(drop),
     )
 
 

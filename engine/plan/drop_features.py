@@ -1,9 +1,9 @@
 """DROP FEATURE: what of a table must be gone before the protocol can do without a feature.
 
 A feature is dropped in one commit, which keeps older versions readable by protecting their checkpoints. That is enough
-where the newest version has nothing that only the feature explains. Deletion vectors, and types from before a widening,
-are in files, which are written anew first (`engine.commands.dropped_features`); what else would have to be done first
-is refused by name.
+where the newest version has nothing that only the feature explains. Deletion vectors, types from before a widening, and
+names of column mapping are in files, which are written anew (`engine.commands.dropped_features`); what else would have
+to be done first is refused by name.
 
 Protocol: "Table Features"; the feature `checkpointProtection` as delta-spark has it.
 """
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from engine.alter_errors import HistoryTruncationNotAllowed, ProtectionNeedsTruncation
 from engine.delta.metadata_changes import DropFeature as DropFeatureChange
-from engine.delta.metadata_changes import MetadataChange, SetColumnMetadata
+from engine.delta.metadata_changes import MetadataChange, RemoveMapping, SetColumnMetadata
 from engine.delta.snapshot import Snapshot
 from engine.delta.spec.features import Removal, find_feature
 from engine.delta.spec.schema import walk_fields
@@ -45,8 +45,11 @@ def drop_feature(snapshot: Snapshot, change: DropFeature) -> tuple[MetadataChang
         if what is not None:
             raise StatementNotSupported(f"DROP FEATURE {feature.name} of a table with {what}")
     dropped = DropFeatureChange(name=change.feature, protect_before=snapshot.version + 1)
-    if feature is not None and feature.canonical_name == "typeWidening":
-        return (*_forgotten_types(snapshot), dropped)
+    match feature.canonical_name if feature is not None else None:
+        case "typeWidening":
+            return (*_forgotten_types(snapshot), dropped)
+        case "columnMapping":
+            return (RemoveMapping(), dropped)
     return (dropped,)
 
 
@@ -57,15 +60,16 @@ def stale_files(change: DropFeature) -> Callable[[Snapshot], pa.Table] | None:
     return finder() if finder is not None else None
 
 
+def goes_with_files(change: DropFeature) -> bool:
+    """Whether files are readable either with the feature or without it, so that they change with the protocol."""
+    feature = find_feature(change.feature)
+    return feature is not None and feature.canonical_name == "columnMapping"
+
+
 def _forgotten_types(snapshot: Snapshot) -> Iterator[MetadataChange]:
     for path, field in walk_fields(snapshot.schema):
         if TYPE_CHANGES in field.metadata:
             yield SetColumnMetadata(path=path, key=TYPE_CHANGES, value=None)
-
-
-def _mapping(snapshot: Snapshot) -> str | None:
-    mode = snapshot.config.column_mapping_mode
-    return f"column mapping by {mode}, whose files would be written anew" if mode != "none" else None
 
 
 def _row_ids(snapshot: Snapshot) -> str | None:
@@ -86,7 +90,6 @@ def _checkpoints(snapshot: Snapshot) -> str | None:
 
 _TRACES: Mapping[str, Callable[[Snapshot], str | None]] = MappingProxyType(
     {
-        "columnMapping": _mapping,
         "domainMetadata": _domains,
         "rowTracking": _row_ids,
         "v2Checkpoint": _checkpoints,

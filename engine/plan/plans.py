@@ -360,14 +360,16 @@ class AlterPlan:
 class DropFeaturePlan:
     """Take a feature out of the protocol of `table` when no file needs it any more.
 
-    `stale_files` finds those of a version that do, of `FILES_SCHEMA`; they are written anew as `rewriting` says.
-    `drop` makes the plan for the table at a version without such files.
+    `stale_files` finds those of a version that do, of `FILES_SCHEMA`; they are written anew in a version that
+    `rewriting` describes. `drop` makes the plan for the table at a version without such files. `at_once`: both are one
+    version, since nobody could read the new files before it, or the old ones after it.
     """
 
     table: BoundTable
     stale_files: Callable[[Snapshot], pa.Table]
     rewriting: CommitDescription
     drop: Callable[[BoundTable], AlterPlan]
+    at_once: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

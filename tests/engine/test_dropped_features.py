@@ -15,7 +15,7 @@ from engine.delta.snapshot import load_snapshot
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.delta.transaction import Transaction
 from engine.main import LakeSession
-from tests.engine.lake_sessions import actions, rows, run, table
+from tests.engine.lake_sessions import actions, refuse, rows, run, table
 from tests.engine.peer_readers import PEERS, Rows, comparable
 from tests.engine.stats_truth import deserved, logged
 
@@ -186,14 +186,31 @@ def test_the_feature_goes_and_the_rows_stay(session: LakeSession, folder: Path, 
     assert comparable(table(session, f"SELECT * FROM freed VERSION AS OF {version}")) == before
 
 
+FEED = "'delta.enableChangeDataFeed' = 'true'"
+
+
+def changes(session: LakeSession, first: int) -> Rows:
+    query = f"SELECT k, _change_type, _commit_version FROM table_changes('freed', {first})"
+    return comparable(table(session, query))
+
+
 def test_rows_written_anew_are_no_changes(session: LakeSession, folder: Path) -> None:
-    make(session, folder, deleting(f"(k INT, p INT) TBLPROPERTIES ({VECTORS}, 'delta.enableChangeDataFeed' = 'true')"))
-    version = load_snapshot(str(folder)).version
-    changes = "SELECT k, _change_type, _commit_version FROM table_changes('freed', 1)"
-    before = comparable(table(session, changes))
+    make(session, folder, deleting(f"(k INT, p INT) TBLPROPERTIES ({VECTORS}, {FEED})"))
+    before, version = changes(session, 1), load_snapshot(str(folder)).version
     run(session, "ALTER TABLE freed DROP FEATURE deletionVectors")
     run(session, "INSERT INTO freed VALUES (9, 9)")
-    assert comparable(table(session, changes)) == sorted([*before, (9, "insert", version + 3)], key=repr)
+    assert changes(session, 1) == sorted([*before, (9, "insert", version + 3)], key=repr)
+
+
+def test_rows_of_renamed_files_are_no_changes(session: LakeSession, folder: Path) -> None:
+    """Changes from before cannot be read with columns that are not mapped, and are refused."""
+    make(session, folder, deleting(f"(k INT, p INT) TBLPROPERTIES ({VECTORS}, {FEED}, {NAMED})"))
+    version = load_snapshot(str(folder)).version
+    run(session, "ALTER TABLE freed DROP FEATURE columnMapping")
+    run(session, "INSERT INTO freed VALUES (9, 9)")
+    assert changes(session, version + 1) == [(9, "insert", version + 2)]
+    error = refuse(session, "SELECT * FROM table_changes('freed', 1)")
+    assert error.condition == "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA"
 
 
 def test_files_without_need_stay_as_they_are(session: LakeSession, folder: Path) -> None:
@@ -205,6 +222,106 @@ def test_files_without_need_stay_as_they_are(session: LakeSession, folder: Path)
     assert after.files.column("path") == files.column("path")
     (row,) = table(session, "DESCRIBE HISTORY freed LIMIT 1").to_pylist()
     assert row["operation"] == "DROP FEATURE" and row["version"] == after.version
+
+
+# --- Column mapping: files and feature go at once ---------------------------------------------------------------------
+
+NAMED, BY_ID = ("'delta.columnMapping.mode' = 'name'", "'delta.columnMapping.mode' = 'id'")
+MAPPED = {
+    "by name": (
+        "(k INT, s STRUCT<x: INT, t: ARRAY<STRUCT<y: STRING>>>, m MAP<STRING, STRUCT<z: DATE>>) "
+        f"TBLPROPERTIES ({NAMED})",
+        "INSERT INTO freed VALUES (1, named_struct('x', 2, 't', array(named_struct('y', 'a'), NULL)), NULL), "
+        "(NULL, NULL, map('k', named_struct('z', DATE'2024-01-01')))",
+        "ALTER TABLE freed RENAME COLUMN s.x TO other",
+        "ALTER TABLE freed RENAME COLUMN k TO s2",
+        "ALTER TABLE freed DROP COLUMN m",
+        "ALTER TABLE freed ADD COLUMN k STRING",
+        "INSERT INTO freed VALUES (3, NULL, 'new')",
+    ),
+    "by id": (
+        f"(k INT, `a b` INT) TBLPROPERTIES ({BY_ID})",
+        "INSERT INTO freed VALUES (1, 2), (3, NULL)",
+        "ALTER TABLE freed RENAME COLUMN `a b` TO ab",
+        "INSERT INTO freed VALUES (4, 5)",
+    ),
+    "with partitions": (
+        f"(k INT, `p q` STRING, d DATE) PARTITIONED BY (`p q`, d) TBLPROPERTIES ({NAMED})",
+        "INSERT INTO freed VALUES (1, 'a/b', DATE'2024-01-01'), (2, NULL, NULL)",
+        "ALTER TABLE freed RENAME COLUMN `p q` TO pq",
+    ),
+    "clustered": (
+        f"(k INT, s STRUCT<x: INT>) CLUSTER BY (s.x, k) TBLPROPERTIES ({NAMED})",
+        "INSERT INTO freed VALUES (1, named_struct('x', 2))",
+        "ALTER TABLE freed RENAME COLUMN k TO n",
+    ),
+    "with vectors and wider types": (
+        f"(k INT, n INT) TBLPROPERTIES ({NAMED}, {VECTORS}, {WIDENING})",
+        "INSERT INTO freed VALUES (1, 1), (2, 2), (3, 3)",
+        "DELETED 1",
+        "ALTER TABLE freed ALTER COLUMN n TYPE BIGINT",
+    ),
+    "with rules": (
+        "(k INT NOT NULL, g INT GENERATED ALWAYS AS (k * 2), id BIGINT GENERATED ALWAYS AS IDENTITY, "
+        f"CONSTRAINT c CHECK (k > 0)) TBLPROPERTIES ({NAMED})",
+        "INSERT INTO freed (k) VALUES (1), (2)",
+    ),
+    "without rows": (f"(k INT) TBLPROPERTIES ({NAMED})",),
+}
+
+
+def mapped(definition: str, *steps: str) -> Case:
+    return Case(feature="columnMapping", definition=definition, steps=steps, rewritten=0)
+
+
+@pytest.mark.parametrize("name", MAPPED)
+def test_columns_are_stored_under_their_names(session: LakeSession, folder: Path, lake: Path, name: str) -> None:
+    make(session, folder, mapped(*MAPPED[name]))
+    before, old = content(session), load_snapshot(str(folder))
+    run(session, "ALTER TABLE freed DROP FEATURE columnMapping")
+    new = load_snapshot(str(folder))
+    assert new.version == old.version + 1 and "columnMapping" not in new.config.features
+    stored = (new.metadata.schema_string, *new.metadata.configuration, str(new.domain_metadata))
+    assert not [text for text in stored if "delta.columnMapping" in text or "col-" in text]
+    changed = [
+        action[kind] for action in actions(lake, "freed", new.version) for kind in ("add", "remove") if kind in action
+    ]
+    assert [action for action in changed if action["dataChange"]] == []
+    columns = table(session, "SELECT * FROM freed").column_names
+    assert content(session) == before
+    for peer in PEERS if "wider" not in name else ("duckdb",):
+        assert PEERS[peer](folder, columns) == before, peer
+    assert comparable(table(session, f"SELECT * FROM freed VERSION AS OF {old.version}")) == before
+    if name == "with rules":
+        run(session, "INSERT INTO freed (k) VALUES (7)")
+        assert rows(session, "SELECT k, g, id FROM freed WHERE k = 7") == [(7, 14, 3)]
+        assert refuse(session, "INSERT INTO freed (k) VALUES (0)").condition == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
+
+
+def test_names_that_need_the_mapping_keep_it(session: LakeSession, folder: Path) -> None:
+    make(
+        session,
+        folder,
+        mapped(f"(k INT, s STRUCT<`a b`: INT>) TBLPROPERTIES ({NAMED})", "INSERT INTO freed VALUES (1, NULL)"),
+    )
+    files = set(folder.rglob("*.parquet"))
+    error = refuse(session, "ALTER TABLE freed DROP FEATURE columnMapping")
+    assert error.condition == "DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING" and "'s.a b'" in error.message
+    assert "columnMapping" in features(folder) and set(folder.rglob("*.parquet")) == files
+
+
+def test_a_commit_beside_it_is_a_conflict_and_leaves_the_mapping(
+    session: LakeSession, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(session, folder, mapped(*MAPPED["by id"]))
+    before = content(session)
+    interrupted(monkeypatch, lambda: run(session, "INSERT INTO freed VALUES (8, 9)"))
+    assert refuse(session, "ALTER TABLE freed DROP FEATURE columnMapping").condition == "DELTA_CONCURRENT_WRITE"
+    assert content(session) == sorted([*before, (8, 9)], key=repr) and "columnMapping" in features(folder)
+    known = load_snapshot(str(folder)).files.column("path").to_pylist()
+    assert sorted(path.name for path in folder.rglob("*.parquet")) == sorted(path.rpartition("/")[2] for path in known)
+    run(session, "ALTER TABLE freed DROP FEATURE columnMapping")
+    assert PEERS["deltalake"](folder, ["k", "ab"]) == content(session)
 
 
 # --- Others write meanwhile -------------------------------------------------------------------------------------------
@@ -268,10 +385,15 @@ def test_vectors_that_others_make_meanwhile_are_seen(
     assert load_snapshot(str(folder)).files.column("deletion_vector").null_count == load_snapshot(str(folder)).num_files
 
 
-def test_rows_keep_their_ids(session: LakeSession, folder: Path) -> None:
-    make(session, folder, deleting(f"(k INT, p INT) TBLPROPERTIES ({VECTORS}, 'delta.enableRowTracking' = 'true')"))
+@pytest.mark.parametrize("feature", ["deletionVectors", "columnMapping"])
+def test_rows_keep_their_ids(session: LakeSession, folder: Path, feature: str) -> None:
+    make(
+        session,
+        folder,
+        deleting(f"(k INT, p INT) TBLPROPERTIES ({VECTORS}, {NAMED}, 'delta.enableRowTracking' = 'true')"),
+    )
     asked = "SELECT _metadata.row_id, _metadata.row_commit_version, k, p FROM freed"
     before = sorted(rows(session, asked), key=str)
-    run(session, "ALTER TABLE freed DROP FEATURE deletionVectors")
-    assert "deletionVectors" not in features(folder)
+    run(session, f"ALTER TABLE freed DROP FEATURE {feature}")
+    assert feature not in features(folder)
     assert sorted(rows(session, asked), key=str) == before
