@@ -17,12 +17,13 @@ from dataclasses import replace
 from catalog.errors import SqlError
 from catalog.names import quote
 from engine.delta.column_mapping import NO_MAPPING, column_id, physical_schema
+from engine.delta.spec.properties import OPTIMIZE_WRITE, TARGET_FILE_SIZE
 from engine.delta.spec.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.delta.table_columns import CHAR_VARCHAR_TYPE
 from engine.enforce.errors import LengthExceeded
 from engine.enforce.write_plan import RowCheck, WritePlan
 from engine.errors import SparkFailure
-from engine.exec.write import Counter, NamedExpression, RowRules, Step
+from engine.exec.write import FILE_BYTES, Counter, NamedExpression, RowRules, Step
 
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
 _VALUE_CHARACTERS_MAX = 100
@@ -35,6 +36,7 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
     config = plan.config
     given = StructType(tuple(_plain(column) for column in (*plan.given, *plan.beside)))
     stored = stored_schema(config.schema, config.column_mapping_mode)
+    target = config.get(TARGET_FILE_SIZE)
     return RowRules(
         label=plan.table,
         columns=given.to_json(),
@@ -42,6 +44,8 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
         steps=tuple(_steps(plan, token)),
         stored=StructType((*stored.fields, *plan.beside)).to_json(),
         partition_columns=config.physical_partition_columns,
+        rebalanced=config.get(OPTIMIZE_WRITE) or target is not None,
+        file_bytes=target or FILE_BYTES,
     )
 
 

@@ -46,6 +46,10 @@ class Step:
     spread_by: tuple[str, ...] = ()
 
 
+FILE_BYTES = 128 << 20
+"""What files should have where nothing is said: enough that reading one is worth the opening."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowRules:
     """What becomes of a query's rows before they are written; `RowEnforcer` says how.
@@ -60,6 +64,9 @@ class RowRules:
     steps: tuple[Step, ...]
     stored: str
     partition_columns: tuple[str, ...]
+    rebalanced: bool = False
+    """Whether rows are shuffled so that files have about `file_bytes`; those of partitioned tables always are."""
+    file_bytes: int = FILE_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

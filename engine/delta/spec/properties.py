@@ -224,6 +224,7 @@ ROW_COMMIT_VERSION_COLUMN = Property(
     default=None,
     settable=False,
 )
+OPTIMIZE_WRITE = Property(key="delta.autoOptimize.optimizeWrite", parse=parse_boolean, default=False)
 SET_TRANSACTION_RETENTION = Property(
     key="delta.setTransactionRetentionDuration", parse=_optional(parse_interval_ms), default=None
 )
@@ -240,7 +241,6 @@ WRITE_PARTITION_COLUMNS = Property(
 _HINTS: tuple[Property[Any], ...] = (
     Property(key="delta.autoOptimize", parse=parse_boolean, default=False),
     Property(key="delta.autoOptimize.autoCompact", parse=_one_of("true", "false", "auto", "legacy"), default="false"),
-    Property(key="delta.autoOptimize.optimizeWrite", parse=parse_boolean, default=False),
     Property(key="delta.tuneFileSizesForRewrites", parse=parse_boolean, default=False),
     Property(key="delta.sampleRetentionDuration", parse=parse_interval_ms, default=7 * DAY_MS),
     Property(key="delta.enableFullRetentionRollback", parse=parse_boolean, default=True),

@@ -39,6 +39,9 @@ import org.apache.spark.sql.types.StructType;
  * where they would judge rows that are not written.
  */
 final class RowEnforcer {
+  /** About how much larger rows are in a shuffle than in a Parquet file. */
+  private static final int SHUFFLED_PER_STORED = 2;
+
   private final SparkSession spark;
   private final PlanGuard guard;
   private final String statementId;
@@ -139,10 +142,10 @@ final class RowEnforcer {
     return scala.Option.apply(spark.sessionState().conf().sessionLocalTimeZone());
   }
 
-  /** A partitioned table gets few files for each partition, at the price of a shuffle. */
+  /** A partitioned table gets few files for each partition, at the price of a shuffle; others where they ask for it. */
   private LogicalPlan arranged(LogicalPlan plan, boolean isLiteral, JsonNode names) {
     if (isLiteral) return new Repartition(1, false, plan);
-    if (names.size() == 0) return plan;
+    if (names.size() == 0 && !request.get("rebalanced").booleanValue()) return plan;
     Set wanted = new HashSet();
     for (int i = 0; i < names.size(); i++) wanted.add(((JsonNode) names.get(i)).textValue());
     List output = Scala.list(plan.output());
@@ -150,7 +153,8 @@ final class RowEnforcer {
     for (int i = 0; i < output.size(); i++) {
       if (wanted.contains(((Attribute) output.get(i)).name())) keys.add(output.get(i));
     }
-    return new RebalancePartitions(Scala.seq(keys), plan, Scala.none(), Scala.none());
+    Long bytes = Long.valueOf(SHUFFLED_PER_STORED * request.get("file_bytes").longValue());
+    return new RebalancePartitions(Scala.seq(keys), plan, Scala.none(), scala.Option.apply(bytes));
   }
 
   private static Alias alias(Expression value, String name, scala.Option metadata) {
