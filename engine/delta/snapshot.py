@@ -246,11 +246,19 @@ class Snapshot:
         return self._commit is not None and self._commit.may_be(_commit_status(self.storage, self.log_segment))
 
     def is_gone(self) -> bool:
-        """Whether the version is surely not in place any more: one that has lost its commit by age cannot tell."""
+        """Whether the version is surely not in place any more: one that has lost its commit by age cannot tell, before
+        it was read or since. Commits are only cleaned up below a checkpoint.
+        """
         try:
-            return self._commit is not None and not self.is_in_place()
+            if self._commit is None or self.is_in_place():
+                return False
+            return _commit_status(self.storage, self.log_segment) is not None or not self._has_checkpoint_since()
         except OSError:
             return False
+
+    def _has_checkpoint_since(self) -> bool:
+        parsed = map(parse_log_path, self.storage.list_names(LOG_DIR, version_prefix(self.version)))
+        return any(found is not None and found.is_checkpoint for found in parsed)
 
     def advance(self) -> Snapshot:
         """The newest version: this object where nothing was committed since. Errors as in `load_snapshot`."""

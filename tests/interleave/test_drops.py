@@ -118,6 +118,18 @@ def test_a_version_that_lost_its_commit_by_age_is_written_upon() -> None:
     assert begin(storage).commit().version == 1
 
 
+def test_a_version_that_loses_its_commit_while_rows_are_written_is_written_upon() -> None:
+    """Others went on, and cleaned the log up: no version of theirs or ours may be lost by that."""
+    storage = DictStorage()
+    create(storage)
+    late = begin(storage)
+    append(storage, "other")
+    write_checkpoint(Snapshot.load(storage), now_ms=NOW_MS)
+    storage.delete(f"{LOG_DIR}/{0:020}.json")
+    assert late.commit().version == 2
+    assert sorted(Snapshot.load(storage).files.column("path").to_pylist()) == ["late", "other"]
+
+
 class WholeSeconds(DictStorage):
     """As object stores tell of one object."""
 
