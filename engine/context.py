@@ -65,11 +65,15 @@ class CancelToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementContext:
-    """One run: principal, cancel switch, id and clock; `profile` is told what was read."""
+    """One run: principal, cancel switch, id and clock; `profile` is told what was read.
+
+    `instant_us` (microseconds since the epoch) is what `current_timestamp()` answers, in all queries of the run.
+    """
 
     principal: str
     cancel: CancelToken = field(default_factory=CancelToken)
     statement_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)
+    instant_us: int = field(default_factory=lambda: time.time_ns() // 1000)
     result_bytes_max: int = 1 << 30
     profile: Profile = field(default_factory=Profile)

@@ -43,6 +43,7 @@ from engine.plan.plans import ProbePlan, ReadPlan, ReplaceRelated, Scan
 from engine.plan.probes import ensure_probed
 from engine.plan.rule_probes import condition_probe
 from engine.plan.scans import scan_of
+from engine.sql.expressions import requalified
 from engine.sql_types import ddl_type, format_sql_type
 
 _RELATION = "__scan_1"
@@ -69,9 +70,10 @@ def related_rows(
     columns = writing.executor.columns_of(source, writing.context, writing.parameters)
     source_alias = relation.source_alias or _unused_alias(relation, table, columns)
     _ensure_condition(table, relation, source_alias, columns, writing)
+    condition = _qualified(table, relation, source_alias, columns)
 
     def selection(query: str, scan: Scan) -> Selection:
-        join = f"JOIN ({query}) AS {quote(source_alias)} ON {relation.condition.in_parentheses}"
+        join = f"JOIN ({query}) AS {quote(source_alias)} ON ({condition}\n)"
         return Selection(
             alias=quote(relation.alias), going=f"LEFT SEMI {join}", staying=f"LEFT ANTI {join}", scans=(scan,)
         )
@@ -110,6 +112,21 @@ def _ensure_condition(
     probe = replace(probe, translated=_translated)
     plan = ProbePlan(over=ReadPlan(text=over, scans=(scan,)), probes=(probe,))
     ensure_probed(plan, SparkProber(writing.executor, writing.context))
+
+
+def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[Column]) -> str:
+    """The condition with all columns qualified, so that it means the same where the table has other columns too: those
+    that come with the statement, or are ours.
+    """
+    aliases, names = {fold(relation.alias), fold(source_alias)}, {fold(column.name) for column in columns}
+
+    def qualified(parts: Sequence[str]) -> tuple[int, str] | None:
+        if len(parts) > 1 and fold(parts[0]) in aliases:
+            return None
+        is_new, is_old = fold(parts[0]) in names, table.snapshot.schema.field(parts[0]) is not None
+        return None if is_new == is_old else (0, f"{quote(source_alias if is_new else relation.alias)}.")
+
+    return requalified(relation.condition.text, qualified)
 
 
 def _sql_type(column: Column) -> str:

@@ -182,6 +182,7 @@ def _request(plan: ReadPlan, context: StatementContext, parameters: Sequence[Par
         {
             "id": context.statement_id,
             "principal": context.principal,
+            "instant_us": context.instant_us,
             "text": plan.text,
             "scans": scan_requests(plan.scans),
             "views": [asdict(view) for view in plan.views],

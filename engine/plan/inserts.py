@@ -105,7 +105,7 @@ def plan_create_table_as(
 ) -> CreateTableAsPlan | CreateTablePlan:
     """The columns are the query's, so the statement can have none of its own."""
     ensure_creatable(statement)
-    if statement.columns:
+    if statement.columns or statement.checks:
         raise ColumnsWithQuery("CREATE TABLE")
     target = free_name(bound, if_not_exists=statement.if_not_exists)
     if target is None:

@@ -80,7 +80,7 @@ def plan_probes(
     """What has to be asked before a table gets constraints (name, expression) and `new` columns (None: all of it)."""
     probes = [
         *(probe for column in (schema.fields if new is None else new) for probe in column_probes(column, schema)),
-        *(check_probe(name, expression) for name, expression in checks),
+        *(check_probe(name, expression, schema) for name, expression in checks),
     ]
     if not probes:
         return None

@@ -35,7 +35,7 @@ def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> Replace
 
 def plan_replace_table_as(bound: BoundStatement, statement: CreateTable, source: ReadPlan) -> ReplaceTableAsPlan:
     table = _replaceable(bound, statement)
-    if statement.columns:
+    if statement.columns or statement.checks:
         raise ColumnsWithQuery(f"{statement.mode} TABLE")
     return ReplaceTableAsPlan(table=table, source=source, define=lambda schema: _plan(bound, statement, table, schema))
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from catalog.errors import SqlError
+from catalog.names import fold
 from engine.delta.identity import is_identity
 from engine.delta.spec.schema import StructField, StructType
 from engine.enforce.defaults import DEFAULT
@@ -39,6 +40,7 @@ from engine.expression_errors import (
     UnsupportedInGeneration,
 )
 from engine.plan.plans import Probe, Refusals, Trait
+from engine.plan.scans import FILE_METADATA
 from engine.sql.expressions import parse_expression
 from engine.sql_types import column_sql_type, format_sql_type
 
@@ -116,10 +118,12 @@ def _generation_probe(column: StructField, text: str, schema: StructType) -> Pro
     )
 
 
-def check_probe(name: str, text: str) -> Probe:
+def check_probe(name: str, text: str, schema: StructType) -> Probe:
     """Of a CHECK constraint."""
     unsupported = partial(UnsupportedInCheck, name)
     expression = parse_expression(text, subquery=unsupported(_A_SUBQUERY))
+    if any(fold(path[0]) == FILE_METADATA for path in expression.columns) and schema.field(FILE_METADATA) is None:
+        raise InvalidCheckReference(name, text, "Rows that are written are in no file yet, so they have no _metadata.")
 
     def translated(failure: SparkFailure) -> SqlError:
         is_reference = (failure.spark_condition or "").startswith("UNRESOLVED_COLUMN")

@@ -48,7 +48,7 @@ def parse_expression(text: str, subquery: SqlError | None = None) -> Expression:
 def requalified(text: str, replacement: Callable[[Sequence[str]], tuple[int, str] | None]) -> str:
     """`text` with other qualifiers: `replacement` tells of the parts of a column how many go, and what comes for them.
 
-    The text that comes ends with a dot, or is empty. None: the column stays as it is.
+    The text that comes ends with a dot, or is empty; if no parts go, it is put in front. None: the column stays.
     """
     edits = []
     for column in _tree(text).find_all(exp.Column):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+from engine.context import StatementContext
 from engine.main import LakeSession
 from tests.engine.lake_sessions import actions, refuse, rows, run, table_of, version_of
 
@@ -125,12 +129,15 @@ def test_both_looks_at_the_query_see_the_same_rows(session: LakeSession, stored:
     assert len(new) == 60 and old == [k for k in range(200) if k not in new]
 
 
-def test_columns_that_come_with_the_statement_can_decide(session: LakeSession, lake: Path) -> None:
-    run(session, "CREATE TABLE grows (k INT, s STRING)")
+@pytest.mark.parametrize("feed", ["false", "true"])
+@pytest.mark.parametrize("old", ["q.old", "old"])
+def test_columns_that_come_with_the_statement_can_decide(session: LakeSession, lake: Path, feed: str, old: str) -> None:
+    run(session, "DROP TABLE IF EXISTS grows")
+    run(session, f"CREATE TABLE grows (k INT, s STRING) TBLPROPERTIES ('delta.enableChangeDataFeed' = '{feed}')")
     run(session, "INSERT INTO grows VALUES (1, 'a'), (2, 'b'), (4, 'd')")
     run(
         session,
-        "INSERT WITH SCHEMA EVOLUTION INTO grows AS t REPLACE ON t.k = q.old"
+        f"INSERT WITH SCHEMA EVOLUTION INTO grows AS t REPLACE ON t.k = {old}"
         " (SELECT col1 AS k, col2 AS s, col3 AS old FROM VALUES (10, 'x', 1), (20, 'y', 3)) AS q",
     )
     assert rows(session, "SELECT * FROM grows ORDER BY k") == [
@@ -140,6 +147,42 @@ def test_columns_that_come_with_the_statement_can_decide(session: LakeSession, l
         (20, "y", 3),
     ]
     assert len(table_of(lake, "grows")) == 4
+    if feed == "true":
+        told = rows(session, "SELECT _change_type, k, old FROM table_changes('grows', 2) ORDER BY k")
+        assert told == [("delete", 1, None), ("insert", 10, 1), ("insert", 20, 3)]
+
+
+def test_now_is_one_moment_for_all_that_a_statement_runs(session: LakeSession, lake: Path) -> None:
+    """The clock of the jobs runs on; the instant that the statement has is long ago."""
+    instant = dt.datetime(2024, 2, 29, 23, 59, 59, 123456, dt.UTC)
+    context = StatementContext(principal="ann", instant_us=int(instant.timestamp()) * 10**6 + 123456)
+
+    def ask(text: str) -> list[Any]:
+        result = session.execute(text, replace(context, statement_id=uuid.uuid4().hex))
+        try:
+            return [tuple(row.values()) for batch in result.batches() for row in batch.to_pylist()]
+        finally:
+            result.close()
+
+    run(session, "SET TIME ZONE 'Asia/Tokyo'")
+    asked = "SELECT current_timestamp(), now(), current_date(), localtimestamp(), (SELECT max(unix_timestamp()))"
+    assert ask(asked) == [
+        (
+            instant,
+            instant,
+            dt.date(2024, 3, 1),
+            dt.datetime(2024, 3, 1, 8, 59, 59, 123456),
+            int(instant.timestamp()),
+        )
+    ]
+    run(session, "CREATE TABLE timed (k INT, at TIMESTAMP) TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
+    ask("INSERT INTO timed SELECT id, current_timestamp() + make_dt_interval(0, 0, 0, id) FROM range(-2, 3, 1, 1)")
+    ask("INSERT INTO timed REPLACE WHERE at < current_timestamp() SELECT -9, current_timestamp() - INTERVAL 1 DAY")
+    assert rows(session, "SELECT k FROM timed ORDER BY k") == [(-9,), (0,), (1,), (2,)]
+    ask("INSERT INTO timed AS t REPLACE ON t.at > now() (SELECT 9, current_timestamp()) AS q")
+    assert rows(session, "SELECT k FROM timed ORDER BY k") == [(-9,), (0,), (9,)]
+    told = rows(session, "SELECT _change_type, k FROM table_changes('timed', 2) ORDER BY _commit_version, k")
+    assert told == [("insert", -9), ("delete", -2), ("delete", -1), ("delete", 1), ("delete", 2), ("insert", 9)]
 
 
 def test_padded_texts_are_compared_as_the_query_has_them(session: LakeSession) -> None:

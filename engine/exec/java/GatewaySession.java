@@ -71,8 +71,9 @@ public final class GatewaySession {
     final TableWriter writer = new TableWriter(spark, Request.JSON.readTree(target));
     return (String) within(parsed, new Work() {
       public Object apply() throws Exception {
-        QueryExecution query = new Statement(spark, guard, parsed, GatewaySession.this).analyzed();
-        return writer.write(writer.enforced(query, guard, parsed.id));
+        Statement statement = new Statement(spark, guard, parsed, GatewaySession.this);
+        QueryExecution query = writer.enforced(statement.analyzed(), guard, parsed.id);
+        return writer.write(statement.atItsTime(query));
       }
     });
   }

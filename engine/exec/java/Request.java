@@ -17,6 +17,7 @@ final class Request {
 
   final String id;
   final String principal;
+  final long instantMicros;
   final String text;
   final Scan[] scans;
   final View[] views;
@@ -28,6 +29,7 @@ final class Request {
     JsonNode node = JSON.readTree(json);
     id = node.get("id").textValue();
     principal = node.get("principal").textValue();
+    instantMicros = node.get("instant_us").longValue();
     text = node.get("text").textValue();
     parameters = node.get("parameters");
     spoolPath = node.get("spool").textValue();

@@ -59,7 +59,7 @@ final class Statement {
   }
 
   byte[] run() throws Exception {
-    QueryExecution execution = analyzed();
+    QueryExecution execution = atItsTime(analyzed());
     session.ensureLive(request.id);
     StructType schema = execution.analyzed().schema();
     ResultSpool spool = new ResultSpool(new File(request.spoolPath), request.resultBytesMax);
@@ -84,6 +84,13 @@ final class Statement {
     guard.ensureMayRun(execution.analyzed(), request.id);
     LogicalPlan rows = TableScan.rows(spark, execution.analyzed());
     return rows == execution.analyzed() ? execution : planned(rows);
+  }
+
+  /** What is to run: with the statement's time for now. */
+  QueryExecution atItsTime(QueryExecution analyzed) {
+    LogicalPlan plan = analyzed.analyzed();
+    LogicalPlan fixed = new StatementTime(request.instantMicros).fixed(plan);
+    return fixed == plan ? analyzed : planned(fixed);
   }
 
   private QueryExecution planned(LogicalPlan plan) {

@@ -1,0 +1,59 @@
+package deltagateway;
+
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.sql.catalyst.expressions.CurrentDate;
+import org.apache.spark.sql.catalyst.expressions.CurrentTimestamp;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.LocalTimestamp;
+import org.apache.spark.sql.catalyst.expressions.Now;
+import org.apache.spark.sql.catalyst.expressions.TimeZoneAwareExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+
+/**
+ * Puts the one time that a statement takes for now in the place of `current_timestamp()` and the like. Spark does so for
+ * each query; a statement that runs several must mean the same rows in all of them.
+ */
+final class StatementTime extends scala.runtime.AbstractPartialFunction {
+  private static final long MICROS = TimeUnit.SECONDS.toMicros(1);
+  private static final long NANOS = TimeUnit.MICROSECONDS.toNanos(1);
+
+  private final long micros;
+
+  /** `micros` since the epoch. */
+  StatementTime(long micros) {
+    this.micros = micros;
+  }
+
+  /** `plan` itself where it does not ask for the time. */
+  LogicalPlan fixed(LogicalPlan plan) {
+    return (LogicalPlan) plan.transformAllExpressionsWithSubqueries(this);
+  }
+
+  public boolean isDefinedAt(Object node) {
+    return node instanceof CurrentTimestamp || node instanceof Now || node instanceof CurrentDate
+        || node instanceof LocalTimestamp;
+  }
+
+  public Object applyOrElse(Object node, scala.Function1 otherwise) {
+    if (!isDefinedAt(node)) return otherwise.apply(node);
+    return new Literal(value(node), ((Expression) node).dataType());
+  }
+
+  /** As Spark keeps it: days of a date, microseconds of a timestamp. */
+  private Object value(Object asked) {
+    if (asked instanceof CurrentDate) return Integer.valueOf((int) local(asked).toLocalDate().toEpochDay());
+    if (!(asked instanceof LocalTimestamp)) return Long.valueOf(micros);
+    LocalDateTime local = local(asked);
+    return Long.valueOf(local.toEpochSecond(ZoneOffset.UTC) * MICROS + local.getNano() / NANOS);
+  }
+
+  private LocalDateTime local(Object asked) {
+    Instant now = Instant.ofEpochSecond(Math.floorDiv(micros, MICROS), Math.floorMod(micros, MICROS) * NANOS);
+    return LocalDateTime.ofInstant(now, (ZoneId) ((TimeZoneAwareExpression) asked).zoneId());
+  }
+}
