@@ -18,9 +18,11 @@ import pyarrow as pa
 from catalog.names import fold
 from engine.bound import BoundTable
 from engine.commands.written_files import Writing, new_files
+from engine.delta.commit_file import ROW_IDS_PRESERVED
 from engine.delta.errors import MalformedLogEntry
 from engine.delta.new_files import NewFiles
 from engine.delta.spec.schema import PrimitiveType, StructField
+from engine.delta.staged_commit import CommitDescription
 from engine.delta.table_config import TableConfig
 from engine.enforce.write_plan import WritePlan
 from engine.errors import StatementNotSupported
@@ -60,6 +62,13 @@ def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, writing: W
     source = ReadPlan(text=text, scans=(scan, *copying.scans))
     with new_files(source, rows, table.snapshot.storage, replace(writing, parameters=())) as copied:
         yield copied
+
+
+def preserving(description: CommitDescription, table: BoundTable) -> CommitDescription:
+    """Of a commit in which rows only went to other files as copies: it says that the others kept their ids."""
+    if not table.snapshot.config.is_enabled("rowTracking"):
+        return description
+    return replace(description, tags={**description.tags, ROW_IDS_PRESERVED: "true"})
 
 
 def _id_columns(label: str, tracking: RowTracking) -> tuple[StructField, ...]:

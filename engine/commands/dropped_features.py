@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from engine.bound import BoundTable, Outcome
 from engine.commands.alter_commands import alter_table
-from engine.commands.copied_rows import Copying, copied_rows
+from engine.commands.copied_rows import Copying, copied_rows, preserving
 from engine.commands.written_files import Writing, drop_told
 from engine.delta.conflict_errors import ConcurrentDrop, ConcurrentModification, FeatureDropConflict
 from engine.delta.errors import naming
@@ -71,7 +71,8 @@ def _write_anew(
         snapshot.config.ensure_supported(Operation.OVERWRITE)
     copying = Copying(alias=relation_beside(snapshot.schema), config=definition.config(label))
     with copied_rows(table, stale, copying, writing) as new, naming(label):
-        transaction = Transaction.on(snapshot, _measured(description, stale, new), table=label)
+        description = preserving(_measured(description, stale, new), table)
+        transaction = Transaction.on(snapshot, description, table=label)
         transaction.read_files(stale.column("path").combine_chunks())
         transaction.define(definition)
         transaction.stage_removes(stale, data_change=False)

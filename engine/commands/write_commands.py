@@ -12,6 +12,7 @@ from dataclasses import replace
 import pyarrow.compute as pc
 
 from engine.bound import Outcome
+from engine.commands.copied_rows import preserving
 from engine.commands.related_rows import SourceRows, related_rows
 from engine.commands.replaced_partitions import matching_partitions, partitions_of, without_partitions
 from engine.commands.replaced_rows import Remainder, Replacing, equal_to, where, without_rows
@@ -63,6 +64,8 @@ def insert(plan: InsertPlan, writing: Writing) -> Outcome:
         description = replace(
             with_file_metrics(plan.description, new, remainder), tags=_tags(marks, definition, snapshot)
         )
+        if remainder is not None and remainder.copied is not None:
+            description = preserving(description, plan.table)
         transaction = Transaction.on(snapshot, description, table=plan.table.label)
         if marks or definition != Definition.of(snapshot.config):
             transaction.define(change_table(rows.config, marks))

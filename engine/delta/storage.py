@@ -48,7 +48,7 @@ class FileStatus:
     size: int
     """Bytes."""
     modified_ms: int
-    """Since the epoch; some storages tell whole seconds of one file and parts of them in a listing."""
+    """Milliseconds since the epoch; some storages tell whole seconds of one file and parts of them in a listing."""
 
     def may_be(self, other: FileStatus | None) -> bool:
         """Whether both can be told of the same file in the same state."""
@@ -58,8 +58,6 @@ class FileStatus:
         if any(time % 1000 == 0 for time in times):
             return times[0] // 1000 == times[1] // 1000
         return times[0] == times[1]
-
-    """Milliseconds since the epoch."""
 
 
 class Storage(ABC):

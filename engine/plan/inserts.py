@@ -218,7 +218,7 @@ def _operation(replacement: Replacement) -> Operation:
 def _description(bound: BoundStatement, table: BoundTable, replacement: Replacement) -> CommitDescription:
     parameters = {
         "mode": "Append" if isinstance(replacement, KeepAll) else "Overwrite",
-        "partitionBy": json.dumps(list(table.snapshot.partition_columns)),
+        "partitionBy": json.dumps(list(table.snapshot.partition_columns), separators=(",", ":")),
     }
     if isinstance(replacement, ReplaceMatching | ReplaceRows):
         parameters["predicate"] = replacement.shown

@@ -161,6 +161,8 @@ def test_the_feed_tells_the_rows_that_went_and_came(
     written = [action["cdc"] for action in actions(lake, "kept", version) if "cdc" in action]
     is_partly = 0 < len(gone) < 10
     assert bool(written) == is_partly
+    (info,) = [action["commitInfo"] for action in actions(lake, "kept", version) if "commitInfo" in action]
+    assert info["tags"]["delta.rowTracking.preserved"] == ("true" if is_partly or not gone else "false")
     for each in written:
         assert each["path"].startswith("_change_data/") and each["dataChange"] is False
         assert (lake / "default" / "kept" / unquote(each["path"])).stat().st_size == each["size"]
