@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from catalog.errors import SqlError
+from engine.delta.snapshot import load_snapshot
+from engine.delta.spec.features import Operation
+from engine.delta.staged_commit import CommitDescription
 from engine.delta.transaction import Transaction
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from tests.engine.lake_sessions import rows, run
@@ -43,6 +47,22 @@ def before_commit(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], obj
         monkeypatch.setattr(Transaction, "commit", commit_later)
 
     return arrange
+
+
+def outcome(
+    session: LakeSession,
+    other: LakeSession,
+    before_commit: Callable[[Callable[[], object]], None],
+    ours: str,
+    theirs: str,
+) -> str | list[tuple[Any, ...]]:
+    """The condition of our error, or the rows that both statements leave, where theirs commits before ours."""
+    before_commit(lambda: run(other, theirs))
+    try:
+        run(session, ours)
+    except SqlError as error:
+        return error.condition
+    return rows(session, "SELECT k, CAST(d AS STRING) FROM t ORDER BY k, d NULLS LAST")
 
 
 CASES = [
@@ -109,12 +129,66 @@ def test_writers_of_other_partitions_do_not_meet(
     run(session, "INSERT INTO t VALUES (1, 1, DATE'2024-01-01'), (2, 2, DATE'2024-01-02'), (3, 3, NULL)")
     for each in (session, other):
         run(each, DYNAMIC)
-    before_commit(lambda: run(other, theirs))
-    found: str | list[tuple[Any, ...]]
-    try:
-        run(session, ours)
-    except SqlError as error:
-        found = error.condition
-    else:
-        found = rows(session, "SELECT k, CAST(d AS STRING) FROM t ORDER BY k, d NULLS LAST")
-    assert found == expected
+    assert outcome(session, other, before_commit, ours, theirs) == expected
+
+
+def set_isolation_level(folder: Path, level: str) -> None:
+    """As engines do that know more levels than one; SQL has no words for it."""
+    snapshot = load_snapshot(str(folder))
+    description = CommitDescription(name="SET TBLPROPERTIES", operation=Operation.METADATA)
+    transaction = Transaction.on(snapshot, description)
+    configuration = {**snapshot.metadata.configuration, "delta.isolationLevel": level}
+    transaction.stage(replace(snapshot.metadata, configuration=configuration))
+    transaction.commit()
+
+
+LOOSE = [
+    # ours, the other's, the rows that both leave or the error of ours, where new rows may come before or after
+    (
+        "INSERT OVERWRITE t PARTITION (d = '2024-01-01') VALUES (7, 7)",
+        "INSERT INTO t VALUES (8, 8, DATE'2024-01-01')",
+        [(2, "2024-01-02"), (7, "2024-01-01"), (8, "2024-01-01")],
+    ),
+    (
+        "INSERT INTO t REPLACE WHERE d = '2024-01-01' AND k < 9 VALUES (7, 7, DATE'2024-01-01')",
+        "INSERT INTO t VALUES (8, 8, DATE'2024-01-01')",
+        [(2, "2024-01-02"), (7, "2024-01-01"), (8, "2024-01-01")],
+    ),
+    (
+        "INSERT INTO t REPLACE USING (k) VALUES (1, 7, DATE'2024-01-02')",
+        "INSERT INTO t VALUES (1, 8, DATE'2024-01-01')",
+        [(1, "2024-01-01"), (1, "2024-01-02"), (2, "2024-01-02")],
+    ),
+    (
+        "INSERT OVERWRITE t PARTITION (d = '2024-01-01') VALUES (7, 7)",
+        "INSERT OVERWRITE t PARTITION (d = '2024-01-01') VALUES (8, 8)",
+        "DELTA_CONCURRENT_APPEND",
+    ),
+    (
+        "INSERT OVERWRITE t PARTITION (d = '2024-01-01') VALUES (7, 7)",
+        "INSERT INTO t REPLACE WHERE d < '2024-01-02' SELECT * FROM t WHERE false",
+        "DELTA_CONCURRENT_DELETE_READ",
+    ),
+    (
+        "INSERT INTO t SELECT k + 6, v, d FROM t WHERE k = 1",
+        "INSERT INTO t REPLACE WHERE d = '2024-01-02' SELECT * FROM t WHERE false",
+        "DELTA_CONCURRENT_DELETE_READ",
+    ),
+]
+
+
+@pytest.mark.parametrize(("ours", "theirs", "expected"), LOOSE)
+def test_new_rows_are_no_conflict_where_writes_alone_are_serializable(
+    session: LakeSession,
+    lake: Path,
+    other: LakeSession,
+    before_commit: Callable[[Callable[[], object]], None],
+    ours: str,
+    theirs: str,
+    expected: str | list[tuple[Any, ...]],
+) -> None:
+    run(session, "DROP TABLE IF EXISTS t")
+    run(session, "CREATE TABLE t (k INT, v INT, d DATE) PARTITIONED BY (d)")
+    set_isolation_level(lake / "default" / "t", "WriteSerializable")
+    run(session, "INSERT INTO t VALUES (1, 1, DATE'2024-01-01'), (2, 2, DATE'2024-01-02')")
+    assert outcome(session, other, before_commit, ours, theirs) == expected
