@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from engine.delta.identity import HIGH_WATER_MARK
 from engine.delta.snapshot import load_snapshot
@@ -31,10 +32,16 @@ def mark(lake: Path) -> object:
     return field.metadata.get(HIGH_WATER_MARK)
 
 
+def mark_of_deltalake(lake: Path) -> object:
+    (field,) = [field for field in DeltaTable(lake / "default" / "counted").schema().fields if field.name == "id"]
+    return field.metadata.get(HIGH_WATER_MARK)
+
+
 REPLACEMENTS = [
     ("INSERT INTO counted (p, s) REPLACE WHERE p = 1 VALUES (1, 'new')", [(2, 2, "b"), (4, 1, "new")]),
     ("INSERT INTO counted (p, s) REPLACE WHERE s = 'a' SELECT 1, 'a'", [(2, 2, "b"), (3, 1, "c"), (4, 1, "a")]),
     ("INSERT INTO counted (p, s) REPLACE WHERE id < 3 VALUES (1, 'x')", None),
+    ("INSERT INTO counted (p, s) REPLACE WHERE id = 3 OR p = 1 VALUES (1, 'x')", [(2, 2, "b"), (4, 1, "x")]),
     ("INSERT OVERWRITE counted PARTITION (p = 1) (s) VALUES ('new')", [(2, 2, "b"), (4, 1, "new")]),
     ("INSERT OVERWRITE counted (s, p) VALUES ('new', 3)", [(4, 3, "new")]),
 ]
@@ -57,7 +64,9 @@ def test_rows_that_stay_keep_their_values_and_new_ones_get_new_values(
     else:
         run(session, text)
         assert rows(session, "SELECT id, p, s FROM counted ORDER BY id") == expected
-        assert mark(lake) == 4
+        for read in PEERS.values():
+            assert read(lake / "default" / table, ["id", "p", "s"]) == sorted(expected, key=repr)
+        assert mark(lake) == mark_of_deltalake(lake) == 4
 
 
 def test_a_table_made_of_one_with_identities_has_the_values_only(session: LakeSession, lake: Path, table: str) -> None:

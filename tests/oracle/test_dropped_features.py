@@ -1,0 +1,36 @@
+"""Tables whose features we drop: delta-spark reads the same rows, and goes on with the table without the feature."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from engine.delta.snapshot import load_snapshot
+from engine.main import LakeSession
+from tests.engine.lake_sessions import rows, run
+from tests.engine.test_dropped_features import CASES, MAPPED, make, mapped
+from tests.oracle.conftest import Oracle
+
+pytestmark = [pytest.mark.oracle, pytest.mark.spark, pytest.mark.timeout(3000)]
+
+
+def test_it_reads_and_rearranges_them(oracle: Oracle, session: LakeSession, lake: Path) -> None:
+    cases = {**CASES, **{name: mapped(*steps) for name, steps in MAPPED.items()}}
+    asked, expected = [], []
+    for number, (name, case) in enumerate(cases.items()):
+        make(session, lake / "freed", case)
+        version = load_snapshot(str(lake / "freed")).version
+        truth = sorted([row[0]] for row in rows(session, "SELECT CAST(struct(*) AS STRING) FROM freed"))
+        run(session, f"ALTER TABLE freed DROP FEATURE {case.feature}")
+        folder = shutil.copytree(lake / "freed", lake.parent / f"kept{number}")
+        read = f"SELECT CAST(struct(*) AS STRING) FROM delta.`{folder}`"
+        asked += [read, f"{read} VERSION AS OF {version}", f"OPTIMIZE delta.`{folder}`", read]
+        expected.append((name, case.feature, folder, truth))
+    answers = iter(oracle(asked))
+    for name, feature, folder, truth in expected:
+        for what in ("newest", "before", "optimized", "after"):
+            answer = next(answers)
+            assert what == "optimized" or sorted(answer) == truth, (name, what)
+        assert feature not in load_snapshot(str(folder)).config.features, name
