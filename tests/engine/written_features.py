@@ -227,7 +227,10 @@ FEATURES: dict[str, Feature] = {
     "clustered": replace(plain(), clustered=("s", "p", "k")),
     "clustered and mapped": Feature(
         columns={"k": "INT", "`a b`": "STRUCT<`x.y`: DECIMAL(38, 18), z: ARRAY<INT>, t: TIMESTAMP>"},
-        first=("1, named_struct('x.y', 1.5BD, 'z', array(2), 't', TIMESTAMP'2024-01-01 00:00:00Z')", "2, NULL"),
+        first=(
+            "1, named_struct('x.y', CAST(1.5 AS DECIMAL(38, 18)), 'z', array(2), 't', TIMESTAMP'2024-01-01 00:00:00Z')",
+            "2, NULL",
+        ),
         second=("3, named_struct('x.y', NULL, 'z', NULL, 't', NULL)",),
         clustered=("`a b`.`x.y`", "`a b`.t", "K"),
         properties={"delta.columnMapping.mode": "name"},

@@ -1,0 +1,195 @@
+"""Beside delta-spark: it reads every kind of table that we write in every way, and gives its rows the same statistics;
+it goes on writing where we stopped, and keeps the rules that we wrote down.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.delta.column_mapping import physical_name
+from engine.delta.snapshot import load_snapshot
+from engine.delta.spec.schema import ArrayType, MapType, StructType
+from engine.main import LakeSession
+from tests.engine.lake_sessions import rows, run
+from tests.engine.test_read_back import CASES, WAYS, create, insert, source
+from tests.engine.written_features import FEATURES
+from tests.oracle.conftest import Answers, Oracle
+
+pytestmark = [pytest.mark.oracle, pytest.mark.spark, pytest.mark.timeout(3000)]
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A query's rows as text: what is asked of us and of delta-spark."""
+
+    columns: dict[str, str]
+    """Name, in quotes -> what stands for the column; bytes may be no text."""
+
+    @classmethod
+    def of(cls, session: LakeSession, query: str) -> Shown:
+        found = rows(session, f"DESCRIBE QUERY {query}")
+        return cls(columns={quoted(name): _text(quoted(name), kind) for name, kind, _ in found})
+
+    def ours(self, session: LakeSession, query: str) -> list[list[Any]]:
+        texts = ", ".join(f"CAST({column} AS STRING)" for column in self.columns.values())
+        return sorted((list(row) for row in rows(session, f"SELECT {texts} FROM ({query})")), key=repr)
+
+    def asked(self, folder: Path) -> str:
+        named = ", ".join(f"{column} AS {alias}" for alias, column in self.columns.items())
+        return f"SELECT {named} FROM delta.`{folder}`"
+
+
+def _text(name: str, kind: str) -> str:
+    return f"hex({name})" if kind == "binary" else name
+
+
+# --- What it reads ---------------------------------------------------------------------------------------------------
+
+
+def test_it_reads_what_was_written_and_counts_the_same(oracle: Oracle, session: LakeSession, lake: Path) -> None:
+    """Every kind of table in every way: the rows, and the statistics that a copy by delta-spark has."""
+    reads, copies, truths = [], [], []
+    for number, (feature, way) in enumerate(CASES):
+        statements, query = WAYS[way](FEATURES[feature], f"t{number}")
+        for statement in statements:
+            run(session, statement)
+        shown = Shown.of(session, query)
+        truths.append(shown.ours(session, query))
+        reads.append(shown.asked(lake / f"t{number}"))
+        copies.append(_copy(lake / f"t{number}", lake.parent / f"copy{number}"))
+    answers = oracle(reads + copies)
+    for (feature, way), answer, truth in zip(CASES, answers, truths, strict=False):
+        assert sorted(answer, key=repr) == truth, (feature, way)
+    for number, (feature, way) in enumerate(CASES):
+        ours, theirs = whole(lake / f"t{number}"), whole(lake.parent / f"copy{number}")
+        assert ours["numRecords",] == theirs["numRecords",], (feature, way)
+        differences = {leaf: (own, theirs[leaf]) for leaf, own in ours.items() if not alike(leaf, own, theirs[leaf])}
+        assert not differences, (feature, way)
+
+
+def _copy(folder: Path, target: Path) -> str:
+    """Mapped, so that columns may have any name."""
+    clause = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.feature.allowColumnDefaults' = 'supported')"
+    return f"CREATE TABLE delta.`{target}` USING delta {clause} AS SELECT * FROM delta.`{folder}`"
+
+
+Leaf = tuple[str, ...]
+"""A kind of statistics, and the logical path of a column."""
+
+_FOLDS: dict[str, Callable[[list[Any]], Any]] = {"minValues": min, "maxValues": max, "nullCount": sum}
+
+
+def whole(folder: Path) -> dict[Leaf, Any]:
+    """The statistics of all files of a table together, those of partition columns, arrays and maps left out.
+
+    None where a file that has values of the column does not say their bound, or JSON has no number for it.
+    """
+    snapshot = load_snapshot(str(folder))
+    files = [json.loads(text, parse_float=Decimal) for text in snapshot.files.column("stats").to_pylist()]
+    found: dict[Leaf, Any] = {("numRecords",): sum(stats["numRecords"] for stats in files)}
+    for path, physical in _columns(snapshot.schema, snapshot.config.column_mapping_mode):
+        if path[0] in snapshot.partition_columns:
+            continue
+        for kind, fold in _FOLDS.items():
+            filled = [
+                stats for stats in files if _at(stats.get("nullCount"), physical) != stats["numRecords"] or fold is sum
+            ]
+            values = [_at(stats.get(kind), physical) for stats in filled]
+            found[kind, *path] = None if None in values or not values else fold(values)
+    return found
+
+
+def _columns(schema: StructType, mode: str, path: Leaf = (), physical: Leaf = ()) -> Iterator[tuple[Leaf, Leaf]]:
+    """Logical and physical paths of the columns that are no structs, arrays or maps."""
+    for field in schema.fields:
+        here, there = (*path, field.name), (*physical, physical_name(field, mode))
+        match field.data_type:
+            case StructType() as nested:
+                yield from _columns(nested, mode, here, there)
+            case ArrayType() | MapType():
+                pass
+            case _:
+                yield here, there
+
+
+_NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
+
+
+def _at(tree: Any, path: Leaf) -> Any:
+    for name in path:
+        tree = tree.get(name) if isinstance(tree, dict) else None
+    return None if tree in _NO_NUMBERS else tree
+
+
+_LAST_MILLISECOND = "9999-12-31T23:59:59.999"
+_FLOAT_DIGITS = 9
+
+
+def alike(leaf: Leaf, ours: Any, theirs: Any) -> bool:
+    """Equal, but for what is exact with us only.
+
+    Instants: we round an upper bound up to a millisecond, where delta-spark cuts, and have none past the last one.
+    Floats: it writes as few digits as tell them apart, and we all of them.
+    """
+    if ours == theirs or theirs is None:
+        return True
+    if isinstance(theirs, Decimal) and isinstance(ours, Decimal):
+        return len(theirs.as_tuple().digits) <= _FLOAT_DIGITS and bool(np.float32(ours) == np.float32(theirs))
+    if leaf[0] != "maxValues" or not isinstance(theirs, str):
+        return False
+    if ours is None:
+        return theirs.startswith(_LAST_MILLISECOND)
+    try:
+        gap = dt.datetime.fromisoformat(ours) - dt.datetime.fromisoformat(theirs)
+    except ValueError:
+        return False
+    return gap == dt.timedelta(milliseconds=1)
+
+
+# --- What it writes after us -----------------------------------------------------------------------------------------
+
+
+THEIR_CONDITIONS: Mapping[str, str | None] = {
+    "VALUES (1, named_struct('a', 1, 'b', named_struct('c', 1)), array(named_struct('e', NULL)), 2)": (
+        "DATATYPE_MISMATCH"
+    ),
+    "(s) VALUES (named_struct('a', 1, 'b', named_struct('c', 2)))": "DELTA_INSERT_COLUMN_MISMATCH",
+    "VALUES (1, X'FF', 'a', 'x', 2)": None,
+    "VALUES (1, X'61', '__HIVE_DEFAULT_PARTITION__', 'x', 2)": None,
+}
+"""Violations that delta-spark refuses under another name; None: that it writes, as other values than were given."""
+
+
+def test_it_goes_on_where_we_stopped(answers: Answers, session: LakeSession, lake: Path) -> None:
+    """Our definition tells delta-spark to write and to refuse what we do; then we write again."""
+    inserts, refused = [], []
+    for number, feature in enumerate(FEATURES.values()):
+        name, path = f"t{number}", f"delta.`{lake}/t{number}`"
+        run(session, create(feature, name))
+        run(session, insert(feature, name, feature.first, 1))
+        inserts.append(insert(feature, path, feature.second, 2))
+        violations = [(text, THEIR_CONDITIONS.get(text, condition)) for text, condition in feature.violations]
+        refused += [(f"INSERT INTO {path} {text}", condition) for text, condition in violations if condition]
+    found = answers(inserts + [text for text, _ in refused])
+    assert not [answer for answer in found[: len(inserts)] if "error" in answer]
+    for (text, condition), answer in zip(refused, found[len(inserts) :], strict=True):
+        assert condition in answer.get("error", "accepted"), text
+    for number, feature in enumerate(FEATURES.values()):
+        name = f"t{number}"
+        run(session, insert(feature, name, feature.second, 3))
+        truth = f"{source(feature, feature.first, 1)} UNION ALL {source(feature, feature.second, 2, 3)}"
+        shown = Shown.of(session, truth)
+        assert shown.ours(session, f"SELECT * FROM {name}") == shown.ours(session, truth), number
