@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import uuid
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,8 @@ CONDITIONS = [
     "t.p = q.p AND (t.k < q.k OR q.k IS NULL)",
     "-- which\n t.p = q.p /* they are */",
 ]
+LAID_OUT = list(zip(CONDITIONS, cycle(LAYOUTS.values()))) + list(zip(CONDITIONS[1:], cycle(LAYOUTS.values())))
+"""Each condition in two layouts."""
 
 
 @pytest.fixture(params=LAYOUTS.values(), ids=LAYOUTS.keys())
@@ -69,7 +72,7 @@ def _kept(condition: str, new: list[tuple[Any, ...]] = NEW) -> list[tuple[Any, .
     return duckdb.sql(f"SELECT * FROM {texts[0]} WHERE NOT EXISTS (FROM {texts[1]} WHERE {condition}\n)").fetchall()
 
 
-@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize(("condition", "things"), LAID_OUT, indirect=["things"])
 def test_rows_with_a_related_one_are_replaced(session: LakeSession, lake: Path, things: None, condition: str) -> None:
     source = f"SELECT col1 AS k, col2 AS s, col3 AS p FROM VALUES {_values(NEW)}"
     assert run(session, f"INSERT INTO things AS t REPLACE ON {condition} ({source}) AS q") == len(NEW)
