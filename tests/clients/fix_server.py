@@ -1,4 +1,4 @@
-"""One real server for all end-to-end tests of a run, over a lake that holds the sample and the shared tables.
+"""One real server for all end-to-end tests of a run, over a lake that holds the sample and tables of other engines.
 
 <lake>/…           the sample lake: `weather`, `shop.orders`, …
 <lake>/dat         a link to the acceptance tests: `` `dat.<case>`.delta ``
@@ -17,7 +17,7 @@ import pytest
 
 from engine.sample_lake import ensure_sample_lake
 from tests.clients.http_client import HttpClient
-from tests.paths import DAT, GOLDEN, TESTDATA
+from tests.paths import DAT, GOLDEN, HAS_TESTDATA, TESTDATA
 from tests.server_process import ServerProcess
 
 
@@ -41,8 +41,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
     folder = tmp_path_factory.mktemp("server")
     lake = folder / "lake"
     ensure_sample_lake(str(lake))
-    (lake / "dat").symlink_to(DAT)
-    (lake / "golden").symlink_to(GOLDEN)
+    if HAS_TESTDATA:
+        (lake / "dat").symlink_to(DAT)
+        (lake / "golden").symlink_to(GOLDEN)
     process = ServerProcess(
         folder, str(lake), GATEWAY_SPARK_DRIVER_MEMORY="1g", GATEWAY_LAKE_ALLOWED_ROOTS=f'["{TESTDATA}"]'
     )

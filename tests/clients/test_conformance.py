@@ -116,8 +116,7 @@ def _tables() -> list[Table]:
             _parquet(f / "expected/*.parquet"),
             f / "delta",
         )
-        for f in sorted(GOLDEN.iterdir())
-        if (f / "expected").is_dir()
+        for f in sorted(folder.parent for folder in GOLDEN.glob("*/expected"))
     ]
     sample = make_sample_rows().tables
     return [
@@ -128,7 +127,11 @@ def _tables() -> list[Table]:
 
 
 TABLES = _tables()
-EACH = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.relation)
+EACH = pytest.mark.parametrize(
+    "table",
+    [pytest.param(table, marks=pytest.mark.foreign if table.folder else ()) for table in TABLES],
+    ids=lambda table: table.relation,
+)
 
 
 @EACH
@@ -190,6 +193,7 @@ FAILING = {
 """Golden tables that must fail: the statement, its condition and SQLSTATE."""
 
 
+@pytest.mark.foreign
 @pytest.mark.parametrize("name", FAILING)
 def test_tables_that_must_fail_say_why(server: RealServer, cursor: Any, name: str) -> None:
     text, condition, sqlstate = FAILING[name]

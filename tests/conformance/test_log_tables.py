@@ -28,6 +28,8 @@ from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.storage import LocalStorage
 from tests.paths import DAT, GOLDEN, TESTDATA
 
+pytestmark = pytest.mark.foreign
+
 TABLES = sorted({path.parent for path in TESTDATA.glob("delta/**/_delta_log")})
 UNREADABLE = {
     "data-reader-absolute-paths-escaped-chars": "DELTA_STATE_RECOVER_ERROR",

@@ -23,7 +23,7 @@ from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from tests.clients.typed_values import typed
 from tests.paths import DAT, GOLDEN, TESTDATA
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.foreign]
 
 _PACIFIC = "America/Los_Angeles"
 _MANY = 2000
@@ -51,11 +51,11 @@ def _parquet(pattern: Path) -> pa.Table:
 
 
 def _cases() -> Iterator[Case]:
-    for folder in sorted(DAT.iterdir()):
-        for expected in sorted((folder / "expected").iterdir()):
-            version = None if expected.name == "latest" else int(expected.name[1:])
-            read = partial(_parquet, expected / "table_content/*.parquet")
-            yield Case(f"{folder.name}-{expected.name}", folder / "delta", "UTC", read, version)
+    for expected in sorted(DAT.glob("*/expected/*")):
+        folder = expected.parents[1]
+        version = None if expected.name == "latest" else int(expected.name[1:])
+        read = partial(_parquet, expected / "table_content/*.parquet")
+        yield Case(f"{folder.name}-{expected.name}", folder / "delta", "UTC", read, version)
     for expected in sorted(GOLDEN.glob("**/expected")):
         folder = expected.parent
         zone = _PACIFIC if folder.name == "data-reader-partition-values" else "UTC"

@@ -26,7 +26,7 @@ from tests.clients.typed_values import typed
 from tests.duck import open_duckdb
 from tests.paths import TESTDATA
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.foreign]
 
 DELTA = TESTDATA / "delta"
 TABLES = {path.parent: str(path.parent.relative_to(DELTA)) for path in sorted(DELTA.glob("**/_delta_log"))}

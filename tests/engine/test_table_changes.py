@@ -119,6 +119,7 @@ def test_what_deltalake_wrote_is_told_as_deltalake_tells_it(
     assert canonical(found.to_pylist()) == canonical(by_deltalake(lake / "shop" / "sales", first, last))
 
 
+@pytest.mark.foreign
 @pytest.mark.parametrize("table", [DAT / "cdf", GOLDEN / "commit-info-containing-arbitrary-operationParams-types"])
 def test_tables_of_other_engines(session: LakeSession, table: Path) -> None:
     """Times of their commits are not kept, so they are left out."""

@@ -11,13 +11,12 @@ from engine.delta.log_segment import Checkpoint
 from engine.delta.spec.paths import LOG_DIR, checkpoint_name, parse_log_path
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, add, parquet_bytes, remove
 from tests.fuzz.mutations import anything
+from tests.fuzz.seeds import foreign
 from tests.interleave.storages import DictStorage
-from tests.paths import TESTDATA
 
-SEEDS = [parquet_bytes([PROTOCOL, METADATA, add("a", stats="{}"), add("b%20c"), remove("d")])] + [
-    path.read_bytes()
-    for path in sorted(TESTDATA.glob("delta/**/_delta_log/*.checkpoint*.parquet"))
-    if path.stat().st_size < 40_000
+SEEDS = [
+    parquet_bytes([PROTOCOL, METADATA, add("a", stats="{}"), add("b%20c"), remove("d")]),
+    *foreign("_delta_log/*.checkpoint*.parquet", bytes_max=40_000),
 ]
 NAME = checkpoint_name(3)
 PATH = parse_log_path(NAME)

@@ -7,9 +7,14 @@ from hypothesis import given
 from engine.delta.checksum import parse_checksum
 from engine.delta.errors import MalformedLogEntry
 from tests.fuzz.mutations import anything
-from tests.paths import TESTDATA
+from tests.fuzz.seeds import CHECKSUMS, foreign
 
-SEEDS = [path.read_bytes() for path in sorted(TESTDATA.glob("delta/**/_delta_log/0*.crc"))]
+SEEDS = [*CHECKSUMS, *foreign("_delta_log/0*.crc")]
+
+
+def test_the_own_seeds_are_checksums() -> None:
+    for seed in CHECKSUMS:
+        assert parse_checksum(seed, "seed").num_files == 1
 
 
 @given(anything(SEEDS))

@@ -10,13 +10,9 @@ from engine.delta.errors import MalformedLogEntry
 from engine.delta.file_table import CDC_SCHEMA, FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.replay import reconcile_files
 from tests.fuzz.mutations import anything
-from tests.paths import TESTDATA
+from tests.fuzz.seeds import COMMITS, foreign
 
-SEEDS = [
-    path.read_bytes()
-    for path in sorted(TESTDATA.glob("delta/**/_delta_log/*.json"))
-    if path.stat().st_size < 20_000 and not path.is_dir()
-]
+SEEDS = [*COMMITS, *foreign("_delta_log/*.json", bytes_max=20_000)]
 
 
 @settings(max_examples=400, deadline=None)

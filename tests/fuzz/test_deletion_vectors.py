@@ -8,17 +8,19 @@ from hypothesis import strategies as st
 
 from engine.delta.errors import DeletionVectorCardinalityMismatch, DeltaError, MalformedLogEntry
 from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.delta.spec.deletion_vectors import deletion_vector_path, format_rows, parse_rows, read_inline, unframe
+from engine.delta.spec.deletion_vectors import deletion_vector_path, parse_rows, read_inline, unframe
 from tests.fuzz.mutations import anything
-from tests.paths import TESTDATA
+from tests.fuzz.seeds import VECTOR_FILES, VECTORS, foreign
 
-FILES = [path.read_bytes() for path in sorted(TESTDATA.glob("delta/**/deletion_vector_*.bin"))]
-SEEDS = [
-    *(data[5:-4] for data in FILES),
-    format_rows(np.arange(5000, dtype=np.int64) * 2),
-    format_rows(np.arange(70_000, dtype=np.int64)),
-    format_rows(np.array([1, 2**20, 2**33, 2**40], np.int64)),
-]
+FOREIGN = foreign("deletion_vector_*.bin")
+FILES = [*VECTOR_FILES, *FOREIGN]
+SEEDS = [*VECTORS, *(data[5:-4] for data in FOREIGN)]
+
+
+def test_the_own_seeds_are_frames_of_vectors() -> None:
+    for file in VECTOR_FILES:
+        assert unframe(file[1 : 9 + len(VECTORS[0])], len(VECTORS[0]), "seed") == VECTORS[0]
+    assert parse_rows(VECTORS[0], "seed", 5000)[-1] == 9998
 
 
 @settings(max_examples=500, deadline=None)

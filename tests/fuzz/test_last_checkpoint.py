@@ -8,9 +8,13 @@ from hypothesis import given
 
 from engine.delta.spec.last_checkpoint import LastCheckpoint, parse_last_checkpoint
 from tests.fuzz.mutations import anything
-from tests.paths import TESTDATA
+from tests.fuzz.seeds import HINTS, foreign
 
-SEEDS = [path.read_bytes() for path in sorted(TESTDATA.glob("delta/**/_last_checkpoint"))]
+SEEDS = [*HINTS, *foreign("_last_checkpoint")]
+
+
+def test_the_own_seeds_are_hints() -> None:
+    assert [hint and hint.version for hint in map(parse_last_checkpoint, HINTS)] == [10, 10, 3]
 
 
 @given(anything(SEEDS))

@@ -9,17 +9,21 @@ from hypothesis import given
 from engine.delta.errors import MalformedLogEntry, UnsupportedDataType
 from engine.delta.spec.schema import parse_schema
 from tests.fuzz.mutations import anything
-from tests.paths import TESTDATA
+from tests.fuzz.seeds import SCHEMAS, foreign
 
 
 def schemas() -> list[bytes]:
-    found = set()
-    for path in sorted(TESTDATA.glob("delta/**/_delta_log/00000000000000000000.json")):
-        for line in path.read_text().splitlines():
+    found = set(SCHEMAS)
+    for commit in foreign("_delta_log/00000000000000000000.json"):
+        for line in commit.decode().splitlines():
             metadata = json.loads(line).get("metaData") if line else None
             if metadata and "schemaString" in metadata:
                 found.add(metadata["schemaString"].encode())
     return sorted(found)
+
+
+def test_the_own_seeds_are_schemas() -> None:
+    assert [len(parse_schema(seed.decode()).fields) for seed in SCHEMAS] == [7, 2]
 
 
 @given(anything(schemas()))

@@ -46,11 +46,13 @@ def log_with(data: bytes) -> Snapshot:
     return Snapshot.load(log.storage)
 
 
+@pytest.mark.foreign
 @pytest.mark.parametrize("path", FOREIGN, ids=lambda path: f"{path.parents[2].name}-{int(path.stem)}")
 def test_checksums_of_other_writers_agree(path: Path) -> None:
     assert ensure_checksum(load_snapshot(str(path.parents[1]), int(path.stem)))
 
 
+@pytest.mark.foreign
 def test_there_are_checksums_of_other_writers() -> None:
     assert len(FOREIGN) >= 6
 

@@ -146,6 +146,7 @@ def test_only_the_commit_info(indent: int | None) -> None:
         parse_commit_info(b"{", "f")
 
 
+@pytest.mark.foreign
 def test_the_fast_decoder_takes_what_other_engines_write() -> None:
     """All kinds of lines, or a table's commits would go the slow way for their commitInfo alone."""
     commits = sorted(DAT.glob("*/delta/_delta_log/*.json"))

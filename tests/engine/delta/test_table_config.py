@@ -119,6 +119,7 @@ def test_what_is_not_enforced_is_refused_only_where_it_is_used(
             config(protocol, used).ensure_supported(operation)
 
 
+@pytest.mark.foreign
 def test_a_reader_feature_that_only_the_writers_list_names_counts() -> None:
     """A table that another engine wrote: (3, 7) without reader features, and yet mapped."""
     snapshot = load_snapshot(str(DAT / "iceberg_compat_v1" / "delta"))

@@ -30,6 +30,7 @@ def test_the_example_of_the_protocol() -> None:
     assert json_checksum(json.loads(EXAMPLE)) == "6a92d155a59bf2eecbd4b4ec7fd1f875"
 
 
+@pytest.mark.foreign
 @pytest.mark.parametrize("path", WITH_CHECKSUM, ids=lambda path: path.parents[2].name)
 def test_checksums_of_other_writers(path: Path) -> None:
     hint = parse_last_checkpoint(path.read_bytes())
@@ -37,6 +38,7 @@ def test_checksums_of_other_writers(path: Path) -> None:
     assert hint.to_json()["checksum"] == json.loads(path.read_bytes())["checksum"]
 
 
+@pytest.mark.foreign
 def test_there_are_checksums_of_other_writers() -> None:
     assert len(WITH_CHECKSUM) >= 14
 
