@@ -7,24 +7,12 @@ down the one road of `engine/statement.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
-from engine.context import StatementContext
-from engine.results import ResultStream
-from engine.statements import Statement
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """A value for a marker in the text: `:name`, or the next `?` where `name` is None.
-
-    `value` is text (None is NULL), `sql_type` how Spark spells the type it is cast to.
-    """
-
-    value: str | None
-    sql_type: str = "string"
-    name: str | None = None
+from engine.runtime.context import StatementContext
+from engine.runtime.parameters import Parameter
+from engine.runtime.results import ResultStream
+from engine.statements.statement import Statement
 
 
 class EngineSession(Protocol):

@@ -1,8 +1,8 @@
 """The engine that serves a lake: catalog, snapshots and Spark put together, and the sessions on top of them.
 
-A session holds a :class:`~engine.settings.SessionState` and its own Spark session. Statements of one session may run at
-once: each begins with the state as it was when it started, and what it changes (USE, SET) is applied to the newest
-state, under the session's lock, when it ends.
+A session holds a :class:`~engine.runtime.settings.SessionState` and its own Spark session. Statements of one session
+may run at once: each begins with the state as it was when it started, and what it changes (USE, SET) is applied to the
+newest state, under the session's lock, when it ends.
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ from catalog.file_store import FileStore
 from catalog.memory_store import MemoryStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.remote import open_files, open_tree
-from engine.binder import Sources
-from engine.context import StatementContext
-from engine.delta.maintenance import PostCommitQueue
-from engine.delta.memory import use_compact_memory
-from engine.delta.snapshot_cache import SnapshotCache
-from engine.delta.storage import open_storage
-from engine.engine import Parameter
+from engine.bind.binder import Sources
+from engine.delta.log.memory import use_compact_memory
+from engine.delta.log.storage import open_storage
+from engine.delta.maintenance.after_commit import PostCommitQueue
+from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
-from engine.results import ResultStream
-from engine.session_state import SessionState
-from engine.settings import find_setting, parse_setting
-from engine.sql.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
+from engine.runtime.context import StatementContext
+from engine.runtime.parameters import Parameter
+from engine.runtime.results import ResultStream
+from engine.runtime.session_state import SessionState
+from engine.runtime.settings import find_setting, parse_setting
+from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from engine.statement import parse_statement, run_statement
-from engine.statements import Statement
-from engine.write_statements import AnyStatement
+from engine.statements.statement import AnyStatement, Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

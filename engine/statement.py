@@ -13,29 +13,19 @@ from typing import Any, TypeGuard, assert_never
 
 import pyarrow as pa
 
-from engine.authorize import authorize
-from engine.binder import Sources, bind
-from engine.bound import ColumnInfo, Outcome
-from engine.commands.alter_commands import alter_table
-from engine.commands.catalog_commands import change_catalog, create_view, drop_temporary_view
-from engine.commands.commands import run_command
-from engine.commands.dropped_features import drop_feature
-from engine.commands.identity_commands import sync_identity
-from engine.commands.new_table_commands import create_table_as, replace_table, replace_table_as
-from engine.commands.probing import SparkProber
-from engine.commands.table_ddl_commands import create_table, drop_schema, drop_table
-from engine.commands.write_commands import insert, truncate
-from engine.commands.written_files import Writing
-from engine.context import StatementContext
-from engine.delta.identity import has_identity_columns
-from engine.engine import Parameter
+from engine.answers.answers import run_command
+from engine.answers.catalog_changes import change_catalog, create_view, drop_temporary_view
+from engine.authorize.authorize import authorize
+from engine.bind.binder import Sources, bind
+from engine.bind.bound import ColumnInfo, Outcome
+from engine.delta.definition.identity import has_identity_columns
 from engine.exec.session import ExecSession
 from engine.plan.planner import plan_statement
-from engine.plan.plans import (
+from engine.plan.rules.probes import ensure_probed
+from engine.plan.rules.row_checks import ensure_kept
+from engine.plans.ddl import (
     AlterPlan,
-    AnswerPlan,
     CatalogPlan,
-    CommandPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     CreateViewPlan,
@@ -43,24 +33,30 @@ from engine.plan.plans import (
     DropSchemaPlan,
     DropTablePlan,
     DropTemporaryViewPlan,
-    ExplainPlan,
-    InsertPlan,
-    Plan,
-    ProbePlan,
-    ReadPlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
-    SchemaPlan,
     SyncIdentityPlan,
-    TruncatePlan,
 )
-from engine.plan.probes import ensure_probed
-from engine.plan.row_checks import ensure_kept
-from engine.results import ResultStream, small_result
-from engine.session_state import SessionState
+from engine.plans.plan import Plan
+from engine.plans.probes import ProbePlan
+from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
+from engine.plans.writes import InsertPlan, TruncatePlan
+from engine.runtime.context import StatementContext
+from engine.runtime.parameters import Parameter
+from engine.runtime.results import ResultStream, small_result
+from engine.runtime.retry import until_it_commits
+from engine.runtime.session_state import SessionState
 from engine.sql.parser import parse_any
-from engine.turns import until_it_commits
-from engine.write_statements import AnyStatement, CreateView
+from engine.statements.catalog import CreateView
+from engine.statements.statement import AnyStatement
+from engine.write.alter_table import alter_table
+from engine.write.dropped_features import drop_feature
+from engine.write.insert import insert, truncate
+from engine.write.new_tables import create_table_as, replace_table, replace_table_as
+from engine.write.probing import SparkProber
+from engine.write.staged_files import Writing
+from engine.write.sync_identity import sync_identity
+from engine.write.table_ddl import create_table, drop_schema, drop_table
 
 
 def parse_statement(text: str) -> AnyStatement:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
-from engine.sample_lake import ensure_sample_lake
+from engine.sample.lake import ensure_sample_lake
 from gateway.config import Config
 from gateway.start_errors import LakeNotFound
 

@@ -8,10 +8,11 @@ import uuid
 from collections.abc import Callable, Sequence
 
 from catalog.errors import SqlError
-from engine.context import StatementContext
-from engine.engine import EngineSession, Parameter
-from engine.results import ResultStream
-from engine.statements import Statement
+from engine.engine import EngineSession
+from engine.runtime.context import StatementContext
+from engine.runtime.parameters import Parameter
+from engine.runtime.results import ResultStream
+from engine.statements.statement import Statement
 from gateway.errors import SessionNotFound, TooManyStatements
 from gateway.limits import Limits
 from gateway.operation import Operation

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
-from engine.sql.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
+from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 
 _SMALL = {"spark.sql.shuffle.partitions": "4"}
 

@@ -5,9 +5,9 @@ The transaction would refuse the removes as well; here it is said before anythin
 
 from __future__ import annotations
 
-from engine.delta.errors import CannotModifyAppendOnly
+from engine.delta.spec.errors import CannotModifyAppendOnly
 from engine.delta.spec.properties import APPEND_ONLY
-from engine.enforce.write_plan import WritePlan
+from engine.plans.write_plan import WritePlan
 
 
 def ensure_append_only(plan: WritePlan) -> WritePlan:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from engine.delta.schema_errors import ColumnNotFound, DuplicateColumns
-from engine.delta.spec.schema import StructField
+from engine.delta.schema.schema_errors import ColumnNotFound, DuplicateColumns
 from engine.enforce.errors import NoPartitionColumn, StaticAndListed
-from engine.enforce.write_plan import WritePlan
+from engine.plans.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
-from engine.sql_types import ddl_type
+from engine.types.schema import StructField
+from engine.types.sql_types import ddl_type
 
 
 def match_columns(plan: WritePlan) -> WritePlan:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.delta.constraints import Constraint, check_constraints, column_invariants
+from engine.delta.definition.constraints import Constraint, check_constraints, column_invariants
 from engine.enforce.errors import ConstraintViolated
 from engine.enforce.values import described
-from engine.enforce.write_plan import RowCheck, Values, WritePlan
+from engine.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import parse_expression
 
 

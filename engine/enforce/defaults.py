@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.delta.spec.schema import StructField
 from engine.enforce.errors import NotNullColumnMissing
 from engine.enforce.generated import is_generated
-from engine.enforce.write_plan import WritePlan
+from engine.plans.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
-from engine.sql_types import ddl_type
+from engine.types.schema import StructField
+from engine.types.sql_types import ddl_type
 
 DEFAULT = "CURRENT_DEFAULT"
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from catalog.names import quote
-from engine.delta.spec.schema import StructField
-from engine.delta.table_config import TableConfig
+from engine.delta.definition.table_config import TableConfig
 from engine.enforce.errors import ConstraintViolated
 from engine.enforce.values import described
-from engine.enforce.write_plan import RowCheck, Values, WritePlan
+from engine.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import Expression, parse_expression
-from engine.sql_types import ddl_type
+from engine.types.schema import StructField
+from engine.types.sql_types import ddl_type
 
 GENERATION = "delta.generationExpression"
 
@@ -55,3 +55,6 @@ def _check(column: StructField, expression: Expression) -> RowCheck:
         )
 
     return RowCheck(text=text, shown=((column.name,), *expression.columns), error=violated)
+
+
+GENERATION = "delta.generationExpression"

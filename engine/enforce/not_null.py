@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import partial
 
 from catalog.names import quote
-from engine.delta.spec.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
 from engine.enforce.errors import NotNullViolated
-from engine.enforce.write_plan import RowCheck, Values, WritePlan
+from engine.plans.write_plan import RowCheck, Values, WritePlan
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
 
 
 def enforce_not_null(plan: WritePlan) -> WritePlan:

@@ -15,9 +15,9 @@ from functools import partial
 
 from catalog.names import quote
 from engine.delta.spec.partition_values import HIVE_NULL
-from engine.delta.spec.schema import DataType, PrimitiveType
 from engine.enforce.errors import PartitionValueNotText
-from engine.enforce.write_plan import RowCheck, Values, WritePlan
+from engine.plans.write_plan import RowCheck, Values, WritePlan
+from engine.types.schema import DataType, PrimitiveType
 
 _TEXTS: Mapping[DataType, tuple[str, str]] = {
     PrimitiveType.STRING: ("''", f"'{HIVE_NULL}'"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from engine.enforce.errors import ReplaceWhereViolated
 from engine.enforce.values import described
-from engine.enforce.write_plan import RowCheck, Values, WritePlan
+from engine.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import parse_expression
 
 

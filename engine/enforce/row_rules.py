@@ -16,14 +16,15 @@ from dataclasses import replace
 
 from catalog.errors import SqlError
 from catalog.names import quote
-from engine.delta.column_mapping import NO_MAPPING, column_id, physical_schema
+from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.delta.schema.column_mapping import NO_MAPPING, column_id, physical_schema
 from engine.delta.spec.properties import OPTIMIZE_WRITE, TARGET_FILE_SIZE
-from engine.delta.spec.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
-from engine.delta.table_columns import CHAR_VARCHAR_TYPE
 from engine.enforce.errors import LengthExceeded
-from engine.enforce.write_plan import RowCheck, WritePlan
-from engine.errors import SparkFailure
-from engine.exec.write import FILE_BYTES, Counter, NamedExpression, RowRules, Step
+from engine.errors.statement_errors import SparkFailure
+from engine.plans.file_writes import FILE_BYTES, Counter, NamedExpression, RowRules, Step
+from engine.plans.write_plan import RowCheck, WritePlan
+from engine.sql.free_names import free_names
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
 _VALUE_CHARACTERS_MAX = 100
@@ -136,14 +137,6 @@ def _filled(plan: WritePlan, names: Sequence[str], texts: Mapping[str, str]) -> 
     assigned = [_plain(field) if field.name in texts else replace(_plain(field), metadata={}) for field in fields]
     is_limited = any(field.metadata for field in assigned)
     return replace(_columns(names, texts), assigned=StructType(tuple(assigned)).to_json() if is_limited else None)
-
-
-def free_names(prefix: str, taken: Iterable[str], count: int) -> list[str]:
-    """Names for columns beside the `taken` ones."""
-    folded = [name.casefold() for name in taken]
-    while any(name.startswith(prefix) for name in folded):
-        prefix += "_"
-    return [f"{prefix}{number}" for number in range(count)]
 
 
 def _raising(plan: WritePlan, outcomes: list[str], token: str) -> str:

@@ -13,7 +13,7 @@ from engine.enforce.identity import generate_identities
 from engine.enforce.not_null import enforce_not_null
 from engine.enforce.partition_values import fit_partition_values
 from engine.enforce.replace_where import enforce_replace_where
-from engine.enforce.write_plan import WritePlan, WriteRule
+from engine.plans.write_plan import WritePlan, WriteRule
 
 WRITE_RULES: tuple[WriteRule, ...] = (
     ensure_append_only,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.enforce.write_plan import Values
+from engine.plans.write_plan import Values
 
 
 def described(values: Values) -> str:

@@ -12,14 +12,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.context import StatementContext
-from engine.delta.errors import naming
+from engine.errors.table_errors import naming
 from engine.exec.filters import read_filters
 from engine.exec.questions import QuestionServer
 from engine.exec.scan import file_list
-from engine.plan.plans import Scan
-from engine.profile import Profile
-from engine.time_zones import find_zone
+from engine.plans.reads import Scan
+from engine.runtime.context import StatementContext
+from engine.runtime.profile import Profile
+from engine.runtime.time_zones import find_zone
 
 
 class Asked:

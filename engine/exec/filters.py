@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from engine.delta.errors import DeltaError
-from engine.delta.predicates import (
+from engine.delta.pruning.predicates import (
     And,
     Cast,
     Column,
@@ -32,7 +31,8 @@ from engine.delta.predicates import (
     Value,
     conjunction,
 )
-from engine.delta.spec.schema import DataType, DecimalType, PrimitiveType, parse_data_type
+from engine.errors.table_errors import DeltaError
+from engine.types.schema import DataType, DecimalType, PrimitiveType, parse_data_type
 
 _OPERATORS = {
     operator.value: operator

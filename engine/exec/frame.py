@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from engine.exec.errors import ResultTypeNotSupported
-from engine.plan.plans import Trait
-from engine.plan.probes import Examination
-from engine.results import ResultStream, sql_field
+from engine.plan.rules.probes import Examination
+from engine.plans.probes import Trait
+from engine.runtime.results import ResultStream, sql_field
 
 _PRIMITIVES = {
     "boolean": pa.bool_(),

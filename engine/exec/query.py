@@ -23,18 +23,18 @@ from typing import Any, TypeVar
 from py4j.clientserver import ClientServer
 
 from catalog.errors import SqlError
-from engine.context import StatementContext
-from engine.engine import Parameter
 from engine.exec.errors import DiskFull
 from engine.exec.file_lists import Asked, FileLists
 from engine.exec.frame import Column, read_columns, read_examination, read_result
 from engine.exec.scan import scan_requests
 from engine.exec.spark_errors import restore_names, translated
-from engine.exec.write import WriteTarget, WrittenFile, read_written, target_request
-from engine.plan.plans import ReadPlan
-from engine.plan.probes import Examination
-from engine.results import ResultStream, string_rows
-from engine.statements import ExplainMode
+from engine.plan.rules.probes import Examination
+from engine.plans.file_writes import WriteTarget, WrittenFile, read_written, target_request
+from engine.plans.reads import ReadPlan
+from engine.runtime.context import StatementContext
+from engine.runtime.parameters import Parameter
+from engine.runtime.results import ResultStream, string_rows
+from engine.statements.queries import ExplainMode
 
 A = TypeVar("A")
 R = TypeVar("R")

@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.column_mapping import physical_names
-from engine.delta.deletion_vectors import FIRST_OFFSET
-from engine.delta.errors import MalformedLogEntry
-from engine.delta.file_table import paths_of
+from engine.delta.log.file_table import paths_of
+from engine.delta.schema.column_mapping import physical_names
+from engine.delta.snapshot.deletion_vectors import FIRST_OFFSET
 from engine.delta.spec.deletion_vectors import ABSOLUTE
+from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.scan_schema import BY_ID, logical_json, physical_json
-from engine.plan.plans import RowTracking, Scan
+from engine.plans.reads import RowTracking, Scan
 
 _VECTORS = ("deletion_vector", "selected_rows")
 """Columns of a scan's files that hold vectors, each a constant of a name of its own."""

@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from engine.delta.column_mapping import column_id, map_fields, physical_name
-from engine.delta.spec.schema import DataType, PrimitiveType, StructField, StructType
-from engine.delta.table_columns import CHAR_VARCHAR_TYPE
+from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.delta.schema.column_mapping import column_id, map_fields, physical_name
+from engine.types.schema import DataType, PrimitiveType, StructField, StructType
 
 BY_ID = "id"
 

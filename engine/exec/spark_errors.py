@@ -20,14 +20,14 @@ from typing import Any
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from catalog.errors import SqlError
-from engine.delta.errors import (
+from engine.delta.spec.errors import (
     DeletionVectorCardinalityMismatch,
     DeletionVectorChecksumMismatch,
     DeletionVectorSizeMismatch,
     LogFileNotFound,
-    MalformedLogEntry,
 )
-from engine.errors import IdentityExhausted, ResultTooLarge, SparkFailure, StatementCancelled
+from engine.errors.statement_errors import IdentityExhausted, ResultTooLarge, SparkFailure, StatementCancelled
+from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.errors import (
     DataFileNotFound,
     DataFileNotReadable,

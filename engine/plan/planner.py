@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import assert_never
 
-from engine.bound import AuthorizedStatement, BoundChanges, BoundRelation, BoundTable, BoundView
-from engine.delta.metadata_answers import NoAnswer
-from engine.plan.alters import plan_alter, plan_comment
-from engine.plan.answers import answer_from_log
-from engine.plan.catalog_ddl import (
+from engine.bind.bound import AuthorizedStatement, BoundChanges, BoundRelation, BoundTable, BoundView
+from engine.delta.pruning.metadata_answers import NoAnswer
+from engine.plan.ddl.alters import plan_alter, plan_comment
+from engine.plan.ddl.catalog_ddl import (
     plan_comment_on_names,
     plan_create_catalog,
     plan_create_schema,
@@ -18,30 +17,29 @@ from engine.plan.catalog_ddl import (
     plan_drop_schema,
     plan_drop_view,
 )
-from engine.plan.inserts import plan_create_table_as, plan_insert, plan_truncate
-from engine.plan.like_tables import plan_create_table_like
-from engine.plan.plans import AnswerPlan, CommandPlan, ExplainPlan, Plan, ReadPlan, Scan, SchemaPlan, ViewScan
-from engine.plan.replace_tables import plan_replace_table, plan_replace_table_as
-from engine.plan.scans import change_scan, kinds_of_changes, scan_of, with_row_ids_if_asked
-from engine.plan.table_ddl import plan_create_table, plan_drop_table
-from engine.sql.splice import Edit, splice
-from engine.statements import DescribeQuery, Explain, Query
-from engine.write_statements import (
-    AlterTable,
+from engine.plan.ddl.like_tables import plan_create_table_like
+from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
+from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
+from engine.plan.reads.answers import answer_from_log
+from engine.plan.reads.scans import change_scan, kinds_of_changes, scan_of, with_row_ids_if_asked
+from engine.plan.writes.inserts import plan_create_table_as, plan_insert, plan_truncate
+from engine.plans.plan import Plan
+from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, Scan, SchemaPlan, ViewScan
+from engine.sql.query.splice import Edit, splice
+from engine.statements.alters import AlterTable
+from engine.statements.catalog import (
     Commentable,
     CommentOn,
     CreateCatalog,
     CreateSchema,
-    CreateTable,
-    CreateTableLike,
     CreateView,
     DropCatalog,
     DropSchema,
-    DropTable,
     DropView,
-    Insert,
-    TruncateTable,
 )
+from engine.statements.queries import DescribeQuery, Explain, Query
+from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.writes import Insert, TruncateTable
 
 _SCAN, _VIEW = "__scan_", "__view_"
 """Names in the rewritten text, followed by a number; longer ones where a text of the statement has these."""

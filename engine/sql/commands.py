@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from engine.sql.cursor import Cursor
-from engine.sql.errors import ShowColumnsConflict, UnsupportedStatement
-from engine.sql.names import read_catalog, read_schema, read_table, read_table_or_path
-from engine.sql.query import is_query, parse_query
-from engine.sql.refusals import WORDS_MAX, refused_kind
-from engine.statements import (
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedStatement
+from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
+from engine.sql.query.names import read_catalog, read_schema, read_table, read_table_or_path
+from engine.sql.query.query import is_query, parse_query
+from engine.statements.queries import DescribeQuery, Explain, ExplainMode
+from engine.statements.session import UseCatalog, UseSchema
+from engine.statements.shows import (
     DescribeDetail,
     DescribeHistory,
-    DescribeQuery,
     DescribeSchema,
     DescribeTable,
-    Explain,
-    ExplainMode,
     FindColumns,
     FindSchemas,
     FindTables,
@@ -36,10 +35,8 @@ from engine.statements import (
     ShowTables,
     ShowTblProperties,
     ShowViews,
-    Statement,
-    UseCatalog,
-    UseSchema,
 )
+from engine.statements.statement import Statement
 
 _SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
 

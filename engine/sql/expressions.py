@@ -14,8 +14,8 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from catalog.errors import SqlError
-from engine.sql.dialect import SyntaxFailure, parse_query_tree, tokenize
-from engine.sql.errors import StatementSyntaxError, UnsupportedClause
+from engine.sql.dialect.dialect import SyntaxFailure, parse_query_tree, tokenize
+from engine.sql.dialect.errors import StatementSyntaxError, UnsupportedClause
 from engine.sql.parser import syntax_error
 
 _HEAD = "SELECT "

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from engine.delta.generation_expressions import (
+from engine.delta.pruning.generation_expressions import (
     Beginning,
     DateOf,
     FormattedDate,
@@ -23,8 +23,8 @@ from engine.delta.generation_expressions import (
     TruncatedTimestamp,
     TruncationUnit,
 )
-from engine.delta.predicates import Path
-from engine.sql.dialect import SyntaxFailure, parse_query_tree, tokenize
+from engine.delta.pruning.predicates import Path
+from engine.sql.dialect.dialect import SyntaxFailure, parse_query_tree, tokenize
 
 _PARTS: Mapping[str, Part] = MappingProxyType(
     {

@@ -20,9 +20,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.errors import SqlError
 from engine.sql.commands import parse_describe, parse_explain, parse_set_catalog, parse_show, parse_use
-from engine.sql.cursor import Cursor
-from engine.sql.dialect import QUERY_HEADS, SyntaxFailure, tokenize
-from engine.sql.errors import (
+from engine.sql.ddl.writes import parse_write
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
+from engine.sql.dialect.errors import (
     EmptyStatement,
     SeveralStatements,
     StatementSyntaxError,
@@ -30,12 +31,10 @@ from engine.sql.errors import (
     StatementTooLong,
     UnsupportedStatement,
 )
-from engine.sql.query import parse_query
-from engine.sql.refusals import WORDS_MAX, refused_kind
+from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
+from engine.sql.query.query import parse_query
 from engine.sql.settings_text import parse_reset, parse_set
-from engine.sql.writes import parse_write
-from engine.statements import Statement
-from engine.write_statements import WriteStatement
+from engine.statements.statement import Statement, WriteStatement
 
 TEXT_LENGTH_MAX = 4 * 1024 * 1024
 """Characters of a statement; a longer one is data, which belongs into a table."""
@@ -71,7 +70,7 @@ sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES_MAX))
 def parse(text: str) -> Statement:
     """The one statement in `text`; comments around it and semicolons after it are fine.
 
-    Raises a `SqlError` (`engine/sql/errors.py`) for everything else, never another exception.
+    Raises a `SqlError` (`engine/sql/dialect/errors.py`) for everything else, never another exception.
     """
     return _guarded(text, _parse)
 

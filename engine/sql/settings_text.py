@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from engine.sql.errors import InvalidSetSyntax, UnsupportedStatement
-from engine.statements import ResetSetting, SetSetting, ShowSettings
+from engine.sql.dialect.errors import InvalidSetSyntax, UnsupportedStatement
+from engine.statements.session import ResetSetting, SetSetting, ShowSettings
 
 TIME_ZONE = "spark.sql.session.timeZone"
 

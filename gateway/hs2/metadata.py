@@ -1,8 +1,8 @@
 """JDBC's metadata calls: which columns each answers, and how the engine's neutral lists become them. Pure.
 
 The column sets, their names, order and types are those of java.sql.DatabaseMetaData as Hive's drivers read them. The
-engine lists schemas, tables, columns and functions (`engine/statements.py`, `List…`); a :class:`Shape` turns those
-batches into JDBC's. What has no list in the engine (type info, table types, keys) is a constant table here.
+engine lists schemas, tables, columns and functions (`engine/statements/shows.py`, `List…`); a :class:`Shape` turns
+those batches into JDBC's. What has no list in the engine (type info, table types, keys) is a constant table here.
 
 Tables have no keys, since Delta has none; those calls answer their columns and no rows.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.results import ResultStream, sql_field
+from engine.runtime.results import ResultStream, sql_field
 from gateway.hs2.jdbc_types import JDBC_TYPES, TYPE_INFO, describe_type
 
 _ARROW = {

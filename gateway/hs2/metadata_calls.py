@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.results import ResultStream
-from engine.statements import ListColumns, ListFunctions, ListSchemas, ListTables, ShowCatalogs, Statement
+from engine.runtime.results import ResultStream
+from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables, ShowCatalogs
+from engine.statements.statement import Statement
 from gateway.hs2 import metadata
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.metadata import Shape, parse_pattern, parse_table_types

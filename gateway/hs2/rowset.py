@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from thrift.Thrift import TType
 
-from engine.results import sql_type_of
-from engine.values import to_text
+from engine.runtime.results import sql_type_of
+from engine.runtime.value_text import to_text
 from gateway.hs2.gen.ttypes import TColumnValue, TRow, TRowSet, TStatus
 from gateway.hs2.messages import encode_struct
 from gateway.hs2.types import ColumnType, Slot, column_type

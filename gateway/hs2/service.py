@@ -31,8 +31,8 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
-from engine.engine import Parameter
-from engine.results import ResultStream
+from engine.runtime.parameters import Parameter
+from engine.runtime.results import ResultStream
 from gateway.authenticators import Authenticator
 from gateway.errors import OperationNotFound, SessionNotFound
 from gateway.hs2 import metadata

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 from thrift.Thrift import TType
 
-from engine.results import sql_type_of
+from engine.runtime.results import sql_type_of
 from gateway.hs2.gen import constants
 from gateway.hs2.gen.ttypes import (
     TBinaryColumn,

@@ -17,7 +17,7 @@ from typing import assert_never
 
 import pyarrow as pa
 
-from engine.results import BIGINT, ResultStream, small_result
+from engine.runtime.results import BIGINT, ResultStream, small_result
 from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_bytes, json_rows
 from gateway.http.errors import ChunkNotFound
 from gateway.http.links import LinkSigner

@@ -1,7 +1,7 @@
 """Rows of a result as bytes or JSON values; pure functions over Arrow tables.
 
-Cells of JSON and CSV are text as :func:`engine.values.to_text` spells it; a null is null in JSON and `null` without
-quotes in CSV. An Arrow stream carries the rows as the engine made them.
+Cells of JSON and CSV are text as :func:`engine.runtime.value_text.to_text` spells it; a null is null in JSON and `null`
+without quotes in CSV. An Arrow stream carries the rows as the engine made them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import re
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.results import sql_type_of
-from engine.values import to_text
+from engine.runtime.results import sql_type_of
+from engine.runtime.value_text import to_text
 
 _CSV_QUOTED = r'[",\r\n]|^\s|\s$|^$|^null$'
 

@@ -6,9 +6,9 @@ import logging
 import threading
 import time
 
-from engine.context import StatementContext
 from engine.engine import Engine
-from engine.errors import StatementTimedOut
+from engine.errors.statement_errors import StatementTimedOut
+from engine.runtime.context import StatementContext
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import TypeVar
 
-from engine.engine import Parameter
+from engine.runtime.parameters import Parameter
 from gateway.errors import SessionNotFound
 from gateway.http.errors import InvalidField, MalformedBody
 

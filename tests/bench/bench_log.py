@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from engine.delta import load_snapshot
-from engine.delta.memory import use_compact_memory
+from engine.delta.log.memory import use_compact_memory
 from engine.delta.spec.paths import LOG_DIR, checkpoint_name, commit_name
 from tests.engine.delta.log_builder import CHECKPOINT_SCHEMA
 

@@ -28,7 +28,7 @@ import pyarrow.dataset as ds
 from deltalake import DeltaTable
 
 from engine.delta import load_snapshot
-from engine.delta.predicates import (
+from engine.delta.pruning.predicates import (
     And,
     Cast,
     Column,
@@ -41,9 +41,9 @@ from engine.delta.predicates import (
     StartsWith,
     compare,
 )
-from engine.delta.pruning import FilePruning
-from engine.delta.snapshot_pruning import pruning_of
-from engine.delta.spec.schema import PrimitiveType
+from engine.delta.pruning.pruning import FilePruning
+from engine.delta.pruning.snapshot_pruning import pruning_of
+from engine.types.schema import PrimitiveType
 from tests.bench.bench_log import write_checkpointed
 
 DAY = datetime.date(2024, 3, 3)

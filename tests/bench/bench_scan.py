@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from engine.context import StatementContext
-from engine.delta.spec.schema import parse_schema
 from engine.exec.session import ExecSession, SparkDriver
-from engine.exec.write import WriteTarget
-from engine.plan.plans import ReadPlan, Scan
+from engine.plans.file_writes import WriteTarget
+from engine.plans.reads import ReadPlan, Scan
+from engine.runtime.context import StatementContext
+from engine.types.schema import parse_schema
 from tests.bench.sides import alternate, median, own_spark, two_core_spark
 from tests.engine.exec.scans import list_files, schema_json
 

@@ -26,10 +26,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from engine.context import StatementContext
 from engine.exec.session import SparkDriver, SparkOptions
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.sql.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
+from engine.runtime.context import StatementContext
+from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from tests.paths import ROOT
 
 MEMORY = "1g"

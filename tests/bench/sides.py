@@ -11,11 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.context import StatementContext
 from engine.exec.session import SparkDriver, SparkOptions
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.profile import TableRead
-from engine.sql.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
+from engine.runtime.context import StatementContext
+from engine.runtime.profile import TableRead
+from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 
 
 @contextmanager

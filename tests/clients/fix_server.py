@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.sample_lake import ensure_sample_lake
+from engine.sample.lake import ensure_sample_lake
 from tests.clients.http_client import HttpClient
 from tests.paths import DAT, GOLDEN, HAS_TESTDATA, TESTDATA
 from tests.server_process import ServerProcess

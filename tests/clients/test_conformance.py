@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyhive import hive
 
-from engine.sample_data import make_sample_rows
+from engine.sample.data import make_sample_rows
 from tests.clients.drivers import JARS, java
 from tests.clients.fix_server import RealServer
 from tests.clients.typed_values import sql_type, typed

@@ -17,15 +17,15 @@ from deltalake import DeltaTable
 
 from catalog.errors import SqlError
 from engine.delta import Snapshot, load_snapshot
-from engine.delta.change_range import load_changes
-from engine.delta.checkpoint_reader import CheckpointReader
-from engine.delta.deletion_vectors import load_deleted_rows
-from engine.delta.errors import DeltaTableNotFound
-from engine.delta.file_table import DELETION_VECTOR
-from engine.delta.history import load_history
-from engine.delta.log_segment import Checkpoint, list_log
+from engine.delta.checkpoint.checkpoint_reader import CheckpointReader
+from engine.delta.feed.change_range import load_changes
+from engine.delta.log.file_table import DELETION_VECTOR
+from engine.delta.log.log_segment import Checkpoint, list_log
+from engine.delta.log.storage import LocalStorage
+from engine.delta.snapshot.deletion_vectors import load_deleted_rows
+from engine.delta.snapshot.history import load_history
 from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.delta.storage import LocalStorage
+from engine.delta.spec.errors import DeltaTableNotFound
 from tests.paths import DAT, GOLDEN, TESTDATA
 
 pytestmark = pytest.mark.foreign

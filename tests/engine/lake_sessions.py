@@ -13,8 +13,8 @@ import pytest
 from deltalake import DeltaTable
 
 from catalog.errors import SqlError
-from engine.context import StatementContext
 from engine.main import LakeSession
+from engine.runtime.context import StatementContext
 
 SLOW = "SELECT id FROM range(0, 100000, 1, 2) WHERE id = 0 OR length(repeat(sha2(string(id), 512), 60)) < 1"
 """One row, 0, which a task writes at once, and then a second or more of work."""

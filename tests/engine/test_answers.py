@@ -14,16 +14,17 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from engine.authorize import authorize
-from engine.binder import Sources, bind
-from engine.context import StatementContext
+from engine.authorize.authorize import authorize
+from engine.bind.binder import Sources, bind
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.exec.session import ExecSession
 from engine.main import EngineOptions, open_sources
 from engine.plan.planner import plan_statement
-from engine.plan.plans import AnswerPlan, ExplainPlan, Plan, ReadPlan
-from engine.profile import TableRead
-from engine.session_state import SessionState
+from engine.plans.plan import Plan
+from engine.plans.reads import AnswerPlan, ExplainPlan, ReadPlan
+from engine.runtime.context import StatementContext
+from engine.runtime.profile import TableRead
+from engine.runtime.session_state import SessionState
 from engine.sql.parser import parse
 from engine.statement import run_statement
 

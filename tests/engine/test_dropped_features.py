@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.delta.snapshot import load_snapshot
+from engine.delta.commit.transaction import Transaction
+from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.delta.transaction import Transaction
 from engine.main import LakeSession
 from tests.engine.lake_sessions import actions, refuse, rows, run, table
 from tests.engine.peer_readers import PEERS, Rows, comparable

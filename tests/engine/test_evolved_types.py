@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.delta.snapshot import Snapshot
+from engine.delta.snapshot.snapshot import Snapshot
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from tests.engine.lake_sessions import actions, refuse, rows, run, table_of, version_of

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 from catalog.errors import SqlError
-from engine.context import StatementContext
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.context import StatementContext
 from tests.handmade import Part, column, mapped, protocol, write_table
 
 pytestmark = pytest.mark.spark

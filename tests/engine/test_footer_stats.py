@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from engine.delta.footer_stats import FooterStats
-from engine.delta.spec.schema import PrimitiveType, StructField, StructType
-from engine.delta.storage import open_storage
-from engine.delta.table_config import TableConfig, choose_protocol
+from engine.delta.commit.footer_stats import FooterStats
+from engine.delta.definition.table_config import TableConfig, choose_protocol
+from engine.delta.log.storage import open_storage
 from engine.exec.session import SparkDriver
+from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.engine.delta.committing import metadata
 
 pytestmark = pytest.mark.spark

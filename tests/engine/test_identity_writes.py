@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from engine.delta.identity import HIGH_WATER_MARK
-from engine.delta.snapshot import load_snapshot
+from engine.delta.definition.identity import HIGH_WATER_MARK
+from engine.delta.snapshot.snapshot import load_snapshot
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from tests.engine.lake_sessions import refuse, rows, run

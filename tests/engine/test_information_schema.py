@@ -11,9 +11,9 @@ import pytest
 from deltalake import write_deltalake
 
 from catalog.errors import SqlError
-from engine.context import StatementContext
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.context import StatementContext
 
 pytestmark = pytest.mark.spark
 

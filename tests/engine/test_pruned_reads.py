@@ -18,19 +18,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.authorize import authorize
-from engine.binder import Sources, bind
-from engine.context import StatementContext
-from engine.delta.errors import MalformedLogEntry
-from engine.delta.predicates import Predicate
+from engine.authorize.authorize import authorize
+from engine.bind.binder import Sources, bind
+from engine.delta.pruning.predicates import Predicate
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
+from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.session import ExecSession, SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.plan.file_choice import ChosenFiles, FileChoice
 from engine.plan.planner import plan_statement
-from engine.plan.plans import ReadPlan
-from engine.profile import TableRead
-from engine.session_state import SessionState
+from engine.plan.reads.file_choice import FileChoice
+from engine.plans.reads import ChosenFiles, ReadPlan
+from engine.runtime.context import StatementContext
+from engine.runtime.profile import TableRead
+from engine.runtime.session_state import SessionState
 from engine.sql.parser import parse
 
 pytestmark = pytest.mark.spark

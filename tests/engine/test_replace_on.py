@@ -12,8 +12,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from engine.context import StatementContext
 from engine.main import LakeSession
+from engine.runtime.context import StatementContext
 from tests.engine.lake_sessions import actions, refuse, rows, run, table_of, version_of
 
 pytestmark = pytest.mark.spark

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from engine.delta.identity import HIGH_WATER_MARK
-from engine.delta.snapshot import load_snapshot
+from engine.delta.definition.identity import HIGH_WATER_MARK
+from engine.delta.snapshot.snapshot import load_snapshot
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from tests.engine.lake_sessions import rows, run

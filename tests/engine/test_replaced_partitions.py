@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from catalog.errors import SqlError
-from engine.delta.snapshot import load_snapshot
+from engine.delta.commit.staged_commit import CommitDescription
+from engine.delta.commit.transaction import Transaction
+from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.features import Operation
-from engine.delta.staged_commit import CommitDescription
-from engine.delta.transaction import Transaction
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from tests.engine.lake_sessions import rows, run
 

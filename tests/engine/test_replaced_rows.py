@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from engine.delta.transaction import Transaction
+from engine.delta.commit.transaction import Transaction
 from engine.main import LakeSession
 from tests.engine.lake_sessions import actions, refuse, rows, run, table_of, version_of
 from tests.engine.peer_readers import deltalake_rows

@@ -12,13 +12,14 @@ import pytest
 from deltalake import write_deltalake
 
 from catalog.errors import SqlError
-from engine.context import CancelToken, StatementContext
-from engine.engine import Parameter
-from engine.errors import StatementCancelled
+from engine.errors.statement_errors import StatementCancelled
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.results import sql_type_of
-from engine.statements import ListColumns, ListFunctions, ListSchemas, ListTables, Statement
+from engine.runtime.context import CancelToken, StatementContext
+from engine.runtime.parameters import Parameter
+from engine.runtime.results import sql_type_of
+from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables
+from engine.statements.statement import Statement
 
 pytestmark = pytest.mark.spark
 

@@ -17,10 +17,10 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from catalog.errors import SqlError
-from engine.context import StatementContext
-from engine.engine import Parameter
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.context import StatementContext
+from engine.runtime.parameters import Parameter
 from tests.engine.feed_tables import FEATURES, FEED, LEGACY, MAPPED, FeedTable, column, inline, mapped, time_of
 from tests.paths import DAT, GOLDEN, TESTDATA
 

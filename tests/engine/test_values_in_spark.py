@@ -8,11 +8,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from engine.context import StatementContext
 from engine.exec.session import ExecSession
-from engine.plan.plans import ReadPlan
-from engine.results import sql_type_of
-from engine.values import to_text
+from engine.plans.reads import ReadPlan
+from engine.runtime.context import StatementContext
+from engine.runtime.results import sql_type_of
+from engine.runtime.value_text import to_text
 
 pytestmark = pytest.mark.spark
 

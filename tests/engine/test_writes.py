@@ -16,10 +16,10 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder
 
 from catalog.errors import SqlError
-from engine.context import StatementContext
-from engine.errors import StatementCancelled
+from engine.errors.statement_errors import StatementCancelled
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.context import StatementContext
 
 pytestmark = pytest.mark.spark
 

@@ -6,9 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.delta.errors import DeletionVectorCardinalityMismatch, DeltaError, MalformedLogEntry
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path, parse_rows, read_inline, unframe
+from engine.delta.spec.errors import DeletionVectorCardinalityMismatch
+from engine.errors.table_errors import DeltaError, MalformedLogEntry
 from tests.fuzz.mutations import anything
 from tests.fuzz.seeds import VECTOR_FILES, VECTORS, foreign
 

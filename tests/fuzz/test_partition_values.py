@@ -8,9 +8,9 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.delta.errors import PartitionValueNotCastable
+from engine.delta.spec.errors import PartitionValueNotCastable
 from engine.delta.spec.partition_values import format_partition_value, parse_partition_value
-from engine.delta.spec.schema import DecimalType, PrimitiveType
+from engine.types.schema import DecimalType, PrimitiveType
 
 TEXTS = st.text(max_size=12) | st.text("0123456789-+.:TZ eE", max_size=30)
 TYPES = st.sampled_from([*PrimitiveType, DecimalType(10, 2), DecimalType(38, 38)])

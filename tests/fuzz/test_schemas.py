@@ -6,8 +6,8 @@ import json
 
 from hypothesis import given
 
-from engine.delta.errors import MalformedLogEntry, UnsupportedDataType
-from engine.delta.spec.schema import parse_schema
+from engine.errors.table_errors import MalformedLogEntry, UnsupportedDataType
+from engine.types.schema import parse_schema
 from tests.fuzz.mutations import anything
 from tests.fuzz.seeds import SCHEMAS, foreign
 

@@ -23,10 +23,11 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from catalog.errors import SqlError
-from engine.context import StatementContext
-from engine.engine import Parameter
-from engine.results import ResultStream, RowCounts, empty_result, sql_field, string_rows
-from engine.statements import ListColumns, ListFunctions, ListSchemas, ListTables, ShowCatalogs, Statement
+from engine.runtime.context import StatementContext
+from engine.runtime.parameters import Parameter
+from engine.runtime.results import ResultStream, RowCounts, empty_result, sql_field, string_rows
+from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables, ShowCatalogs
+from engine.statements.statement import Statement
 
 Answer = Callable[[StatementContext], ResultStream]
 CATALOG = "spark_catalog"

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from catalog.errors import InternalError
-from engine.context import StatementContext
-from engine.errors import ResultTooLarge, StatementCancelled, StatementTimedOut
-from engine.results import ResultStream, sql_field
+from engine.errors.statement_errors import ResultTooLarge, StatementCancelled, StatementTimedOut
+from engine.runtime.context import StatementContext
+from engine.runtime.results import ResultStream, sql_field
 from gateway.errors import OperationClosed, ResultNotReady
 from gateway.operation import TRANSITIONS, Operation, OperationState, ResultBuffer
 

@@ -8,7 +8,7 @@ from http import HTTPStatus
 import pytest
 
 from catalog.errors import SqlError, declared_errors
-from engine.errors import ResultTooLarge, SparkFailure, StatementCancelled, StatementTimedOut
+from engine.errors.statement_errors import ResultTooLarge, SparkFailure, StatementCancelled, StatementTimedOut
 from gateway.errors import OperationNotFound, ResultNotReady, ServerDraining, SessionNotFound, TooManySessions
 from gateway.status import Failure, describe
 

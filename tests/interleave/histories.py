@@ -16,17 +16,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.conflict_errors import ConcurrentModification
-from engine.delta.read_set import FilePredicate
-from engine.delta.snapshot import Snapshot
+from engine.delta.commit.conflict_errors import ConcurrentModification
+from engine.delta.commit.read_set import FilePredicate
+from engine.delta.commit.staged_commit import CommitDescription
+from engine.delta.commit.transaction import Committed, Transaction
+from engine.delta.definition.table_config import choose_protocol
+from engine.delta.log.storage import Storage
+from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, Metadata, SetTransaction, parse_action, parse_json_stream
 from engine.delta.spec.features import Operation
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path
-from engine.delta.spec.schema import PrimitiveType, StructField, StructType
-from engine.delta.staged_commit import CommitDescription
-from engine.delta.storage import Storage
-from engine.delta.table_config import choose_protocol
-from engine.delta.transaction import Committed, Transaction
+from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.interleave.scheduler import Step
 
 SCHEMA = StructType((StructField("p", PrimitiveType.STRING), StructField("row", PrimitiveType.STRING)))

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeAlias
 
-from engine.delta.storage import FileStatus, Storage
+from engine.delta.log.storage import FileStatus, Storage
 
 
 class DictStorage(Storage):

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from engine.delta import put_if_absent
-from engine.delta.maintenance import HOOKS, PostCommit
-from engine.delta.snapshot import Snapshot
-from engine.delta.storage import Storage, open_storage
-from engine.delta.transaction import Committed
+from engine.delta.commit.transaction import Committed
+from engine.delta.log import put_if_absent
+from engine.delta.log.storage import Storage, open_storage
+from engine.delta.maintenance.after_commit import HOOKS, PostCommit
+from engine.delta.snapshot.snapshot import Snapshot
 from tests.interleave import histories
 from tests.interleave.histories import Op, check_history, create_table, run_op
 from tests.interleave.storages import DictStorage, Interposed

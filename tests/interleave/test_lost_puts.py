@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from engine.delta.committer import StoragePatience
-from engine.delta.conflict_errors import CommitOutcomeUnknown, ConcurrentAppend
-from engine.delta.errors import LogWriteFailed
-from engine.delta.snapshot import Snapshot
-from engine.delta.transaction import CommitLimits, Committed
+from engine.delta.commit.committer import StoragePatience
+from engine.delta.commit.conflict_errors import CommitOutcomeUnknown, ConcurrentAppend
+from engine.delta.commit.transaction import CommitLimits, Committed
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.errors import LogWriteFailed
 from tests.interleave import histories
 from tests.interleave.histories import begin, check_history, create_table
 from tests.interleave.storages import DictStorage, Interposed

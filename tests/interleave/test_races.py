@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from engine.delta.snapshot import Snapshot
-from engine.delta.storage import open_storage
-from engine.delta.transaction import Committed
+from engine.delta.commit.transaction import Committed
+from engine.delta.log.storage import open_storage
+from engine.delta.snapshot.snapshot import Snapshot
 from tests.interleave import histories
 from tests.interleave.histories import begin, check_history, create_table
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.delta.conflict_errors import (
+from engine.delta.commit.conflict_errors import (
     ConcurrentAppend,
     ConcurrentDeleteDelete,
     ConcurrentDeleteRead,
@@ -15,8 +15,8 @@ from engine.delta.conflict_errors import (
     ConcurrentWrite,
     MetadataChanged,
 )
-from engine.delta.maintenance import PostCommit, run_hooks
-from engine.delta.transaction import Committed
+from engine.delta.commit.transaction import Committed
+from engine.delta.maintenance.after_commit import PostCommit, run_hooks
 from tests.interleave import histories
 from tests.interleave.histories import Op, check_history, create_table, run_op
 from tests.interleave.scheduler import Run, Step, explore

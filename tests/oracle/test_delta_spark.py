@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.context import StatementContext
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
-from engine.sample_lake import ensure_sample_lake
+from engine.runtime.context import StatementContext
+from engine.sample.lake import ensure_sample_lake
 from tests.oracle.conftest import Oracle
 from tests.oracle.made_tables import TABLES, making
 

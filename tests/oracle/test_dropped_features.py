@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.delta.snapshot import load_snapshot
+from engine.delta.snapshot.snapshot import load_snapshot
 from engine.main import LakeSession
 from tests.engine.lake_sessions import rows, run
 from tests.engine.test_dropped_features import CASES, MAPPED, make, mapped

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.delta.identity import IdentityColumn, identity_columns
-from engine.delta.snapshot import load_snapshot
+from engine.delta.definition.identity import IdentityColumn, identity_columns
+from engine.delta.snapshot.snapshot import load_snapshot
 from engine.main import LakeSession
 from tests.engine.lake_sessions import rows, run
 from tests.oracle.conftest import Oracle

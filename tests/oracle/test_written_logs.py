@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.delta.snapshot import Snapshot
+from engine.delta.snapshot.snapshot import Snapshot
 from tests.engine.delta.test_interop import CASES, build, expected_rows
 from tests.oracle.conftest import Oracle
 

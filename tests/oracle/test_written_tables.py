@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.delta.column_mapping import physical_name
-from engine.delta.snapshot import load_snapshot
-from engine.delta.spec.schema import ArrayType, MapType, StructType
+from engine.delta.schema.column_mapping import physical_name
+from engine.delta.snapshot.snapshot import load_snapshot
 from engine.main import LakeSession
+from engine.types.schema import ArrayType, MapType, StructType
 from tests.engine.lake_sessions import rows, run
 from tests.engine.test_read_back import CASES, WAYS, create, insert, source
 from tests.engine.written_features import FEATURES

@@ -19,7 +19,7 @@ DOORS = {
     "flask": r"gateway/(http/|server\.py$)",
     "werkzeug": r"gateway/http/",
     "cheroot": r"gateway/(http/|server\.py$)",
-    "fsspec": r"engine/delta/storage\.py$|catalog/(file_store|remote)\.py$",
+    "fsspec": r"engine/delta/log/storage\.py$|catalog/(file_store|remote)\.py$",
 }
 # Comes with a library that is declared.
 COMES_WITH = {"py4j": "pyspark", "werkzeug": "flask"}

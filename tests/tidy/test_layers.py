@@ -3,10 +3,44 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
 from tests.tidy.sources import MODULES, PACKAGES, internal_imports
 
+ROOM_FILES_MAX = 20
+
 RANK = {package: rank for rank, package in enumerate(PACKAGES)}  # lowest first
+
+ROOMS = (
+    ("engine.errors", "engine.sql.dialect"),
+    ("engine.types",),
+    ("engine.delta.spec",),
+    ("engine.delta.log", "engine.delta.schema"),
+    ("engine.delta.checkpoint", "engine.delta.definition"),
+    ("engine.delta.snapshot",),
+    ("engine.delta.commit", "engine.delta"),
+    ("engine.delta.pruning", "engine.runtime", "engine.sample"),
+    ("engine.delta.feed", "engine.delta.maintenance", "engine.statements"),
+    ("engine.sql.query",),
+    ("engine.sql.ddl",),
+    ("engine.sql",),
+    ("engine.bind",),
+    ("engine.authorize", "engine.plans"),
+    ("engine.enforce", "engine.plan.reads", "engine.answers"),
+    ("engine.plan.rules",),
+    ("engine.plan.ddl", "engine.exec"),
+    ("engine.plan.writes", "engine.write"),
+    ("engine.plan",),
+    ("engine",),
+)
+"""The rooms of the engine, lowest first. A room imports itself and those of the lines above it here; rooms of one line
+do not know each other."""
+
+ROOM_RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
+
+
+def room_of(module: str) -> str:
+    return module if module in ROOM_RANK else module.rpartition(".")[0]
 
 
 def test_a_package_imports_only_itself_and_lower_ones() -> None:
@@ -19,9 +53,29 @@ def test_a_package_imports_only_itself_and_lower_ones() -> None:
     assert not upward
 
 
+def test_a_room_imports_only_itself_and_lower_ones() -> None:
+    wrong = [
+        f"{module.path}:{line} imports {name}"
+        for module in MODULES.values()
+        if module.name.startswith("engine")
+        for name, line in internal_imports(module)
+        if name.startswith("engine.")
+        and room_of(name) != room_of(module.name)
+        and ROOM_RANK[room_of(name)] >= ROOM_RANK[room_of(module.name)]
+    ]
+    assert not wrong
+
+
+def test_every_room_has_a_rank_and_a_size() -> None:
+    """More than some twenty files in a room are two rooms."""
+    sizes = Counter(room_of(name) for name in MODULES if name.startswith("engine"))
+    assert set(sizes) == set(ROOM_RANK)
+    assert not {room: size for room, size in sizes.items() if size > ROOM_FILES_MAX}
+
+
 def test_the_log_stands_on_its_own() -> None:
     """`engine/delta` is usable without SQL, Spark and the catalog, of which it shares the root of all errors."""
-    allowed = ("engine.delta", "engine.errors", "catalog.errors")
+    allowed = ("engine.delta", "engine.errors", "engine.types", "catalog.errors")
     others = [
         f"{module.path}:{line} imports {name}"
         for module in MODULES.values()

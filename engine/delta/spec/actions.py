@@ -7,7 +7,7 @@ in `extra` and written back, so that a newer writer's fields survive us. An expl
 absent field, and nulls are never written (foreign readers have choked on them).
 
 These values are for the handful of actions that a commit stages, or of which a table has one. The files of a table
-never become objects: see `engine.delta.replay`.
+never become objects: see `engine.delta.snapshot.replay`.
 
 Protocol: "Actions"; `DeletionVectorDescriptor`: "Deletion Vector Descriptor Schema".
 """
@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
-from engine.delta.errors import MalformedLogEntry
 from engine.delta.spec.paths import decode_path, resolve_path
+from engine.errors.table_errors import MalformedLogEntry
 
 Json: TypeAlias = Any
 """A JSON value as `json.loads` gives it."""
@@ -191,7 +191,7 @@ class Metadata(_Wire):
     description: str | None = None
     format: Format = field(default_factory=Format)
     schema_string: str = '{"type":"struct","fields":[]}'
-    """The schema as JSON text: `engine.delta.spec.schema.parse_schema`. Absent in some very old logs."""
+    """The schema as JSON text: `engine.types.schema.parse_schema`. Absent in some very old logs."""
     partition_columns: tuple[str, ...] = ()
     """Logical names."""
     configuration: Mapping[str, str | None] = field(default_factory=dict)

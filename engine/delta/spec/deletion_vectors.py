@@ -24,14 +24,14 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-from engine.delta.errors import (
+from engine.delta.spec.actions import DeletionVectorDescriptor
+from engine.delta.spec.errors import (
     DeletionVectorCardinalityMismatch,
     DeletionVectorChecksumMismatch,
     DeletionVectorSizeMismatch,
-    MalformedLogEntry,
 )
-from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.paths import decode_path, resolve_path
+from engine.errors.table_errors import MalformedLogEntry
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 """Indices of rows in the data file, from 0, strictly ascending."""

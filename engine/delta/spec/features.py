@@ -26,7 +26,7 @@ from typing import TypeAlias, assert_never
 
 from engine.delta.spec import properties
 from engine.delta.spec.properties import Configuration, Property
-from engine.delta.spec.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType, walk_fields
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType, walk_fields
 
 
 class FeatureKind(Enum):

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from engine.delta.errors import InvalidTableProperty, PropertyNotSettable, UnknownTableProperty
+from engine.delta.spec.errors import InvalidTableProperty, PropertyNotSettable, UnknownTableProperty
 
 T = TypeVar("T")
 Configuration: TypeAlias = Mapping[str, str | None]

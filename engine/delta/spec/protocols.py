@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.delta.errors import MalformedLogEntry
 from engine.delta.spec.actions import Protocol
 from engine.delta.spec.features import FEATURES, with_requirements
+from engine.errors.table_errors import MalformedLogEntry
 
 READER_VERSION_MAX = 3
 WRITER_VERSION_MAX = 7

@@ -3,7 +3,7 @@
 `min_values`, `max_values` and `null_count` mirror the table's schema by physical name, nested as it is. A lower bound
 may be lower and an upper bound higher than the column's values, so long strings are cut and times are rounded outwards
 to milliseconds; what cannot be bounded is left out, which means unknown. A million of these texts are read by
-`engine.delta.file_stats` instead.
+`engine.delta.snapshot.file_stats` instead.
 
 Protocol: "Per-file Statistics".
 """
@@ -18,7 +18,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from engine.delta.errors import MalformedLogEntry
+from engine.errors.table_errors import MalformedLogEntry
 
 BoundValue: TypeAlias = str | int | float | bool | date | datetime | Decimal
 Values: TypeAlias = Mapping[str, Any]

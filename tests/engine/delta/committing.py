@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.delta.snapshot import Snapshot
+from engine.delta.commit.staged_commit import CommitDescription
+from engine.delta.commit.transaction import Committed, Transaction
+from engine.delta.definition.table_config import choose_protocol
+from engine.delta.log.storage import Storage
+from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, Metadata
 from engine.delta.spec.features import Operation
-from engine.delta.spec.schema import PrimitiveType, StructField, StructType
-from engine.delta.staged_commit import CommitDescription
-from engine.delta.storage import Storage
-from engine.delta.table_config import choose_protocol
-from engine.delta.transaction import Committed, Transaction
+from engine.types.schema import PrimitiveType, StructField, StructType
 
 SCHEMA = StructType(
     (

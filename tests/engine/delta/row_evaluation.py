@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any, assert_never
 
-from engine.delta.predicates import (
+from engine.delta.pruning.predicates import (
     And,
     Cast,
     Compare,
@@ -27,7 +27,7 @@ from engine.delta.predicates import (
     StartsWith,
     Unknown,
 )
-from engine.delta.spec.schema import DataType, PrimitiveType
+from engine.types.schema import DataType, PrimitiveType
 
 Row = Mapping[Path, Any]
 Types = Mapping[Path, DataType]

@@ -16,16 +16,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from engine.delta.checkpoint_writer import CheckpointForm, write_checkpoint
-from engine.delta.maintenance import PostCommit, run_hooks
-from engine.delta.snapshot import Snapshot
+from engine.delta.commit.transaction import Transaction, clock_ms
+from engine.delta.log.storage import Storage, open_storage
+from engine.delta.maintenance.after_commit import PostCommit, run_hooks
+from engine.delta.maintenance.checkpoint_writer import CheckpointForm, write_checkpoint
+from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, DomainMetadata, SetTransaction
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.delta.spec.features import Operation
 from engine.delta.spec.paths import encode_path
-from engine.delta.spec.schema import PrimitiveType, StructField, StructType
-from engine.delta.storage import Storage, open_storage
-from engine.delta.transaction import Transaction, clock_ms
+from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.duck import open_duckdb
 from tests.engine.delta.committing import create, describe, metadata
 

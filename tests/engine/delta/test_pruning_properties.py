@@ -16,9 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.delta.file_stats import parse_stats, stats_schema
-from engine.delta.partition_texts import encode_partition_values, partition_schema
-from engine.delta.predicates import (
+from engine.delta.log.partition_texts import encode_partition_values, partition_schema
+from engine.delta.pruning.predicates import (
     And,
     Cast,
     Column,
@@ -39,9 +38,10 @@ from engine.delta.predicates import (
     columns_of,
     push_down_not,
 )
-from engine.delta.pruning import FilePruning
-from engine.delta.spec.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
-from engine.delta.table_columns import TableColumns
+from engine.delta.pruning.pruning import FilePruning
+from engine.delta.pruning.table_columns import TableColumns
+from engine.delta.snapshot.file_stats import parse_stats, stats_schema
+from engine.types.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
 from tests.engine.delta.row_evaluation import Row, evaluate_row, round_to_float, value_of
 from tests.engine.delta.written_stats import Writer, stats_text
 

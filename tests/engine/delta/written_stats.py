@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from engine.delta.predicates import Path
-from engine.delta.spec.schema import DataType, DecimalType, PrimitiveType
+from engine.delta.pruning.predicates import Path
+from engine.types.schema import DataType, DecimalType, PrimitiveType
 from tests.engine.delta.row_evaluation import Row, order
 
 _EPOCH = datetime(1970, 1, 1)

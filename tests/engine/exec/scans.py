@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.context import StatementContext
-from engine.delta.spec.schema import parse_schema
-from engine.engine import Parameter
 from engine.exec.session import ExecSession
-from engine.plan.plans import ReadPlan, Scan
+from engine.plans.reads import ReadPlan, Scan
+from engine.runtime.context import StatementContext
+from engine.runtime.parameters import Parameter
+from engine.types.schema import parse_schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

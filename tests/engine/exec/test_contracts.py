@@ -14,11 +14,11 @@ from typing import Any
 import pyspark
 import pytest
 
-from engine.context import StatementContext
 from engine.exec.session import ExecSession, SparkDriver
-from engine.exec.write import WriteTarget
-from engine.plan.plans import ReadPlan, Scan
-from engine.statements import ExplainMode
+from engine.plans.file_writes import WriteTarget
+from engine.plans.reads import ReadPlan, Scan
+from engine.runtime.context import StatementContext
+from engine.statements.queries import ExplainMode
 from tests.engine.exec.scans import DataFile, write_scan
 
 pytestmark = pytest.mark.spark

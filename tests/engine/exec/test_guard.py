@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import SqlError
-from engine.context import StatementContext
 from engine.exec.errors import FunctionNotAvailable, PlanRefused, RelationNotBound
 from engine.exec.session import ExecSession
-from engine.plan.plans import ReadPlan, Scan
-from engine.statements import ExplainMode
+from engine.plans.reads import ReadPlan, Scan
+from engine.runtime.context import StatementContext
+from engine.statements.queries import ExplainMode
 from tests.engine.exec.scans import DataFile, query, write_scan
 
 pytestmark = pytest.mark.spark

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import SqlError
-from engine.context import StatementContext
-from engine.engine import Parameter
-from engine.errors import SparkFailure, StatementCancelled, StatementTimedOut
+from engine.errors.statement_errors import SparkFailure, StatementCancelled, StatementTimedOut
 from engine.exec.errors import DataFileNotFound, DiskFull
 from engine.exec.query import temporary_folder
 from engine.exec.session import ExecSession, SparkDriver
 from engine.exec.spark_errors import translated
-from engine.plan.plans import ReadPlan
-from engine.statements import ExplainMode
+from engine.plans.reads import ReadPlan
+from engine.runtime.context import StatementContext
+from engine.runtime.parameters import Parameter
+from engine.statements.queries import ExplainMode
 from tests.engine.exec.scans import DataFile, rows, write_scan
 
 pytestmark = pytest.mark.spark

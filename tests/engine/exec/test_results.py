@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.context import StatementContext
-from engine.errors import ResultTooLarge
+from engine.errors.statement_errors import ResultTooLarge
 from engine.exec.session import ExecSession, SparkDriver
-from engine.plan.plans import ReadPlan
-from engine.results import sql_type_of
+from engine.plans.reads import ReadPlan
+from engine.runtime.context import StatementContext
+from engine.runtime.results import sql_type_of
 from tests.engine.exec.scans import DataFile, query, rows, write_scan
 
 pytestmark = pytest.mark.spark

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.context import StatementContext
-from engine.errors import SparkFailure
+from engine.errors.statement_errors import SparkFailure
 from engine.exec.session import ExecSession
-from engine.plan.plans import ReadPlan, Scan
-from engine.statements import ExplainMode
+from engine.plans.reads import ReadPlan, Scan
+from engine.runtime.context import StatementContext
+from engine.statements.queries import ExplainMode
 from tests.engine.exec.scans import DataFile, list_files, query, rows, write_scan
 
 pytestmark = pytest.mark.spark

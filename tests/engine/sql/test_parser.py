@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.errors import SqlError, TooManyNameParts
-from engine.sql.errors import (
+from engine.sql.dialect.errors import (
     EmptyStatement,
     InvalidSetSyntax,
     SeveralStatements,
@@ -20,22 +20,18 @@ from engine.sql.errors import (
     UnsupportedPathRelation,
     UnsupportedStatement,
 )
+from engine.sql.dialect.refusals import REFUSED_STATEMENTS
 from engine.sql.parser import TEXT_LENGTH_MAX, parse
-from engine.sql.refusals import REFUSED_STATEMENTS
-from engine.statements import (
+from engine.statements.queries import DescribeQuery, Explain, ExplainMode, Query
+from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
+from engine.statements.shows import (
     DescribeDetail,
     DescribeHistory,
-    DescribeQuery,
     DescribeSchema,
     DescribeTable,
-    Explain,
-    ExplainMode,
     FindColumns,
     FindSchemas,
     FindTables,
-    Query,
-    ResetSetting,
-    SetSetting,
     ShowCatalogs,
     ShowColumns,
     ShowCreateTable,
@@ -43,15 +39,12 @@ from engine.statements import (
     ShowFunctions,
     ShowPartitions,
     ShowSchemas,
-    ShowSettings,
     ShowTableExtended,
     ShowTables,
     ShowTblProperties,
     ShowViews,
-    Statement,
-    UseCatalog,
-    UseSchema,
 )
+from engine.statements.statement import Statement
 from tests.engine.sql.golden import load_cases
 
 ZONE = "spark.sql.session.timeZone"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from engine.results import ResultStream, sql_type_of
-from engine.statements import ListColumns, ListFunctions, ListSchemas, ListTables, Statement
+from engine.runtime.results import ResultStream, sql_type_of
+from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables
+from engine.statements.statement import Statement
 from gateway.hs2 import metadata
 from gateway.hs2.metadata import Shape, parse_pattern, parse_table_types
 from tests.gateway.arrow_engine import ArrowEngine

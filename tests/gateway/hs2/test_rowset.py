@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.transport.TTransport import TMemoryBuffer
 
-from engine.results import sql_field
+from engine.runtime.results import sql_field
 from gateway.hs2.gen.ttypes import (
     TColumn,
     TColumnValue,

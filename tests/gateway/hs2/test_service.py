@@ -9,9 +9,9 @@ import pytest
 from thrift.Thrift import TApplicationException
 
 from catalog.errors import TableNotFound
-from engine.context import StatementContext
-from engine.engine import Parameter
-from engine.results import ResultStream
+from engine.runtime.context import StatementContext
+from engine.runtime.parameters import Parameter
+from engine.runtime.results import ResultStream
 from gateway.hs2 import service as service_module
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient

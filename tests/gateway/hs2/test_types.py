@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from engine.results import sql_field
+from engine.runtime.results import sql_field
 from gateway.hs2.gen.ttypes import TTypeId
 from gateway.hs2.jdbc_types import JDBC_TYPES, TYPE_INFO, describe_type
 from gateway.hs2.types import Slot, column_type, table_schema

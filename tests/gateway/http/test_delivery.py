@@ -7,7 +7,7 @@ from itertools import accumulate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.results import ResultStream
+from engine.runtime.results import ResultStream
 from gateway.http import delivery
 from gateway.http.delivery import Delivery
 from gateway.http.requests import StatementRequest

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.results import sql_field
+from engine.runtime.results import sql_field
 from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_rows
 
 

@@ -8,7 +8,7 @@ import uuid
 import pytest
 
 from catalog.errors import SqlError
-from engine.engine import Parameter
+from engine.runtime.parameters import Parameter
 from gateway.http.requests import (
     Disposition,
     Format,

@@ -12,12 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.delta.errors import (
-    DeletionVectorCardinalityMismatch,
-    DeletionVectorChecksumMismatch,
-    DeletionVectorSizeMismatch,
-    MalformedLogEntry,
-)
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import (
     FRAME_BYTES,
@@ -33,6 +27,12 @@ from engine.delta.spec.deletion_vectors import (
     z85_decode,
     z85_encode,
 )
+from engine.delta.spec.errors import (
+    DeletionVectorCardinalityMismatch,
+    DeletionVectorChecksumMismatch,
+    DeletionVectorSizeMismatch,
+)
+from engine.errors.table_errors import MalformedLogEntry
 
 
 def descriptor(**fields: Any) -> DeletionVectorDescriptor:

@@ -18,7 +18,7 @@ from engine.delta.spec.features import (
     table_traits,
     with_requirements,
 )
-from engine.delta.spec.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
+from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 
 READER_WRITER = (
     "columnMapping deletionVectors timestampNtz timestampWithoutTimezone v2Checkpoint catalogManaged "

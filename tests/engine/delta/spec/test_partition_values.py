@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.delta.errors import PartitionValueNotCastable
+from engine.delta.spec.errors import PartitionValueNotCastable
 from engine.delta.spec.partition_values import (
     PartitionValue,
     format_partition_value,
@@ -21,7 +21,7 @@ from engine.delta.spec.partition_values import (
     parse_partition_value,
     partition_folder,
 )
-from engine.delta.spec.schema import ArrayType, DataType, DecimalType, PrimitiveType
+from engine.types.schema import ArrayType, DataType, DecimalType, PrimitiveType
 
 P = PrimitiveType
 LOS_ANGELES = ZoneInfo("America/Los_Angeles")

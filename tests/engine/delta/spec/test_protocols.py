@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from engine.delta.errors import MalformedLogEntry
 from engine.delta.spec.actions import Protocol
 from engine.delta.spec.protocols import (
     DEFAULT_FEATURES,
@@ -13,6 +12,7 @@ from engine.delta.spec.protocols import (
     remove_feature,
     weakest_protocol,
 )
+from engine.errors.table_errors import MalformedLogEntry
 
 
 def protocol(reader: int, writer: int, readers: str | None = None, writers: str | None = None) -> Protocol:

@@ -1,0 +1,1 @@
+"""Statements answered without Spark: SHOW, DESCRIBE, USE, SET, catalog DDL."""

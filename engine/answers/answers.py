@@ -1,0 +1,86 @@
+"""Which function answers which statement: the table of all statements that Spark has no part in."""
+
+from __future__ import annotations
+
+from engine.answers.create_statement import show_create_table
+from engine.answers.describe import describe_schema, describe_table
+from engine.answers.find import find_objects
+from engine.answers.lists import list_objects
+from engine.answers.session import reset_setting, set_setting, show_settings, use_catalog, use_schema
+from engine.answers.shows import show
+from engine.answers.tables import (
+    describe_detail,
+    describe_history,
+    show_partitions,
+    show_table_extended,
+    show_tbl_properties,
+)
+from engine.bind.bound import BoundStatement, Outcome
+from engine.errors.statement_errors import StatementNotSupported
+from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
+from engine.statements.shows import (
+    DescribeDetail,
+    DescribeHistory,
+    DescribeSchema,
+    DescribeTable,
+    FindColumns,
+    FindSchemas,
+    FindTables,
+    ListColumns,
+    ListFunctions,
+    ListSchemas,
+    ListTables,
+    ShowCatalogs,
+    ShowColumns,
+    ShowCreateTable,
+    ShowCurrentNamespace,
+    ShowFunctions,
+    ShowPartitions,
+    ShowSchemas,
+    ShowTableExtended,
+    ShowTables,
+    ShowTblProperties,
+    ShowViews,
+)
+
+
+def run_command(bound: BoundStatement) -> Outcome:
+    """Answer `bound`; a statement without a function here is refused by name."""
+    statement = bound.statement
+    match statement:
+        case UseCatalog():
+            return use_catalog(bound, statement)
+        case UseSchema():
+            return use_schema(bound, statement)
+        case SetSetting():
+            return set_setting(bound, statement)
+        case ShowSettings():
+            return show_settings(bound, statement)
+        case ResetSetting():
+            return reset_setting(bound, statement)
+        case DescribeTable():
+            return describe_table(bound, statement)
+        case DescribeSchema():
+            return describe_schema(bound, statement)
+        case DescribeDetail():
+            return describe_detail(bound, statement)
+        case DescribeHistory():
+            return describe_history(bound, statement)
+        case ShowTblProperties():
+            return show_tbl_properties(bound, statement)
+        case ShowPartitions():
+            return show_partitions(bound, statement)
+        case ShowCreateTable():
+            return show_create_table(bound, statement)
+        case ShowTableExtended():
+            return show_table_extended(bound, statement)
+        case ShowCatalogs() | ShowSchemas() | ShowTables() | ShowViews() | ShowCurrentNamespace():
+            return show(bound, statement)
+        case ShowColumns() | ShowFunctions():
+            return show(bound, statement)
+        case FindSchemas() | FindTables() | FindColumns():
+            return find_objects(bound, statement)
+        case ListSchemas() | ListTables() | ListColumns() | ListFunctions():
+            return list_objects(bound, statement)
+        case _:
+            raise StatementNotSupported(type(statement).__name__)

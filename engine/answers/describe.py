@@ -1,0 +1,152 @@
+"""DESCRIBE: the columns of a table as its log has them, and what the catalog and the log say about it.
+
+The layout is Spark's: three text columns, and sections that begin with `#`, since clients (dbt, SQLAlchemy) parse it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from catalog.errors import SqlError
+from catalog.names import SchemaName
+from engine.bind.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
+from engine.delta.definition.clustering import clustering_columns, field_at
+from engine.delta.schema.stats_columns import format_name
+from engine.runtime.results import string_rows
+from engine.statements.shows import DescribeSchema, DescribeTable
+from engine.types.schema import StructField, StructType
+from engine.types.sql_types import column_sql_type
+
+Row = tuple[str, str | None, str | None]
+
+COLUMNS = ("col_name", "data_type", "comment")
+
+
+def describe_table(bound: BoundStatement, statement: DescribeTable) -> Outcome:
+    """Columns, partitioning and clustering; with EXTENDED the details; with a column, that column alone."""
+    relation = bound.named[0]
+    if statement.column_parts:
+        column = _find_column(relation, statement.column_parts)
+        rows = (("col_name", column.name), ("data_type", column.type), ("comment", column.comment or "NULL"))
+        return Outcome(result=string_rows(("info_name", "info_value"), rows))
+    rows_ = [*_columns(relation), *(_details(relation) if statement.extended else ())]
+    return Outcome(result=string_rows(COLUMNS, rows_))
+
+
+def describe_schema(bound: BoundStatement, statement: DescribeSchema) -> Outcome:
+    entry = bound.view.schema(SchemaName.from_parts(statement.schema_parts, bound.state.catalog))
+    rows = [
+        ("Catalog Name", entry.name.catalog),
+        ("Namespace Name", entry.name.schema),
+        ("Comment", entry.comment or ""),
+        ("Location", entry.location or ""),
+        ("Owner", entry.owner or ""),
+    ]
+    return Outcome(result=string_rows(("info_name", "info_value"), rows))
+
+
+def _columns(relation: NamedRelation) -> Iterator[Row]:
+    for column in relation.columns:
+        yield column.name, column.type, column.comment
+    if isinstance(relation, BoundTable) and relation.snapshot.partition_columns:
+        yield "# Partition Information", "", ""
+        yield "# col_name", "data_type", "comment"
+        names = set(relation.snapshot.partition_columns)
+        for column in relation.columns:
+            if column.name in names:
+                yield column.name, column.type, column.comment
+    if isinstance(relation, BoundTable):
+        yield from _clustering(relation)
+
+
+def _clustering(table: BoundTable) -> Iterator[Row]:
+    fields = {path: field_at(table.snapshot.schema, path) for path in clustering_columns(table.snapshot.config)}
+    if fields:
+        yield "# Clustering Information", "", ""
+        yield "# col_name", "data_type", "comment"
+    for path, field in fields.items():
+        if field is not None:
+            yield format_name(path), column_sql_type(field), field.comment
+
+
+def relation_details(relation: NamedRelation) -> dict[str, str]:
+    """What is known beside the columns, under Spark's names."""
+    details = _table_details(relation) if isinstance(relation, BoundTable) else _view_details(relation)
+    return {key: value for key, value in details.items() if value is not None}
+
+
+def _view_details(view: BoundView) -> dict[str, str | None]:
+    entry = view.entry
+    return {
+        "Catalog": entry.name.catalog,
+        "Database": entry.name.schema,
+        "Table": entry.name.table,
+        "Owner": entry.owner,
+        "Created Time": _time(entry.created_ms),
+        "Last Access": "UNKNOWN",
+        "Type": "VIEW",
+        "Comment": entry.comment,
+        "View Text": entry.text,
+        "View Catalog and Namespace": str(entry.current),
+    }
+
+
+def _table_details(table: BoundTable) -> dict[str, str | None]:
+    snapshot, entry = table.snapshot, table.entry
+    metadata = snapshot.metadata
+    properties = dict(sorted(metadata.configuration.items())) | {
+        "delta.minReaderVersion": str(snapshot.protocol.min_reader_version),
+        "delta.minWriterVersion": str(snapshot.protocol.min_writer_version),
+    }
+    return {
+        "Catalog": table.name.catalog if table.name else "",
+        "Database": table.name.schema if table.name else "",
+        "Table": table.name.table if table.name else entry.location,
+        "Owner": entry.owner,
+        "Created Time": _time(metadata.created_time),
+        "Last Access": "UNKNOWN",
+        "Type": "MANAGED" if entry.managed else "EXTERNAL",
+        "Comment": metadata.description or entry.comment,
+        "Provider": "delta",
+        "Version": str(snapshot.version),
+        "Location": entry.location,
+        "Partition Columns": json.dumps(list(snapshot.partition_columns)) if snapshot.partition_columns else None,
+        "Table Properties": "[" + ",".join(f"{key}={value}" for key, value in properties.items()) + "]",
+    }
+
+
+def _details(relation: NamedRelation) -> Iterator[Row]:
+    yield "", "", ""
+    yield "# Detailed Table Information", "", ""
+    for key, value in relation_details(relation).items():
+        yield key, value, ""
+
+
+def _time(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(" ", "seconds")
+
+
+@dataclass(eq=False)
+class ColumnNotFound(SqlError, condition="UNRESOLVED_COLUMN.WITH_SUGGESTION", sqlstate="42703"):
+    name: str
+    columns: str
+    template = "The table has no column {name}. Its columns are: {columns}."
+
+
+def _find_column(relation: NamedRelation, parts: tuple[str, ...]) -> ColumnInfo:
+    """A column, or a field inside of one."""
+    if len(parts) == 1 or not isinstance(relation, BoundTable):
+        found = [column for column in relation.columns if column.name.casefold() == ".".join(parts).casefold()]
+        if found:
+            return found[0]
+        raise ColumnNotFound(".".join(parts), ", ".join(column.name for column in relation.columns))
+    field = StructField("", relation.snapshot.schema)
+    for depth, part in enumerate(parts):
+        inner = field.data_type.field(part) if isinstance(field.data_type, StructType) else None
+        if inner is None:
+            raise ColumnNotFound(".".join(parts[: depth + 1]), ", ".join(relation.snapshot.schema.names))
+        field = inner
+    return ColumnInfo(name=field.name, type=column_sql_type(field), nullable=field.nullable, comment=field.comment)

@@ -1,0 +1,73 @@
+"""SHOW: lists out of the catalog and the tables' own schemas, in the columns that Spark's clients know."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from catalog.entries import TableEntry, ViewEntry
+from catalog.names import CatalogName, SchemaName, like_matcher
+from engine.bind.bound import BoundStatement, Outcome
+from engine.runtime.results import BOOLEAN, STRING, ResultStream, small_result, string_rows
+from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
+from engine.statements.shows import (
+    ShowCatalogs,
+    ShowColumns,
+    ShowCurrentNamespace,
+    ShowFunctions,
+    ShowSchemas,
+    ShowTables,
+    ShowViews,
+)
+
+Show = ShowCatalogs | ShowSchemas | ShowTables | ShowViews | ShowColumns | ShowFunctions | ShowCurrentNamespace
+
+HIVE_SHAPE = "gateway.show_tables.hive_shape"
+
+
+def show(bound: BoundStatement, statement: Show) -> Outcome:
+    """The rows of one SHOW."""
+    match statement:
+        case ShowCatalogs():
+            matches = like_matcher(statement.pattern)
+            catalogs = [entry.name.catalog for entry in bound.view.catalogs()]
+            result = _names("catalog", [name for name in catalogs if matches(name)])
+        case ShowSchemas():
+            catalog = CatalogName(statement.catalog or bound.state.catalog)
+            schemas = bound.view.schemas(catalog, like_matcher(statement.pattern))
+            result = _names("namespace", [schema.name.schema for schema in schemas])
+        case ShowTables():
+            result = _relations(bound, statement, (TableEntry, ViewEntry), "tableName")
+        case ShowViews():
+            result = _relations(bound, statement, (ViewEntry,), "viewName")
+        case ShowColumns():
+            result = _names("col_name", [column.name for column in bound.relations[0].columns])
+        case ShowCurrentNamespace():
+            rows = [(bound.state.catalog, bound.state.schema)]
+            result = string_rows(("catalog", "namespace"), rows)
+        case ShowFunctions():
+            matches = like_matcher(statement.pattern)
+            result = _names(
+                "function", [name for name in sorted(ALLOWED_FUNCTIONS) if statement.builtin and matches(name)]
+            )
+        case _:
+            assert_never(statement)
+    return Outcome(result=result)
+
+
+def _names(column: str, names: list[str]) -> ResultStream:
+    return string_rows((column,), ((name,) for name in names))
+
+
+def _relations(
+    bound: BoundStatement, statement: ShowTables | ShowViews, kinds: tuple[type, ...], column: str
+) -> ResultStream:
+    state = bound.state
+    parts = statement.schema_parts or (state.catalog, state.schema)
+    schema = bound.view.schema(SchemaName.from_parts(parts, state.catalog)).name
+    found = bound.view.relations(schema, like_matcher(statement.pattern))
+    entries = [entry for entry in found if isinstance(entry, kinds)]
+    names = [entry.name.table for entry in entries]
+    if state.value(HIVE_SHAPE) == "true":
+        return _names("tab_name", names)
+    rows = [(entry.name.schema, entry.name.table, False) for entry in entries]
+    return small_result({"namespace": STRING, column: STRING, "isTemporary": BOOLEAN}, rows)

@@ -1,0 +1,154 @@
+"""What the log says about one table: its detail, history, properties and partitions.
+
+Columns are Delta's where Delta has the statement.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.answers.describe import relation_details
+from engine.bind.bound import BoundStatement, NamedRelation, Outcome
+from engine.delta.definition.clustering import clustering_names
+from engine.delta.schema.column_mapping import physical_names
+from engine.delta.snapshot.history import HISTORY_SCHEMA, load_history
+from engine.errors.statement_errors import NotPartitioned
+from engine.runtime.results import (
+    BIGINT,
+    BOOLEAN,
+    INT,
+    STRING,
+    STRING_MAP,
+    STRINGS,
+    TIMESTAMP,
+    Column,
+    ResultStream,
+    small_result,
+    sql_field,
+    string_rows,
+)
+from engine.statements.shows import (
+    DescribeDetail,
+    DescribeHistory,
+    ShowPartitions,
+    ShowTableExtended,
+    ShowTblProperties,
+)
+from engine.types.sql_types import sql_struct
+
+_DETAIL = {
+    "format": STRING,
+    "id": STRING,
+    "name": STRING,
+    "description": STRING,
+    "location": STRING,
+    "createdAt": TIMESTAMP,
+    "lastModified": TIMESTAMP,
+    "partitionColumns": STRINGS,
+    "clusteringColumns": STRINGS,
+    "numFiles": BIGINT,
+    "sizeInBytes": BIGINT,
+    "properties": STRING_MAP,
+    "minReaderVersion": INT,
+    "minWriterVersion": INT,
+    "tableFeatures": STRINGS,
+}
+_HISTORY_TYPES = {
+    "version": BIGINT,
+    "timestamp": TIMESTAMP,
+    "readVersion": BIGINT,
+    "isBlindAppend": BOOLEAN,
+    "operationParameters": STRING_MAP,
+    "operationMetrics": STRING_MAP,
+    "job": Column(HISTORY_SCHEMA.field("job").type, sql_struct(HISTORY_SCHEMA.field("job").type)),
+    "notebook": Column(HISTORY_SCHEMA.field("notebook").type, sql_struct(HISTORY_SCHEMA.field("notebook").type)),
+}
+"""Columns of DESCRIBE HISTORY that are not text."""
+
+
+def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome:
+    """One row about the table's newest version."""
+    table = bound.tables[0]
+    snapshot = table.snapshot
+    metadata, protocol, files = snapshot.metadata, snapshot.protocol, snapshot.files
+    features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    row = (
+        "delta",
+        metadata.id,
+        ".".join(table.name.parts) if table.name else None,
+        metadata.description,
+        table.entry.location,
+        _micros(metadata.created_time),
+        _micros(snapshot.timestamp_ms),
+        list(snapshot.partition_columns),
+        clustering_names(snapshot.config),
+        files.num_rows,
+        pc.sum(files["size"]).as_py() or 0,
+        sorted(metadata.configuration.items()),
+        protocol.min_reader_version,
+        protocol.min_writer_version,
+        sorted(features),
+    )
+    return Outcome(result=small_result(_DETAIL, [row]))
+
+
+def describe_history(bound: BoundStatement, statement: DescribeHistory) -> Outcome:
+    """The commits, newest first."""
+    history = load_history(bound.tables[0].snapshot, statement.limit)
+    types = {name: _HISTORY_TYPES.get(name, STRING) for name in history.schema.names}
+    schema = pa.schema([sql_field(name, column.arrow_type, column.sql_type) for name, column in types.items()])
+    return Outcome(result=ResultStream(schema=schema, source=history.cast(schema).to_batches()))
+
+
+def show_tbl_properties(bound: BoundStatement, statement: ShowTblProperties) -> Outcome:
+    """All properties with the protocol versions, or the one that was asked for."""
+    table = bound.tables[0]
+    properties = dict(table.snapshot.metadata.configuration) | {
+        "delta.minReaderVersion": str(table.snapshot.protocol.min_reader_version),
+        "delta.minWriterVersion": str(table.snapshot.protocol.min_writer_version),
+    }
+    if statement.key is None:
+        return Outcome(result=string_rows(("key", "value"), sorted(properties.items())))
+    missing = f"Table {table.label} does not have property: {statement.key}"
+    return Outcome(result=string_rows(("key", "value"), [(statement.key, properties.get(statement.key, missing))]))
+
+
+def show_partitions(bound: BoundStatement, statement: ShowPartitions) -> Outcome:
+    """The distinct partition values of the live files, one column each, as text."""
+    table = bound.tables[0]
+    snapshot = table.snapshot
+    if not snapshot.partition_columns:
+        raise NotPartitioned(table.label)
+    names = list(snapshot.partition_columns)
+    physical = physical_names(snapshot.schema, snapshot.config.column_mapping_mode)
+    texts = snapshot.partition_texts()
+    values = pa.table([texts.column(physical[name]).cast(pa.string()) for name in names], names)
+    wanted = {key.casefold(): value for key, value in statement.spec}
+    for name in names:
+        if name.casefold() in wanted:
+            value = wanted[name.casefold()]
+            column = values[name]
+            values = values.filter(pc.is_null(column) if value is None else pc.equal(column, value))
+    distinct = values.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in names])
+    return Outcome(result=string_rows(names, zip(*(distinct[name].to_pylist() for name in names), strict=True)))
+
+
+def show_table_extended(bound: BoundStatement, statement: ShowTableExtended) -> Outcome:
+    """Tables with a text about each, which dbt takes apart."""
+    columns = {"namespace": STRING, "tableName": STRING, "isTemporary": BOOLEAN, "information": STRING}
+    rows = [(*relation.entry.name.parts[1:], False, _information(relation)) for relation in bound.named]
+    return Outcome(result=small_result(columns, rows))
+
+
+def _information(relation: NamedRelation) -> str:
+    details = "".join(f"{key}: {value}\n" for key, value in relation_details(relation).items())
+    fields = "".join(
+        f" |-- {column.name}: {column.type} (nullable = {str(column.nullable).lower()})\n"
+        for column in relation.columns
+    )
+    return f"{details}Schema: root\n{fields}\n"
+
+
+def _micros(milliseconds: int | None) -> int | None:
+    return None if milliseconds is None else milliseconds * 1000

@@ -1,0 +1,1 @@
+"""Authorise: what a principal may do."""

@@ -1,0 +1,1 @@
+"""Bind: names to relations, each table pinned at one version."""

@@ -1,0 +1,330 @@
+"""Bind: names → catalog entries → one pinned snapshot per table. The only maker of a `BoundStatement`.
+
+The catalog is read once, as a view at one generation, and each table's log is listed once: a table that a statement
+names several times is loaded once per version, so that all its names see the same files. Columns, types and functions
+are not bound here; Spark analyses them.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from catalog.catalog import Catalog
+from catalog.entries import Relation as CatalogRelation
+from catalog.entries import TableEntry, ViewEntry
+from catalog.errors import SqlError, TableExpected
+from catalog.information_schema import SYSTEM_CATALOG, is_information_schema
+from catalog.names import (
+    PATH_SCHEMA,
+    CatalogName,
+    Matcher,
+    SchemaName,
+    TableName,
+    any_matcher,
+    jdbc_matcher,
+    like_matcher,
+    matches_all,
+    path_of,
+)
+from engine.bind.bound import (
+    BoundChanges,
+    BoundRelation,
+    BoundStatement,
+    BoundTable,
+    BoundView,
+    FreeName,
+    NamedRelation,
+    TakenName,
+    Target,
+)
+from engine.bind.information_rows import information_query
+from engine.bind.time_travel import Evaluate, read_bound, read_time
+from engine.delta.commit.transaction import Committed
+from engine.delta.feed.change_feed import ChangeFeed, load_change_feed
+from engine.delta.feed.change_range import resolve_range
+from engine.delta.snapshot.commit_times import load_commit_times
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.errors import DeltaTableNotFound
+from engine.errors.definition_errors import NoPlaceForTable, ReplacedElsewhere, ReplacedTableMissing
+from engine.errors.statement_errors import RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
+from engine.errors.table_errors import naming
+from engine.runtime.session_state import SessionState, is_temporary
+from engine.runtime.settings import ALLOW_OUTSIDE
+from engine.runtime.table_locks import Turns
+from engine.sql.parser import parse
+from engine.statements.alters import AlterTable, SetLocation
+from engine.statements.catalog import Commentable, CommentOn, CreateView
+from engine.statements.queries import (
+    AsOfTimestamp,
+    AsOfVersion,
+    ChangeRange,
+    DescribeQuery,
+    Explain,
+    Query,
+    Relation,
+    TimeTravel,
+)
+from engine.statements.shows import (
+    DescribeDetail,
+    DescribeHistory,
+    DescribeTable,
+    FindColumns,
+    ListColumns,
+    ShowColumns,
+    ShowCreateTable,
+    ShowPartitions,
+    ShowTableExtended,
+    ShowTblProperties,
+)
+from engine.statements.statement import AnyStatement
+from engine.statements.tables import CreateMode, CreateTable, CreateTableLike, DropTable
+from engine.statements.writes import Insert, TruncateTable
+
+logger = logging.getLogger(__name__)
+
+VIEW_DEPTH_MAX = 100
+"""Views on views; Spark's own limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Where names and tables come from; shared by all sessions."""
+
+    catalog: Catalog
+    load: Callable[[str, int | None], Snapshot]
+    """The snapshot of the table at a location: of a version, or the newest one."""
+    after_commit: Callable[[Committed], None] = lambda _: None
+    """Told of every version that a statement made."""
+    before_removal: Callable[[str], None] = lambda _: None
+    """Told of the location of a table whose files are about to go."""
+    turns: Turns = field(default_factory=Turns)
+    """Of statements that cannot commit at once, by location of the table."""
+    close: Callable[[], None] = lambda: None
+    """Finishes what is still to be done for these versions."""
+
+
+def bind(statement: AnyStatement, state: SessionState, sources: Sources, evaluate: Evaluate) -> BoundStatement:
+    """Resolve what `statement` names. Raises the catalog's and the log's errors, by name."""
+    binder = _Binder(state, sources, evaluate)
+    target: Target | None = None
+    match statement:
+        case Query(relations=relations):
+            bound = binder.relations(relations, state.current)
+        case Explain(inner=query) | DescribeQuery(inner=query):
+            bound = binder.relations(query.relations, state.current)
+        case CreateView(query=query):
+            bound = binder.relations(query.relations, state.current)
+        case CreateTable(table_parts=parts, location=location, query=written, mode=mode):
+            target = binder.replaced_table(parts, location, mode) or binder.new_table(parts, location)
+            bound = binder.relations(written.relations, state.current) if written else ()
+        case Insert(table_parts=parts, source=source):
+            target, bound = binder.table(parts), binder.relations(source.relations, state.current)
+        case CommentOn(kind=Commentable.COLUMN, parts=parts):
+            target, bound = binder.table(parts[:-1]), ()
+        case AlterTable(table_parts=parts, changes=(SetLocation(location=location),)):
+            target, bound = binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
+        case TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
+            target, bound = binder.table(parts), ()
+        case CreateTableLike(table_parts=parts, location=location, source_parts=source_parts):
+            target, bound = binder.new_table(parts, location), (binder.table(source_parts),)
+        case CommentOn(kind=Commentable.TABLE, parts=parts):
+            target, bound = binder.table(parts), ()
+        case DropTable(table_parts=parts, if_exists=if_exists):
+            target, bound = binder.dropped(parts, if_exists), ()
+        case DescribeTable(table_parts=parts) | ShowColumns(table_parts=parts):
+            bound = (binder.relation(parts, None, state.current),)
+        case (
+            DescribeDetail(table_parts=parts)
+            | DescribeHistory(table_parts=parts)
+            | ShowTblProperties(table_parts=parts)
+            | ShowPartitions(table_parts=parts)
+            | ShowCreateTable(table_parts=parts)
+        ):
+            bound = (binder.table(parts),)
+        case ListColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
+            bound = tuple(binder.listed(catalog, jdbc_matcher(schemas), jdbc_matcher(names)))
+        case FindColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
+            bound = tuple(binder.listed(catalog, any_matcher(schemas), any_matcher(names)))
+        case ShowTableExtended(schema_parts=parts, pattern=pattern):
+            bound = tuple(binder.listed_in(binder.schema(parts), like_matcher(pattern)))
+        case _:
+            bound = ()
+    return BoundStatement(statement=statement, state=state, view=binder.view, relations=bound, target=target)
+
+
+class _Binder:
+    """One statement's lookups; `pinned` keeps what was loaded for it."""
+
+    def __init__(self, state: SessionState, sources: Sources, evaluate: Evaluate) -> None:
+        self.state, self.view, self.load, self.evaluate = state, sources.catalog.view(), sources.load, evaluate
+        self.pinned: dict[tuple[str, TimeTravel | None], Snapshot] = {}
+        self.feeds: dict[tuple[str, ChangeRange], ChangeFeed] = {}
+
+    def relations(
+        self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[TableName, ...] = ()
+    ) -> tuple[BoundRelation, ...]:
+        """What a query names; `inside` are the views whose texts led here, outermost first."""
+        return tuple(
+            self.relation(each.name_parts, each.time_travel, current, inside)
+            if each.changes is None
+            else self.changes(each.name_parts, each.changes, current, inside)
+            for each in relations
+        )
+
+    def changes(
+        self, parts: tuple[str, ...], asked: ChangeRange, current: SchemaName, inside: tuple[TableName, ...]
+    ) -> BoundChanges:
+        """What `table_changes` reads. Raises for a view, and where the log cannot say the changes."""
+        table = self.relation(parts, None, current, inside)
+        if not isinstance(table, BoundTable):
+            raise TableExpected(table.label)
+        key = (table.entry.location, asked)
+        if key not in self.feeds:
+            with naming(table.label):
+                self.feeds[key] = self._feed(table, asked)
+        return BoundChanges(table=table, feed=self.feeds[key])
+
+    def _feed(self, table: BoundTable, asked: ChangeRange) -> ChangeFeed:
+        times = load_commit_times(table.snapshot)
+        start = read_bound(asked.start, self.evaluate)
+        end = None if asked.end is None else read_bound(asked.end, self.evaluate)
+        allow_outside = self.state.value(ALLOW_OUTSIDE) == "true"
+        versions = resolve_range(times, start, end, allow_outside=allow_outside)
+        return load_change_feed(
+            table.snapshot, times, versions, lambda version: self.load(table.entry.location, version)
+        )
+
+    def relation(
+        self,
+        parts: tuple[str, ...],
+        time_travel: TimeTravel | None,
+        current: SchemaName,
+        inside: tuple[TableName, ...] = (),
+    ) -> NamedRelation:
+        """One name. Raises for a view that reads itself, and for time travel on a view."""
+        path = path_of(parts)
+        if path is not None:
+            entry = self.view.resolve_path(path)
+            return BoundTable(name=None, entry=entry, snapshot=self.pin(entry, time_travel))
+        # The text of a view in the catalog means the same in every session, so it never sees temporary ones.
+        temporary = self.state.temporary_view(parts) if not inside or is_temporary(inside[-1]) else None
+        found = temporary or self.view.resolve(TableName.from_parts(parts, current))
+        if isinstance(found, TableEntry):
+            return BoundTable(name=found.name, entry=found, snapshot=self.pin(found, time_travel))
+        if time_travel is not None:
+            raise TimeTravelOnView(str(found.name))
+        if is_information_schema(found.name.schema_name):
+            return self.information(found)
+        if found.name in inside:
+            raise RecursiveView(str(found.name), " -> ".join(map(str, (*inside, found.name))))
+        if len(inside) >= VIEW_DEPTH_MAX:
+            raise ViewTooDeep(str(inside[0]), VIEW_DEPTH_MAX)
+        query = parse(found.text)
+        if not isinstance(query, Query):
+            raise ViewNotAQuery(str(found.name))
+        inner = self.relations(query.relations, found.current, (*inside, found.name))
+        return BoundView(entry=found, query=query, relations=inner)
+
+    def information(self, entry: ViewEntry) -> BoundView:
+        """A view of `information_schema`; only those that tell of columns and constraints look into logs."""
+        is_system = entry.name.schema_name.catalog_name == CatalogName(SYSTEM_CATALOG)
+        catalog = None if is_system else entry.name.catalog
+        text = information_query(entry, self.view, catalog, lambda: self.listed(catalog, matches_all, matches_all))
+        return BoundView(entry=entry, query=Query(text=text), relations=())
+
+    def table(self, parts: tuple[str, ...]) -> BoundTable:
+        """A name that must be a table's."""
+        found = self.relation(parts, None, self.state.current)
+        if isinstance(found, BoundView):
+            raise TableExpected(found.label)
+        return found
+
+    def new_table(self, parts: tuple[str, ...], written: str | None) -> FreeName | TakenName:
+        """A name for CREATE TABLE, and its place: as `written`, or one that the catalog chooses."""
+        name = TableName.from_parts(parts, self.state.current)
+        entry = self.view.find(name)
+        if entry is not None:
+            return TakenName(entry=entry)
+        self.view.ensure_may_change(name.schema_name)
+        name = TableName(name.catalog, self.view.schema(name.schema_name).name.schema, name.table)
+        if written is not None:
+            location = self.view.ensure_location(written)
+            return FreeName(name=name, location=location, managed=False, found=self._found_at(location))
+        chosen = self.view.managed_location(name)
+        if chosen is None:
+            raise NoPlaceForTable(str(name))
+        if self._found_at(chosen) is not None:  # of a table that has another name by now
+            chosen = f"{chosen}-{uuid.uuid4().hex}"
+        return FreeName(name=name, location=chosen, managed=True)
+
+    def replaced_table(self, parts: tuple[str, ...], written: str | None, mode: CreateMode) -> BoundTable | None:
+        """The table that [CREATE OR] REPLACE TABLE replaces; None for CREATE alone, and where it makes a new one."""
+        if mode not in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE):
+            return None
+        name = TableName.from_parts(parts, self.state.current)
+        if self.view.find(name) is None:
+            if mode is CreateMode.REPLACE:
+                raise ReplacedTableMissing(str(name))
+            return None
+        table = self.table(name.parts)
+        if written is not None and self.view.ensure_location(written) != table.entry.location:
+            raise ReplacedElsewhere(table.label, table.entry.location, written)
+        return table
+
+    def _found_at(self, location: str) -> Snapshot | None:
+        try:
+            return self.load(location, None)
+        except DeltaTableNotFound:
+            return None
+
+    def dropped(self, parts: tuple[str, ...], if_exists: bool) -> TakenName | None:
+        """What DROP TABLE names; its log may be broken."""
+        name = TableName.from_parts(parts, self.state.current)
+        entry = self.view.find(name) if if_exists else self.view.resolve(name)
+        return None if entry is None else TakenName(entry=entry)
+
+    def schema(self, parts: tuple[str, ...]) -> SchemaName:
+        """The schema of a SHOW: the named one, or the current one."""
+        return SchemaName.from_parts(parts, self.state.catalog) if parts else self.state.current
+
+    def listed_in(self, schema: SchemaName, tables: Matcher) -> Iterator[NamedRelation]:
+        yield from self._readable(self.view.relations(schema, tables))
+
+    def listed(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> Iterator[NamedRelation]:
+        """Tables and views by pattern."""
+        yield from self._readable(self.view.find_relations(catalog, schemas, tables))
+
+    def _readable(self, relations: Iterable[CatalogRelation]) -> Iterator[NamedRelation]:
+        """For lists: views by their record alone, tables if their log can be read; else the server's log has a line."""
+        for entry in relations:
+            try:
+                if isinstance(entry, TableEntry):
+                    yield BoundTable(name=entry.name, entry=entry, snapshot=self.pin(entry, None))
+                else:
+                    yield BoundView(entry=entry, query=Query(text=entry.text), relations=())
+            except SqlError as error:
+                logger.warning("left out of a list: %s: %s", entry.name, error)
+
+    def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> Snapshot:
+        key = (entry.location, time_travel)
+        if key not in self.pinned:
+            with naming(str(entry.name)):
+                self.pinned[key] = self._load(entry, time_travel)
+        return self.pinned[key]
+
+    def _load(self, entry: TableEntry, time_travel: TimeTravel | None) -> Snapshot:
+        match time_travel:
+            case None:
+                return self.load(entry.location, None)
+            case AsOfVersion(version):
+                return self.load(entry.location, version)
+            case AsOfTimestamp(expression):
+                timestamp_ms = read_time(expression, self.evaluate)
+                version = load_commit_times(self.load(entry.location, None)).version_at(timestamp_ms)
+                return self.load(entry.location, version)
+            case _:
+                assert_never(time_travel)

@@ -1,0 +1,187 @@
+"""How far a statement has come, said by its type.
+
+    Statement ──bind──► BoundStatement ──authorize──► AuthorizedStatement ──plan──► Plan ──execute──► Outcome
+
+Each stage takes only what the former one makes: `engine/bind/binder.py` alone makes a :class:`BoundStatement`,
+`engine/authorize/authorize.py` alone an :class:`AuthorizedStatement`, and planning takes nothing else, so a statement
+that was not authorised cannot be planned. All values are frozen. After bind nothing asks the catalog or lists a log
+again: the statement sees one generation of the catalog and one version of each table, and what was checked is what
+runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from catalog.catalog import CatalogView
+from catalog.entries import TableEntry, ViewEntry
+from catalog.names import TableName
+from engine.delta.feed.change_feed import ChangeFeed
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.runtime.results import ResultStream
+from engine.runtime.session_state import SessionState
+from engine.statements.queries import Query
+from engine.statements.statement import AnyStatement
+from engine.types.schema import StructType
+from engine.types.sql_types import column_sql_type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnInfo:
+    """A column of a table or a view, for those who list them; `type` in SQL's spelling."""
+
+    name: str
+    type: str
+    nullable: bool = True
+    comment: str | None = None
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundTable:
+    """A name of the statement, what the catalog knows of it, and the one version that the statement sees.
+
+    `name` is None for a table that was named by its path.
+    """
+
+    name: TableName | None
+    entry: TableEntry
+    snapshot: Snapshot
+
+    @property
+    def label(self) -> str:
+        """How messages call it."""
+        return str(self.name) if self.name else f"delta.`{self.entry.location}`"
+
+    @property
+    def columns(self) -> tuple[ColumnInfo, ...]:
+        return _columns_of(self.snapshot.schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundChanges:
+    """The change data feed of a table, read where the statement names `table_changes`: a read of that table."""
+
+    table: BoundTable
+    feed: ChangeFeed
+
+    @property
+    def name(self) -> None:
+        """Nothing can stand for it but its alias."""
+
+    @property
+    def label(self) -> str:
+        return f"the changes of {self.table.label}"
+
+    @property
+    def columns(self) -> tuple[ColumnInfo, ...]:
+        return _columns_of(self.feed.schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundView:
+    """A view that the statement names: its query, and what that names, bound where the view was made."""
+
+    entry: ViewEntry
+    query: Query
+    relations: tuple[BoundRelation, ...]
+
+    @property
+    def name(self) -> TableName:
+        return self.entry.name
+
+    @property
+    def label(self) -> str:
+        return str(self.entry.name)
+
+    @property
+    def columns(self) -> tuple[ColumnInfo, ...]:
+        """As they were when the view was made."""
+        return tuple(
+            ColumnInfo(name=column.name, type=column.type, comment=column.comment) for column in self.entry.columns
+        )
+
+
+NamedRelation: TypeAlias = BoundTable | BoundView
+BoundRelation: TypeAlias = NamedRelation | BoundChanges
+
+
+def _columns_of(schema: StructType) -> tuple[ColumnInfo, ...]:
+    return tuple(
+        ColumnInfo(
+            name=column.name,
+            type=column_sql_type(column),
+            nullable=column.nullable,
+            comment=column.comment,
+            default=column.metadata.get("CURRENT_DEFAULT"),
+        )
+        for column in schema.fields
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeName:
+    """A name that a statement may give to a table, and the place for it.
+
+    `found` is the table that lies there already; then the name is all that is made. `managed`: the catalog chose the
+    place, and dropping the table removes it.
+    """
+
+    name: TableName
+    location: str
+    managed: bool
+    found: Snapshot | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenName:
+    """A name that leads to `entry`, whose log is not looked at: for what only concerns names."""
+
+    entry: TableEntry | ViewEntry
+
+
+Target: TypeAlias = BoundTable | FreeName | TakenName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundStatement:
+    """`relations` has one element for each relation of the statement, in their order.
+
+    `target` is what the statement writes, makes or drops; None also where it is gone already (DROP … IF EXISTS).
+    """
+
+    statement: AnyStatement
+    state: SessionState
+    view: CatalogView
+    relations: tuple[BoundRelation, ...] = ()
+    target: Target | None = None
+
+    @property
+    def named(self) -> tuple[NamedRelation, ...]:
+        """The tables and views among the relations."""
+        return tuple(relation for relation in self.relations if not isinstance(relation, BoundChanges))
+
+    @property
+    def tables(self) -> tuple[BoundTable, ...]:
+        """The tables among the relations."""
+        return tuple(relation for relation in self.relations if isinstance(relation, BoundTable))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthorizedStatement:
+    """A statement that its principal may run."""
+
+    bound: BoundStatement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a statement answers, and how it changes the session's state (None: not at all).
+
+    The change is a function, so that it applies to the newest state: two statements of a session may end at once.
+    """
+
+    result: ResultStream
+    change: Callable[[SessionState], SessionState] | None = None

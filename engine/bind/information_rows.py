@@ -1,0 +1,170 @@
+"""The rows of `information_schema`, as the text of a query: a view like any other, its rows in hand when it is bound.
+
+All rows are one JSON literal, which Spark takes apart when it optimizes; so no second way for rows into Spark is
+needed, and a condition on them runs no job. What only the catalog says is listed without looking into any log.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from catalog.entries import TableEntry, ViewEntry
+from catalog.information_schema import RELATIONS
+from catalog.names import CatalogName, matches_all
+from catalog.view import CatalogView
+from engine.bind.bound import BoundTable, ColumnInfo, NamedRelation
+from engine.delta.definition.constraints import check_constraints
+from engine.types.schema import StructField
+
+Row = tuple[object, ...]
+Listed = Callable[[], Iterable[NamedRelation]]
+"""The tables and views, each with its log looked into."""
+
+_PRECISIONS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19, "float": 24, "double": 53}
+_BINARY = frozenset({"float", "double"})
+_LENGTHS = re.compile(r"(?:var)?char\((\d+)\)")
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_DATETIME_PRECISIONS = {"date": 0, "timestamp": 6, "timestamp_ntz": 6}
+
+
+def information_query(entry: ViewEntry, view: CatalogView, catalog: str | None, listed: Listed) -> str:
+    """A query that answers the rows of the view `entry` for one catalog, or for all of them."""
+    name = entry.name.table
+    columns = RELATIONS[name]
+    rows = [
+        dict(zip((column for column, _ in columns), row, strict=True)) for row in _rows(name, view, catalog, listed)
+    ]
+    fields = ", ".join(f"{column}: {_JSON_TYPES.get(kind, kind)}" for column, kind in columns)
+    shown = ", ".join(f"{_CASTS[kind]}({column}) AS {column}" if kind in _CASTS else column for column, kind in columns)
+    return f"SELECT {shown} FROM (SELECT inline(from_json({_literal(json.dumps(rows))}, 'ARRAY<STRUCT<{fields}>>')))"
+
+
+_JSON_TYPES, _CASTS = {"timestamp": "bigint"}, {"timestamp": "timestamp_millis"}
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> Iterable[Row]:
+    make = {
+        "catalogs": partial(_catalogs, view, catalog),
+        "check_constraints": partial(_check_constraints, listed),
+        "columns": partial(_columns, listed),
+        "information_schema_catalog_name": partial(_catalog_names, view, catalog),
+        "schemata": partial(_schemata, view, catalog),
+        "table_constraints": partial(_table_constraints, listed),
+        "tables": partial(_tables, view, catalog),
+        "views": partial(_views, view, catalog),
+    }
+    return make[name]()
+
+
+def _catalogs(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in view.catalogs():
+        if catalog is None or entry.name == CatalogName(catalog):
+            yield entry.name.catalog, entry.owner, entry.comment
+
+
+def _catalog_names(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    return ((name,) for name, _, _ in _catalogs(view, catalog))
+
+
+def _schemata(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in view.find_schemas(catalog):
+        yield *entry.name.parts, entry.owner, entry.comment, entry.location
+
+
+def _tables(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    """What the catalog alone says: a table's comment is in its log, which a list of tables does not open."""
+    for entry in view.find_relations(catalog, matches_all, matches_all):
+        common = (entry.owner, entry.comment, entry.created_ms)
+        match entry:
+            case TableEntry(location=location, format=provider):
+                kind = "MANAGED" if entry.managed else "EXTERNAL"
+                yield *entry.name.parts, kind, "YES", *common, provider.upper(), location
+            case ViewEntry():
+                yield *entry.name.parts, "VIEW", "NO", *common, None, None
+
+
+def _views(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in view.find_relations(catalog, matches_all, matches_all):
+        if isinstance(entry, ViewEntry):
+            yield *entry.name.parts, entry.text, "NONE", "NO", "NO"
+
+
+def _columns(listed: Listed) -> Iterator[Row]:
+    for relation in listed():
+        for position, column in enumerate(relation.columns, 1):
+            field = relation.snapshot.schema.field(column.name) if isinstance(relation, BoundTable) else None
+            yield (
+                *relation.entry.name.parts,
+                column.name,
+                position,
+                column.default,
+                "YES" if column.nullable else "NO",
+                *_type_columns(column),
+                *_value_columns(field),
+                _partition_position(relation, column.name),
+                column.comment,
+            )
+
+
+def _type_columns(column: ColumnInfo) -> Row:
+    """The type whole and its name, then lengths and precisions where it has them."""
+    base = re.split(r"[(<]", column.type, maxsplit=1)[0]
+    length, number = _LENGTHS.fullmatch(column.type), _DECIMAL.fullmatch(column.type)
+    precision = int(number[1]) if number else _PRECISIONS.get(base)
+    scale = int(number[2]) if number else 0 if precision is not None and base not in _BINARY else None
+    radix = None if precision is None else 2 if base in _BINARY else 10
+    return (
+        column.type,
+        base.upper(),
+        int(length[1]) if length else None,
+        precision,
+        radix,
+        scale,
+        _DATETIME_PRECISIONS.get(base),
+    )
+
+
+def _value_columns(field: StructField | None) -> Row:
+    """Where the values come from: identity, then generation."""
+    metadata = {} if field is None else field.metadata
+    start = metadata.get("delta.identity.start")
+    expression = metadata.get("delta.generationExpression")
+    is_identity = start is not None
+    by_default = metadata.get("delta.identity.allowExplicitInsert")
+    return (
+        "YES" if is_identity else "NO",
+        ("BY DEFAULT" if by_default else "ALWAYS") if is_identity else None,
+        str(start) if is_identity else None,
+        str(metadata.get("delta.identity.step")) if is_identity else None,
+        "ALWAYS" if expression is not None else "NEVER",
+        expression,
+    )
+
+
+def _partition_position(relation: NamedRelation, column: str) -> int | None:
+    partitions = relation.snapshot.partition_columns if isinstance(relation, BoundTable) else ()
+    return partitions.index(column) + 1 if column in partitions else None
+
+
+def _checks(listed: Listed) -> Iterator[tuple[BoundTable, str, str]]:
+    for relation in listed():
+        if isinstance(relation, BoundTable):
+            for check in check_constraints(relation.snapshot.metadata.configuration):
+                yield relation, check.name, check.expression
+
+
+def _check_constraints(listed: Listed) -> Iterator[Row]:
+    for table, name, expression in _checks(listed):
+        yield *table.entry.name.schema_name.parts, name, expression, None
+
+
+def _table_constraints(listed: Listed) -> Iterator[Row]:
+    for table, name, _ in _checks(listed):
+        yield *table.entry.name.schema_name.parts, name, *table.entry.name.parts, "CHECK", "NO", "YES"

@@ -1,1 +1,0 @@
-"""Statements that need no Spark job: SHOW, DESCRIBE, USE, SET."""

@@ -1,0 +1,1 @@
+"""Checkpoints: classic, multi-part and v2, read column by column."""

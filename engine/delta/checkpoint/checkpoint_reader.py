@@ -1,0 +1,289 @@
+"""Checkpoints: classic, in parts, and v2 with sidecars, read by column and in batches.
+
+A checkpoint is a table with one column per kind of action, one row per action. Two things are read from it, apart:
+
+* `read_small_actions`: protocol, metadata, transactions, domains, sidecars. Row groups whose statistics say that these
+  columns are null are skipped, so that a table's schema costs little whatever the number of its files.
+* `read_adds`, `read_removes`: the files, as batches of `FILES_SCHEMA` or `TOMBSTONES_SCHEMA`, one at a time. Only the
+  columns of those schemas are decoded; what is held at once is one batch. Statistics that stand there only as a
+  struct are turned into JSON, so that there is one form of them from here on.
+
+The body of a checkpoint decides its form, not its name: a classic name may have a v2 body. A v2 checkpoint has its
+files inline or in sidecars (Parquet under `_sidecars/`); its top level may be JSON.
+
+Everything that is wrong with the bytes is `MalformedLogEntry`, a part that has gone `LogFileNotFound`: the caller may
+fall back to an older checkpoint on either.
+
+Protocol: "Checkpoints", "V2 Spec", "Sidecar Files", "Checkpoint Schema".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from engine.delta.log.arrow_json import format_json, is_json_scalar
+from engine.delta.log.commit_reader import CommitParser, LogActions
+from engine.delta.log.file_table import DELETION_VECTOR, FILES_SCHEMA, TOMBSTONES_SCHEMA, Array, RecordBatch, make_batch
+from engine.delta.log.log_segment import Checkpoint
+from engine.delta.log.storage import Storage
+from engine.delta.spec.actions import Sidecar, camel_case
+from engine.delta.spec.errors import LogFileNotFound
+from engine.delta.spec.paths import LOG_DIR, SIDECAR_DIR, is_absolute_path
+from engine.errors.table_errors import MalformedLogEntry
+
+_BATCH_ROWS = 1 << 14
+_STATS = "add.stats"
+_SMALL_ACTIONS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
+
+
+class CheckpointReader:
+    """Reads one checkpoint. Holds no file open between calls."""
+
+    def __init__(self, storage: Storage, checkpoint: Checkpoint) -> None:
+        self._storage = storage
+        self._checkpoint = checkpoint
+        self._json = checkpoint.files[0].is_json
+        self._actions: LogActions | None = None
+
+    def read_small_actions(self) -> LogActions:
+        """All but the files; only a JSON top level brings its files along, since it is read as a whole."""
+        if self._actions is None:
+            parser = CommitParser()
+            for name in self._checkpoint.names:
+                if self._json:
+                    parser.feed(self._read_bytes(name), name)
+                else:
+                    self._feed_small_actions(parser, name)
+            self._actions = parser.finish()
+        return self._actions
+
+    def read_adds(self) -> Iterator[RecordBatch]:
+        """Batches of `FILES_SCHEMA`, of at most 16,384 rows."""
+        yield from self.read_small_actions().adds.batches
+        yield from self._read_files("add", FILES_SCHEMA)
+
+    def read_removes(self) -> Iterator[RecordBatch]:
+        """Batches of `TOMBSTONES_SCHEMA`."""
+        yield from self.read_small_actions().removes.batches
+        yield from self._read_files("remove", TOMBSTONES_SCHEMA)
+
+    def _file_names(self) -> list[str]:
+        """Where the file actions lie: the Parquet files of the checkpoint itself, and its sidecars."""
+        names = [] if self._json else list(self._checkpoint.names)
+        return names + [sidecar_path(sidecar) for sidecar in self.read_small_actions().sidecars]
+
+    def _read_files(self, action: str, schema: Any) -> Iterator[RecordBatch]:
+        for name in self._file_names():
+            with self._open(name) as file:
+                struct = _struct_of(file.schema_arrow, action)
+                if struct is None:
+                    continue
+                leaves = _leaves(action, struct, schema)
+                if schema is FILES_SCHEMA and not _has_json_stats(file):
+                    leaves += _parsed_stats_leaves(file.schema_arrow.field(action).type)
+                groups = _row_groups_with(file, f"{action}.path")
+                for column in self._read_structs(name, file, leaves, groups):
+                    rows = _present(column)
+                    if len(rows):
+                        yield _convert(rows, schema)
+
+    def _read_structs(self, name: str, file: Any, leaves: list[str], groups: list[int]) -> Iterator[Array]:
+        """The column of an action in batches. Statistics are half of the work, so in large files a thread has them."""
+        if _STATS not in leaves or file.metadata.num_rows <= _BATCH_ROWS:
+            yield from _iter_column(file, leaves, groups)
+            return
+        others = [leaf for leaf in leaves if leaf != _STATS]
+        with self._open(name) as again, ThreadPoolExecutor(1, "statistics") as thread:
+            texts = _ahead(thread, _iter_column(again, [_STATS], groups))
+            for column, text in zip(_iter_column(file, others, groups), texts, strict=True):
+                if len(column) != len(text):
+                    raise ValueError("columns of unequal length")
+                names = [field.name for field in column.type]
+                children = [column.field(i) for i in range(len(names))]
+                mask = column.is_null() if column.null_count else None
+                yield pa.StructArray.from_arrays([*children, text.field(0)], [*names, "stats"], mask=mask)
+
+    def _feed_small_actions(self, parser: CommitParser, name: str) -> None:
+        with self._open(name) as file:
+            columns = [column for column in _SMALL_ACTIONS if _struct_of(file.schema_arrow, column) is not None]
+            for column in columns:
+                groups = _row_groups_with(file, f"{column}.")
+                for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=[column]):
+                    for value in _present(batch.column(0)).to_pylist():
+                        parser.take_json({column: value}, name)
+
+    def _read_bytes(self, name: str) -> bytes:
+        try:
+            return self._storage.read_bytes(name)
+        except FileNotFoundError as error:
+            raise LogFileNotFound(self._storage.path_of(name)) from error
+
+    @contextmanager
+    def _open(self, name: str) -> Iterator[Any]:
+        """A `ParquetFile`; failures inside the block are named."""
+        try:
+            with self._storage.open_input(name) as raw, _parquet_file(raw) as file:
+                yield file
+        except FileNotFoundError as error:
+            raise LogFileNotFound(self._storage.path_of(name)) from error
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise MalformedLogEntry(name, str(error)) from error
+
+
+def _iter_column(file: Any, leaves: list[str], groups: list[int]) -> Iterator[Array]:
+    for batch in file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=leaves):
+        yield batch.column(0)
+
+
+def _ahead(thread: ThreadPoolExecutor, items: Iterator[Array]) -> Iterator[Array]:
+    """The items, each made by `thread` while the one before is worked on."""
+    upcoming = thread.submit(next, items, None)
+    while (item := upcoming.result()) is not None:
+        upcoming = thread.submit(next, items, None)
+        yield item
+
+
+def _parquet_file(raw: BinaryIO) -> Any:
+    """Pages are verified where their writer left checksums."""
+    return pq.ParquetFile(raw, pre_buffer=False, page_checksum_verification=True)
+
+
+def sidecar_path(sidecar: Sidecar) -> str:
+    """The file of a sidecar: its name under `_sidecars`, or an absolute path."""
+    if is_absolute_path(sidecar.path):
+        return sidecar.path
+    return f"{LOG_DIR}/{SIDECAR_DIR}/{sidecar.path}"
+
+
+def _struct_of(schema: Any, column: str) -> Any:
+    """The struct type of an action's column; None where the checkpoint has no such column."""
+    index = schema.get_field_index(column)
+    if index < 0:
+        return None
+    data_type = schema.field(index).type
+    if not pa.types.is_struct(data_type):
+        raise ValueError(f"column {column} is {data_type}, not a struct")
+    return data_type
+
+
+def _leaves(action: str, struct: Any, schema: Any) -> list[str]:
+    """The Parquet columns to decode: those of the schema that the checkpoint has, `path` in any case."""
+    present = {struct.field(i).name for i in range(struct.num_fields)}
+    if "path" not in present:
+        raise ValueError(f"column {action} has no field path")
+    wanted = ["path", *(camel_case(field.name) for field in schema if field.name not in ("path", "log_path"))]
+    return [f"{action}.{name}" for name in wanted if name in present]
+
+
+def _row_groups_with(file: Any, prefix: str) -> list[int]:
+    """The row groups in which some column under `prefix` may hold a value, by the statistics of the footer."""
+    metadata = file.metadata
+    if metadata.num_row_groups == 0:
+        return []
+    first = metadata.row_group(0)
+    columns = [i for i in range(first.num_columns) if first.column(i).path_in_schema.startswith(prefix)]
+    return [
+        group
+        for group in range(metadata.num_row_groups)
+        if not columns or any(_may_hold_values(metadata.row_group(group).column(i)) for i in columns)
+    ]
+
+
+def _may_hold_values(column: Any) -> bool:
+    statistics = column.statistics
+    return statistics is None or not statistics.has_null_count or statistics.null_count < column.num_values
+
+
+def _present(column: Array) -> Array:
+    """The rows that are actions of this kind."""
+    if column.null_count == 0:
+        return column
+    if column.null_count == len(column):
+        return column.slice(0, 0)
+    return column.filter(column.is_valid())
+
+
+def _has_json_stats(file: Any) -> bool:
+    """Are statistics written as JSON? Otherwise they may be there as a struct."""
+    metadata = file.metadata
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        for i in range(row_group.num_columns):
+            column = row_group.column(i)
+            if column.path_in_schema == _STATS and _may_hold_values(column):
+                return True
+    return False
+
+
+def _parsed_stats_leaves(struct: Any) -> list[str]:
+    """The columns of `stats_parsed` that JSON can hold."""
+    index = struct.get_field_index("stats_parsed")
+    return [] if index < 0 else list(_json_leaves(struct.field(index).type, "add.stats_parsed"))
+
+
+def _json_leaves(data_type: Any, path: str) -> Iterator[str]:
+    if pa.types.is_struct(data_type):
+        for field in data_type:
+            yield from _json_leaves(field.type, f"{path}.{field.name}")
+    elif is_json_scalar(data_type):
+        yield path
+
+
+def _convert(rows: Array, schema: Any) -> RecordBatch:
+    fields = {field.name: rows.field(i) for i, field in enumerate(rows.type)}
+    columns = {
+        "log_path" if field.name == "path" else field.name: _column(field, fields)
+        for field in schema
+        if field.name != "log_path" and camel_case(field.name) in fields
+    }
+    if "stats_parsed" in fields:
+        columns["stats"] = format_json(fields["stats_parsed"])
+    columns["log_path"] = _texts(columns["log_path"])
+    if columns["log_path"].null_count:
+        raise ValueError("an action without a path")
+    batch = make_batch(schema, columns, len(rows))
+    batch.validate(full=True)  # text that is no UTF-8 would only fail where it is shown; costs 40 ms a million files
+    return batch
+
+
+def _column(field: Any, fields: Mapping[str, Array]) -> Array:
+    array = fields[camel_case(field.name)]
+    if field.name == "deletion_vector":
+        return _vectors(array)
+    if field.name == "stats":
+        array = array.cast(pa.string())
+        shortest = pc.min(pc.binary_length(array)).as_py()
+        return array if shortest != 0 else pc.if_else(pc.equal(array, ""), pa.scalar(None, pa.string()), array)
+    return array
+
+
+def _texts(array: Array) -> Array:
+    """Some writers do not mark their text as text."""
+    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_binary(array.type)):
+        raise ValueError(f"a path of type {array.type}")
+    return array.cast(pa.string())
+
+
+def _vectors(array: Array) -> Array:
+    """The descriptors in our order of fields. Some writers spell an absent one as a struct of nulls."""
+    if array.null_count == len(array):
+        return array
+    if not pa.types.is_struct(array.type) or array.type.get_field_index("storageType") < 0:
+        raise ValueError("a deletion vector that is no descriptor")
+    names = {field.name: i for i, field in enumerate(array.type)}
+    storage_type = array.field(names["storageType"])
+    children = [
+        array.field(names[camel_case(field.name)]).cast(field.type)
+        if camel_case(field.name) in names
+        else pa.nulls(len(array), field.type)
+        for field in DELETION_VECTOR
+    ]
+    absent = pc.or_(array.is_null(), storage_type.is_null())
+    return pa.StructArray.from_arrays(children, fields=list(DELETION_VECTOR), mask=absent)

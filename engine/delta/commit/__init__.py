@@ -1,0 +1,1 @@
+"""Transactions: what is staged, what was read, conflicts, and the put that makes a version."""

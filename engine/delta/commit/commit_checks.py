@@ -1,0 +1,183 @@
+"""What every commit owes to the readers of the table, checked before anything is put.
+
+`OBLIGATIONS` is a tuple of checks; each raises a named error or returns nothing. They see the commit as it was staged
+and the table as it will be governed. They hold for whatever asked for the commit, so that no path of the engine can
+write a log that breaks the protocol; what concerns *rows* (constraints, generated columns) is enforced where rows are
+written.
+
+Protocol: "Delta Log Entries" of the writer requirements, "Consistency Between Table Metadata and Data Files",
+"Append-only Tables", "Writer Requirements for Deletion Vectors", "Writer Requirements for Domain Metadata".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.commit.staged_commit import StagedCommit, num_records
+from engine.delta.definition.schema_rules import ensure_schema
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.log.file_table import Array, file_keys
+from engine.delta.spec import properties
+from engine.delta.spec.actions import Protocol
+from engine.delta.spec.errors import (
+    CannotModifyAppendOnly,
+    DeletionVectorsDisallowed,
+    DeletionVectorWithoutRowCount,
+    DomainMetadataNotSupported,
+    DuplicateActions,
+    DuplicateDomainMetadata,
+    InvalidProtocolDowngrade,
+    MissingPartitionColumn,
+)
+from engine.delta.spec.features import FEATURES, is_listed
+from engine.delta.spec.properties import ensure_consistent
+from engine.delta.spec.protocols import protocol_features
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commitment:
+    """A staged commit and what governs the table before and after it."""
+
+    staged: StagedCommit
+    before: TableConfig | None
+    """None: the commit creates the table."""
+    after: TableConfig
+    drops: frozenset[str]
+    """Features that this commit means to take out of the protocol."""
+
+
+Obligation: TypeAlias = Callable[[Commitment], None]
+
+
+def ensure_obligations(commitment: Commitment) -> None:
+    """Raises the error of the first obligation that is not met."""
+    for obligation in OBLIGATIONS:
+        obligation(commitment)
+
+
+def _metadata_is_sound(commitment: Commitment) -> None:
+    after = commitment.after
+    after.ensure_protocol_carries_metadata()
+    if commitment.staged.metadata is not None:
+        ensure_consistent(after.metadata.configuration)
+        ensure_schema(after)
+
+
+def _protocol_never_weakens(commitment: Commitment) -> None:
+    before, after = commitment.before, commitment.after
+    if before is None or commitment.staged.protocol is None:
+        return
+    lost = {name for name in before.features if not is_listed(name, after.features)}
+    if lost - commitment.drops:
+        raise InvalidProtocolDowngrade(after.table, _describe(before.protocol), _describe(after.protocol))
+    for name in after.features - before.features:
+        missing = [other for other in FEATURES[name].requires if not after.is_supported(other)]
+        assert not missing, f"{name} without {missing}: protocols are made by engine.delta.spec.protocols"
+
+
+def _one_action_per_file(commitment: Commitment) -> None:
+    adds, removes = commitment.staged.adds, commitment.staged.removes
+    # Two adds of a path are wrong whatever their deletion vectors; an add and a remove may share the path only.
+    for keys in (adds.column("path"), pa.concat_arrays([file_keys(adds), file_keys(removes)])):
+        twice = _first_duplicate(keys)
+        if twice is not None:
+            raise DuplicateActions(commitment.after.table, f"the file {twice.partition(chr(0))[0]}")
+
+
+def _one_action_per_application(commitment: Commitment) -> None:
+    twice = _first_repeated(txn.app_id for txn in commitment.staged.set_transactions)
+    if twice is not None:
+        raise DuplicateActions(commitment.after.table, f"the application id {twice}")
+
+
+def _one_action_per_domain(commitment: Commitment) -> None:
+    domains = [domain.domain for domain in commitment.staged.domain_metadata]
+    twice = _first_repeated(domains)
+    if twice is not None:
+        raise DuplicateDomainMetadata(commitment.after.table, twice)
+    if domains and not commitment.after.is_supported("domainMetadata"):
+        raise DomainMetadataNotSupported(commitment.after.table, ", ".join(domains))
+
+
+def _append_only(commitment: Commitment) -> None:
+    after, removes = commitment.after, commitment.staged.removes
+    if after.is_supported("appendOnly") and after.get(properties.APPEND_ONLY):
+        if pc.any(removes.column("data_change")).as_py():
+            raise CannotModifyAppendOnly(after.table)
+
+
+def _partition_values_complete(commitment: Commitment) -> None:
+    after, adds = commitment.after, commitment.staged.adds
+    expected = after.physical_partition_columns
+    values = adds.column("partition_values")
+    if adds.num_rows == 0:
+        return
+    lengths = pc.subtract(values.offsets.slice(1), values.offsets.slice(0, len(values)))
+    incomplete = pc.fill_null(pc.not_equal(lengths, len(expected)), True)
+    for column in expected:
+        # A value may be null, so it is the key that is looked for.
+        incomplete = pc.or_(incomplete, pc.invert(_has_key(values, column)))
+    row = pc.index(incomplete, True).as_py()
+    if row >= 0:
+        raise MissingPartitionColumn(after.table, adds.column("path")[row].as_py(), f"({', '.join(expected)})")
+
+
+def _deletion_vectors_allowed(commitment: Commitment) -> None:
+    after, adds = commitment.after, commitment.staged.adds
+    vectors = adds.column("deletion_vector")
+    if vectors.null_count == len(vectors):
+        return
+    with_vector = adds.filter(vectors.is_valid())
+    paths = with_vector.column("path")
+    if not after.is_supported("deletionVectors"):
+        raise DeletionVectorsDisallowed(after.table, paths[0].as_py())
+    counts = num_records(with_vector.column("stats"))
+    if counts.null_count:
+        raise DeletionVectorWithoutRowCount(after.table, paths.filter(counts.is_null())[0].as_py())
+
+
+OBLIGATIONS: tuple[Obligation, ...] = (
+    _metadata_is_sound,
+    _protocol_never_weakens,
+    _one_action_per_file,
+    _one_action_per_application,
+    _one_action_per_domain,
+    _append_only,
+    _partition_values_complete,
+    _deletion_vectors_allowed,
+)
+
+
+def _has_key(maps: Array, key: str) -> Array:
+    """For each map, does it hold `key`?"""
+    keys = pa.ListArray.from_arrays(maps.offsets, pc.equal(maps.keys, key))
+    parents, found = pc.list_parent_indices(keys), pc.list_flatten(keys)
+    rows = parents.filter(found)
+    return pc.is_in(pa.array(range(len(maps)), parents.type), value_set=rows)
+
+
+def _first_duplicate(keys: Array) -> str | None:
+    if pc.count_distinct(keys).as_py() == len(keys):
+        return None
+    counts = pc.value_counts(keys)
+    row = pc.index(pc.greater(counts.field("counts"), 1), True).as_py()
+    return str(counts.field("values")[row].as_py())
+
+
+def _first_repeated(items: Iterable[str]) -> str | None:
+    seen: set[Hashable] = set()
+    for item in items:
+        if item in seen:
+            return item
+        seen.add(item)
+    return None
+
+
+def _describe(protocol: Protocol) -> str:
+    features = sorted(protocol_features(protocol))
+    return f"({protocol.min_reader_version}, {protocol.min_writer_version}, {', '.join(features) or 'no features'})"

@@ -1,0 +1,192 @@
+"""The bytes of one attempt: a staged commit as the file of a certain version.
+
+What depends on the version, or on who committed before, is settled here and again at every attempt:
+
+- `commitInfo` is the first line. With in-commit timestamps it carries the commit's own time, later than that of the
+  version before by at least a millisecond, whatever the clock says.
+- The commit that enables in-commit timestamps on an existing table records its version and time in the metadata.
+- Under row tracking every new file gets a range of row ids above the high-water mark of the head, and the new mark is
+  recorded in its domain. Files that come with ids keep them.
+
+Protocol: "Commit Provenance Information", "In-Commit Timestamps", "Row Tracking"; nulls are omitted throughout.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.commit.conflicts import Head
+from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit, num_records
+from engine.delta.definition.clustering import with_clustering
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.log.arrow_json import format_lines
+from engine.delta.log.file_table import Array, RecordBatch
+from engine.delta.log.wire_columns import wire_columns
+from engine.delta.spec import properties
+from engine.delta.spec.actions import (
+    Action,
+    CommitInfo,
+    DomainMetadata,
+    Json,
+    Metadata,
+    format_actions,
+)
+from engine.delta.spec.errors import RowIdsWithoutStatistics
+
+ENGINE_INFO = "delta-gateway"
+ROW_IDS_PRESERVED = "delta.rowTracking.preserved"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitFile:
+    """One attempt, ready to be put."""
+
+    version: int
+    timestamp_ms: int
+    """In-commit timestamp, or the clock's."""
+    config: TableConfig
+    """What governs the table after the commit."""
+    adds: RecordBatch
+    """As committed, with row ids."""
+    domain_metadata: tuple[DomainMetadata, ...]
+    """As committed, row tracking's mark included."""
+    data: bytes
+
+
+def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, now_ms: int) -> CommitFile:
+    """The commit as version `head.version + 1`. Pure. Raises `RowIdsWithoutStatistics`."""
+    version = head.version + 1
+    config = _governing(staged, head)
+    metadata = config.metadata
+    timestamps = config.is_enabled("inCommitTimestamp")
+    timestamp_ms = max(now_ms, head.timestamp_ms + 1) if timestamps else now_ms
+    if timestamps:
+        enabled = _with_enablement(metadata, head, version, timestamp_ms)
+        if enabled is not metadata:
+            metadata = enabled
+            config = TableConfig.of(head.table, config.protocol, metadata, config.clustering)
+    adds, mark = staged.adds, head.row_id_high_water_mark
+    if config.is_supported("rowTracking"):
+        adds, mark = assign_row_ids(adds, version, mark, head.table)
+    domains = staged.domain_metadata
+    if mark != head.row_id_high_water_mark:
+        domains = (*domains, _mark_domain(mark))
+    info = _commit_info(staged, config, level, timestamp_ms, in_commit=timestamps)
+    actions: list[Action] = [info]
+    if staged.protocol is not None:
+        actions.append(staged.protocol)
+    if staged.metadata is not None:
+        actions.append(metadata)
+    actions += [*staged.set_transactions, *domains]
+    data = b"".join(
+        (
+            format_actions(actions),
+            format_lines("remove", wire_columns(staged.removes)),
+            format_lines("add", wire_columns(adds)),
+            format_actions(staged.cdc_files),
+        )
+    )
+    return CommitFile(
+        version=version,
+        timestamp_ms=timestamp_ms,
+        config=config,
+        adds=adds,
+        domain_metadata=domains,
+        data=data,
+    )
+
+
+def assign_row_ids(adds: RecordBatch, version: int, mark: int, table: str) -> tuple[RecordBatch, int]:
+    """Row ids for the files that have none, from `mark` + 1 on, and the new high-water mark.
+
+    Raises `RowIdsWithoutStatistics` where the number of rows of such a file is not known.
+    """
+    fresh = adds.column("base_row_id").is_null()
+    if not pc.any(fresh).as_py():
+        return _with_commit_version(adds, version), mark
+    counts = num_records(adds.column("stats").filter(fresh))
+    if counts.null_count:
+        raise RowIdsWithoutStatistics(table)
+    ends = np.cumsum(counts.to_numpy()) + mark
+    bases = pc.subtract(pc.add(pa.array(ends), 1), counts)
+    base_row_ids = pc.replace_with_mask(adds.column("base_row_id"), fresh, bases)
+    adds = _with_column(adds, "base_row_id", base_row_ids)
+    return _with_commit_version(adds, version), int(ends[-1])
+
+
+def _governing(staged: StagedCommit, head: Head) -> TableConfig:
+    """What governs the table after the commit, in-commit timestamps aside."""
+    config = head.config
+    if config is not None and staged.protocol is None and staged.metadata is None:
+        return with_clustering(config, staged.domain_metadata)
+    protocol = staged.protocol or (config.protocol if config else None)
+    metadata = staged.metadata or (config.metadata if config else None)
+    assert protocol is not None and metadata is not None, "the first commit of a table was checked to have both"
+    governing = TableConfig.of(head.table, protocol, metadata, config.clustering if config else None)
+    return with_clustering(governing, staged.domain_metadata)
+
+
+def _with_enablement(metadata: Metadata, head: Head, version: int, timestamp_ms: int) -> Metadata:
+    """Records since when in-commit timestamps count; a table that began with them needs no record."""
+    before = head.config
+    if before is None:
+        return metadata
+    version_key, timestamp_key = properties.ICT_ENABLEMENT_VERSION.key, properties.ICT_ENABLEMENT_TIMESTAMP.key
+    if before.is_enabled("inCommitTimestamp"):
+        since = {
+            key: before.metadata.configuration[key]
+            for key in (version_key, timestamp_key)
+            if key in before.metadata.configuration and key not in metadata.configuration
+        }
+    else:
+        since = {version_key: str(version), timestamp_key: str(timestamp_ms)}
+    return replace(metadata, configuration={**metadata.configuration, **since}) if since else metadata
+
+
+def _commit_info(
+    staged: StagedCommit, config: TableConfig, level: IsolationLevel, timestamp_ms: int, *, in_commit: bool
+) -> CommitInfo:
+    described = staged.description
+    tags = dict(described.tags)
+    if config.is_enabled("rowTracking"):
+        # Rows that were rewritten by someone who says nothing of their ids have lost them.
+        tags.setdefault(ROW_IDS_PRESERVED, "false" if staged.removes.num_rows else "true")
+    return CommitInfo(
+        in_commit_timestamp=timestamp_ms if in_commit else None,
+        timestamp=timestamp_ms,
+        user_id=described.user_id,
+        user_name=described.user_name,
+        operation=described.name,
+        operation_parameters={key: _parameter(value) for key, value in described.parameters.items()},
+        read_version=staged.read_version if staged.read_version >= 0 else None,
+        isolation_level=level.value,
+        is_blind_append=staged.is_blind_append,
+        operation_metrics={key: str(value) for key, value in described.metrics.items()},
+        user_metadata=described.user_metadata,
+        tags=tags or None,
+        engine_info=ENGINE_INFO,
+        txn_id=staged.txn_id,
+    )
+
+
+def _parameter(value: Json) -> str:
+    """Parameters are strings in the log; what is none becomes JSON, as Delta users see it."""
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _mark_domain(mark: int) -> DomainMetadata:
+    return DomainMetadata(domain=ROW_TRACKING_DOMAIN, configuration=json.dumps({"rowIdHighWaterMark": mark}))
+
+
+def _with_commit_version(adds: RecordBatch, version: int) -> RecordBatch:
+    versions = pc.coalesce(adds.column("default_row_commit_version"), pa.scalar(version, pa.int64()))
+    return _with_column(adds, "default_row_commit_version", versions)
+
+
+def _with_column(batch: RecordBatch, name: str, column: Array) -> RecordBatch:
+    return batch.set_column(batch.schema.get_field_index(name), batch.schema.field(name), column)

@@ -1,0 +1,143 @@
+"""Why a commit lost to another: Delta's conditions of concurrent modification.
+
+None of them is a bug, and all of them mean the same to a user: nothing was written, run the statement again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.errors.table_errors import DeltaError
+
+
+class ConcurrentModification(DeltaError):
+    """Family of all conflicts."""
+
+
+@dataclass(eq=False)
+class ConcurrentAppend(ConcurrentModification, condition="DELTA_CONCURRENT_APPEND", sqlstate="2D521"):
+    table: str
+    version: int
+    operation: str
+    place: str
+    """The partition of the file, or the root of the table."""
+    template = (
+        "Transaction conflict: a concurrent {operation} added data to {place} of {table}, which this statement "
+        "read; it committed version {version}. Run the statement again, or put a predicate on the partition columns "
+        "into it."
+    )
+
+
+@dataclass(eq=False)
+class ConcurrentDeleteRead(ConcurrentModification, condition="DELTA_CONCURRENT_DELETE_READ", sqlstate="2D521"):
+    table: str
+    version: int
+    operation: str
+    path: str
+    template = (
+        "Transaction conflict: a concurrent {operation} removed the file {path} of {table}, which this statement "
+        "read; it committed version {version}. Run the statement again."
+    )
+
+
+@dataclass(eq=False)
+class ConcurrentDeleteDelete(ConcurrentModification, condition="DELTA_CONCURRENT_DELETE_DELETE", sqlstate="2D521"):
+    table: str
+    version: int
+    operation: str
+    path: str
+    template = (
+        "Transaction conflict: a concurrent {operation} removed the file {path} of {table}, which this statement "
+        "removes as well; it committed version {version}. Run the statement again."
+    )
+
+
+@dataclass(eq=False)
+class ConcurrentDrop(ConcurrentModification, condition="CONCURRENT_DROP", sqlstate="2D521"):
+    table: str
+    template = (
+        "{table} was dropped, or another table was made in its place, while this statement ran. Nothing was written. "
+        "Run the statement again if it is meant for the table that is there now."
+    )
+
+
+@dataclass(eq=False)
+class MetadataChanged(ConcurrentModification, condition="DELTA_METADATA_CHANGED", sqlstate="2D521"):
+    table: str
+    version: int
+    operation: str
+    template = (
+        "Transaction conflict: the metadata of {table} was changed by a concurrent {operation}, which committed "
+        "version {version}. Run the statement again."
+    )
+
+
+@dataclass(eq=False)
+class ProtocolChanged(ConcurrentModification, condition="DELTA_PROTOCOL_CHANGED", sqlstate="2D521"):
+    table: str
+    version: int
+    operation: str
+    template = (
+        "Transaction conflict: the protocol of {table} was changed, or the table created, by a concurrent "
+        "{operation}, which committed version {version}. Run the statement again."
+    )
+
+
+@dataclass(eq=False)
+class ConcurrentTransaction(ConcurrentModification, condition="DELTA_CONCURRENT_TRANSACTION", sqlstate="2D521"):
+    table: str
+    version: int
+    operation: str
+    subject: str
+    """`the application id X` or `the metadata domain X`."""
+    template = (
+        "Transaction conflict: a concurrent {operation} on {table} wrote {subject}, which this statement uses as "
+        "well; it committed version {version}. Run the statement again, and a stream only once at a time."
+    )
+
+
+@dataclass(eq=False)
+class ConcurrentWrite(ConcurrentModification, condition="DELTA_CONCURRENT_WRITE", sqlstate="2D521"):
+    table: str
+    version: int
+    operation: str
+    template = (
+        "Transaction conflict: a concurrent {operation} wrote to {table} while this statement replaced its state; "
+        "it committed version {version}. Run the statement again when nothing else writes."
+    )
+
+
+@dataclass(eq=False)
+class FeatureDropConflict(
+    ConcurrentModification, condition="DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL", sqlstate="40000"
+):
+    table: str
+    version: int
+    operation: str
+    template = (
+        "The table feature cannot be dropped: a concurrent {operation} committed version {version} of {table} and "
+        "may have used it. Run the statement again."
+    )
+
+
+@dataclass(eq=False)
+class CommitAttemptsExceeded(DeltaError, condition="DELTA_MAX_COMMIT_RETRIES_EXCEEDED", sqlstate="40000"):
+    table: str
+    attempts: int
+    seconds: float
+    template = (
+        "The commit to {table} was given up after {attempts} attempts in {seconds:.1f} s: other writers were faster "
+        "each time. Nothing was written. Run the statement again when fewer write."
+    )
+
+
+@dataclass(eq=False)
+class CommitOutcomeUnknown(DeltaError, condition="COMMIT_OUTCOME_UNKNOWN", sqlstate="08007"):
+    table: str
+    version: int
+    txn_id: str
+    detail: str
+    template = (
+        "It is not known whether version {version} of {table} was committed: the storage failed ({detail}). Before "
+        "running the statement again look for the transaction id {txn_id} in DESCRIBE HISTORY."
+    )

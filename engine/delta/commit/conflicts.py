@@ -1,0 +1,306 @@
+"""Does a commit that won the race stand in the way of ours? The rules as a table.
+
+`RULES` is asked in order about each winning commit, oldest first; the first rule that answers ends the transaction with
+its error. A winner that no rule objects to is *taken up*: `Head.after` gives the state on which ours is then built
+(its protocol, a tolerated change of metadata, row ids given out, its timestamp), and the commit is tried again.
+
+=====================  ============================================================================================
+rule                   the winner …
+=====================  ============================================================================================
+exclusive              … exists, and ours replaces the table as a whole
+protocol               … changes the protocol, as ours does too; or drops a feature; or adds one that ours ignored
+feature drop           … exists, and ours drops a feature that the winner may have used
+metadata               … changes the metadata, unless the change is one that leaves every other commit valid; or
+                       the clustering columns, where ours changes the metadata
+domain metadata        … writes a domain that ours writes too (row tracking's own is merged)
+transactions           … commits for an application that ours read or wrote
+appended files         … adds a file that our reads would have seen. At WriteSerializable blind appends are let
+                       pass unless ours changes metadata; at SnapshotIsolation all are
+read files removed     … removes a file that we read
+both remove            … removes a file that ours removes
+=====================  ============================================================================================
+
+Files are compared by path here, not by path and deletion vector: two commits that each change the vector of one file
+would lose one of the two changes.
+
+Protocol leaves concurrency to writers; the rules are those of delta-spark's conflict checker, so that mixed writers are
+serializable together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import pyarrow.compute as pc
+
+from engine.delta.commit.conflict_errors import (
+    ConcurrentAppend,
+    ConcurrentDeleteDelete,
+    ConcurrentDeleteRead,
+    ConcurrentModification,
+    ConcurrentTransaction,
+    ConcurrentWrite,
+    FeatureDropConflict,
+    MetadataChanged,
+    ProtocolChanged,
+)
+from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit
+from engine.delta.definition.clustering import CLUSTERING_DOMAIN, with_clustering
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.log.commit_reader import LogActions
+from engine.delta.log.file_table import RecordBatch
+from engine.delta.spec import properties
+from engine.delta.spec.actions import DomainMetadata, Metadata
+from engine.delta.spec.features import FEATURES
+from engine.delta.spec.protocols import protocol_features
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WinningCommit:
+    """A commit that took a version we wanted."""
+
+    version: int
+    actions: LogActions
+    modified_ms: int
+    """Of its file; the commit's time where in-commit timestamps are off."""
+
+    @property
+    def operation(self) -> str:
+        info = self.actions.commit_info
+        return (info.operation if info else None) or "write"
+
+    @property
+    def is_blind_append(self) -> bool:
+        info = self.actions.commit_info
+        return bool(info and info.is_blind_append)
+
+    @property
+    def timestamp_ms(self) -> int:
+        info = self.actions.commit_info
+        stamp = info.in_commit_timestamp if info else None
+        return self.modified_ms if stamp is None else stamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The version that a commit is built upon, as far as a commit has to know it."""
+
+    table: str
+    version: int
+    """-1 where there is no table."""
+    config: TableConfig | None
+    timestamp_ms: int
+    """Of the version; 0 where there is none."""
+    row_id_high_water_mark: int
+    """The highest row id given out; -1 where none was."""
+
+    def after(self, winner: WinningCommit) -> Head:
+        """The head with a winner taken up. Raises what `TableConfig.of` raises."""
+        actions, config = winner.actions, self.config
+        protocol = actions.protocol or (config.protocol if config else None)
+        metadata = actions.metadata or (config.metadata if config else None)
+        if protocol is not None and metadata is not None and (actions.protocol or actions.metadata):
+            config = TableConfig.of(self.table, protocol, metadata, config.clustering if config else None)
+        if config is not None:
+            config = with_clustering(config, actions.domain_metadata.values())
+        domain = actions.domain_metadata.get(ROW_TRACKING_DOMAIN)
+        return replace(
+            self,
+            version=winner.version,
+            config=config,
+            timestamp_ms=winner.timestamp_ms,
+            row_id_high_water_mark=max(self.row_id_high_water_mark, row_id_high_water_mark(domain)),
+        )
+
+
+def row_id_high_water_mark(domain: DomainMetadata | None) -> int:
+    """The mark in row tracking's domain; -1 where there is none."""
+    if domain is None or domain.removed:
+        return -1
+    try:
+        mark = json.loads(domain.configuration).get("rowIdHighWaterMark")
+    except (ValueError, AttributeError):
+        return -1
+    return mark if isinstance(mark, int) else -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contest:
+    """Ours against one winner."""
+
+    staged: StagedCommit
+    level: IsolationLevel
+    head: Head
+    """Before the winner."""
+    winner: WinningCommit
+
+    @property
+    def facts(self) -> tuple[str, int, str]:
+        """What every conflict says: table, version, operation."""
+        return self.head.table, self.winner.version, self.winner.operation
+
+
+Rule: TypeAlias = Callable[[Contest], ConcurrentModification | None]
+
+
+def find_conflict(contest: Contest) -> ConcurrentModification | None:
+    """The first objection, or None."""
+    return next((error for rule in RULES if (error := rule(contest)) is not None), None)
+
+
+def _exclusive(contest: Contest) -> ConcurrentModification | None:
+    return ConcurrentWrite(*contest.facts) if contest.staged.description.exclusive else None
+
+
+def _protocol(contest: Contest) -> ConcurrentModification | None:
+    protocol = contest.winner.actions.protocol
+    if protocol is None:
+        return None
+    if contest.staged.protocol is not None or contest.head.config is None:
+        return ProtocolChanged(*contest.facts)
+    before, after = contest.head.config.features, protocol_features(protocol)
+    head = contest.head.after(contest.winner)
+    traits = head.config.traits if head.config else contest.head.config.traits
+    added = [FEATURES[name] for name in after - before if name in FEATURES]
+    if before - after or any(feature.aborts_concurrents and feature.is_in_use(traits) for feature in added):
+        return ProtocolChanged(*contest.facts)
+    return None
+
+
+def _feature_drop(contest: Contest) -> ConcurrentModification | None:
+    protocol, config = contest.staged.protocol, contest.head.config
+    if protocol is None or config is None or config.features <= protocol_features(protocol):
+        return None
+    return FeatureDropConflict(*contest.facts)
+
+
+def _metadata(contest: Contest) -> ConcurrentModification | None:
+    after, config = contest.winner.actions.metadata, contest.head.config
+    if after is None:
+        # A definition that was made for other clustering columns may lack what these need.
+        reclustered = CLUSTERING_DOMAIN in contest.winner.actions.domain_metadata
+        return MetadataChanged(*contest.facts) if reclustered and contest.staged.metadata is not None else None
+    if contest.staged.metadata is None and config is not None and is_tolerable_change(config.metadata, after):
+        return None
+    return MetadataChanged(*contest.facts)
+
+
+def _domain_metadata(contest: Contest) -> ConcurrentModification | None:
+    ours = {domain.domain for domain in contest.staged.domain_metadata} - {ROW_TRACKING_DOMAIN}
+    shared = sorted(ours & contest.winner.actions.domain_metadata.keys())
+    return ConcurrentTransaction(*contest.facts, f"the metadata domain {shared[0]}") if shared else None
+
+
+def _transactions(contest: Contest) -> ConcurrentModification | None:
+    ours = {txn.app_id for txn in contest.staged.set_transactions} | contest.staged.read_set.app_ids
+    shared = sorted(ours & contest.winner.actions.set_transactions.keys())
+    return ConcurrentTransaction(*contest.facts, f"the application id {shared[0]}") if shared else None
+
+
+def _appended_files(contest: Contest) -> ConcurrentModification | None:
+    match contest.level:
+        case IsolationLevel.SNAPSHOT_ISOLATION:
+            return None
+        case IsolationLevel.WRITE_SERIALIZABLE:
+            if contest.winner.is_blind_append and contest.staged.metadata is None:
+                return None
+        case IsolationLevel.SERIALIZABLE:
+            pass
+    for batch in contest.winner.actions.adds.batches:
+        row = contest.staged.read_set.first_match(batch)
+        if row is not None:
+            return ConcurrentAppend(*contest.facts, _place(batch, row))
+    return None
+
+
+def _read_files_removed(contest: Contest) -> ConcurrentModification | None:
+    for batch in contest.winner.actions.removes.batches:
+        row = contest.staged.read_set.first_read(batch)
+        if row is not None:
+            return ConcurrentDeleteRead(*contest.facts, batch.column("path")[row].as_py())
+    return None
+
+
+def _both_remove(contest: Contest) -> ConcurrentModification | None:
+    ours = contest.staged.removes.column("path")
+    for batch in contest.winner.actions.removes.batches if len(ours) else ():
+        row = pc.index(pc.is_in(batch.column("path"), value_set=ours), True).as_py()
+        if row >= 0:
+            return ConcurrentDeleteDelete(*contest.facts, batch.column("path")[row].as_py())
+    return None
+
+
+RULES: tuple[Rule, ...] = (
+    _exclusive,
+    _protocol,
+    _feature_drop,
+    _metadata,
+    _domain_metadata,
+    _transactions,
+    _appended_files,
+    _read_files_removed,
+    _both_remove,
+)
+
+
+# --- Changes of metadata that leave other commits valid ---------------------------------------------------------------
+
+_TOLERATED_SETTINGS: Mapping[str, tuple[str | None, ...] | None] = {
+    properties.ROW_TRACKING.key: ("true",),
+    properties.ROW_ID_COLUMN.key: None,
+    properties.ROW_COMMIT_VERSION_COLUMN.key: None,
+    properties.DELETION_VECTORS.key: ("true",),
+    properties.CHECKPOINT_POLICY.key: ("v2",),
+    properties.COLUMN_MAPPING_MODE.key: ("name",),
+    properties.COLUMN_MAPPING_MAX_ID.key: None,
+    properties.IN_COMMIT_TIMESTAMPS.key: ("true",),
+    properties.ICT_ENABLEMENT_VERSION.key: None,
+    properties.ICT_ENABLEMENT_TIMESTAMP.key: None,
+}
+"""Properties that a winner may set, and the values it may set them to (None: any)."""
+
+_HIGH_WATER_MARK = "delta.identity.highWaterMark"
+_MAPPING_KEYS = ("delta.columnMapping.id", "delta.columnMapping.physicalName")
+
+
+def is_tolerable_change(before: Metadata, after: Metadata) -> bool:
+    """Is a commit that was prepared under `before` as valid under `after`?
+
+    So it is after changes that switch on what only adds obligations we meet at commit time, or that move the high-water
+    mark of an identity column. Turning on column mapping by name keeps every physical name, so files written without it
+    stay readable. Nothing may be switched off.
+    """
+    old, new = before.configuration, after.configuration
+    changed = {key for key in {*old, *new} if old.get(key) != new.get(key)}
+    for key in changed:
+        if key not in _TOLERATED_SETTINGS or new.get(key) is None:
+            return False
+        allowed = _TOLERATED_SETTINGS[key]
+        if allowed is not None and new[key] not in allowed:
+            return False
+    mapping_begins = properties.COLUMN_MAPPING_MODE.key in changed
+    if mapping_begins and properties.COLUMN_MAPPING_MODE.read(old) != "none":
+        return False
+    ignored = (_HIGH_WATER_MARK, *(_MAPPING_KEYS if mapping_begins else ()))
+    if _without_keys(before.schema_string, ignored) != _without_keys(after.schema_string, ignored):
+        return False
+    return replace(before, configuration={}, schema_string="") == replace(after, configuration={}, schema_string="")
+
+
+def _without_keys(schema_string: str, keys: tuple[str, ...]) -> Any:
+    """The schema's JSON without some keys of column metadata."""
+
+    def drop(value: dict[str, Any]) -> dict[str, Any]:
+        return {key: item for key, item in value.items() if key not in keys}
+
+    return json.loads(schema_string, object_hook=drop)
+
+
+def _place(batch: RecordBatch, row: int) -> str:
+    values = batch.column("partition_values")[row].as_py()
+    if not values:
+        return "the root"
+    return "the partition [" + ", ".join(f"{key}={value}" for key, value in values) + "]"

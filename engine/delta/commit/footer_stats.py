@@ -1,0 +1,141 @@
+"""The statistics of a file that was just written, from its Parquet footer: nothing of the data is read again.
+
+A footer has minimum, maximum and count of nulls for each column of each row group. They become the file's statistics
+where they are the column's own: bounds only if every row group with values has them, no upper one above a NaN, which
+Spark's writer takes for the greatest number, and nothing for what is inside arrays and maps, whose footers count
+elements.
+
+Protocol: "Per-file Statistics".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.delta.definition.clustering import measured_columns
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.log.storage import Storage
+from engine.delta.schema.column_mapping import physical_schema
+from engine.delta.spec.stats import BoundValue, FileStats, lower_bound, upper_bound
+from engine.types.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructType
+
+_NO_BOUNDS = frozenset({PrimitiveType.BINARY, PrimitiveType.BOOLEAN, PrimitiveType.VARIANT, PrimitiveType.VOID})
+_UNREADABLE = (pa.ArrowException, UnicodeDecodeError, OverflowError, ValueError)
+"""A bound that is no value of Python's, such as a date after the year 9999."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    path: tuple[str, ...]
+    """Physical names."""
+    has_bounds: bool
+
+
+class FooterStats:
+    """Reads the statistics that a table's files have."""
+
+    def __init__(self, storage: Storage, config: TableConfig) -> None:
+        self._storage = storage
+        self._leaves = tuple(_leaves(physical_schema(measured_columns(config), config.column_mapping_mode)))
+
+    def load(self, path: str) -> FileStats:
+        """The statistics of the file at `path`, decoded and relative to the table's root."""
+        return self.load_measured(path, ())[0]
+
+    def load_measured(self, path: str, columns: Sequence[str]) -> tuple[FileStats, dict[str, tuple[Any, Any]]]:
+        """Besides, the least and the greatest value of top-level `columns` (physical names) that have values.
+
+        They are exact for whole numbers, and do not depend on which columns the table keeps statistics of.
+        """
+        with self._storage.open_input(path) as source:
+            footer = pq.read_metadata(source)
+        return self._stats(footer), dict(_extremes(footer, columns))
+
+    def _stats(self, footer: Any) -> FileStats:
+        positions = _positions(footer)
+        low: dict[str, Any] = {}
+        high: dict[str, Any] = {}
+        nulls: dict[str, Any] = {}
+        for leaf in self._leaves:
+            position = positions.get(".".join(leaf.path))
+            if position is None:
+                continue
+            groups = [footer.row_group(group).column(position) for group in range(footer.num_row_groups)]
+            count = _null_count(groups)
+            if count is not None:
+                _put(nulls, leaf.path, count)
+            bounds = _bounds(groups) if leaf.has_bounds else None
+            if bounds is not None:
+                _put(low, leaf.path, lower_bound(min(bounds[0])))
+                _put(high, leaf.path, None if any(map(_is_nan, bounds[1])) else upper_bound(max(bounds[1])))
+        return FileStats(num_records=footer.num_rows, min_values=low, max_values=high, null_count=nulls)
+
+
+def _leaves(struct: StructType, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
+    for field in struct.fields:
+        match field.data_type:
+            case StructType() as inner:
+                yield from _leaves(inner, (*path, field.name))
+            case ArrayType() | MapType():
+                pass
+            case PrimitiveType() | DecimalType() as leaf:
+                yield _Leaf((*path, field.name), leaf not in _NO_BOUNDS)
+
+
+def _extremes(footer: Any, columns: Sequence[str]) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    positions = _positions(footer)
+    for column in columns:
+        bounds = _bounds([footer.row_group(group).column(positions[column]) for group in range(footer.num_row_groups)])
+        if bounds is not None:
+            yield column, (min(bounds[0]), max(bounds[1]))
+
+
+def _positions(footer: Any) -> dict[str, int]:
+    """Columns by their dotted paths; a path that two have, since names may hold dots, is nobody's."""
+    paths = [footer.schema.column(position).path for position in range(footer.num_columns)]
+    counts = Counter(paths)
+    return {path: position for position, path in enumerate(paths) if counts[path] == 1}
+
+
+def _null_count(groups: list[Any]) -> int | None:
+    if any(group.statistics is None or not group.statistics.has_null_count for group in groups):
+        return None
+    return sum(int(group.statistics.null_count) for group in groups)
+
+
+def _bounds(groups: list[Any]) -> tuple[list[BoundValue], list[BoundValue]] | None:
+    """The extremes of each row group with values; None where one has none, or there is no value."""
+    low: list[BoundValue] = []
+    high: list[BoundValue] = []
+    for group in groups:
+        statistics = group.statistics
+        if statistics is None:
+            return None
+        if not statistics.has_min_max:
+            if statistics.null_count == group.num_values:
+                continue
+            return None
+        try:
+            low.append(statistics.min)
+            high.append(statistics.max)
+        except _UNREADABLE:
+            return None
+    return (low, high) if low else None
+
+
+def _is_nan(value: BoundValue) -> bool:
+    return value != value
+
+
+def _put(values: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    if value is None:
+        return
+    for name in path[:-1]:
+        values = values.setdefault(name, {})
+    values[path[-1]] = value

@@ -1,0 +1,101 @@
+"""Data files that were written for a table, as the actions that make them part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Any
+
+from engine.delta.commit.footer_stats import FooterStats
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.log.storage import Storage
+from engine.delta.schema.column_mapping import physical_name, physical_names
+from engine.delta.spec.actions import Add
+from engine.delta.spec.partition_values import format_partition_value, parse_partition_value
+from engine.delta.spec.paths import encode_path
+from engine.types.schema import PrimitiveType
+
+_READERS_MAX = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """A file in the table's folder: `path` decoded and relative, `size` in bytes, `modification_time` in ms.
+
+    `partition_values` are by physical name, times as texts of UTC.
+    """
+
+    path: str
+    size: int
+    modification_time: int
+    partition_values: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFiles:
+    """What a write adds to a table."""
+
+    adds: tuple[Add, ...]
+    num_rows: int
+    num_bytes: int
+    extremes: Mapping[str, tuple[Any, Any]]
+    """Logical name of a measured column -> its least and greatest value; none where it has no values."""
+    empty: tuple[str, ...] = ()
+    """Paths (decoded, relative) of files that were written without rows, and are not added."""
+
+
+def describe_files(
+    storage: Storage, config: TableConfig, files: Iterable[DataFile], measured: Iterable[str] = ()
+) -> NewFiles:
+    """Reads the footer of each file. Those without rows are not added; nobody would ever look at them.
+
+    `measured` are columns of whole numbers whose extremes are wanted, by logical name.
+    """
+    physical = physical_names(config.schema, config.column_mapping_mode)
+    columns = {physical[name]: name for name in measured}
+    footers = FooterStats(storage, config)
+    written = list(files)
+    with ThreadPoolExecutor(_READERS_MAX, "footers") as threads:
+        read = list(threads.map(lambda file: footers.load_measured(file.path, tuple(columns)), written))
+    filled = [(file, stats) for file, (stats, _) in zip(written, read, strict=True) if stats.num_records]
+    adds = tuple(
+        Add(
+            path=encode_path(file.path),
+            partition_values=_partition_values(config, file.partition_values),
+            size=file.size,
+            modification_time=file.modification_time,
+            stats=each.to_json(),
+        )
+        for file, each in filled
+    )
+    return NewFiles(
+        adds=adds,
+        empty=tuple(file.path for file, (stats, _) in zip(written, read, strict=True) if not stats.num_records),
+        num_rows=sum(each.num_records or 0 for _, each in filled),
+        num_bytes=sum(file.size for file, _ in filled),
+        extremes={
+            name: _union(found)
+            for column, name in columns.items()
+            if (found := [extremes[column] for _, extremes in read if column in extremes])
+        },
+    )
+
+
+def _union(ranges: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def _partition_values(config: TableConfig, texts: Mapping[str, str | None]) -> dict[str, str | None]:
+    """In the protocol's form, for every partition column."""
+    values = {}
+    for name in config.metadata.partition_columns:
+        field = config.schema.field(name)
+        assert field is not None, "checked with every schema that is committed"
+        physical = physical_name(field, config.column_mapping_mode)
+        text = texts[physical]
+        if field.data_type is not PrimitiveType.STRING:
+            text = format_partition_value(parse_partition_value(text, field.data_type, UTC), field.data_type)
+        values[physical] = text or None
+    return values

@@ -1,0 +1,87 @@
+"""What a transaction read: the part of the table on which its result depends.
+
+A commit is serializable if nothing that it read was changed by those who committed in between. What was read is kept as
+values and asked questions at commit time only (`engine.delta.commit.conflicts`):
+
+- `predicates`: the conditions under which files were looked for. A file added meanwhile conflicts when a predicate may
+  hold for some of its rows. A predicate is a function from a batch of `FILES_SCHEMA` to a mask; null means maybe.
+- `files`: the files that were read. One of them removed meanwhile conflicts.
+- `whole_table`: everything was looked at; any added or removed file conflicts.
+- `app_ids`: applications whose last transaction was asked for.
+
+The metadata is always read, since nothing can be written without the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.log.file_table import Array, RecordBatch
+
+FilePredicate: TypeAlias = Callable[[RecordBatch], Array]
+"""`FILES_SCHEMA` -> for each file, may it hold a row for which the predicate is true?"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSet:
+    whole_table: bool = False
+    predicates: tuple[FilePredicate, ...] = ()
+    files: tuple[Array, ...] = ()
+    """Decoded paths, in as many arrays as there were reads."""
+    app_ids: frozenset[str] = frozenset()
+
+    def with_predicate(self, predicate: FilePredicate, paths: Array) -> ReadSet:
+        """And the files that `predicate` selected."""
+        return replace(self, predicates=(*self.predicates, predicate), files=(*self.files, _flat(paths)))
+
+    def with_files(self, paths: Array) -> ReadSet:
+        """And files that were read by name."""
+        return replace(self, files=(*self.files, _flat(paths)))
+
+    def with_whole_table(self) -> ReadSet:
+        return replace(self, whole_table=True)
+
+    def with_app_id(self, app_id: str) -> ReadSet:
+        return replace(self, app_ids=self.app_ids | {app_id})
+
+    @property
+    def depends_on_files(self) -> bool:
+        return self.whole_table or bool(self.predicates) or bool(self.files)
+
+    def first_match(self, batch: RecordBatch) -> int | None:
+        """The first row of `FILES_SCHEMA` that a read may have seen, had it been there."""
+        if len(batch) == 0:
+            return None
+        if self.whole_table:
+            return 0
+        for predicate in self.predicates:
+            row = _first_true(pc.fill_null(predicate(batch), True))
+            if row is not None:
+                return row
+        return None
+
+    def first_read(self, batch: RecordBatch) -> int | None:
+        """The first row whose file was read. Deletion vectors play no part: a file is read as a whole."""
+        if len(batch) == 0:
+            return None
+        if self.whole_table:
+            return 0
+        for paths in self.files:
+            row = _first_true(pc.is_in(batch.column("path"), value_set=paths))
+            if row is not None:
+                return row
+        return None
+
+
+def _flat(paths: Any) -> Array:
+    return paths.combine_chunks() if isinstance(paths, pa.ChunkedArray) else paths
+
+
+def _first_true(mask: Array) -> int | None:
+    index = int(pc.index(mask, True).as_py())
+    return None if index < 0 else index

@@ -1,0 +1,166 @@
+"""What a transaction wants to commit, as one value that does not know its version yet.
+
+File actions are columns from here on, whether a caller staged three `Add`s or a batch of a million: one form for the
+checks, the conflict rules and the JSON. The other actions are few and stay values.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.commit.read_set import ReadSet
+from engine.delta.log.commit_reader import make_adds, make_removes
+from engine.delta.log.file_table import TOMBSTONES_SCHEMA, Array, RecordBatch, make_batch
+from engine.delta.spec.actions import Add, AddCdcFile, DomainMetadata, Json, Metadata, Protocol, Remove, SetTransaction
+from engine.delta.spec.features import Operation
+
+ROW_TRACKING_DOMAIN = "delta.rowTracking"
+
+_NUM_RECORDS = r'^\s*\{\s*"numRecords"\s*:\s*(?P<n>[0-9]+)'
+
+
+class IsolationLevel(Enum):
+    """The value is the spelling of the log and of `delta.isolationLevel`."""
+
+    SERIALIZABLE = "Serializable"
+    WRITE_SERIALIZABLE = "WriteSerializable"
+    SNAPSHOT_ISOLATION = "SnapshotIsolation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitDescription:
+    """What the commit will say of itself: `commitInfo`, and so DESCRIBE HISTORY."""
+
+    name: str
+    """As Delta users know it: `WRITE`, `DELETE`, `SET TBLPROPERTIES`, …"""
+    operation: Operation
+    """What the protocol has to allow for it."""
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+    metrics: Mapping[str, int | str] = field(default_factory=dict)
+    user_id: str | None = None
+    user_name: str | None = None
+    user_metadata: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    changes_data: bool = True
+    """False for operations that by their nature only rearrange (OPTIMIZE)."""
+    exclusive: bool = False
+    """Any concurrent commit fails it: for operations that replace the table's state as a whole (RESTORE, CLONE)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedCommit:
+    """A closed transaction. Made and checked by `engine.delta.commit.transaction`."""
+
+    description: CommitDescription
+    read_set: ReadSet
+    txn_id: str
+    """Ours alone; how a commit of unknown outcome is recognized."""
+    read_version: int
+    """-1 for a table that does not exist yet."""
+    adds: RecordBatch
+    """Of `FILES_SCHEMA`."""
+    removes: RecordBatch
+    """Of `TOMBSTONES_SCHEMA`."""
+    cdc_files: tuple[AddCdcFile, ...] = ()
+    protocol: Protocol | None = None
+    metadata: Metadata | None = None
+    set_transactions: tuple[SetTransaction, ...] = ()
+    domain_metadata: tuple[DomainMetadata, ...] = ()
+
+    @property
+    def is_blind_append(self) -> bool:
+        """It adds at most, and depends on no file."""
+        return self.removes.num_rows == 0 and not self.cdc_files and not self.read_set.depends_on_files
+
+    @property
+    def is_rearrangement(self) -> bool:
+        """Nothing but file actions without data change, so that no reader could tell the difference."""
+        domains = {domain.domain for domain in self.domain_metadata} - {ROW_TRACKING_DOMAIN}
+        if self.protocol or self.metadata or self.set_transactions or domains or self.cdc_files:
+            return False
+        return not any(pc.any(batch.column("data_change")).as_py() for batch in (self.adds, self.removes))
+
+    def isolation_level(self, of_table: IsolationLevel) -> IsolationLevel:
+        """The level to check at: rearrangements conflict with nobody's new rows."""
+        downgrade = self.is_rearrangement and (
+            of_table is IsolationLevel.SERIALIZABLE or not self.description.changes_data
+        )
+        return IsolationLevel.SNAPSHOT_ISOLATION if downgrade else of_table
+
+
+def adds_of(actions: Iterable[Add]) -> RecordBatch:
+    """`FILES_SCHEMA` from values."""
+    return make_adds(list(actions))
+
+
+def with_data_change(files: RecordBatch, data_change: bool) -> RecordBatch:
+    """A batch of `FILES_SCHEMA` whose files all change data, or all only rearrange it."""
+    at = files.schema.get_field_index("data_change")
+    return files.set_column(at, files.schema.field(at), pa.repeat(data_change, files.num_rows))
+
+
+def removes_of(actions: Iterable[Remove]) -> RecordBatch:
+    """`TOMBSTONES_SCHEMA` from values."""
+    return make_removes(list(actions))
+
+
+def remove_rows(files: RecordBatch, deletion_timestamp_ms: int, *, data_change: bool = True) -> RecordBatch:
+    """The removes of live files, given as a batch of `FILES_SCHEMA`.
+
+    A remove carries what of its add a later reader may need: partition values, size, deletion vector, row ids.
+    """
+    length = files.num_rows
+    columns = {
+        name: files.column(name)
+        for name in (
+            "log_path",
+            "partition_values",
+            "size",
+            "deletion_vector",
+            "tags",
+            "base_row_id",
+            "default_row_commit_version",
+        )
+    }
+    columns["deletion_timestamp"] = pa.repeat(pa.scalar(deletion_timestamp_ms, pa.int64()), length)
+    columns["data_change"] = pa.repeat(data_change, length)
+    columns["extended_file_metadata"] = pa.repeat(True, length)
+    return make_batch(TOMBSTONES_SCHEMA, columns, length)
+
+
+def one_batch(batches: Iterable[RecordBatch], schema: Any) -> RecordBatch:
+    """All rows in one batch."""
+    rows = list(batches)
+    if len(rows) == 1:
+        return rows[0]
+    return pa.concat_batches(rows) if rows else pa.RecordBatch.from_pylist([], schema=schema)
+
+
+def num_records(stats: Array) -> Array:
+    """The number of physical rows that each statistics text gives, null where it gives none."""
+    found = pc.extract_regex(stats, _NUM_RECORDS)
+    counts = pc.cast(pc.struct_field(found, "n"), pa.int64())
+    # Writers differ in the order of keys, so what does not begin with the count is read in full.
+    unclear = np.flatnonzero(pc.and_(stats.is_valid(), counts.is_null()).to_numpy(zero_copy_only=False))
+    if not len(unclear):
+        return counts
+    values = counts.to_pylist()
+    for row in unclear.tolist():
+        values[row] = _num_records(stats[row].as_py())
+    return pa.array(values, pa.int64())
+
+
+def _num_records(text: str) -> int | None:
+    try:
+        count = json.loads(text).get("numRecords")
+    except (ValueError, AttributeError):
+        return None
+    return count if isinstance(count, int) else None

@@ -1,0 +1,349 @@
+"""Transaction: what was read, what shall be written, and the loop that makes it a version.
+
+    transaction = Transaction.on(snapshot, description)
+    files = transaction.read(predicate)          # or read_whole_table(), read_files(paths), last_version_of(app_id)
+    transaction.stage(Add(...), Remove(...))     # or stage_adds(batch), stage_removes(batch) for many
+    committed = transaction.commit()
+
+Nothing is checked twice and nothing is re-executed. `commit` checks the operation against the protocol and the staged
+actions against the obligations of a writer, then tries versions:
+
+1. make the file of version `head + 1` and put it if absent;
+2. if another writer has that version, read every commit since, ask the conflict rules about each, and take it up;
+3. go on with the next version, until it is ours, a rule objects, or the limits are reached.
+
+Guarantees: at most one version carries the transaction; when `commit` returns, one does; when it raises anything but
+`CommitOutcomeUnknown`, none does. Two transactions that both commit are serializable in the order of their versions (at
+the table's isolation level).
+
+What comes after (checkpoint, checksum, clean-up) is `engine.delta.maintenance.after_commit`, by means of the
+`Committed` value.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.commit.commit_checks import Commitment, ensure_obligations
+from engine.delta.commit.commit_file import CommitFile, make_commit_file
+from engine.delta.commit.committer import StoragePatience, put_commit, read_winners, take_back
+from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentDrop
+from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
+from engine.delta.commit.read_set import FilePredicate, ReadSet
+from engine.delta.commit.staged_commit import (
+    ROW_TRACKING_DOMAIN,
+    CommitDescription,
+    IsolationLevel,
+    StagedCommit,
+    adds_of,
+    one_batch,
+    remove_rows,
+    removes_of,
+    with_data_change,
+)
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_draft import Definition
+from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA, RecordBatch
+from engine.delta.log.storage import Storage
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.actions import (
+    Add,
+    AddCdcFile,
+    DomainMetadata,
+    Metadata,
+    Protocol,
+    Remove,
+    SetTransaction,
+)
+from engine.delta.spec.errors import DuplicateActions, NoMetadata
+from engine.delta.spec.properties import ISOLATION_LEVEL
+
+
+def clock_ms() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitLimits:
+    """When to give up."""
+
+    attempts_max: int = 1000
+    """Each lost attempt means that another writer got through."""
+    duration_ms_max: int = 300_000
+    patience: StoragePatience = field(default_factory=StoragePatience)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """A version that is ours."""
+
+    storage: Storage
+    version: int
+    timestamp_ms: int
+    config: TableConfig = field(repr=False)
+    """What governs the table from this version on."""
+    attempts: int
+    txn_id: str
+    size_bytes: int
+    """Of the commit file."""
+    staged: StagedCommit = field(repr=False)
+    adds: RecordBatch = field(repr=False)
+    """As committed, with row ids; of `FILES_SCHEMA`."""
+    domain_metadata: tuple[DomainMetadata, ...] = field(repr=False)
+    """As committed, row tracking's mark included."""
+
+
+class Transaction:
+    """Mutable and for one thread, until `commit`; a transaction is committed once."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        snapshot: Snapshot | None,
+        description: CommitDescription,
+        *,
+        table: str | None = None,
+        clock: Callable[[], int] = clock_ms,
+        txn_id: str | None = None,
+    ) -> None:
+        """`snapshot` None creates a table. `table` is its name for messages, by default its root."""
+        self.storage = storage
+        self.snapshot = snapshot
+        self.description = description
+        self.table = table or storage.root
+        self._clock = clock
+        self._txn_id = txn_id or str(uuid.uuid4())
+        self._read_set = ReadSet()
+        self._adds: list[Add] = []
+        self._removes: list[Remove] = []
+        self._add_batches: list[RecordBatch] = []
+        self._remove_batches: list[RecordBatch] = []
+        self._cdc_files: list[AddCdcFile] = []
+        self._protocols: list[Protocol] = []
+        self._metadata: list[Metadata] = []
+        self._set_transactions: list[SetTransaction] = []
+        self._domains: list[DomainMetadata] = []
+        self._drops: frozenset[str] = frozenset()
+        self._is_closed = False
+        self.config = replace(snapshot.config, table=self.table) if snapshot is not None else None
+
+    @classmethod
+    def on(cls, snapshot: Snapshot, description: CommitDescription, **options: Any) -> Transaction:
+        """A transaction that changes the table as `snapshot` shows it."""
+        return cls(snapshot.storage, snapshot, description, **options)
+
+    @classmethod
+    def create(cls, storage: Storage, description: CommitDescription, **options: Any) -> Transaction:
+        """A transaction whose commit is version 0; `Protocol` and `Metadata` have to be staged."""
+        return cls(storage, None, description, **options)
+
+    @property
+    def read_version(self) -> int:
+        """-1 for a table that is being created."""
+        return self.snapshot.version if self.snapshot is not None else -1
+
+    # --- What it depends on ------------------------------------------------------------------------------------------
+
+    def read(self, predicate: FilePredicate) -> Any:
+        """The files for which `predicate` is true or unknown, as a table of `FILES_SCHEMA`; the commit depends on them.
+
+        A file added meanwhile for which it is true or unknown conflicts, as does one of these removed.
+        """
+        files = self._files()
+        masks = [pc.fill_null(predicate(batch), True) for batch in files.to_batches()]
+        selected = files.filter(pa.chunked_array(masks, pa.bool_()))
+        self._read_set = self._read_set.with_predicate(predicate, selected.column("path"))
+        return selected
+
+    def read_whole_table(self) -> Any:
+        """All files; any file added or removed meanwhile conflicts."""
+        self._read_set = self._read_set.with_whole_table()
+        return self._files()
+
+    def read_files(self, paths: Any) -> None:
+        """Files that were read, as an Arrow array of decoded paths; one of them removed meanwhile conflicts."""
+        self._read_set = self._read_set.with_files(paths)
+
+    def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
+        """As `read`, for a caller that has selected the files by itself."""
+        self._read_set = self._read_set.with_predicate(predicate, paths)
+
+    def last_version_of(self, app_id: str) -> int | None:
+        """The last transaction of an application; a newer one committed meanwhile conflicts."""
+        self._read_set = self._read_set.with_app_id(app_id)
+        last = self.snapshot.set_transactions.get(app_id) if self.snapshot is not None else None
+        return last.version if last else None
+
+    def _files(self) -> Any:
+        return self.snapshot.files if self.snapshot is not None else FILES_SCHEMA.empty_table()
+
+    # --- What it changes ---------------------------------------------------------------------------------------------
+
+    def stage(
+        self, *actions: Add | Remove | AddCdcFile | Protocol | Metadata | SetTransaction | DomainMetadata
+    ) -> None:
+        """Actions as values, for those of which a commit has a handful."""
+        for action in actions:
+            match action:
+                case Add():
+                    self._adds.append(action)
+                case Remove():
+                    self._removes.append(action)
+                case AddCdcFile():
+                    self._cdc_files.append(action)
+                case Protocol():
+                    self._protocols.append(action)
+                case Metadata():
+                    self._metadata.append(action)
+                case SetTransaction():
+                    self._set_transactions.append(action)
+                case DomainMetadata():
+                    self._domains.append(action)
+
+    def stage_adds(self, files: RecordBatch, *, data_change: bool = True) -> None:
+        """Files as a batch of `FILES_SCHEMA`, for many."""
+        self._add_batches.append(with_data_change(files, data_change))
+
+    def stage_removes(self, files: Any, *, data_change: bool = True) -> None:
+        """Live files, as a batch or a table of `FILES_SCHEMA` (rows of `Snapshot.files`)."""
+        batches = files.to_batches() if isinstance(files, pa.Table) else [files]
+        now = self._clock()
+        self._remove_batches += [remove_rows(batch, now, data_change=data_change) for batch in batches]
+
+    def define(self, definition: Definition) -> None:
+        """The table as `definition` says, whatever of it is new."""
+        self.stage(definition.protocol, definition.metadata)
+        if definition.clustering not in (None, self.config.clustering if self.config else None):
+            self.stage(definition.clustering)
+        self._drops |= definition.drops
+
+    def drop_feature(self, feature: str) -> None:
+        """The staged protocol lacks `feature` on purpose."""
+        self._drops |= {feature}
+
+    # --- Commit ------------------------------------------------------------------------------------------------------
+
+    def commit(self, limits: CommitLimits | None = None) -> Committed:
+        """Makes the transaction a version.
+
+        Raises a `ConcurrentModification` when another writer's commit stands in the way, or the table was dropped,
+        `CommitAttemptsExceeded`,
+        `CommitOutcomeUnknown`, `LogWriteFailed`, `StorageNotWritable`, and the errors of
+        `TableConfig.ensure_supported` and of `engine.delta.commit.commit_checks`.
+        """
+        assert not self._is_closed, "a transaction is committed once"
+        self._is_closed = True
+        self.storage.ensure_writable()
+        staged, head = self._close(), self._head()
+        limits = limits or CommitLimits()
+        begun_ms = clock_ms()
+        for attempt in range(1, limits.attempts_max + 1):
+            file, level = self._attempt(staged, head)
+            self._ensure_there()
+            if put_commit(self.storage, file.version, file.data, self._txn_id, limits.patience):
+                self._ensure_there(file.version)
+                return Committed(
+                    storage=self.storage,
+                    version=file.version,
+                    timestamp_ms=file.timestamp_ms,
+                    config=file.config,
+                    attempts=attempt,
+                    txn_id=self._txn_id,
+                    size_bytes=len(file.data),
+                    staged=staged,
+                    adds=file.adds,
+                    domain_metadata=file.domain_metadata,
+                )
+            before, head = head, self._take_up_winners(staged, head, level)
+            if head is before:  # the storage has the winner's file, but does not list it yet
+                limits.patience.pause(1)
+            if clock_ms() - begun_ms > limits.duration_ms_max:
+                break
+        raise CommitAttemptsExceeded(self.table, attempt, (clock_ms() - begun_ms) / 1000)
+
+    def _close(self) -> StagedCommit:
+        for name, actions in (("the metadata", self._metadata), ("the protocol", self._protocols)):
+            if len(actions) > 1:
+                raise DuplicateActions(self.table, name)
+        adds = one_batch([*self._add_batches, *([adds_of(self._adds)] if self._adds else [])], FILES_SCHEMA)
+        removes = one_batch(
+            [*self._remove_batches, *([removes_of(self._removes)] if self._removes else [])], TOMBSTONES_SCHEMA
+        )
+        before = self.config
+        metadata = self._metadata[0] if self._metadata else None
+        protocol = self._protocols[0] if self._protocols else None
+        return StagedCommit(
+            description=self.description,
+            read_set=self._read_set,
+            txn_id=self._txn_id,
+            read_version=self.read_version,
+            adds=adds,
+            removes=removes,
+            cdc_files=tuple(self._cdc_files),
+            protocol=None if before and protocol == before.protocol else protocol,
+            metadata=None if before and metadata == before.metadata else metadata,
+            set_transactions=tuple(self._set_transactions),
+            domain_metadata=tuple(self._domains),
+        )
+
+    def _head(self) -> Head:
+        snapshot = self.snapshot
+        if snapshot is None:
+            return Head(table=self.table, version=-1, config=None, timestamp_ms=0, row_id_high_water_mark=-1)
+        return Head(
+            table=self.table,
+            version=snapshot.version,
+            config=self.config,
+            timestamp_ms=snapshot.timestamp_ms,
+            row_id_high_water_mark=row_id_high_water_mark(snapshot.domain_metadata.get(ROW_TRACKING_DOMAIN)),
+        )
+
+    def _attempt(self, staged: StagedCommit, head: Head) -> tuple[CommitFile, IsolationLevel]:
+        """The file of the next version, after all checks: winners may have changed what governs the table."""
+        if head.config is None and (staged.protocol is None or staged.metadata is None):
+            raise NoMetadata(self.table)
+        operation = self.description.operation
+        if head.config is not None:
+            head.config.ensure_supported(operation)
+        level = staged.isolation_level(_isolation_of(head.config))
+        file = make_commit_file(staged, head, level, self._clock())
+        file.config.ensure_supported(operation)
+        ensure_obligations(Commitment(staged=staged, before=head.config, after=file.config, drops=self._drops))
+        return file, level
+
+    def _ensure_there(self, put: int | None = None) -> None:
+        """The log is still that of the table that was read; else the version that was `put` goes again.
+
+        The look before the put keeps rows out of a table of the same name, the one after it finds a table whose
+        removal began in between: storages without folders then have the beginning of a log without versions.
+        """
+        if self.snapshot is None or not self.snapshot.is_gone():
+            return
+        if put is not None:
+            take_back(self.storage, put)
+        raise ConcurrentDrop(self.table)
+
+    def _take_up_winners(self, staged: StagedCommit, head: Head, level: IsolationLevel) -> Head:
+        for winner in read_winners(self.storage, head.version + 1):
+            conflict = find_conflict(Contest(staged=staged, level=level, head=head, winner=winner))
+            if conflict is not None:
+                raise conflict
+            head = head.after(winner)
+        return head
+
+
+def _isolation_of(config: TableConfig | None) -> IsolationLevel:
+    return IsolationLevel(config.get(ISOLATION_LEVEL)) if config else IsolationLevel.SERIALIZABLE
+
+
+def with_metrics(description: CommitDescription, **metrics: int | str) -> CommitDescription:
+    """The description with metrics that became known while writing."""
+    return replace(description, metrics={**description.metrics, **metrics})

@@ -1,0 +1,160 @@
+"""Clustering columns: by which rows that belong together may be put into the same files.
+
+They stand in the metadata domain `delta.clustering`, as paths of physical names, so that a renamed column stays one of
+them. An empty list, or no domain, means that the table is clustered by nothing. What is clustered is a matter of
+OPTIMIZE; whoever else writes owes these columns statistics in every file and leaves the domain as it is.
+
+So a column can be clustered by only if the table's settings give it statistics, and settings that would take them away
+are refused. Tables of other writers may lack that; what we write into them has the statistics all the same
+(`measured_columns`). Files that are there are not looked at: one from before a column was added has none of it.
+
+The configuration of the domain has come in three spellings: paths as lists, top-level columns as bare texts, and
+objects with the path as `physicalName`. We write the first, as delta-spark does.
+
+Protocol: "Clustered Table". The number and the types of the columns are limited as by delta-spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.schema.column_mapping import physical_name
+from engine.delta.schema.stats_columns import Path, format_name, stats_columns
+from engine.delta.spec.actions import DomainMetadata
+from engine.errors.table_errors import MalformedLogEntry
+from engine.types.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
+
+CLUSTERING = "clustering"
+"""The table feature."""
+CLUSTERING_DOMAIN = "delta.clustering"
+COLUMNS_MAX = 4
+
+_PATHS = "clusteringColumns"
+_TYPES = frozenset(
+    {
+        PrimitiveType.BYTE,
+        PrimitiveType.SHORT,
+        PrimitiveType.INTEGER,
+        PrimitiveType.LONG,
+        PrimitiveType.FLOAT,
+        PrimitiveType.DOUBLE,
+        PrimitiveType.DATE,
+        PrimitiveType.TIMESTAMP,
+        PrimitiveType.TIMESTAMP_NTZ,
+        PrimitiveType.STRING,
+    }
+)
+
+
+def can_cluster(data_type: DataType) -> bool:
+    """Whether columns of the type have the bounds that clustering is for."""
+    return isinstance(data_type, DecimalType) or (isinstance(data_type, PrimitiveType) and data_type in _TYPES)
+
+
+def format_clustering(paths: Iterable[Path]) -> DomainMetadata:
+    """The domain of physical paths."""
+    configuration = {_PATHS: [list(path) for path in paths], "domainName": CLUSTERING_DOMAIN}
+    return DomainMetadata(
+        domain=CLUSTERING_DOMAIN, configuration=json.dumps(configuration, separators=(",", ":"), ensure_ascii=False)
+    )
+
+
+def parse_clustering(domain: DomainMetadata | None) -> tuple[Path, ...]:
+    """Physical paths. Raises `MalformedLogEntry`."""
+    if domain is None:
+        return ()
+    try:
+        columns = json.loads(domain.configuration)[_PATHS]
+        return tuple(_path(column) for column in columns)
+    except (ValueError, TypeError, KeyError) as error:
+        raise MalformedLogEntry(f"the domain {CLUSTERING_DOMAIN}", f"{domain.configuration!r}") from error
+
+
+def with_clustering(config: TableConfig, domains: Iterable[DomainMetadata]) -> TableConfig:
+    """As a commit of these domains leaves it."""
+    for domain in domains:
+        if domain.domain == CLUSTERING_DOMAIN:
+            config = replace(config, clustering=None if domain.removed else domain)
+    return config
+
+
+def clustering_columns(config: TableConfig) -> tuple[Path, ...]:
+    """Logical paths; a path that leads to no column is as the log has it. Raises `MalformedLogEntry`."""
+    if not config.is_supported(CLUSTERING):
+        return ()
+    return logical_paths(config.schema, config.column_mapping_mode, parse_clustering(config.clustering))
+
+
+def clustering_names(config: TableConfig) -> list[str]:
+    """The columns as SQL names them."""
+    return [format_name(path) for path in clustering_columns(config)]
+
+
+def measured_columns(config: TableConfig) -> StructType:
+    """The part of the schema (logical names) whose leaves have statistics in the files that we write."""
+    return _measured(config, besides=clustering_columns(config))
+
+
+def unmeasured_columns(config: TableConfig) -> Mapping[Path, Path]:
+    """The clustering columns that have no statistics by the table's settings alone: physical to logical path."""
+    if not config.is_supported(CLUSTERING):
+        return {}
+    measured, physical = _measured(config), parse_clustering(config.clustering)
+    paths = zip(physical, clustering_columns(config), strict=True)
+    return {path: logical for path, logical in paths if field_at(measured, logical) is None}
+
+
+def logical_paths(schema: StructType, mode: str, paths: Iterable[Path]) -> tuple[Path, ...]:
+    return tuple(_logical(schema, mode, path) for path in paths)
+
+
+def physical_path(schema: StructType, mode: str, path: Path) -> Path:
+    """Of a field that is there."""
+    names: list[str] = []
+    for end in range(1, len(path) + 1):
+        field = field_at(schema, path[:end])
+        assert field is not None
+        names.append(physical_name(field, mode))
+    return tuple(names)
+
+
+def field_at(schema: StructType, path: Path) -> StructField | None:
+    """The field that a path leads to through structs alone, by name as Spark resolves names."""
+    field, inside = None, schema
+    for depth, name in enumerate(path):
+        field = inside.field(name)
+        if field is None or depth + 1 == len(path):
+            return field
+        if not isinstance(field.data_type, StructType):
+            return None
+        inside = field.data_type
+    return field
+
+
+def _measured(config: TableConfig, besides: Iterable[Path] = ()) -> StructType:
+    metadata = config.metadata
+    return stats_columns(config.schema, metadata.partition_columns, metadata.configuration, besides)
+
+
+def _path(column: Any) -> Path:
+    path = column["physicalName"] if isinstance(column, dict) else [column] if isinstance(column, str) else column
+    if not path or not all(isinstance(name, str) for name in path):
+        raise ValueError("no path")
+    return tuple(path)
+
+
+def _logical(schema: StructType, mode: str, path: Path) -> Path:
+    names: list[str] = []
+    inside: DataType = schema
+    for name in path:
+        fields = inside.fields if isinstance(inside, StructType) else ()
+        field = next((item for item in fields if physical_name(item, mode) == name), None)
+        if field is None:
+            return path
+        names.append(field.name)
+        inside = field.data_type
+    return tuple(names)

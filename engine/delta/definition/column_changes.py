@@ -1,0 +1,173 @@
+"""What changes of columns do to the draft of a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from engine.delta.definition.clustering import (
+    CLUSTERING,
+    COLUMNS_MAX,
+    can_cluster,
+    field_at,
+    format_clustering,
+    physical_path,
+)
+from engine.delta.definition.clustering_errors import (
+    ClusteredAndPartitioned,
+    ClusteringColumnNotDroppable,
+    ClusteringTypeNotSupported,
+    DuplicateClusteringColumns,
+    PartitionedTableNotClusterable,
+    TooManyClusteringColumns,
+)
+from engine.delta.definition.table_draft import TableDraft
+from engine.delta.schema.column_mapping import NO_MAPPING
+from engine.delta.schema.schema_changes import (
+    Path,
+    Position,
+    add_field,
+    drop_field,
+    move_field,
+    replace_field,
+    resolve_path,
+    sibling_fields,
+)
+from engine.delta.schema.schema_errors import (
+    AddedColumnNotNull,
+    ColumnChangeNotSupported,
+    ColumnNotFound,
+    DropNeedsMapping,
+    LastColumnNotDroppable,
+    PartitionColumnNotDroppable,
+    RenameNeedsMapping,
+)
+from engine.delta.schema.stats_columns import format_name, parse_name, split_names
+from engine.delta.schema.type_widening import widen_field
+from engine.delta.spec.properties import DATA_SKIPPING_COLUMNS, TYPE_WIDENING
+from engine.types.schema import DataType, StructField, StructType, format_data_type
+
+
+def add_column(draft: TableDraft, parent: Path, field: StructField, position: Position) -> TableDraft:
+    if not field.nullable and not draft.is_new:
+        raise AddedColumnNotNull(".".join((*parent, field.name)))
+    return draft.with_schema(add_field(draft.schema, parent, field, position))
+
+
+def rename_column(draft: TableDraft, path: Path, name: str) -> TableDraft:
+    """Partition columns and the columns of statistics keep pace; stored names do not change."""
+    if draft.mapping_mode == NO_MAPPING:
+        raise RenameNeedsMapping(".".join(path))
+    old = resolve_path(draft.schema, path)
+    # Ids first: a field that never had a physical name keeps its old name as that.
+    renamed = draft.with_ids()
+    renamed = renamed.with_schema(replace_field(renamed.schema, old, lambda item: replace(item, name=name)))
+    if len(old) == 1:
+        columns = tuple(name if column == old[0] else column for column in draft.metadata.partition_columns)
+        renamed = replace(renamed, metadata=replace(renamed.metadata, partition_columns=columns))
+    return _with_statistics_of(renamed, old, (*old[:-1], name))
+
+
+def drop_column(draft: TableDraft, path: Path) -> TableDraft:
+    if draft.mapping_mode == NO_MAPPING:
+        raise DropNeedsMapping(".".join(path))
+    found = resolve_path(draft.schema, path)
+    if len(found) == 1 and found[0] in draft.metadata.partition_columns:
+        raise PartitionColumnNotDroppable(found[0])
+    if any(path[: len(found)] == found for path in draft.clustered_by):
+        raise ClusteringColumnNotDroppable(".".join(found))
+    if len(sibling_fields(draft.schema, found)) == 1:
+        raise LastColumnNotDroppable(".".join(found))
+    return _with_statistics_of(draft.with_schema(drop_field(draft.schema, found)), found, None)
+
+
+def move_column(draft: TableDraft, path: Path, position: Position) -> TableDraft:
+    return draft.with_schema(move_field(draft.schema, path, position))
+
+
+def change_type(draft: TableDraft, path: Path, data_type: DataType) -> TableDraft:
+    """To the same type, or to a wider one where type widening is enabled."""
+
+    def change(field: StructField) -> StructField:
+        if field.data_type == data_type:
+            return field
+        widened = widen_field(field, data_type) if TYPE_WIDENING.read(draft.configuration) else None
+        if widened is None:
+            old, new = (str(format_data_type(kind)) for kind in (field.data_type, data_type))
+            raise ColumnChangeNotSupported(".".join(path), old, new)
+        return widened
+
+    return draft.with_schema(replace_field(draft.schema, path, change))
+
+
+def change_nullable(draft: TableDraft, path: Path, nullable: bool, *, rows_checked: bool) -> TableDraft:
+    def change(field: StructField) -> StructField:
+        if field.nullable and not nullable and not draft.is_new and not rows_checked:
+            raise ColumnChangeNotSupported(".".join(path), "nullable", "NOT NULL")
+        return replace(field, nullable=nullable)
+
+    return draft.with_schema(replace_field(draft.schema, path, change))
+
+
+def change_column_metadata(draft: TableDraft, path: Path, key: str, value: Any) -> TableDraft:
+    """None takes the key away."""
+
+    def change(field: StructField) -> StructField:
+        metadata = {name: item for name, item in field.metadata.items() if name != key}
+        return replace(field, metadata=metadata if value is None else {**metadata, key: value})
+
+    return draft.with_schema(replace_field(draft.schema, path, change))
+
+
+def cluster_by(draft: TableDraft, columns: tuple[Path, ...]) -> TableDraft:
+    """By no columns: a table that was clustered remembers that it is no more, others stay as they are."""
+    if not columns and draft.clustering is None:
+        return draft
+    partitions = draft.metadata.partition_columns
+    if partitions and draft.is_new:
+        raise ClusteredAndPartitioned()
+    if partitions:
+        raise PartitionedTableNotClusterable(draft.table, ", ".join(partitions))
+    if len(columns) > COLUMNS_MAX:
+        raise TooManyClusteringColumns(len(columns), COLUMNS_MAX)
+    named = draft.with_ids()
+    paths = [physical_path(named.schema, named.mapping_mode, path) for path in _clusterable(named.schema, columns)]
+    return replace(named, clustering=format_clustering(paths), features=named.features | {CLUSTERING})
+
+
+def _clusterable(schema: StructType, columns: tuple[Path, ...]) -> list[Path]:
+    """The columns as the schema spells them. Raises for what no table can be clustered by."""
+    unfit = []
+    for path in columns:
+        field = field_at(schema, path)
+        if field is None:
+            raise ColumnNotFound(format_name(path), ", ".join(schema.names))
+        if not can_cluster(field.data_type):
+            unfit.append(f"{format_name(path)} ({_kind(field.data_type)})")
+    if unfit:
+        raise ClusteringTypeNotSupported(", ".join(unfit))
+    spelled = [resolve_path(schema, path) for path in columns]
+    twice = [format_name(path) for path, count in Counter(spelled).items() if count > 1]
+    if twice:
+        raise DuplicateClusteringColumns(", ".join(twice))
+    return spelled
+
+
+def _kind(data_type: DataType) -> str:
+    written = format_data_type(data_type)
+    return str(written["type"] if isinstance(written, dict) else written)
+
+
+def _with_statistics_of(draft: TableDraft, old: Path, new: Path | None) -> TableDraft:
+    """`delta.dataSkippingStatsColumns` with `old`, and what is below it, under its new name; without it where None."""
+    listed = DATA_SKIPPING_COLUMNS.read(draft.configuration)
+    if listed is None:
+        return draft
+    names = []
+    for name in map(parse_name, split_names(listed)):
+        if tuple(part.casefold() for part in name[: len(old)]) != tuple(part.casefold() for part in old):
+            names.append(name)
+        elif new is not None:
+            names.append((*new, *name[len(old) :]))
+    return draft.with_settings({DATA_SKIPPING_COLUMNS.key: ",".join(map(format_name, names))})

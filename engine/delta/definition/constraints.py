@@ -1,0 +1,56 @@
+"""What a table's log demands of every row, as text: CHECK constraints, column invariants.
+
+A CHECK is a property `delta.constraints.<name>`, an invariant stands in a column's metadata as
+`{"expression": {"expression": "x > 3"}}`. Both are SQL; a row satisfies one if it is true of it, and null is not true.
+
+Protocol: "CHECK Constraints", "Column Invariants".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from engine.delta.spec.properties import CONSTRAINT_PREFIX, Configuration
+from engine.errors.table_errors import MalformedLogEntry
+from engine.types.schema import StructType, walk_fields
+
+INVARIANTS = "delta.invariants"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """`name` as it is shown."""
+
+    name: str
+    expression: str
+
+
+def check_constraints(configuration: Configuration) -> list[Constraint]:
+    """By name."""
+    found = (
+        Constraint(key.removeprefix(CONSTRAINT_PREFIX), text)
+        for key, text in configuration.items()
+        if key.startswith(CONSTRAINT_PREFIX) and text is not None
+    )
+    return sorted(found, key=lambda constraint: constraint.name)
+
+
+def column_invariants(schema: StructType) -> Iterator[Constraint]:
+    """In the order of the columns. Raises `MalformedLogEntry`."""
+    for path, column in walk_fields(schema):
+        text = column.metadata.get(INVARIANTS)
+        if text is not None:
+            yield _invariant(".".join(path), text)
+
+
+def _invariant(column: str, text: object) -> Constraint:
+    try:
+        value = json.loads(text) if isinstance(text, str) else text
+        expression = value["expression"]["expression"] if isinstance(value, Mapping) else None
+    except (ValueError, KeyError, TypeError) as error:
+        raise MalformedLogEntry(INVARIANTS, f"the invariant of {column} is no expression") from error
+    if not isinstance(expression, str):
+        raise MalformedLogEntry(INVARIANTS, f"the invariant of {column} is no expression")
+    return Constraint(f"EXPRESSION({expression})", expression)

@@ -1,0 +1,301 @@
+"""Changes of a table's definition as values, and the fold that applies them.
+
+A statement of DDL is a tuple of changes. `change_table` folds them onto the protocol and the metadata of a table,
+`define_table` begins a new one; both give a `Definition`, which a transaction stages. A change sees what the changes
+before it did, and at the end, once for all: new columns of a mapped table get ids, the protocol becomes the weakest
+that carries everything, and the schema is checked as at every commit.
+
+What concerns rows is left to whoever writes them: do existing rows satisfy a new constraint, do files still hold what a
+dropped feature explained? What concerns expressions (does a constraint mention the column that is renamed?) is left to
+whoever understands SQL.
+
+Protocol: "Column Mapping", "Type Widening", "Clustered Table", "Table Features".
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, assert_never
+
+from engine.delta.definition.clustering import CLUSTERING, format_clustering, unmeasured_columns
+from engine.delta.definition.clustering_errors import ClusteredTableNotPartitionable
+from engine.delta.definition.column_changes import (
+    add_column,
+    change_column_metadata,
+    change_nullable,
+    change_type,
+    cluster_by,
+    drop_column,
+    move_column,
+    rename_column,
+)
+from engine.delta.definition.property_changes import (
+    add_constraint,
+    drop_constraint,
+    drop_feature,
+    remove_mapping,
+    set_property,
+    unset_property,
+)
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_draft import Definition, TableDraft
+from engine.delta.schema.schema_changes import Path, Position
+from engine.delta.spec import properties
+from engine.delta.spec.actions import Metadata
+from engine.delta.spec.protocols import add_features, protocol_features
+from engine.types.schema import DataType, StructField, StructType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddColumn:
+    """A column, or a field of the struct at `parent`."""
+
+    field: StructField
+    parent: Path = ()
+    position: Position = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameColumn:
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropColumn:
+    path: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveColumn:
+    path: Path
+    position: Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeType:
+    path: Path
+    data_type: DataType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeNullable:
+    path: Path
+    nullable: bool
+    rows_checked: bool = False
+    """Rows that are there are asked before the commit; without that a column cannot become NOT NULL."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetColumnMetadata:
+    """A comment, a default, a generation expression, an identity's mark; None takes the key away."""
+
+    path: Path
+    key: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetProperty:
+    """Also the keys that speak to the protocol: versions and `delta.feature.*`."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsetProperty:
+    key: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddConstraint:
+    name: str
+    expression: str
+    """SQL text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropConstraint:
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetDescription:
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterBy:
+    """After the changes of columns and of their mapping, in a new table."""
+
+    columns: tuple[Path, ...]
+    """Empty: no longer by any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveMapping:
+    """Columns are stored under their own names from now on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropFeature:
+    name: str
+    protect_before: int | None = None
+    """The version of the commit, where older ones are to stay readable; None: none needs the feature any more."""
+
+
+MetadataChange: TypeAlias = (
+    AddColumn
+    | RenameColumn
+    | DropColumn
+    | MoveColumn
+    | ChangeType
+    | ChangeNullable
+    | SetColumnMetadata
+    | SetProperty
+    | UnsetProperty
+    | AddConstraint
+    | DropConstraint
+    | SetDescription
+    | ClusterBy
+    | RemoveMapping
+    | DropFeature
+)
+
+
+def unique_physical_name(_: str) -> str:
+    """A physical name that no column of any table ever had."""
+    return f"col-{uuid.uuid4()}"
+
+
+def change_table(
+    old: TableConfig, changes: Iterable[MetadataChange], new_name: Callable[[str], str] = unique_physical_name
+) -> Definition:
+    """The definition after `changes`.
+
+    Raises the errors of `engine.delta.schema.schema_errors`, and those of clustering, features and properties.
+    """
+    draft = TableDraft(
+        table=old.table,
+        protocol=old.protocol,
+        metadata=old.metadata,
+        schema=old.schema,
+        new_name=new_name,
+        clustering=old.clustering,
+        unmeasured=frozenset(unmeasured_columns(old)),
+    )
+    return _fold(draft, changes)
+
+
+def define_table(
+    table: str,
+    schema: StructType,
+    *,
+    partition_columns: tuple[str, ...] = (),
+    changes: Iterable[MetadataChange] = (),
+    created_ms: int | None = None,
+    new_name: Callable[[str], str] = unique_physical_name,
+) -> Definition:
+    """The definition of a new table with `schema`, after `changes`. Errors as above."""
+    metadata = Metadata(id=str(uuid.uuid4()), partition_columns=partition_columns, created_time=created_ms)
+    draft = TableDraft(table=table, protocol=None, metadata=metadata, schema=schema, new_name=new_name)
+    return _fold(draft, changes)
+
+
+def redefine_table(
+    old: TableConfig,
+    schema: StructType,
+    *,
+    partition_columns: tuple[str, ...] = (),
+    changes: Iterable[MetadataChange] = (),
+    new_name: Callable[[str], str] = unique_physical_name,
+) -> Definition:
+    """The definition of a table that is there as if it were made now: it stays the same table, and its past readable.
+
+    Its id, its protocol's features and what older versions hang on remain; ids of columns go on from those given out.
+    A table with the feature of clustering cannot become a partitioned one.
+    """
+    if partition_columns and old.is_supported(CLUSTERING):
+        raise ClusteredTableNotPartitionable(old.table)
+    settings = old.metadata.configuration
+    past = {key: settings[key] for key in _OF_THE_PAST if key in settings}
+    metadata = Metadata(
+        id=old.metadata.id,
+        partition_columns=partition_columns,
+        created_time=old.metadata.created_time,
+        configuration=past,
+    )
+    draft = TableDraft(table=old.table, protocol=None, metadata=metadata, schema=schema, new_name=new_name)
+    new = _fold(draft, changes)
+    protocol = add_features(old.protocol, protocol_features(new.protocol))
+    clustering = new.clustering or (format_clustering([]) if old.clustering else None)
+    return replace(new, protocol=protocol, metadata=_without_idle_past(new.metadata), clustering=clustering)
+
+
+_ENABLEMENT = (properties.ICT_ENABLEMENT_VERSION.key, properties.ICT_ENABLEMENT_TIMESTAMP.key)
+_OF_THE_PAST = (
+    properties.COLUMN_MAPPING_MAX_ID.key,
+    properties.CHECKPOINT_PROTECTION_VERSION.key,
+    *_ENABLEMENT,
+)
+
+
+def _without_idle_past(metadata: Metadata) -> Metadata:
+    """Without the time from which commits had timestamps of their own, where they no longer do."""
+    if properties.IN_COMMIT_TIMESTAMPS.read(metadata.configuration):
+        return metadata
+    kept = {key: value for key, value in metadata.configuration.items() if key not in _ENABLEMENT}
+    return replace(metadata, configuration=kept)
+
+
+def set_properties(settings: Mapping[str, str]) -> tuple[SetProperty, ...]:
+    """A change for each setting."""
+    return tuple(SetProperty(key=key, value=value) for key, value in settings.items())
+
+
+def _fold(draft: TableDraft, changes: Iterable[MetadataChange]) -> Definition:
+    for change in changes:
+        draft = apply_change(draft, change)
+    return draft.finish()
+
+
+def apply_change(draft: TableDraft, change: MetadataChange) -> TableDraft:
+    """One step of the fold."""
+    match change:
+        case AddColumn():
+            return add_column(draft, change.parent, change.field, change.position)
+        case RenameColumn():
+            return rename_column(draft, change.path, change.name)
+        case DropColumn():
+            return drop_column(draft, change.path)
+        case MoveColumn():
+            return move_column(draft, change.path, change.position)
+        case ChangeType():
+            return change_type(draft, change.path, change.data_type)
+        case ChangeNullable():
+            return change_nullable(draft, change.path, change.nullable, rows_checked=change.rows_checked)
+        case SetColumnMetadata():
+            return change_column_metadata(draft, change.path, change.key, change.value)
+        case SetProperty():
+            return set_property(draft, change.key, change.value)
+        case UnsetProperty():
+            return unset_property(draft, change.key, if_exists=change.if_exists)
+        case AddConstraint():
+            return add_constraint(draft, change.name, change.expression)
+        case DropConstraint():
+            return drop_constraint(draft, change.name, if_exists=change.if_exists)
+        case SetDescription():
+            return replace(draft, metadata=replace(draft.metadata, description=change.text))
+        case ClusterBy():
+            return cluster_by(draft, change.columns)
+        case RemoveMapping():
+            return remove_mapping(draft)
+        case DropFeature():
+            return drop_feature(draft, change.name, change.protect_before)
+        case _:
+            assert_never(change)

@@ -1,0 +1,236 @@
+"""What changes of properties, constraints and features do to the draft of a table.
+
+Some keys are no properties: `delta.minReaderVersion`, `delta.minWriterVersion` and `delta.feature.*` speak to the
+protocol and are not stored; `delta.constraints.*` have statements of their own. Setting `delta.columnMapping.mode` on
+an existing table gives its columns ids and keeps their names as physical names.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+from engine.delta.definition.clustering import CLUSTERING, format_clustering
+from engine.delta.definition.clustering_errors import ClusteringFeatureOfNewTable, ClusteringFeatureOfTable
+from engine.delta.definition.schema_rules import odd_names
+from engine.delta.definition.table_draft import TableDraft
+from engine.delta.schema.column_ids import keep_logical_name, without_ids
+from engine.delta.schema.column_mapping import NO_MAPPING
+from engine.delta.schema.schema_errors import (
+    ConstraintAlreadyExists,
+    ConstraintDoesNotExist,
+    ConstraintFeatureInUse,
+    ConstraintsAreNoProperties,
+    MappingModeNotChangeable,
+    MappingNeededByNames,
+    PropertyDoesNotExist,
+)
+from engine.delta.spec import properties
+from engine.delta.spec.errors import (
+    FeatureHasDependents,
+    FeatureNotPresent,
+    FeatureNotRemovable,
+    InvalidProtocolDowngrade,
+    InvalidTableProperty,
+    PropertyNotSettable,
+    ProtocolPropertyNotInteger,
+    UnsupportedFeaturesInConfig,
+    UnsupportedFeatureStatus,
+)
+from engine.delta.spec.features import FEATURES, Feature, Removal, find_feature
+from engine.delta.spec.properties import (
+    CONSTRAINT_PREFIX,
+    FEATURE_PREFIX,
+    MIN_READER_VERSION,
+    MIN_WRITER_VERSION,
+    canonical_key,
+    parse_setting,
+)
+from engine.delta.spec.protocols import (
+    READER_FEATURES_VERSION,
+    READER_VERSION_MAX,
+    WRITER_FEATURES_VERSION,
+    WRITER_VERSION_MAX,
+    implied_features,
+    protocol_features,
+    remove_feature,
+)
+
+_VERSIONS = {MIN_READER_VERSION.lower(): READER_VERSION_MAX, MIN_WRITER_VERSION.lower(): WRITER_VERSION_MAX}
+
+_SWITCHES = {
+    "deletionVectors": (properties.DELETION_VECTORS.key,),
+    "inCommitTimestamp": (
+        properties.IN_COMMIT_TIMESTAMPS.key,
+        properties.ICT_ENABLEMENT_VERSION.key,
+        properties.ICT_ENABLEMENT_TIMESTAMP.key,
+    ),
+    "materializePartitionColumns": (properties.MATERIALIZE_PARTITION_COLUMNS.key,),
+    "rowTracking": (
+        properties.ROW_TRACKING.key,
+        properties.ROW_TRACKING_SUSPENDED.key,
+        properties.ROW_ID_COLUMN.key,
+        properties.ROW_COMMIT_VERSION_COLUMN.key,
+    ),
+    "typeWidening": (properties.TYPE_WIDENING.key,),
+    "v2Checkpoint": (properties.CHECKPOINT_POLICY.key,),
+}
+"""The properties that go with a feature when it is dropped."""
+
+
+def set_property(draft: TableDraft, key: str, value: str) -> TableDraft:
+    folded = key.lower()
+    if folded in _VERSIONS:
+        return _ask_for_version(draft, folded, key, value)
+    if folded.startswith(FEATURE_PREFIX):
+        return _ask_for_feature(draft, key[len(FEATURE_PREFIX) :], value)
+    if folded.startswith(CONSTRAINT_PREFIX):
+        raise ConstraintsAreNoProperties(key)
+    stored, text = parse_setting(key, value)
+    if stored == properties.COLUMN_MAPPING_MODE.key:
+        return _set_mapping_mode(draft, text)
+    if stored == properties.ROW_TRACKING.key and properties.parse_boolean(text):
+        draft = _begin_row_tracking(draft)
+    return draft.with_settings({stored: text})
+
+
+def unset_property(draft: TableDraft, key: str, *, if_exists: bool) -> TableDraft:
+    stored = canonical_key(key)
+    if stored.lower().startswith(CONSTRAINT_PREFIX):
+        raise ConstraintsAreNoProperties(key)
+    known = properties.PROPERTIES.get(stored)
+    if known is not None and not known.settable:
+        raise PropertyNotSettable(stored)
+    if stored not in draft.configuration:
+        if if_exists:
+            return draft
+        raise PropertyDoesNotExist(key, draft.table)
+    if stored == properties.COLUMN_MAPPING_MODE.key and draft.mapping_mode != NO_MAPPING:
+        raise MappingModeNotChangeable(draft.mapping_mode, NO_MAPPING)
+    return draft.with_settings({stored: None})
+
+
+def add_constraint(draft: TableDraft, name: str, expression: str) -> TableDraft:
+    """`expression` is the text of a CHECK; that it is one, and that the rows satisfy it, is the caller's to see."""
+    key = f"{CONSTRAINT_PREFIX}{name.lower()}"
+    present = draft.configuration.get(key)
+    if present is not None:
+        raise ConstraintAlreadyExists(name, present)
+    return draft.with_settings({key: expression})
+
+
+def drop_constraint(draft: TableDraft, name: str, *, if_exists: bool) -> TableDraft:
+    wanted = f"{CONSTRAINT_PREFIX}{name}".lower()
+    key = next((present for present in draft.configuration if present.lower() == wanted), None)
+    if key is None:
+        if if_exists:
+            return draft
+        raise ConstraintDoesNotExist(name)
+    return draft.with_settings({key: None})
+
+
+def drop_feature(draft: TableDraft, name: str, protect_before: int | None) -> TableDraft:
+    """The protocol without the feature, and the metadata without the properties that ask for it.
+
+    `protect_before` is the version that the commit will have, where older versions that need the feature are to stay
+    readable: checkpoints before it are then protected. None: no version needs it any more.
+    """
+    assert draft.protocol is not None, "a new table has nothing to drop"
+    feature = _droppable(draft, name)
+    protocol = remove_feature(draft.protocol, feature.name)
+    dropped = draft.with_settings(dict.fromkeys(_SWITCHES.get(feature.canonical_name, ())))
+    dropped = replace(dropped, protocol=protocol, drops=draft.drops | {feature.name})
+    if protect_before is None or feature.removal is not Removal.WITH_HISTORY:
+        return dropped
+    protected = {properties.CHECKPOINT_PROTECTION_VERSION.key: str(protect_before)}
+    return replace(dropped.with_settings(protected), features=dropped.features | {"checkpointProtection"})
+
+
+def _droppable(draft: TableDraft, name: str) -> Feature:
+    assert draft.protocol is not None
+    present = protocol_features(draft.protocol)
+    feature = find_feature(name)
+    if feature is None or feature.name not in present:
+        raise FeatureNotPresent(draft.table, name)
+    if feature.removal is Removal.NO:
+        raise FeatureNotRemovable(feature.name)
+    dependents = sorted(other for other in present if other in FEATURES and feature.name in FEATURES[other].requires)
+    if dependents:
+        raise FeatureHasDependents(feature.name, ", ".join(dependents))
+    constraints = sorted(key for key in draft.configuration if key.startswith(CONSTRAINT_PREFIX))
+    if feature.name == "checkConstraints" and constraints:
+        raise ConstraintFeatureInUse(", ".join(key.removeprefix(CONSTRAINT_PREFIX) for key in constraints))
+    return feature
+
+
+def _ask_for_version(draft: TableDraft, folded: str, key: str, value: str) -> TableDraft:
+    """A legacy version asks for the features that it stands for; the highest ones, which list features, for none."""
+    highest = _VERSIONS[folded]
+    if not value.strip().isdecimal():
+        raise ProtocolPropertyNotInteger(key, value)
+    wanted = int(value)
+    if not 1 <= wanted <= highest:
+        raise InvalidTableProperty(key, value, f"it must be between 1 and {highest}")
+    is_reader = folded == MIN_READER_VERSION.lower()
+    current = draft.protocol
+    if current is not None:
+        present = current.min_reader_version if is_reader else current.min_writer_version
+        if wanted < present:
+            raise InvalidProtocolDowngrade(draft.table, f"{key} {present}", str(wanted))
+    if is_reader:
+        asked = frozenset({"columnMapping"}) if wanted == READER_FEATURES_VERSION - 1 else frozenset[str]()
+    else:
+        asked = implied_features(1, wanted) if wanted < WRITER_FEATURES_VERSION else frozenset()
+    return replace(draft, features=draft.features | asked)
+
+
+def _ask_for_feature(draft: TableDraft, name: str, status: str) -> TableDraft:
+    feature = find_feature(name)
+    if feature is None:
+        raise UnsupportedFeaturesInConfig(name)
+    if status.lower() not in ("supported", "enabled"):
+        raise UnsupportedFeatureStatus(feature.name, status)
+    if feature.canonical_name == CLUSTERING:
+        raise (ClusteringFeatureOfNewTable if draft.is_new else ClusteringFeatureOfTable)(feature.name)
+    return replace(draft, features=draft.features | {feature.name})
+
+
+def _set_mapping_mode(draft: TableDraft, mode: str) -> TableDraft:
+    current = draft.mapping_mode
+    if mode == current:
+        return draft
+    if draft.is_new and current == NO_MAPPING:
+        return draft.with_settings({properties.COLUMN_MAPPING_MODE.key: mode})
+    if current != NO_MAPPING or mode != "name":
+        raise MappingModeNotChangeable(current, mode)
+    changed = draft.with_settings({properties.COLUMN_MAPPING_MODE.key: mode})
+    # The files that are there have the columns under the names they have now.
+    mapped = replace(changed, new_name=keep_logical_name).with_ids()
+    return replace(mapped, new_name=draft.new_name)
+
+
+def remove_mapping(draft: TableDraft) -> TableDraft:
+    """Files that are there, if any, must have the logical names by then. Raises `MappingNeededByNames`."""
+    if draft.mapping_mode == NO_MAPPING:
+        return draft
+    odd = odd_names(draft.schema)
+    if odd:
+        raise MappingNeededByNames(odd)
+    settings = dict.fromkeys((properties.COLUMN_MAPPING_MODE.key, properties.COLUMN_MAPPING_MAX_ID.key))
+    clustering = format_clustering(draft.clustered_by) if draft.clustering else None
+    return replace(draft.with_settings(settings), schema=without_ids(draft.schema), clustering=clustering)
+
+
+def _begin_row_tracking(draft: TableDraft) -> TableDraft:
+    """Names for the columns in which rows keep their ids when they are rewritten."""
+    key = properties.ROW_TRACKING
+    if key.read(draft.configuration):
+        return draft
+    if not draft.is_new:
+        raise InvalidTableProperty(key.key, "true", "it can be set only when a table is created")
+    return draft.with_settings(
+        {
+            properties.ROW_ID_COLUMN.key: f"_row-id-col-{uuid.uuid4()}",
+            properties.ROW_COMMIT_VERSION_COLUMN.key: f"_row-commit-version-col-{uuid.uuid4()}",
+        }
+    )

@@ -1,0 +1,99 @@
+"""What must hold for the schema of every version that we commit.
+
+Names are unique without regard to case, at every level; without column mapping they have no character that Parquet or
+Hive trip over. Partition columns exist, are of simple types, and are not all there is. With column mapping every field
+has an id and a physical name, ids and physical paths are unique, and `maxColumnId` is at least the highest id.
+
+Protocol: "Column Mapping"; delta-spark for names and partition columns.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.schema.column_mapping import NO_MAPPING, PHYSICAL_NAME, column_id, physical_schema
+from engine.delta.schema.schema_errors import (
+    AllColumnsArePartitions,
+    DuplicateColumns,
+    InvalidColumnNames,
+    InvalidPartitionColumnType,
+    MappingInconsistent,
+    MaxColumnIdNotSet,
+    MaxColumnIdTooLow,
+    PartitionColumnNotFound,
+    ReservedColumnNames,
+)
+from engine.delta.spec.properties import COLUMN_MAPPING_MAX_ID
+from engine.types.schema import ArrayType, MapType, PrimitiveType, StructType, format_data_type, walk_fields
+
+T = TypeVar("T", bound=Hashable)
+
+_ODD_CHARACTERS = frozenset(" ,;{}()\n\t=")
+_CDC_COLUMNS = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})
+
+
+def ensure_schema(config: TableConfig) -> None:
+    """Raises the error of the first rule that does not hold."""
+    _ensure_names(config)
+    _ensure_partition_columns(config)
+    if config.column_mapping_mode != NO_MAPPING:
+        _ensure_mapping(config)
+
+
+def odd_names(schema: StructType) -> str:
+    """The columns whose names only column mapping allows, as messages list them; empty where there are none."""
+    odd = [".".join(path) for path, _ in walk_fields(schema) if _ODD_CHARACTERS & set(path[-1])]
+    return ", ".join(map(repr, odd))
+
+
+def _ensure_names(config: TableConfig) -> None:
+    paths = [path for path, _ in walk_fields(config.schema)]
+    twice = _repeated(tuple(part.casefold() for part in path) for path in paths)
+    if twice:
+        raise DuplicateColumns(", ".join(".".join(path) for path in twice))
+    if config.column_mapping_mode == NO_MAPPING:
+        odd = odd_names(config.schema)
+        if odd:
+            raise InvalidColumnNames(odd)
+    if config.is_enabled("changeDataFeed"):
+        reserved = [name for name in config.schema.names if name.casefold() in _CDC_COLUMNS]
+        if reserved:
+            raise ReservedColumnNames(", ".join(reserved))
+
+
+def _ensure_partition_columns(config: TableConfig) -> None:
+    columns = config.metadata.partition_columns
+    exact = {field.name: field for field in config.schema.fields}
+    for name in columns:
+        field = exact.get(name)
+        if field is None:
+            raise PartitionColumnNotFound(name, ", ".join(config.schema.names))
+        if isinstance(field.data_type, StructType | ArrayType | MapType) or field.data_type is PrimitiveType.VARIANT:
+            raise InvalidPartitionColumnType(name, str(format_data_type(field.data_type)))
+    if columns and len(columns) == len(config.schema.fields):
+        raise AllColumnsArePartitions(", ".join(columns))
+
+
+def _ensure_mapping(config: TableConfig) -> None:
+    fields = [(".".join(path), field) for path, field in walk_fields(config.schema)]
+    for path, field in fields:
+        if column_id(field) is None or not isinstance(field.metadata.get(PHYSICAL_NAME), str):
+            raise MappingInconsistent(config.table, f"the column {path} has no id or no physical name")
+    ids = [column_id(field) or 0 for _, field in fields]
+    for shared in _repeated(ids):
+        raise MappingInconsistent(config.table, f"several columns have the id {shared}")
+    physical = [path for path, _ in walk_fields(physical_schema(config.schema, config.column_mapping_mode))]
+    for names in _repeated(physical):
+        raise MappingInconsistent(config.table, f"several columns have the physical name {'.'.join(names)}")
+    if COLUMN_MAPPING_MAX_ID.key not in config.metadata.configuration:
+        raise MaxColumnIdNotSet(config.table)
+    recorded, highest = config.get(COLUMN_MAPPING_MAX_ID), max(ids, default=0)
+    if recorded < highest:
+        raise MaxColumnIdTooLow(config.table, recorded, highest)
+
+
+def _repeated(items: Iterable[T]) -> list[T]:
+    return [item for item, count in Counter(items).items() if count > 1]

@@ -1,0 +1,161 @@
+"""TableConfig: protocol, metadata, schema and properties of one version, joined and checked together.
+
+Protocol and metadata are raw as the log has them; a `TableConfig` is the proof that they were understood. It answers
+two kinds of questions:
+
+- *May this operation run?* `ensure_supported` is the one function that decides, and it names what stops it. It asks the
+  table in `engine.delta.spec.features` and knows no feature itself.
+- *What holds for this table?* Properties by their rows (`config.get(properties.CHECKPOINT_INTERVAL)`), and whether a
+  feature is enabled. A property counts only if the protocol supports its feature: `delta.columnMapping.mode` in a
+  (1, 2) table is text, not column mapping.
+
+`choose_protocol` goes the other way: from what the metadata needs to the weakest protocol that carries it.
+
+Protocol: "Protocol Evolution", "Table Features", "Clustered Table"; delta-spark for the order of errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self, TypeVar
+
+from engine.delta.schema.column_mapping import physical_name
+from engine.delta.spec.actions import DomainMetadata, Metadata, Protocol
+from engine.delta.spec.errors import (
+    FeaturesProtocolMismatch,
+    FeaturesRequireManualEnablement,
+    InvalidProtocolVersion,
+    UnsupportedReaderFeatures,
+    UnsupportedWriterFeatures,
+)
+from engine.delta.spec.features import (
+    FEATURES,
+    READS,
+    Operation,
+    TableTraits,
+    demanded_features,
+    is_listed,
+    table_traits,
+)
+from engine.delta.spec.properties import COLUMN_MAPPING_MODE, Property
+from engine.delta.spec.protocols import (
+    DEFAULT_FEATURES,
+    READER_VERSION_MAX,
+    WRITER_VERSION_MAX,
+    add_features,
+    protocol_features,
+    weakest_protocol,
+)
+from engine.types.schema import StructType, parse_schema
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableConfig:
+    """What governs a table at one version."""
+
+    table: str
+    """Name or path, for messages."""
+    protocol: Protocol
+    metadata: Metadata
+    schema: StructType
+    features: frozenset[str]
+    """Names that the protocol lists or implies, unknown ones included."""
+    traits: TableTraits
+    clustering: DomainMetadata | None = None
+    """The domain of clustering columns, raw (`engine.delta.definition.clustering`); None where the table has none."""
+
+    @classmethod
+    def of(cls, table: str, protocol: Protocol, metadata: Metadata, clustering: DomainMetadata | None = None) -> Self:
+        """Raises `MalformedLogEntry` and `UnsupportedDataType` for what cannot be understood at all."""
+        schema = parse_schema(metadata.schema_string)
+        return cls(
+            table=table,
+            protocol=protocol,
+            metadata=metadata,
+            schema=schema,
+            features=protocol_features(protocol),
+            traits=table_traits(metadata.configuration, schema),
+            clustering=clustering,
+        )
+
+    def get(self, key: Property[T]) -> T:
+        """The value of a property. Raises `InvalidTableProperty` for an unreadable value of a strict one."""
+        return key.read(self.metadata.configuration)
+
+    def is_supported(self, feature: str) -> bool:
+        """Does the protocol carry the feature, by this name or an older one?"""
+        return is_listed(feature, self.features)
+
+    def is_enabled(self, feature: str) -> bool:
+        """Does the protocol carry it and the metadata ask for it?"""
+        return self.is_supported(feature) and FEATURES[feature].demanded(self.traits)
+
+    @property
+    def column_mapping_mode(self) -> str:
+        """`none`, `name` or `id`."""
+        return self.get(COLUMN_MAPPING_MODE) if self.is_supported("columnMapping") else "none"
+
+    @property
+    def physical_partition_columns(self) -> tuple[str, ...]:
+        """The keys of `partitionValues`, in the order of the partition columns."""
+        mode = self.column_mapping_mode
+        fields = {name: self.schema.field(name) for name in self.metadata.partition_columns}
+        return tuple(physical_name(item, mode) if item else name for name, item in fields.items())
+
+    def ensure_supported(self, operation: Operation) -> None:
+        """Raises unless this product can run `operation` on the table.
+
+        `InvalidProtocolVersion` for versions beyond the known ones; `UnsupportedReaderFeatures` or
+        `UnsupportedWriterFeatures` with the names of all features that stop it.
+        """
+        reads = operation in READS
+        if self.protocol.min_reader_version > READER_VERSION_MAX or (
+            not reads and self.protocol.min_writer_version > WRITER_VERSION_MAX
+        ):
+            raise InvalidProtocolVersion(
+                self.table,
+                self.protocol.min_reader_version,
+                self.protocol.min_writer_version,
+                f"reader versions to {READER_VERSION_MAX} and writer versions to {WRITER_VERSION_MAX}",
+            )
+        blocking = [name for name in sorted(self.features) if self._blocks(name, operation)]
+        if blocking:
+            refuse = UnsupportedReaderFeatures if reads else UnsupportedWriterFeatures
+            raise refuse(self.table, ", ".join(blocking), operation.value)
+
+    def _blocks(self, name: str, operation: Operation) -> bool:
+        feature = FEATURES.get(name)
+        if feature is None:
+            return operation not in READS or name in (self.protocol.reader_features or ())
+        return operation not in feature.allows and feature.is_in_use(self.traits)
+
+    def ensure_protocol_carries_metadata(self) -> None:
+        """Raises `FeaturesProtocolMismatch` where the metadata demands what the protocol lacks.
+
+        A reader does without; a writer must not commit such a pair.
+        """
+        missing = sorted(name for name in demanded_features(self.traits) if not self.is_supported(name))
+        if missing:
+            raise FeaturesProtocolMismatch(self.table, ", ".join(missing))
+
+
+def choose_protocol(
+    table: str, current: Protocol | None, metadata: Metadata, explicit: frozenset[str] = frozenset()
+) -> Protocol:
+    """The weakest protocol that carries `metadata`, the `explicit` features, and all that `current` carries.
+
+    `current` is None for a new table, which begins with what (1, 2) stands for. Returns `current` itself where it
+    suffices. Raises `FeaturesRequireManualEnablement` for a feature that an existing table gets only by name.
+    """
+    demanded = demanded_features(table_traits(metadata.configuration, parse_schema(metadata.schema_string)))
+    if current is None:
+        return weakest_protocol(DEFAULT_FEATURES | demanded | explicit)
+    present = protocol_features(current)
+    missing = {name for name in demanded if not is_listed(name, present)}
+    manual = sorted(name for name in missing - explicit if not FEATURES[name].auto_upgrade)
+    if manual:
+        raise FeaturesRequireManualEnablement(table, ", ".join(manual))
+    wanted = {name for name in missing | explicit if not is_listed(name, present)}
+    return add_features(current, wanted)

@@ -1,0 +1,117 @@
+"""A table's definition in the making: what changes are applied to, one after the other.
+
+A draft holds what DDL can touch, apart from its final form: the schema as a value, the properties, the features that
+were asked for by name. `finish` turns it into the protocol and the metadata of a commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Self
+
+from engine.delta.definition.clustering import logical_paths, parse_clustering, unmeasured_columns
+from engine.delta.definition.clustering_errors import ClusteringColumnMissingStats
+from engine.delta.definition.schema_rules import ensure_schema
+from engine.delta.definition.table_config import TableConfig, choose_protocol
+from engine.delta.schema.column_ids import assign_ids
+from engine.delta.schema.column_mapping import NO_MAPPING
+from engine.delta.schema.stats_columns import Path, format_name
+from engine.delta.spec import properties
+from engine.delta.spec.actions import DomainMetadata, Metadata, Protocol
+from engine.delta.spec.errors import FeaturesProtocolMismatch
+from engine.types.schema import StructType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """What a transaction stages to define or redefine a table."""
+
+    protocol: Protocol
+    metadata: Metadata
+    clustering: DomainMetadata | None = None
+    """As in `TableConfig`."""
+    drops: frozenset[str] = frozenset()
+    """Features that the protocol lacks on purpose."""
+
+    @classmethod
+    def of(cls, config: TableConfig) -> Self:
+        """What a table has."""
+        return cls(protocol=config.protocol, metadata=config.metadata, clustering=config.clustering)
+
+    def config(self, table: str) -> TableConfig:
+        """What governs a table of this definition; `table` is its name for messages."""
+        return TableConfig.of(table, self.protocol, self.metadata, self.clustering)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDraft:
+    table: str
+    """For messages."""
+    protocol: Protocol | None
+    """What the table has; None for a new one."""
+    metadata: Metadata
+    """Its `schema_string` counts for nothing while there is a draft."""
+    schema: StructType
+    new_name: Callable[[str], str]
+    """Makes the physical name of a new column from its logical one."""
+    features: frozenset[str] = frozenset()
+    """Asked for by name."""
+    drops: frozenset[str] = frozenset()
+    clustering: DomainMetadata | None = None
+    unmeasured: frozenset[Path] = frozenset()
+    """Clustering columns (physical paths) that had no statistics before."""
+
+    @property
+    def is_new(self) -> bool:
+        return self.protocol is None
+
+    @property
+    def configuration(self) -> Mapping[str, str | None]:
+        return self.metadata.configuration
+
+    @property
+    def mapping_mode(self) -> str:
+        return properties.COLUMN_MAPPING_MODE.read(self.configuration)
+
+    @property
+    def clustered_by(self) -> tuple[Path, ...]:
+        """Logical paths."""
+        return logical_paths(self.schema, self.mapping_mode, parse_clustering(self.clustering))
+
+    def with_schema(self, schema: StructType) -> TableDraft:
+        return replace(self, schema=schema)
+
+    def with_settings(self, settings: Mapping[str, str | None]) -> TableDraft:
+        """None takes a key away."""
+        changed = {**self.configuration, **settings}
+        kept = {key: value for key, value in changed.items() if value is not None}
+        return replace(self, metadata=replace(self.metadata, configuration=kept))
+
+    def with_ids(self) -> TableDraft:
+        """With an id and a physical name for every field, where the table has column mapping."""
+        if self.mapping_mode == NO_MAPPING:
+            return self
+        highest = properties.COLUMN_MAPPING_MAX_ID.read(self.configuration)
+        schema, highest = assign_ids(self.schema, highest, self.new_name)
+        return self.with_schema(schema).with_settings({properties.COLUMN_MAPPING_MAX_ID.key: str(highest)})
+
+    def finish(self) -> Definition:
+        """Raises the errors of `choose_protocol`, `ensure_protocol_carries_metadata` and `ensure_schema`, and
+        `ClusteringColumnMissingStats` where a clustering column would be without statistics from now on."""
+        complete = self.with_ids()
+        metadata = replace(complete.metadata, schema_string=complete.schema.to_json())
+        protocol = choose_protocol(self.table, self.protocol, metadata, self.features)
+        definition = Definition(protocol=protocol, metadata=metadata, clustering=self.clustering, drops=self.drops)
+        config = definition.config(self.table)
+        kept = sorted(name for name in self.drops if config.is_supported(name))
+        if kept:  # the metadata asks for what was to be dropped
+            raise FeaturesProtocolMismatch(self.table, ", ".join(kept))
+        config.ensure_protocol_carries_metadata()
+        ensure_schema(config)
+        missing = [
+            format_name(name) for path, name in unmeasured_columns(config).items() if path not in self.unmeasured
+        ]
+        if missing:
+            raise ClusteringColumnMissingStats(", ".join(missing))
+        return definition

@@ -1,0 +1,118 @@
+"""The change data feed of a range of versions: may it be read, with which columns, and from which files.
+
+Rows are read with the columns of one version: of the latest, as Delta does it, or of the last in the range for a table
+with column mapping. A range in which columns were dropped, renamed or changed cannot be read so and is refused, as is
+one that holds a version without a feed, or one whose features we cannot read. What each commit changed is told in
+`engine.delta.feed.change_files`.
+
+Protocol: "Change Data Files"; delta-spark for the choice of columns and for what is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from engine.delta.definition.schema_reading import is_readable_with
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.feed.change_errors import ChangeDataMissing, IncompatibleDataSchema, IncompatibleSchemaChange
+from engine.delta.feed.change_files import FEED_COLUMNS, ChangedFiles
+from engine.delta.feed.change_range import load_changes
+from engine.delta.schema.column_mapping import NO_MAPPING, physical_names
+from engine.delta.schema.schema_errors import ReservedColumnNames
+from engine.delta.schema.type_widening import ensure_readable_changes
+from engine.delta.snapshot.commit_times import CommitTimes
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.features import Operation
+from engine.delta.spec.properties import CHANGE_DATA_FEED
+from engine.types.schema import StructType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeFeed:
+    """What `versions` of a table changed; `read_version` is the one whose columns are read."""
+
+    versions: range
+    read_version: int
+    table_columns: StructType
+    partition_columns: tuple[str, ...]
+    mapping_mode: str
+    data_files: pa.Table
+    """Of `FEED_FILES_SCHEMA`; partition values have all of :data:`FEED_COLUMNS`."""
+    change_files: pa.Table
+    """Of `FEED_FILES_SCHEMA`; the change type is a column of the files."""
+
+    @property
+    def schema(self) -> StructType:
+        """The table's columns and the feed's own."""
+        return StructType((*self.table_columns.fields, *FEED_COLUMNS))
+
+
+def load_change_feed(
+    table: Snapshot, times: CommitTimes, versions: range, load: Callable[[int], Snapshot]
+) -> ChangeFeed:
+    """The changes of `versions`; `table` is the newest snapshot, `times` are its own, `load` gives older ones.
+
+    Raises `ChangeDataMissing`, `IncompatibleSchemaChange`, `IncompatibleDataSchema`, `UnsupportedReaderFeatures`,
+    `UnsupportedTypeChange`, `ReservedColumnNames`, `RemoveWithoutMetadata`, `ChangeFileNotFound`, and what
+    `load_changes` raises.
+    """
+    changed = ChangedFiles(table.storage, versions)
+    configs: list[tuple[int, TableConfig]] = []
+    if versions:
+        changes = load_changes(table, versions[0], versions[-1], times)
+        configs.append((versions[0], load(versions[0]).config))
+        _ensure_feed(versions, *configs[0])
+        for change in changes:
+            actions, (since, config) = change.actions, configs[-1]
+            if change.version > since and (actions.metadata or actions.protocol):
+                metadata, protocol = actions.metadata or config.metadata, actions.protocol or config.protocol
+                configs.append((change.version, TableConfig.of(config.table, protocol, metadata)))
+                _ensure_feed(versions, *configs[-1])
+            changed.take(change)
+    read_version, read = _choose_columns(table, versions, configs)
+    _ensure_readable(versions, configs, read_version, read)
+    return ChangeFeed(
+        versions=versions,
+        read_version=read_version,
+        table_columns=read.schema,
+        partition_columns=read.metadata.partition_columns,
+        mapping_mode=read.column_mapping_mode,
+        data_files=changed.data_files(is_partitioned=bool(read.metadata.partition_columns)),
+        change_files=changed.change_files(),
+    )
+
+
+def _ensure_feed(versions: range, version: int, config: TableConfig) -> None:
+    config.ensure_supported(Operation.CDF_READ)
+    if not config.get(CHANGE_DATA_FEED):
+        raise ChangeDataMissing(config.table, versions[0], versions[-1], version)
+
+
+def _choose_columns(
+    table: Snapshot, versions: range, configs: Sequence[tuple[int, TableConfig]]
+) -> tuple[int, TableConfig]:
+    """The version whose columns are read, and what governs it."""
+    ends = [table.config, *(config for _, config in configs[:1]), *(config for _, config in configs[-1:])]
+    if versions and any(config.column_mapping_mode != NO_MAPPING for config in ends):
+        return versions[-1], configs[-1][1]
+    return table.version, table.config
+
+
+def _ensure_readable(
+    versions: range, configs: Sequence[tuple[int, TableConfig]], read_version: int, read: TableConfig
+) -> None:
+    read.ensure_supported(Operation.CDF_READ)
+    ensure_readable_changes(read.table, read.schema)
+    names = physical_names(read.schema, read.column_mapping_mode)
+    own = {column.name for column in FEED_COLUMNS}
+    taken = [name for name, physical in names.items() if {name.casefold(), physical.casefold()} & own]
+    if taken:
+        raise ReservedColumnNames(", ".join(taken))
+    for version, config in configs[1:]:
+        if not is_readable_with(config, read):
+            raise IncompatibleSchemaChange(read.table, versions[0], versions[-1], version, read_version)
+    if configs and not is_readable_with(configs[0][1], read):
+        raise IncompatibleDataSchema(read.table, versions[0], versions[-1], read_version)

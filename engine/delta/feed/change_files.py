@@ -1,0 +1,217 @@
+"""What the file actions of commits changed, as files to read with what the log says of each.
+
+A commit that has `cdc` actions says its changes in these files alone, whose rows have their `_change_type`. Any other
+commit says them by its data files: rows of an added file were inserted, rows of a removed one deleted, where the action
+has `dataChange`. A file that is removed and added in one commit stays, and has another deletion vector: the rows
+deleted are those of the new vector that the old one lacks, the rows inserted again those of the old that the new one
+lacks. So every row of a feed is a row of a file: the columns :data:`FEED_COLUMNS` are constants of the file, a vector
+says which rows are left out and another which alone are read.
+
+Protocol: "Change Data Files", "Add CDC File", "Reader Requirements for AddCDCFile"; delta-spark for MERGE commits that
+changed nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.feed.change_errors import ChangeFileNotFound, RemoveWithoutMetadata
+from engine.delta.feed.change_range import VersionChanges
+from engine.delta.log.commit_reader import FileRows
+from engine.delta.log.file_table import (
+    CDC_SCHEMA,
+    DELETION_VECTOR,
+    FILES_SCHEMA,
+    STRING_MAP,
+    TOMBSTONES_SCHEMA,
+    Array,
+    nulls,
+    with_entries,
+)
+from engine.delta.log.storage import Storage
+from engine.delta.pruning.three_valued_logic import Mask
+from engine.delta.spec.actions import CommitInfo
+from engine.delta.spec.partition_values import format_partition_value
+from engine.types.schema import PrimitiveType, StructField
+
+CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP = "_change_type", "_commit_version", "_commit_timestamp"
+CHANGE_FOLDER = "_change_data/"
+"""Where writers put change files, below the table's folder; the log says where they are."""
+
+FEED_COLUMNS = (
+    StructField(CHANGE_TYPE, PrimitiveType.STRING),
+    StructField(COMMIT_VERSION, PrimitiveType.LONG),
+    StructField(COMMIT_TIMESTAMP, PrimitiveType.TIMESTAMP),
+)
+
+FEED_FILES_SCHEMA = pa.schema(
+    [
+        ("path", pa.string()),  # as in `FILES_SCHEMA`
+        ("size", pa.int64()),  # bytes
+        ("stats", pa.string()),  # of the rows that are read; null where they are not known
+        ("modification_time", pa.int64()),  # not known: 0
+        ("partition_values", STRING_MAP),  # by physical name, with the feed's columns, as texts
+        ("deletion_vector", DELETION_VECTOR),  # rows that are left out
+        ("selected_rows", DELETION_VECTOR),  # rows that alone are read; null: all
+    ]
+)
+
+_INSERT, _DELETE = "insert", "delete"
+_MERGE = "MERGE"
+_MERGE_METRICS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
+
+
+class ChangedFiles:
+    """The file actions of all commits that count, each with its version; what they mean is computed for all at once."""
+
+    def __init__(self, storage: Storage, versions: range) -> None:
+        self._storage, self._first = storage, versions.start
+        self._times: list[str | None] = []
+        self._adds, self._removes, self._cdc = _Actions(FILES_SCHEMA), _Actions(TOMBSTONES_SCHEMA), _Actions(CDC_SCHEMA)
+
+    def take(self, change: VersionChanges) -> None:
+        """The next version's."""
+        moment = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=change.timestamp_ms)
+        self._times.append(format_partition_value(moment, PrimitiveType.TIMESTAMP))
+        if change.actions.cdc.num_rows:
+            self._cdc.append(change.actions.cdc, change.version)
+        elif not _changed_nothing(change.actions.commit_info):
+            self._adds.append(change.actions.adds, change.version)
+            self._removes.append(change.actions.removes, change.version)
+
+    def change_files(self) -> pa.Table:
+        files, versions = self._cdc.table()
+        return self._feed_files(files, versions, None)
+
+    def data_files(self, *, is_partitioned: bool) -> pa.Table:
+        """One row for each file and kind of change."""
+        adds, added = _where_changed(*self._adds.table())
+        removes, removed = _where_changed(*self._removes.table())
+        if is_partitioned:
+            self._ensure_partition_values(removes, removed)
+        removes = self._with_sizes(removes, removed)
+        stays, kept = _in_both(_keys(adds, added), _keys(removes, removed))
+        goes = np.ones(len(removes), bool)
+        goes[kept] = False
+        after, before = _where(adds, stays), removes.take(pa.array(kept))
+        return pa.concat_tables(
+            [
+                self._feed_files(_where(adds, ~stays), added[~stays], _INSERT),
+                self._feed_files(_where(removes, goes), removed[goes], _DELETE),
+                self._changed_vectors(after, before, removed[kept], _DELETE),
+                self._changed_vectors(before, after, removed[kept], _INSERT),
+            ]
+        )
+
+    def _changed_vectors(self, files: pa.Table, others: pa.Table, versions: Any, change_type: str) -> pa.Table:
+        """The rows in the vectors of `files` that are not in those of `others`, the same files."""
+        chosen = _mask(files["deletion_vector"].is_valid())
+        picked, left_out = _where(files, chosen), _where(others, chosen)
+        at = picked.schema.get_field_index("deletion_vector")
+        selected = picked.append_column("selected_rows", picked["deletion_vector"])
+        selected = selected.set_column(at, "deletion_vector", left_out["deletion_vector"])
+        return self._feed_files(selected, versions[chosen], change_type)
+
+    def _feed_files(self, files: pa.Table, versions: Any, change_type: str | None) -> pa.Table:
+        """The files with what the log says of them, one version and change type each."""
+        count = len(files)
+        texts = {
+            COMMIT_VERSION: pa.array(versions).cast(pa.string()),
+            COMMIT_TIMESTAMP: pa.array(self._times, pa.string()).take(pa.array(versions - self._first)),
+        }
+        if change_type is not None:
+            texts[CHANGE_TYPE] = pa.repeat(pa.scalar(change_type), count)
+        columns = {
+            "path": files["path"],
+            "size": files["size"],
+            "modification_time": pa.repeat(pa.scalar(0, pa.int64()), count),
+            "partition_values": with_entries(files["partition_values"].combine_chunks(), texts),
+        }
+        names = set(files.column_names)
+        for name in ("deletion_vector", "selected_rows"):
+            columns[name] = files[name] if name in names else nulls(DELETION_VECTOR, count)
+        # Statistics may be of the live rows alone, of which those in a vector are none.
+        is_whole = "stats" in names and "selected_rows" not in names
+        columns["stats"] = files["stats"] if is_whole else nulls(pa.string(), count)
+        return pa.table(columns, FEED_FILES_SCHEMA)
+
+    def _ensure_partition_values(self, removes: pa.Table, versions: Any) -> None:
+        """A remove need not have them, and they are nowhere else."""
+        for row in np.flatnonzero(_mask(removes["partition_values"].is_null()))[:1]:
+            raise RemoveWithoutMetadata(self._storage.root, int(versions[row]), removes["path"][int(row)].as_py())
+
+    def _with_sizes(self, removes: pa.Table, versions: Any) -> pa.Table:
+        """A remove need not have the size of its file; then the file is asked."""
+        missing = np.flatnonzero(_mask(removes["size"].is_null()))
+        if not len(missing):
+            return removes
+        sizes = removes["size"].to_pylist()
+        for row in missing.tolist():
+            path = removes["path"][row].as_py()
+            try:
+                sizes[row] = self._storage.stat(path).size
+            except FileNotFoundError as error:
+                raise ChangeFileNotFound(self._storage.root, int(versions[row]), path) from error
+        at = removes.schema.get_field_index("size")
+        return removes.set_column(at, "size", pa.array(sizes, pa.int64()))
+
+
+class _Actions:
+    """File actions of many commits, and the version of each."""
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = schema
+        self._batches: list[Any] = []
+        self._versions: list[int] = []
+        self._counts: list[int] = []
+
+    def append(self, rows: FileRows, version: int) -> None:
+        if rows.num_rows:
+            self._batches.extend(rows.batches)
+            self._versions.append(version)
+            self._counts.append(rows.num_rows)
+
+    def table(self) -> tuple[pa.Table, Any]:
+        """The rows in the order of the log, and their versions as a numpy array."""
+        versions = np.repeat(np.array(self._versions, np.int64), np.array(self._counts, np.int64))
+        return pa.Table.from_batches(self._batches, self._schema).combine_chunks(), versions
+
+
+def _where_changed(files: pa.Table, versions: Any) -> tuple[pa.Table, Any]:
+    changed = _mask(pc.fill_null(files["data_change"], True))
+    return _where(files, changed), versions[changed]
+
+
+def _where(files: pa.Table, mask: Mask) -> pa.Table:
+    return files if mask.all() else files.filter(pa.array(mask))
+
+
+def _mask(values: Any) -> Mask:
+    """Booleans of Arrow as numpy has them."""
+    return np.asarray(values, dtype=bool)
+
+
+def _keys(files: pa.Table, versions: Any) -> Array:
+    """A file within its commit."""
+    numbers = pa.array(versions).cast(pa.string())
+    return pc.binary_join_element_wise(numbers, files["path"].combine_chunks(), "\0")
+
+
+def _in_both(added: Array, removed: Array) -> tuple[Mask, Any]:
+    """Which of the added files were removed too, and where these stand among the removed, in the order of the added."""
+    if not len(removed):
+        return np.zeros(len(added), bool), np.empty(0, np.int64)
+    at = pc.index_in(added, value_set=removed)
+    return _mask(at.is_valid()), pc.drop_null(at).to_numpy()
+
+
+def _changed_nothing(info: CommitInfo | None) -> bool:
+    """Whether the commit is a MERGE that says so: it may have rewritten files all the same."""
+    if info is None or info.operation != _MERGE or not isinstance(info.operation_metrics, dict):
+        return False
+    return all(info.operation_metrics.get(metric) == "0" for metric in _MERGE_METRICS)

@@ -1,0 +1,117 @@
+"""What each of a range of versions changed: the actions of its commit, one commit at a time.
+
+This is the input of a change data feed, and of whoever wants to know what happened between two versions. Only commits
+say it; checkpoints and compactions do not, so a commit that has been cleaned up cannot be stood in for.
+
+A range is given by versions or by times, both ends included: a start is the first version committed at or after the
+time, an end the last one committed at or before it. An end behind the latest version means the latest, as for Delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+from engine.delta.feed.change_errors import RangeBackwards, StartAfterLatest
+from engine.delta.log.commit_reader import LogActions, parse_commits
+from engine.delta.snapshot.commit_times import CommitTimes, load_commit_times
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.errors import LogFileNotFound, VersionNotFound
+from engine.delta.spec.paths import LOG_DIR, commit_name
+
+
+@dataclass(frozen=True, slots=True)
+class AtVersion:
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class AtTime:
+    timestamp_ms: int
+    """Milliseconds since the epoch."""
+
+
+Bound: TypeAlias = AtVersion | AtTime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionChanges:
+    version: int
+    timestamp_ms: int
+    """When the version was committed; see `engine.delta.snapshot.commit_times`."""
+    actions: LogActions
+    """`adds` of `FILES_SCHEMA`, `removes` of `TOMBSTONES_SCHEMA`, `cdc` of `CDC_SCHEMA`, and the commit's own rest."""
+
+
+def resolve_range(times: CommitTimes, start: Bound, end: Bound | None, *, allow_outside: bool = False) -> range:
+    """The versions from `start` to `end` (the latest by default); empty where both times lie between two commits.
+
+    `allow_outside` takes a start after the latest version for an empty range, and an end after it for the latest.
+    Raises `StartAfterLatest`, `RangeBackwards`, `TimestampBeforeLog`, `TimestampAfterLog`.
+    """
+    table, latest = times.storage.root, times.latest_version
+    first = _first(times, start, allow_outside)
+    last = latest if end is None else _last(times, end, allow_outside)
+    if first > latest:
+        if allow_outside:
+            return range(first, first)
+        raise StartAfterLatest(table, first, latest)
+    match start, end:
+        case AtTime(begin), AtTime(finish) if begin <= finish and last == first - 1:
+            return range(first, first)
+    if last < first:
+        raise RangeBackwards(table, first, last)
+    return range(first, min(last, latest) + 1)
+
+
+def _first(times: CommitTimes, start: Bound, allow_outside: bool) -> int:
+    match start:
+        case AtVersion(version):
+            return version
+        case AtTime(timestamp_ms):
+            after = times.version_after(timestamp_ms)
+            return times.version_at(timestamp_ms, allow_after=allow_outside) + 1 if after is None else after
+        case _:
+            assert_never(start)
+
+
+def _last(times: CommitTimes, end: Bound, allow_outside: bool) -> int:
+    match end:
+        case AtVersion(version):
+            return version
+        case AtTime(timestamp_ms):
+            return times.version_at(timestamp_ms, allow_after=allow_outside)
+        case _:
+            assert_never(end)
+
+
+def load_changes(
+    snapshot: Snapshot, first: int, last: int | None = None, times: CommitTimes | None = None
+) -> Iterator[VersionChanges]:
+    """The changes of the versions from `first` to `last` (the snapshot's by default), both included, in order.
+
+    `times` are the snapshot's, if they are known already. Raises `VersionNotFound` at once where the range is not all
+    there, `LogFileNotFound` and `MalformedLogEntry` on the way.
+    """
+    last = snapshot.version if last is None else last
+    known = times or load_commit_times(snapshot)
+    for bound in (first, last):
+        if not known.first_version <= bound <= known.latest_version:
+            raise VersionNotFound(snapshot.table_root, bound, known.first_version, known.latest_version)
+
+    def changes() -> Iterator[VersionChanges]:
+        storage, versions = snapshot.storage, range(first, last + 1)
+        names = [f"{LOG_DIR}/{commit_name(version)}" for version in versions]
+        contents = storage.read_many(names)
+        for version, name in zip(versions, names, strict=True):
+            try:
+                actions = parse_commits([(name, next(contents))])
+            except FileNotFoundError as error:
+                raise LogFileNotFound(storage.path_of(name)) from error
+            info = actions.commit_info
+            stamp = info.in_commit_timestamp if info and known.is_in_commit(version) else None
+            timestamp_ms = known.timestamp_ms(version) if stamp is None else stamp
+            yield VersionChanges(version=version, timestamp_ms=timestamp_ms, actions=actions)
+
+    return changes()

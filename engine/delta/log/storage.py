@@ -1,0 +1,332 @@
+"""Where tables lie: the only door to file systems.
+
+A `Storage` is rooted at one table. Names are relative to that root (`_delta_log/00000000000000000000.json`) or
+absolute. Local tables go through plain `os` calls, which matters where ten thousand commits are read; every other
+scheme goes through fsspec. A missing file is `FileNotFoundError` whatever the scheme; other failures are the scheme's
+own `OSError`.
+
+Listings are consistent in order only: names come sorted, and a file that is written during the listing may be missing.
+
+Writing has two forms. `put_if_absent` is for commits and for whatever must never be overwritten; `write` and
+`open_output` put a whole file over whatever stands there, which is right for checkpoints and the hint. Neither form
+ever shows half a file.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, BinaryIO, cast
+
+import fsspec
+
+from engine.delta.log.put_if_absent import (
+    TEMPORARY_SUFFIX,
+    ensure_scheme_writable,
+    output_local,
+    put_fsspec,
+    put_local,
+    replace_local,
+)
+from engine.delta.spec.paths import LOG_DIR, is_absolute_path, resolve_path
+
+_REMOVALS_MAX = 10
+"""How often a folder is removed that others put files into meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    name: str
+    """Without its directory."""
+    size: int
+    """Bytes."""
+    modified_ms: int
+    """Milliseconds since the epoch; some storages tell whole seconds of one file and parts of them in a listing."""
+
+    def may_be(self, other: FileStatus | None) -> bool:
+        """Whether both can be told of the same file in the same state."""
+        if other is None or (self.name, self.size) != (other.name, other.size):
+            return False
+        times = (self.modified_ms, other.modified_ms)
+        if any(time % 1000 == 0 for time in times):
+            return times[0] // 1000 == times[1] // 1000
+        return times[0] == times[1]
+
+
+class Storage(ABC):
+    """One table's files."""
+
+    root: str
+    """The table root: an absolute local path, or a URL. Never ends in a slash."""
+
+    @abstractmethod
+    def list_names(self, directory: str, start: str = "") -> list[str]:
+        """Names of the files (not folders) in `directory` that sort at or after `start`, sorted.
+
+        A directory that does not exist is empty: object stores know no other.
+        """
+
+    @abstractmethod
+    def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
+        """As `list_names`, with sizes and times."""
+
+    @abstractmethod
+    def stat(self, name: str) -> FileStatus: ...
+
+    @abstractmethod
+    def exists(self, name: str) -> bool: ...
+
+    @abstractmethod
+    def read_bytes(self, name: str) -> bytes: ...
+
+    @abstractmethod
+    def read_range(self, name: str, offset: int, length: int) -> bytes:
+        """At most `length` bytes from `offset`; fewer where the file ends before."""
+
+    @abstractmethod
+    def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
+        """The files' bytes in the order of `names`, fetched ahead where latency is worth hiding."""
+
+    @abstractmethod
+    def open_input(self, name: str) -> BinaryIO:
+        """A seekable file for a Parquet reader; the caller closes it."""
+
+    @abstractmethod
+    def ensure_writable(self) -> None:
+        """Raises `StorageNotWritable` where commits cannot be atomic."""
+
+    @abstractmethod
+    def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
+        """Create a file; False where one of this name exists, `OSError` where the outcome is unknown.
+
+        `in_place`: where folders are more than beginnings of names, `FileNotFoundError` if the file's is missing, and
+        nothing is made. See `engine.delta.log.put_if_absent` for what False can also mean. Raises `StorageNotWritable`.
+        """
+
+    @abstractmethod
+    def write(self, name: str, data: bytes) -> None:
+        """Create or replace a file."""
+
+    @abstractmethod
+    def open_output(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """As `write`, for files that should not be built in memory: it appears when the block ends without an error."""
+
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Remove a file; one that is missing is removed already."""
+
+    @abstractmethod
+    def delete_tree(self) -> None:
+        """Remove the table's folder and all that is in it; the log first, so that no half of a table is left.
+
+        Also while others still write into it, or remove from it.
+        """
+
+    def path_of(self, name: str) -> str:
+        """The absolute path or URL of a name."""
+        path = resolve_path(name)
+        return path if is_absolute_path(path) else f"{self.root}/{path}"
+
+
+class LocalStorage(Storage):
+    """A folder of this machine."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.abspath(root)
+
+    def list_names(self, directory: str, start: str = "") -> list[str]:
+        try:
+            with os.scandir(self.path_of(directory)) as entries:
+                return sorted(entry.name for entry in entries if entry.name >= start and entry.is_file())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
+        folder = self.path_of(directory)
+        result = []
+        for name in self.list_names(directory, start):
+            try:
+                status = os.stat(f"{folder}/{name}")
+            except FileNotFoundError:  # cleaned up since the listing
+                continue
+            result.append(FileStatus(name, status.st_size, status.st_mtime_ns // 1_000_000))
+        return result
+
+    def stat(self, name: str) -> FileStatus:
+        status = os.stat(self.path_of(name))
+        return FileStatus(os.path.basename(name), status.st_size, status.st_mtime_ns // 1_000_000)
+
+    def exists(self, name: str) -> bool:
+        return os.path.exists(self.path_of(name))
+
+    def read_bytes(self, name: str) -> bytes:
+        descriptor = os.open(self.path_of(name), os.O_RDONLY)
+        try:
+            size = os.fstat(descriptor).st_size
+            data = os.read(descriptor, size + 1)
+            if len(data) == size:
+                return data
+            pieces = [data]
+            while piece := os.read(descriptor, 1 << 20):
+                pieces.append(piece)
+            return b"".join(pieces)
+        finally:
+            os.close(descriptor)
+
+    def read_range(self, name: str, offset: int, length: int) -> bytes:
+        with open(self.path_of(name), "rb") as file:
+            file.seek(offset)
+            return file.read(length)
+
+    def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
+        return map(self.read_bytes, names)
+
+    def open_input(self, name: str) -> BinaryIO:
+        return open(self.path_of(name), "rb")
+
+    def ensure_writable(self) -> None:
+        """Found out by the first put: only the file system knows whether it has hard links."""
+
+    def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
+        return put_local(self.path_of(name), data, in_place=in_place)
+
+    def write(self, name: str, data: bytes) -> None:
+        replace_local(self.path_of(name), data)
+
+    def open_output(self, name: str) -> AbstractContextManager[BinaryIO]:
+        return output_local(self.path_of(name))
+
+    def delete(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self.path_of(name))
+
+    def delete_tree(self) -> None:
+        for folder in (self.path_of(LOG_DIR), self.root):
+            _remove_folder(folder)
+
+
+class FsspecStorage(Storage):
+    """Any other scheme."""
+
+    FETCH_AHEAD = 16
+    """Files that `read_many` requests at once."""
+
+    def __init__(self, url: str, options: Mapping[str, Any] | None = None) -> None:
+        self.root = url.rstrip("/")
+        self.scheme = self.root.partition("://")[0]
+        self.fs, _ = fsspec.core.url_to_fs(self.root, **dict(options or {}))
+
+    def list_names(self, directory: str, start: str = "") -> list[str]:
+        return [status.name for status in self.list_files(directory, start)]
+
+    def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
+        path = self.path_of(directory)
+        self.fs.invalidate_cache(path)  # a cached listing would hide other writers' commits
+        try:
+            entries = self.fs.ls(path, detail=True)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        itself = self.fs._strip_protocol(path)  # what a listing shows of a file, or of an object store's folder marker
+        found = (_status(entry) for entry in entries if entry["type"] == "file" and entry["name"] != itself)
+        return sorted((status for status in found if status.name >= start), key=lambda status: status.name)
+
+    def stat(self, name: str) -> FileStatus:
+        return _status(self.fs.info(self.path_of(name)))
+
+    def exists(self, name: str) -> bool:
+        return bool(self.fs.exists(self.path_of(name)))
+
+    def read_bytes(self, name: str) -> bytes:
+        return cast(bytes, self.fs.cat_file(self.path_of(name)))
+
+    def read_range(self, name: str, offset: int, length: int) -> bytes:
+        return cast(bytes, self.fs.cat_file(self.path_of(name), start=offset, end=offset + length))
+
+    def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
+        if len(names) <= 1:
+            yield from map(self.read_bytes, names)
+            return
+        # fsspec's own way to many files takes brackets and stars in a table's path for patterns.
+        with ThreadPoolExecutor(min(len(names), self.FETCH_AHEAD), "fetch") as threads:
+            for first in range(0, len(names), 4 * self.FETCH_AHEAD):
+                yield from threads.map(self.read_bytes, names[first : first + 4 * self.FETCH_AHEAD])
+
+    def open_input(self, name: str) -> BinaryIO:
+        return cast(BinaryIO, self.fs.open(self.path_of(name), "rb"))
+
+    def ensure_writable(self) -> None:
+        ensure_scheme_writable(self.scheme)
+
+    def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
+        return put_fsspec(self.fs, self.scheme, self.path_of(name), data)
+
+    def write(self, name: str, data: bytes) -> None:
+        self.fs.pipe_file(self.path_of(name), data)
+
+    @contextmanager
+    def open_output(self, name: str) -> Iterator[BinaryIO]:
+        # Through a local file: schemes differ in what a failed upload stream leaves behind, a put is whole or nothing.
+        with tempfile.NamedTemporaryFile(suffix=TEMPORARY_SUFFIX) as file:
+            yield cast(BinaryIO, file)
+            file.flush()
+            self.fs.put_file(file.name, self.path_of(name))
+
+    def delete(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            self.fs.rm_file(self.path_of(name))
+
+    def delete_tree(self) -> None:
+        for folder in (self.path_of(LOG_DIR), self.root):
+            for _ in range(_REMOVALS_MAX):
+                self.fs.invalidate_cache(folder)
+                paths = self.fs.find(folder)
+                if not paths:
+                    break
+                for path in paths:  # `rm` would take stars and brackets in names for patterns
+                    with suppress(FileNotFoundError):
+                        self.fs.rm_file(path)
+
+
+def _remove_folder(folder: str) -> None:
+    for attempt in range(1, _REMOVALS_MAX + 1):
+        try:
+            shutil.rmtree(folder)
+        except FileNotFoundError:
+            pass  # the folder, or something inside of it, was gone already
+        except OSError:
+            if attempt == _REMOVALS_MAX:
+                raise
+        if not os.path.lexists(folder):
+            return
+
+
+def open_storage(path: str, options: Mapping[str, Any] | None = None) -> Storage:
+    """The storage of the table at `path`: a local path, `file:` URL, or any URL that fsspec knows.
+
+    `options` are fsspec's storage options (credentials, endpoint).
+    """
+    path = resolve_path(os.fspath(path))
+    if "://" in path:
+        return FsspecStorage(path, options)
+    return LocalStorage(path)
+
+
+def _status(entry: Mapping[str, Any]) -> FileStatus:
+    """fsspec schemes agree on `name` and `size`, not on how they spell the time of modification."""
+    modified: Any = next(
+        (entry[key] for key in ("mtime", "LastModified", "last_modified", "updated", "created") if entry.get(key)), 0
+    )
+    if hasattr(modified, "timestamp"):
+        modified = modified.timestamp()
+    elif isinstance(modified, str):
+        modified = datetime.fromisoformat(modified).timestamp()
+    return FileStatus(
+        entry["name"].rstrip("/").rsplit("/", 1)[-1], int(entry.get("size") or 0), int(round(float(modified) * 1000))
+    )

@@ -1,0 +1,58 @@
+"""Columns of file actions under the names that they have in the log.
+
+Inside the product a column is `base_row_id`, in JSON commits and in checkpoints it is `baseRowId`; `log_path`, the text
+of the log, is the action's `path`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+import pyarrow as pa
+
+from engine.delta.log.file_table import Array, RecordBatch
+from engine.delta.spec.actions import camel_case
+
+_ORDER = (
+    "log_path",
+    "partition_values",
+    "size",
+    "modification_time",
+    "deletion_timestamp",
+    "data_change",
+    "extended_file_metadata",
+    "stats",
+    "tags",
+    "deletion_vector",
+    "base_row_id",
+    "default_row_commit_version",
+    "clustering_provider",
+)
+"""As people are used to read them."""
+
+
+def wire_columns(batch: RecordBatch, without: Container[str] = ()) -> RecordBatch:
+    """The columns of a batch of file actions, renamed and in the usual order."""
+    present = set(batch.schema.names)
+    names = [name for name in _ORDER if name in present and name not in without]
+    columns = [_wire_struct(batch.column(name)) for name in names]
+    return pa.RecordBatch.from_arrays(columns, names=[wire_name(name) for name in names])
+
+
+def wire_name(name: str) -> str:
+    return "path" if name == "log_path" else camel_case(name)
+
+
+def wire_type(data_type: Any) -> Any:
+    """The type of a column after renaming: only structs have names inside."""
+    if not pa.types.is_struct(data_type):
+        return data_type
+    return pa.struct([(camel_case(field.name), field.type) for field in data_type])
+
+
+def _wire_struct(column: Array) -> Array:
+    if not pa.types.is_struct(column.type):
+        return column
+    names = [camel_case(field.name) for field in column.type]
+    return pa.StructArray.from_arrays(column.flatten(), names=names, mask=column.is_null())

@@ -1,0 +1,1 @@
+"""What follows a commit: checkpoints, checksums, clean-up of the log."""

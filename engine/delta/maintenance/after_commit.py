@@ -1,0 +1,157 @@
+"""What follows a commit: checksum, checkpoint, clean-up of the log.
+
+None of it is needed for the commit to stand, so it runs after the answer, in a thread of its own, and whatever goes
+wrong in it is logged and forgotten: the next commit, or another writer, does it again. `HOOKS` are run in order:
+
+1. the version checksum, made from the one before at the cost of the commit itself;
+2. every `delta.checkpointInterval` versions (10 by default) a checkpoint, unless the version has one;
+3. with a checkpoint, the removal of expired files from the log, unless `delta.enableExpiredLogCleanup` is off.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import cached_property
+from typing import TypeAlias
+
+from engine.delta.commit.transaction import Committed, clock_ms
+from engine.delta.maintenance.checkpoint_writer import write_checkpoint
+from engine.delta.maintenance.checksum_writer import checksum_after, checksum_of, write_checksum
+from engine.delta.maintenance.log_cleanup import LogListing, clean_log
+from engine.delta.snapshot.checksum import VersionChecksum, load_checksum
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.properties import CHECKPOINT_INTERVAL, EXPIRED_LOG_CLEANUP
+from engine.errors.table_errors import MalformedLogEntry
+
+_log = logging.getLogger(__name__)
+
+
+class PostCommit:
+    """A commit and, if some hook asks for it, the snapshot of its version."""
+
+    def __init__(self, committed: Committed, clock: Callable[[], int] = clock_ms) -> None:
+        self.committed = committed
+        self.clock = clock
+
+    @cached_property
+    def snapshot(self) -> Snapshot:
+        return Snapshot.load(self.committed.storage, self.committed.version)
+
+
+Hook: TypeAlias = Callable[[PostCommit], None]
+
+
+def run_hooks(after: PostCommit) -> None:
+    """Runs every hook, whatever happens to the others. Never raises."""
+    committed = after.committed
+    for hook in HOOKS:
+        try:
+            hook(after)
+        except Exception:  # noqa: BLE001 - the commit stands, and the next one brings the next chance
+            _log.warning(
+                "%s failed after version %d of %s",
+                hook.__name__,
+                committed.version,
+                committed.storage.root,
+                exc_info=True,
+            )
+
+
+def write_version_checksum(after: PostCommit) -> None:
+    committed = after.committed
+    checksum = checksum_after(_previous_checksum(committed), committed) or checksum_of(after.snapshot)
+    write_checksum(committed.storage, committed.version, checksum)
+
+
+def _previous_checksum(committed: Committed) -> VersionChecksum | None:
+    """None where there is none that can be read."""
+    try:
+        return load_checksum(committed.storage, committed.version - 1) if committed.version else None
+    except MalformedLogEntry:
+        return None
+
+
+def write_due_checkpoint(after: PostCommit) -> None:
+    committed = after.committed
+    if not is_checkpoint_due(committed):
+        return
+    present = {checkpoint.version for checkpoint in LogListing.load(committed.storage).checkpoints()}
+    if committed.version not in present:
+        write_checkpoint(after.snapshot, after.clock())
+
+
+def remove_expired_log(after: PostCommit) -> None:
+    committed, config = after.committed, after.committed.config
+    if is_checkpoint_due(committed) and config.get(EXPIRED_LOG_CLEANUP):
+        removed = clean_log(committed.storage, config, after.clock())
+        if removed:
+            _log.info("removed %d expired files from the log of %s", len(removed), committed.storage.root)
+
+
+def is_checkpoint_due(committed: Committed) -> bool:
+    return committed.version > 0 and committed.version % committed.config.get(CHECKPOINT_INTERVAL) == 0
+
+
+HOOKS: tuple[Hook, ...] = (write_version_checksum, write_due_checkpoint, remove_expired_log)
+
+
+class PostCommitQueue:
+    """Runs the hooks of commits one after the other, off the path of the statements."""
+
+    def __init__(self, waiting_max: int = 1000) -> None:
+        """`waiting_max` commits may wait; the work of any beyond is left to the commits after them."""
+        self._waiting_max = waiting_max
+        self._waiting: deque[PostCommit] = deque()
+        self._running: PostCommit | None = None
+        self._is_closed = False
+        self._changed = threading.Condition()
+        """Guards all of these."""
+        self._worker = threading.Thread(target=self._run, name="post-commit", daemon=True)
+        self._worker.start()
+
+    def submit(self, committed: Committed) -> None:
+        with self._changed:
+            if len(self._waiting) < self._waiting_max:
+                self._waiting.append(PostCommit(committed))
+                self._changed.notify_all()
+                return
+        _log.warning(
+            "no post-commit work for version %d of %s: too much waits", committed.version, committed.storage.root
+        )
+
+    def forget(self, root: str) -> None:
+        """Returns when nothing writes to the log of this table any more, and nothing will for past commits.
+
+        For those who remove the table: a checksum that came late would leave a log without versions.
+        """
+        with self._changed:
+            self._waiting = deque(after for after in self._waiting if after.committed.storage.root != root)
+            self._changed.wait_for(lambda: self._running is None or self._running.committed.storage.root != root)
+
+    def drain(self) -> None:
+        """Returns when everything submitted so far is done."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._waiting and self._running is None)
+
+    def close(self) -> None:
+        """Does what waits, and ends."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+        self._worker.join()
+
+    def _run(self) -> None:
+        while (after := self._next()) is not None:
+            run_hooks(after)
+
+    def _next(self) -> PostCommit | None:
+        """The one to run now, the last one being done; None when there will be no more."""
+        with self._changed:
+            self._running = None
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._waiting or self._is_closed)
+            self._running = self._waiting.popleft() if self._waiting else None
+            return self._running

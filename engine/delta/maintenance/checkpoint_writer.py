@@ -1,0 +1,296 @@
+"""Writes checkpoints: the state of a version as Parquet, from columns to columns.
+
+Four forms, chosen by the table's policy or by the caller:
+
+- *classic*: one file.
+- *parts*: several files, each with the actions of a range of paths. Two writers that cut one version make equal parts,
+  so their files may replace each other. For old readers; never with the v2Checkpoint feature.
+- *v2*: a top level, Parquet or JSON, with everything but the files, and sidecars with these.
+
+A checkpoint holds what replay would give: no commitInfo, no `cdc`; domains and tombstones only while they count. File
+actions are written without data change, since nothing changes by them. Statistics go in as JSON, as typed columns
+(`stats_parsed`), or both, as the table's properties say; with typed columns come typed partition values, unless some
+value cannot be read with certainty (a timestamp without its zone): then they are left out rather than wrong.
+
+The small actions stand in the first row group, so that a reader of schema and protocol touches nothing else. Files are
+written batch by batch: the memory needed is that of one batch beside the snapshot, whatever its size. Every file
+appears whole or not at all, and `_last_checkpoint` after all of them; it never goes back to an older version.
+
+Protocol: "Checkpoints", "V2 Spec", "Sidecar Files", "Last Checkpoint File".
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.log.file_table import RecordBatch
+from engine.delta.log.storage import Storage
+from engine.delta.maintenance.checkpoint_content import (
+    BATCH_ROWS,
+    SMALL_COLUMNS,
+    V2_COLUMNS,
+    CheckpointContent,
+    small_rows,
+    spread,
+)
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.actions import Action, CheckpointMetadata, Sidecar, format_actions
+from engine.delta.spec.features import Operation
+from engine.delta.spec.last_checkpoint import LastCheckpoint, parse_last_checkpoint
+from engine.delta.spec.paths import (
+    LAST_CHECKPOINT,
+    LOG_DIR,
+    SIDECAR_DIR,
+    checkpoint_name,
+    checkpoint_part_name,
+    checkpoint_v2_name,
+    sidecar_name,
+)
+from engine.delta.spec.properties import CHECKPOINT_POLICY
+
+SIDECAR_ACTIONS = 50_000
+"""File actions in a sidecar, at most."""
+
+_COMPRESSION = "zstd"
+_PLAIN_COLUMNS = frozenset({"path", "stats"})
+"""Columns without repeated values, for which a dictionary would be built in vain."""
+
+
+class CheckpointForm(Enum):
+    CLASSIC = "classic"
+    PARTS = "parts"
+    V2_PARQUET = "v2, Parquet"
+    V2_JSON = "v2, JSON"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenCheckpoint:
+    """Files of the log that together are a checkpoint."""
+
+    names: tuple[str, ...]
+    """Relative to the table root; sidecars are not among them."""
+    hint: LastCheckpoint
+
+
+def write_checkpoint(
+    snapshot: Snapshot,
+    now_ms: int,
+    *,
+    form: CheckpointForm | None = None,
+    actions_per_file: int | None = None,
+) -> WrittenCheckpoint:
+    """Writes a checkpoint of `snapshot` and points `_last_checkpoint` to it.
+
+    `form` None follows `delta.checkpointPolicy`. `actions_per_file` bounds parts and sidecars.
+    Raises the errors of `TableConfig.ensure_supported` and of reading the snapshot's files, `OSError`.
+    """
+    snapshot.config.ensure_supported(Operation.CHECKPOINT)
+    content = CheckpointContent(snapshot, now_ms)
+    written = _WRITERS[form or _form_of(snapshot.config)](snapshot, content, actions_per_file)
+    write_hint(snapshot.storage, written.hint)
+    return written
+
+
+def write_hint(storage: Storage, hint: LastCheckpoint) -> bool:
+    """Points `_last_checkpoint` to a checkpoint, unless it points to a newer one; True if it does now."""
+    name = f"{LOG_DIR}/{LAST_CHECKPOINT}"
+    try:
+        present = parse_last_checkpoint(storage.read_bytes(name))
+    except OSError:
+        present = None
+    if present is not None and present.version > hint.version:
+        return False
+    storage.write(name, json.dumps(hint.to_json(), separators=(",", ":")).encode())
+    return True
+
+
+def _form_of(config: TableConfig) -> CheckpointForm:
+    is_v2 = config.is_supported("v2Checkpoint") and config.get(CHECKPOINT_POLICY) == "v2"
+    return CheckpointForm.V2_PARQUET if is_v2 else CheckpointForm.CLASSIC
+
+
+def _write_classic(snapshot: Snapshot, content: CheckpointContent, _: int | None) -> WrittenCheckpoint:
+    name = f"{LOG_DIR}/{checkpoint_name(snapshot.version)}"
+    schema = _classic_schema(content)
+    batches = (spread(batch, schema) for batch in content.file_batches())
+    size_bytes = _write_parquet(snapshot.storage, name, schema, (small_rows(content.actions, schema), batches))
+    return WrittenCheckpoint(names=(name,), hint=_hint(snapshot, content, size_bytes))
+
+
+def _write_parts(snapshot: Snapshot, content: CheckpointContent, actions: int | None) -> WrittenCheckpoint:
+    count = max(1, -(-content.num_file_actions // (actions or SIDECAR_ACTIONS)))
+    schema = _classic_schema(content)
+    names, size_bytes = [], 0
+    for part, batches in enumerate(_ranges_of_paths(content, count), start=1):
+        name = f"{LOG_DIR}/{checkpoint_part_name(snapshot.version, part, count)}"
+        small = small_rows(content.actions if part == 1 else (), schema)
+        rows = (spread(batch, schema) for batch in batches)
+        size_bytes += _write_parquet(snapshot.storage, name, schema, (small, rows))
+        names.append(name)
+    return WrittenCheckpoint(names=tuple(names), hint=_hint(snapshot, content, size_bytes, parts=count))
+
+
+def _write_v2_parquet(snapshot: Snapshot, content: CheckpointContent, actions: int | None) -> WrittenCheckpoint:
+    def write(name: str, top: tuple[Action, ...]) -> int:
+        # The files' columns are empty here, but delta-spark looks for them in the schema.
+        schema = pa.schema([*V2_COLUMNS.items(), *_classic_schema(content)])
+        return _write_parquet(snapshot.storage, name, schema, (small_rows(top, schema), ()))
+
+    return _write_v2(snapshot, content, actions, "parquet", write)
+
+
+def _write_v2_json(snapshot: Snapshot, content: CheckpointContent, actions: int | None) -> WrittenCheckpoint:
+    def write(name: str, top: tuple[Action, ...]) -> int:
+        data = format_actions(top)
+        snapshot.storage.write(name, data)
+        return len(data)
+
+    return _write_v2(snapshot, content, actions, "json", write)
+
+
+def _write_v2(
+    snapshot: Snapshot,
+    content: CheckpointContent,
+    actions: int | None,
+    extension: str,
+    write: Callable[[str, tuple[Action, ...]], int],
+) -> WrittenCheckpoint:
+    """Sidecars first: the top level must never name what is not there."""
+    sidecars = tuple(_write_sidecars(snapshot.storage, content, actions or SIDECAR_ACTIONS))
+    top = (CheckpointMetadata(version=snapshot.version), *content.actions, *sidecars)
+    file = checkpoint_v2_name(snapshot.version, str(uuid.uuid4()), extension)
+    name = f"{LOG_DIR}/{file}"
+    size_bytes = write(name, top)
+    total = size_bytes + sum(sidecar.size_in_bytes for sidecar in sidecars)
+    details = {
+        "path": file,
+        "sizeInBytes": size_bytes,
+        "modificationTime": snapshot.storage.stat(name).modified_ms,
+        "sidecarFiles": [sidecar.to_json() for sidecar in sidecars],
+    }
+    hint = _hint(snapshot, content, total, size=len(top) + content.num_file_actions, v2=details)
+    return WrittenCheckpoint(names=(name,), hint=hint)
+
+
+_WRITERS: dict[CheckpointForm, Callable[[Snapshot, CheckpointContent, int | None], WrittenCheckpoint]] = {
+    CheckpointForm.CLASSIC: _write_classic,
+    CheckpointForm.PARTS: _write_parts,
+    CheckpointForm.V2_PARQUET: _write_v2_parquet,
+    CheckpointForm.V2_JSON: _write_v2_json,
+}
+
+
+def _write_sidecars(storage: Storage, content: CheckpointContent, actions: int) -> Iterator[Sidecar]:
+    for batch in content.file_batches(actions):
+        name = sidecar_name(str(uuid.uuid4()))
+        path = f"{LOG_DIR}/{SIDECAR_DIR}/{name}"
+        empty = batch.slice(0, 0)
+        size_bytes = _write_parquet(storage, path, content.file_schema, (empty, (batch,)))
+        yield Sidecar(path=name, size_in_bytes=size_bytes, modification_time=storage.stat(path).modified_ms)
+
+
+def _ranges_of_paths(content: CheckpointContent, count: int) -> Iterator[Iterator[RecordBatch]]:
+    """The file actions in `count` ranges of paths, nearly equal in size. The same for everyone with the same files."""
+    adds, removes = content.adds, content.removes
+    chunks = [*adds.column("path").chunks, *removes.column("path").chunks]
+    paths = pa.chunked_array(chunks, pa.string()).combine_chunks()
+    ranks = np.empty(len(paths), np.int64)
+    ranks[pc.sort_indices(paths).to_numpy()] = np.arange(len(paths))
+    # Equal paths (one file, two deletion vectors) get the rank of the last, so that they stay together.
+    part_of = ranks * count // max(len(paths), 1)
+    encoded = paths.dictionary_encode()
+    last = np.zeros(len(encoded.dictionary), np.int64)
+    np.maximum.at(last, encoded.indices.to_numpy(), part_of)
+    part_of = last[encoded.indices.to_numpy()]
+    for part in range(count):
+        yield _rows_of_part(content, part_of == part)
+
+
+def _rows_of_part(content: CheckpointContent, mask: npt.NDArray[np.bool_]) -> Iterator[RecordBatch]:
+    rows = np.flatnonzero(mask[: content.adds.num_rows])
+    for start in range(0, len(rows), BATCH_ROWS):
+        chosen = rows[start : start + BATCH_ROWS]
+        yield content.add_batch(_take(content.adds, chosen), chosen)
+    rows = np.flatnonzero(mask[content.adds.num_rows :])
+    for start in range(0, len(rows), BATCH_ROWS):
+        yield content.remove_batch(_take(content.removes, rows[start : start + BATCH_ROWS]))
+
+
+def _take(table: Any, rows: npt.NDArray[np.int64]) -> RecordBatch:
+    return pa.concat_batches(table.take(pa.array(rows)).to_batches())
+
+
+def _classic_schema(content: CheckpointContent) -> Any:
+    """A column for each kind of action that a checkpoint of one file may have."""
+    return pa.schema([*SMALL_COLUMNS.items(), *((field.name, field.type) for field in content.file_schema)])
+
+
+def _write_parquet(storage: Storage, name: str, schema: Any, batches: tuple[RecordBatch, Iterable[RecordBatch]]) -> int:
+    """One row group a batch; the first may be empty. Bytes written."""
+    first, others = batches
+    with storage.open_output(name) as file:
+        with pq.ParquetWriter(
+            file,
+            schema,
+            compression=_COMPRESSION,
+            use_dictionary=_dictionary_columns(schema),
+            store_schema=False,
+        ) as writer:
+            if first.num_rows:
+                writer.write_batch(first, row_group_size=first.num_rows)
+            for batch in others:
+                writer.write_batch(batch, row_group_size=batch.num_rows)
+        return file.tell()
+
+
+def _dictionary_columns(schema: Any) -> list[str]:
+    """The Parquet columns that get a dictionary."""
+    return [
+        path
+        for field in schema
+        for path in _leaves(field.name, field.type)
+        if path.rsplit(".", 1)[-1] not in _PLAIN_COLUMNS
+    ]
+
+
+def _leaves(path: str, data_type: Any) -> Iterator[str]:
+    if pa.types.is_struct(data_type):
+        for field in data_type:
+            yield from _leaves(f"{path}.{field.name}", field.type)
+    elif pa.types.is_map(data_type):
+        yield from (f"{path}.key_value.key", f"{path}.key_value.value")
+    elif pa.types.is_list(data_type):
+        yield f"{path}.list.element"
+    else:
+        yield path
+
+
+def _hint(
+    snapshot: Snapshot,
+    content: CheckpointContent,
+    size_bytes: int,
+    *,
+    parts: int | None = None,
+    size: int | None = None,
+    v2: dict[str, Any] | None = None,
+) -> LastCheckpoint:
+    return LastCheckpoint(
+        version=snapshot.version,
+        size=len(content.actions) + content.num_file_actions if size is None else size,
+        parts=parts,
+        size_in_bytes=size_bytes,
+        num_of_add_files=content.adds.num_rows,
+        extra={"v2Checkpoint": v2} if v2 else {},
+    )

@@ -1,0 +1,165 @@
+"""Removes what no retained version needs from `_delta_log`.
+
+The cut is the newest complete checkpoint at or below the newest commit that is older than the retention (counted from
+midnight UTC). That checkpoint, its own commit (which alone has the commitInfo), and everything after it stay; so every
+retained version can still be reconstructed. Without such a checkpoint nothing is removed. Before anything is, the
+checkpoint is read: one that is corrupt, or whose sidecars are missing, is no ground to remove the commits before it.
+
+Commits go first, oldest first, then checkpoints and the rest, so that a clean-up which is broken off leaves a log that
+begins later, never one that misleads. Sidecars go last: those that no remaining checkpoint names and that are more than
+a day old, since a checkpoint in the making has sidecars before it has a top level.
+
+A table with checkpoint protection is left alone until the cut is beyond the protected versions.
+
+Protocol: "Metadata Cleanup"; RFC "Checkpoint Protection".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engine.delta.checkpoint.checkpoint_reader import CheckpointReader, sidecar_path
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.log.commit_reader import LogActions
+from engine.delta.log.log_segment import Checkpoint
+from engine.delta.log.put_if_absent import TEMPORARY_SUFFIX
+from engine.delta.log.storage import FileStatus, Storage
+from engine.delta.spec import properties
+from engine.delta.spec.features import Operation
+from engine.delta.spec.paths import (
+    LOG_DIR,
+    SIDECAR_DIR,
+    STAGED_COMMIT_DIR,
+    LogFileKind,
+    LogPath,
+    parse_log_path,
+)
+from engine.errors.table_errors import DeltaError
+
+_STAGED_COMMIT = re.compile(r"([0-9]{20})\..*\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class LogListing:
+    """Everything in `_delta_log`, by what it is."""
+
+    files: tuple[tuple[LogPath, FileStatus], ...]
+    strays: tuple[FileStatus, ...]
+    """Temporary files that a crash left behind."""
+
+    @classmethod
+    def load(cls, storage: Storage) -> LogListing:
+        files, strays = [], []
+        for status in storage.list_files(LOG_DIR):
+            path = parse_log_path(status.name)
+            if path is not None:
+                files.append((path, status))
+            elif status.name.startswith(".") and status.name.endswith(TEMPORARY_SUFFIX):
+                strays.append(status)
+        return cls(tuple(files), tuple(strays))
+
+    def checkpoints(self) -> list[Checkpoint]:
+        """The complete ones, oldest first."""
+        groups: dict[tuple[int, str], list[LogPath]] = {}
+        for path, _ in self.files:
+            if path.is_checkpoint:
+                key = f"parts {path.parts}" if path.kind is LogFileKind.CHECKPOINT_PART else path.name
+                groups.setdefault((path.version, key), []).append(path)
+        complete = [Checkpoint(version, tuple(paths)) for (version, _), paths in groups.items() if _is_complete(paths)]
+        return sorted(complete, key=lambda checkpoint: checkpoint.version)
+
+
+def clean_log(storage: Storage, config: TableConfig, now_ms: int) -> tuple[str, ...]:
+    """Removes expired files; their names relative to the table root, in the order of their removal.
+
+    Raises the errors of `TableConfig.ensure_supported`, `OSError`.
+    """
+    config.ensure_supported(Operation.VACUUM)
+    midnight_ms = now_ms - now_ms % properties.DAY_MS
+    listing = LogListing.load(storage)
+    removed = [f"{LOG_DIR}/{stray.name}" for stray in listing.strays if _is_day_old(stray, midnight_ms)]
+    cut = find_cut(storage, listing, config, midnight_ms - config.get(properties.LOG_RETENTION))
+    if cut is not None:
+        removed += [f"{LOG_DIR}/{path.name}" for path in _expired(listing, cut)]
+        removed += _expired_staged_commits(storage, cut)
+    for name in removed:
+        storage.delete(name)
+    if cut is not None:
+        removed += _remove_sidecars(storage, midnight_ms)
+    return tuple(removed)
+
+
+def find_cut(storage: Storage, listing: LogListing, config: TableConfig, cutoff_ms: int) -> int | None:
+    """The version of the checkpoint before which everything may go; None: nothing may.
+
+    A commit is as old as its file, and no older than the commits before it.
+    """
+    newest_expired, time_ms = -1, -1
+    for path, status in listing.files:
+        if path.kind is LogFileKind.COMMIT:
+            time_ms = max(time_ms + 1, status.modified_ms)
+            if time_ms > cutoff_ms:
+                break
+            newest_expired = path.version
+    for checkpoint in reversed(listing.checkpoints()):
+        if checkpoint.version <= newest_expired and _is_usable(storage, checkpoint):
+            protected = config.get(properties.CHECKPOINT_PROTECTION_VERSION)
+            return checkpoint.version if checkpoint.version >= protected else None
+    return None
+
+
+def _expired(listing: LogListing, cut: int) -> list[LogPath]:
+    """Commits first; a compaction is useless as soon as a commit that it covers is."""
+    expired = [
+        path
+        for path, _ in listing.files
+        if path.version < cut or (path.kind is LogFileKind.COMPACTION and path.version <= cut)
+    ]
+    return sorted(expired, key=lambda path: (path.kind is not LogFileKind.COMMIT, path.version, path.name))
+
+
+def _expired_staged_commits(storage: Storage, cut: int) -> list[str]:
+    directory = f"{LOG_DIR}/{STAGED_COMMIT_DIR}"
+    matches = ((name, _STAGED_COMMIT.fullmatch(name)) for name in storage.list_names(directory))
+    return [f"{directory}/{name}" for name, match in matches if match and int(match[1]) <= cut]
+
+
+def _remove_sidecars(storage: Storage, midnight_ms: int) -> list[str]:
+    """Those that no checkpoint of the log names. If one checkpoint cannot be read, all stay."""
+    directory = f"{LOG_DIR}/{SIDECAR_DIR}"
+    old = [status for status in storage.list_files(directory) if _is_day_old(status, midnight_ms)]
+    if not old:
+        return []
+    named: set[str] = set()
+    for checkpoint in LogListing.load(storage).checkpoints():
+        actions = _read(storage, checkpoint)
+        if actions is None:
+            return []
+        named.update(sidecar_path(sidecar) for sidecar in actions.sidecars)
+    removed = [f"{directory}/{status.name}" for status in old if f"{directory}/{status.name}" not in named]
+    for name in removed:
+        storage.delete(name)
+    return removed
+
+
+def _is_usable(storage: Storage, checkpoint: Checkpoint) -> bool:
+    actions = _read(storage, checkpoint)
+    if actions is None or actions.protocol is None or actions.metadata is None:
+        return False
+    return all(storage.exists(sidecar_path(sidecar)) for sidecar in actions.sidecars)
+
+
+def _read(storage: Storage, checkpoint: Checkpoint) -> LogActions | None:
+    try:
+        return CheckpointReader(storage, checkpoint).read_small_actions()
+    except DeltaError:
+        return None
+
+
+def _is_complete(paths: list[LogPath]) -> bool:
+    return len(paths) == paths[0].parts
+
+
+def _is_day_old(status: FileStatus, midnight_ms: int) -> bool:
+    return status.modified_ms < midnight_ms - properties.DAY_MS

@@ -1,0 +1,1 @@
+"""Predicates over a snapshot's files: which may match, and what the log answers alone."""

@@ -1,0 +1,267 @@
+"""Predicates over the columns of a table, as values that pruning, conflict checks and rewrites can ask questions of.
+
+The union :data:`Predicate` is closed. Whoever translates from SQL text or from Spark's plan says :class:`Unknown` for
+everything it does not understand; an unknown predicate may be true, false or null of any row, so it prunes nothing and
+weakens nothing it is joined with. All of SQL's three-valued logic is kept: a predicate is true, false or null of a row,
+and a row is selected only where it is true.
+
+Columns are named by their *logical* path, one name for each level of nesting (``("address", "city")``), spelled as in
+the table's schema. Literals carry their SQL type, because the same number compares differently as a `double` and as a
+`decimal`. Their values are Python's, except where Python's range is too small: a date is a number of days, a timestamp
+a number of microseconds since the epoch (in UTC, or of the wall clock for a timestamp without a zone).
+
+Comparisons mean what Spark's mean: NaN equals itself and is greater than every number, -0.0 equals 0.0, strings and
+binary compare by unsigned bytes.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from typing import TypeAlias, assert_never
+
+from engine.types.schema import DataType, DecimalType, PrimitiveType
+
+Path: TypeAlias = tuple[str, ...]
+Value: TypeAlias = bool | int | float | Decimal | str | bytes | None
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant. `value` None is SQL's NULL of that type; see the module for dates and timestamps."""
+
+    value: Value
+    type: DataType
+
+    @classmethod
+    def of(cls, value: Value | datetime.date | datetime.datetime) -> Literal:
+        """The literal of a Python value: `int` is a long, a datetime is a timestamp when it has a zone."""
+        match value:
+            case None:
+                return cls(None, PrimitiveType.VOID)
+            case bool():
+                return cls(value, PrimitiveType.BOOLEAN)
+            case int():
+                return cls(value, PrimitiveType.LONG)
+            case float():
+                return cls(value, PrimitiveType.DOUBLE)
+            case Decimal():
+                return cls(value, _decimal_type(value))
+            case str():
+                return cls(value, PrimitiveType.STRING)
+            case bytes():
+                return cls(value, PrimitiveType.BINARY)
+            case datetime.datetime():
+                if value.tzinfo is None:
+                    return cls((value - _EPOCH) // _MICROSECOND, PrimitiveType.TIMESTAMP_NTZ)
+                return cls((value - _EPOCH.replace(tzinfo=datetime.UTC)) // _MICROSECOND, PrimitiveType.TIMESTAMP)
+            case datetime.date():
+                return cls(value.toordinal() - _EPOCH.toordinal(), PrimitiveType.DATE)
+            case _:
+                assert_never(value)
+
+
+def _decimal_type(value: Decimal) -> DataType:
+    _, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int):
+        raise ValueError(f"{value} is no number")
+    scale = max(0, -exponent)
+    return DecimalType(min(38, max(len(digits) + max(0, exponent), scale, 1)), scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column by its logical path."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A column under a cast. Casts that keep the order are pruned through, others are as good as unknown."""
+
+    column: Column
+    type: DataType
+
+
+Operand: TypeAlias = Column | Cast
+
+
+class Operator(Enum):
+    """How a :class:`Compare` compares; the value is SQL's spelling."""
+
+    EQUAL = "="
+    NULL_SAFE_EQUAL = "<=>"
+    NOT_EQUAL = "!="
+    LESS = "<"
+    LESS_OR_EQUAL = "<="
+    GREATER = ">"
+    GREATER_OR_EQUAL = ">="
+
+
+NEGATED = {
+    Operator.EQUAL: Operator.NOT_EQUAL,
+    Operator.NOT_EQUAL: Operator.EQUAL,
+    Operator.LESS: Operator.GREATER_OR_EQUAL,
+    Operator.LESS_OR_EQUAL: Operator.GREATER,
+    Operator.GREATER: Operator.LESS_OR_EQUAL,
+    Operator.GREATER_OR_EQUAL: Operator.LESS,
+}
+"""NOT (x op v) is x NEGATED[op] v in all three truth values, because the order is total; `<=>` has no counterpart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """`operand operator literal`; a literal on the left is turned around by the translator."""
+
+    operator: Operator
+    operand: Operand
+    literal: Literal
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """`operand IN (literals)`: null where nothing is equal but a literal is null."""
+
+    operand: Operand
+    literals: tuple[Literal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith:
+    """`operand LIKE 'prefix%'`, by bytes."""
+
+    operand: Operand
+    prefix: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    column: Column
+
+
+@dataclass(frozen=True, slots=True)
+class IsNotNull:
+    column: Column
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    children: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    children: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    child: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """TRUE, FALSE or (None) NULL."""
+
+    value: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A condition that was not understood. `columns` are those it is known to refer to, or None."""
+
+    text: str = ""
+    columns: frozenset[Path] | None = None
+
+
+Predicate: TypeAlias = Compare | In | StartsWith | IsNull | IsNotNull | And | Or | Not | Constant | Unknown
+
+ALWAYS = Constant(True)
+NEVER = Constant(False)
+
+
+def compare(path: Path | str, operator: str, value: Value | datetime.date | datetime.datetime) -> Compare:
+    """Short hand for a comparison of a column with a Python value: ``compare("id", ">=", 3)``."""
+    column = Column((path,) if isinstance(path, str) else path)
+    return Compare(Operator(operator), column, Literal.of(value))
+
+
+def conjuncts(predicate: Predicate) -> Iterator[Predicate]:
+    """The parts that must all be true where `predicate` is: nested ANDs opened up."""
+    if isinstance(predicate, And):
+        for child in predicate.children:
+            yield from conjuncts(child)
+    elif predicate != ALWAYS:
+        yield predicate
+
+
+def conjunction(predicates: tuple[Predicate, ...]) -> Predicate:
+    """The AND of any number of predicates; none is TRUE."""
+    return predicates[0] if len(predicates) == 1 else And(predicates) if predicates else ALWAYS
+
+
+def columns_of(predicate: Predicate) -> frozenset[Path] | None:
+    """The paths of all columns that `predicate` refers to, or None when that is not known."""
+    match predicate:
+        case Compare(operand=operand) | In(operand=operand) | StartsWith(operand=operand):
+            return frozenset([column_of(operand).path])
+        case IsNull(column=column) | IsNotNull(column=column):
+            return frozenset([column.path])
+        case And(children=children) | Or(children=children):
+            found: frozenset[Path] = frozenset()
+            for child in children:
+                columns = columns_of(child)
+                if columns is None:
+                    return None
+                found |= columns
+            return found
+        case Not(child=child):
+            return columns_of(child)
+        case Constant():
+            return frozenset()
+        case Unknown(columns=columns):
+            return columns
+        case _:
+            assert_never(predicate)
+
+
+def column_of(operand: Operand) -> Column:
+    """The column below a cast, or the column itself."""
+    return operand.column if isinstance(operand, Cast) else operand
+
+
+def push_down_not(predicate: Predicate, *, negate: bool = False) -> Predicate:
+    """The same predicate, in all three truth values, with NOT only where a leaf has no opposite.
+
+    With `negate` the result is NOT `predicate`.
+    """
+    match predicate:
+        case Not(child=child):
+            return push_down_not(child, negate=not negate)
+        case And(children=children):
+            parts = tuple(push_down_not(child, negate=negate) for child in children)
+            return Or(parts) if negate else And(parts)
+        case Or(children=children):
+            parts = tuple(push_down_not(child, negate=negate) for child in children)
+            return And(parts) if negate else Or(parts)
+        case _ if not negate:
+            return predicate
+        case Compare(operator=operator) if operator in NEGATED:
+            return Compare(NEGATED[operator], predicate.operand, predicate.literal)
+        case IsNull(column=column):
+            return IsNotNull(column)
+        case IsNotNull(column=column):
+            return IsNull(column)
+        case Constant(value=value):
+            return Constant(None if value is None else not value)
+        case Compare() | In() | StartsWith() | Unknown():
+            return Not(predicate)
+        case _:
+            assert_never(predicate)

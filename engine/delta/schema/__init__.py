@@ -1,0 +1,1 @@
+"""Schemas of tables: their rules, their changes, column mapping, type widening."""

@@ -1,0 +1,81 @@
+"""Gives columns their ids and physical names.
+
+In a table with column mapping every field, nested ones too, has an id that no other field ever had, and a physical name
+under which it is stored. A new field gets the next id and a name that is unique for good, so that a dropped column's
+data can never show up under a new column of its name. When mapping is turned on for an existing table the fields keep
+their logical names as physical ones, since that is what its files have.
+
+Protocol: "Writer Requirements for Column Mapping".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import assert_never
+
+from engine.delta.schema.column_mapping import COLUMN_ID, MAPPING_PREFIX, PHYSICAL_NAME, column_id, map_fields
+from engine.types.schema import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    walk_fields,
+)
+
+
+def assign_ids(schema: StructType, max_id: int, new_name: Callable[[str], str]) -> tuple[StructType, int]:
+    """The schema with an id and a physical name for every field that has none, and the highest id given out.
+
+    `new_name` makes a physical name from a logical one. Ids go on from `max_id`, or from the highest in use.
+    """
+    counter = _Counter(max([max_id, *(column_id(field) or 0 for _, field in walk_fields(schema))]), new_name)
+    assigned = counter.assign(schema)
+    assert isinstance(assigned, StructType)
+    return assigned, counter.highest
+
+
+def without_ids(schema: StructType) -> StructType:
+    """The schema of a table without column mapping: nothing of it stands in any field."""
+
+    def bare(field: StructField) -> StructField:
+        kept = {key: value for key, value in field.metadata.items() if not key.startswith(MAPPING_PREFIX)}
+        return replace(field, metadata=kept)
+
+    return map_fields(schema, bare)
+
+
+def keep_logical_name(name: str) -> str:
+    """The physical name for a table whose files exist already."""
+    return name
+
+
+class _Counter:
+    def __init__(self, highest: int, new_name: Callable[[str], str]) -> None:
+        self.highest = highest
+        self._new_name = new_name
+
+    def assign(self, data_type: DataType) -> DataType:
+        match data_type:
+            case StructType(fields):
+                return StructType(tuple(self._assign_field(item) for item in fields))
+            case ArrayType(element):
+                return replace(data_type, element_type=self.assign(element))
+            case MapType(key, value):
+                return replace(data_type, key_type=self.assign(key), value_type=self.assign(value))
+            case PrimitiveType() | DecimalType():
+                return data_type
+            case _:
+                assert_never(data_type)
+
+    def _assign_field(self, field: StructField) -> StructField:
+        metadata = dict(field.metadata)
+        if column_id(field) is None:
+            self.highest += 1
+            metadata[COLUMN_ID] = self.highest
+        if not isinstance(metadata.get(PHYSICAL_NAME), str):
+            metadata[PHYSICAL_NAME] = self._new_name(field.name)
+        return replace(field, data_type=self.assign(field.data_type), metadata=metadata)

@@ -1,0 +1,110 @@
+"""Which columns of a table have statistics.
+
+By default the first 32 leaves of the schema, counted with all levels of nesting; `delta.dataSkippingNumIndexedCols`
+changes the number (-1: all), `delta.dataSkippingStatsColumns` names the columns instead. Partition columns have none,
+and do not count. An array or a map is one leaf. Columns that something else asks for come on top.
+
+Protocol: "Per-file Statistics"; the properties are delta-spark's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable
+from dataclasses import replace
+from typing import TypeAlias
+
+from engine.delta.spec.properties import (
+    DATA_SKIPPING_COLUMNS,
+    DATA_SKIPPING_INDEXED_COLUMNS,
+    Configuration,
+)
+from engine.types.schema import StructField, StructType
+
+Path: TypeAlias = tuple[str, ...]
+
+_PLAIN_PART = re.compile(r"[^`.,\s]+")
+_NAME_PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
+
+
+def stats_columns(
+    schema: StructType, partition_columns: Container[str], configuration: Configuration, besides: Iterable[Path] = ()
+) -> StructType:
+    """The part of `schema` (logical names) whose leaves have statistics: those that the properties choose, and the
+    paths `besides`."""
+    data = tuple(item for item in schema.fields if item.name not in partition_columns)
+    return StructType(_union(data, _chosen(data, configuration), _select(data, list(besides), ())))
+
+
+def _chosen(data: tuple[StructField, ...], configuration: Configuration) -> tuple[StructField, ...]:
+    named = DATA_SKIPPING_COLUMNS.read(configuration)
+    if named is not None:
+        return _select(data, [parse_name(text) for text in split_names(named)], ())
+    count = DATA_SKIPPING_INDEXED_COLUMNS.read(configuration)
+    return data if count < 0 else _first_leaves(data, count)[0]
+
+
+def parse_name(text: str) -> Path:
+    """The parts of a dotted name; a part with dots of its own stands in backquotes."""
+    return tuple(
+        (quoted.replace("``", "`") if quoted else plain.strip()) for quoted, plain in _NAME_PART.findall(text.strip())
+    )
+
+
+def format_name(parts: Path) -> str:
+    """The inverse of `parse_name`."""
+    return ".".join(part if _PLAIN_PART.fullmatch(part) else "`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def split_names(text: str) -> list[str]:
+    """At the commas that stand outside of backquotes."""
+    return [part for part in re.split(r",(?=(?:[^`]*`[^`]*`)*[^`]*$)", text) if part.strip()]
+
+
+def _first_leaves(fields: tuple[StructField, ...], count: int) -> tuple[tuple[StructField, ...], int]:
+    """The fields that hold the first `count` leaves, and how many of them are left to find."""
+    taken = []
+    for item in fields:
+        if count <= 0:
+            break
+        if isinstance(item.data_type, StructType):
+            inner, count = _first_leaves(item.data_type.fields, count)
+            if inner:
+                taken.append(replace(item, data_type=StructType(inner)))
+        else:
+            taken.append(item)
+            count -= 1
+    return tuple(taken), count
+
+
+def _select(fields: tuple[StructField, ...], wanted: list[Path], path: Path) -> tuple[StructField, ...]:
+    """The fields named, with all that is below them."""
+    folded = {tuple(part.casefold() for part in name) for name in wanted}
+    taken = []
+    for item in fields:
+        here = (*path, item.name.casefold())
+        if here in folded:
+            taken.append(item)
+        elif isinstance(item.data_type, StructType):
+            inner = _select(item.data_type.fields, wanted, here)
+            if inner:
+                taken.append(replace(item, data_type=StructType(inner)))
+    return tuple(taken)
+
+
+def _union(
+    fields: tuple[StructField, ...], one: tuple[StructField, ...], other: tuple[StructField, ...]
+) -> tuple[StructField, ...]:
+    """Two parts of `fields` as one, in their order."""
+    if not other:
+        return one
+    parts = [{item.name: item for item in part} for part in (one, other)]
+    taken = []
+    for item in fields:
+        found = [part[item.name] for part in parts if item.name in part]
+        inner = [part.data_type.fields for part in found if isinstance(part.data_type, StructType)]
+        if len(inner) == 2 and isinstance(item.data_type, StructType):
+            taken.append(replace(item, data_type=StructType(_union(item.data_type.fields, *inner))))
+        elif found:
+            taken.append(found[0])
+    return tuple(taken)

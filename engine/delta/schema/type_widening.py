@@ -1,0 +1,107 @@
+"""Which types a column may be widened to, and how the log remembers that it was.
+
+Files that were written before a widening keep the narrower type, so readers have to know every step: a changed field
+has the metadata `delta.typeChanges`, a list of `{fromType, toType}`, with a `fieldPath` (`element`, `key`, `value`)
+where the change happened inside an array or a map.
+
+Protocol: "Type Widening", "Type Change Metadata".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from engine.delta.spec.errors import UnsupportedTypeChange
+from engine.errors.table_errors import DeltaError
+from engine.types.schema import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    format_data_type,
+    parse_data_type,
+    walk_fields,
+)
+
+TYPE_CHANGES = "delta.typeChanges"
+
+_P = PrimitiveType
+_WIDER: dict[PrimitiveType, frozenset[PrimitiveType]] = {
+    _P.BYTE: frozenset({_P.SHORT, _P.INTEGER, _P.LONG, _P.DOUBLE}),
+    _P.SHORT: frozenset({_P.INTEGER, _P.LONG, _P.DOUBLE}),
+    _P.INTEGER: frozenset({_P.LONG, _P.DOUBLE}),
+    _P.FLOAT: frozenset({_P.DOUBLE}),
+    _P.DATE: frozenset({_P.TIMESTAMP_NTZ}),
+}
+_INTEGER_DIGITS = {_P.BYTE: 10, _P.SHORT: 10, _P.INTEGER: 10, _P.LONG: 20}
+"""The digits before the point that a decimal needs to take an integer type."""
+
+
+def is_widening(old: DataType, new: DataType) -> bool:
+    """May a column of the simple type `old` become `new` without a change to its files?"""
+    if old is PrimitiveType.VOID:
+        return True
+    match old, new:
+        case PrimitiveType(), PrimitiveType():
+            return new in _WIDER.get(old, frozenset())
+        case PrimitiveType(), DecimalType(precision, scale):
+            return old in _INTEGER_DIGITS and precision - scale >= _INTEGER_DIGITS[old]
+        case DecimalType(old_precision, old_scale), DecimalType(precision, scale):
+            return old != new and scale >= old_scale and precision - scale >= old_precision - old_scale
+        case _:
+            return False
+
+
+def widen_field(field: StructField, new: DataType) -> StructField | None:
+    """The field with the type `new`, and the changes noted; None where `new` is no widening of what it has.
+
+    Inside arrays and maps types may widen too; the fields of structs are changed one by one instead.
+    """
+    steps = _steps(field.data_type, new, ())
+    if steps is None:
+        return None
+    noted = [*field.metadata.get(TYPE_CHANGES, ()), *(step for step in steps if step["fromType"] != "void")]
+    metadata = {**field.metadata, TYPE_CHANGES: noted} if noted else field.metadata
+    return replace(field, data_type=new, metadata=metadata)
+
+
+def ensure_readable_changes(table: str, schema: StructType) -> None:
+    """Raises `UnsupportedTypeChange` where a column had a type that cannot be read as the one it has now."""
+    for path, item in walk_fields(schema):
+        changes = item.metadata.get(TYPE_CHANGES)
+        for change in changes if isinstance(changes, list) else ():
+            old, new = (change.get(key) if isinstance(change, dict) else None for key in ("fromType", "toType"))
+            if not _is_readable_change(old, new):
+                raise UnsupportedTypeChange(table, ".".join(path), str(old), str(new))
+
+
+def _is_readable_change(old: Any, new: Any) -> bool:
+    try:
+        return is_widening(parse_data_type(old), parse_data_type(new))
+    except DeltaError:
+        return False
+
+
+def _steps(old: DataType, new: DataType, path: tuple[str, ...]) -> list[dict[str, Any]] | None:
+    if old == new:
+        return []
+    match old, new:
+        case ArrayType(old_element, nullable), ArrayType(new_element, new_nullable) if nullable == new_nullable:
+            return _steps(old_element, new_element, (*path, "element"))
+        case MapType(old_key, old_value, nullable), MapType(new_key, new_value, new_nullable) if (
+            nullable == new_nullable
+        ):
+            keys = _steps(old_key, new_key, (*path, "key"))
+            values = _steps(old_value, new_value, (*path, "value"))
+            return None if keys is None or values is None else keys + values
+        case StructType(), _:
+            return None
+        case _:
+            if not is_widening(old, new):
+                return None
+            step = {"fromType": format_data_type(old), "toType": format_data_type(new)}
+            return [{**step, "fieldPath": ".".join(path)} if path else step]

@@ -1,0 +1,170 @@
+"""When the versions of a table were committed, and which version was current at a time.
+
+A commit's time is its in-commit timestamp in the versions where that feature is enabled, otherwise the time at which
+its file was last modified. File times can run backwards (clocks, copies), so they are made strictly increasing: a time
+at or before its predecessor's becomes that plus one millisecond.
+
+In-commit timestamps stand inside of the commits; to find a version among them only a logarithm of the commits is read.
+
+Protocol: "In-Commit Timestamps"; the adjusting of file times is the reference implementation's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from engine.delta.log.commit_reader import parse_commit_info
+from engine.delta.log.log_segment import earliest_version
+from engine.delta.log.storage import Storage
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.actions import CommitInfo
+from engine.delta.spec.errors import (
+    LogFileNotFound,
+    MissingCommitInfo,
+    MissingCommitTimestamp,
+    TimestampAfterLog,
+    TimestampBeforeLog,
+)
+from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
+from engine.delta.spec.properties import ICT_ENABLEMENT_VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitTimes:
+    """The commits of a log that are still there, up to the version of a snapshot; contiguous."""
+
+    storage: Storage
+    first_version: int
+    modified_ms: Sequence[int]
+    """Times of the files from `first_version` on, made strictly increasing."""
+    in_commit_from: int | None
+    """The first version whose time is in the commit; None where no version's is."""
+    earliest_version: int
+    """The first of these versions that can be reconstructed."""
+
+    @property
+    def latest_version(self) -> int:
+        return self.first_version + len(self.modified_ms) - 1
+
+    def timestamp_ms(self, version: int) -> int:
+        """Raises `LogFileNotFound` where the commit has been cleaned up, `MissingCommitInfo`,
+        `MissingCommitTimestamp`.
+        """
+        if not self.first_version <= version <= self.latest_version:
+            raise LogFileNotFound(self.storage.path_of(f"{LOG_DIR}/{commit_name(version)}"))
+        if self.is_in_commit(version):
+            return _in_commit_timestamp(self.storage, version)
+        return self.modified_ms[version - self.first_version]
+
+    def is_in_commit(self, version: int) -> bool:
+        """Does the version's time stand in its `commitInfo`?"""
+        return self.in_commit_from is not None and version >= self.in_commit_from
+
+    def version_at(self, timestamp_ms: int, *, allow_after: bool = False) -> int:
+        """The version that was current at a time: the newest committed at or before it.
+
+        `allow_after` takes times after the latest version for that version. Raises `TimestampBeforeLog`,
+        `TimestampAfterLog`.
+        """
+        latest = self.timestamp_ms(self.latest_version)
+        if timestamp_ms >= latest:
+            if timestamp_ms > latest and not allow_after:
+                raise TimestampAfterLog(self.storage.root, _format(timestamp_ms), _format(latest))
+            return self.latest_version
+        first = max(self.first_version, self.earliest_version)
+        if timestamp_ms < (earliest := self.timestamp_ms(first)):
+            raise TimestampBeforeLog(self.storage.root, _format(timestamp_ms), _format(earliest))
+        start = self._search_start(timestamp_ms, first)
+        end = self.latest_version
+        if self.in_commit_from is not None and start < self.in_commit_from:
+            end = min(end, self.in_commit_from - 1)
+        return _last_at_or_before(timestamp_ms, start, end, self.timestamp_ms)
+
+    def version_after(self, timestamp_ms: int) -> int | None:
+        """The first version committed at or after a time; None where there is none yet."""
+        first = max(self.first_version, self.earliest_version)
+        if timestamp_ms <= self.timestamp_ms(first):
+            return first
+        version = self.version_at(timestamp_ms, allow_after=True)
+        if self.timestamp_ms(version) == timestamp_ms:
+            return version
+        return version + 1 if version < self.latest_version else None
+
+    def _search_start(self, timestamp_ms: int, first: int) -> int:
+        """File times and in-commit timestamps each ascend, but maybe not from one to the other: which to search."""
+        switch = self.in_commit_from
+        if switch is not None and first < switch <= self.latest_version and self.timestamp_ms(switch) <= timestamp_ms:
+            return switch
+        return first
+
+
+def load_commit_times(snapshot: Snapshot) -> CommitTimes:
+    """One listing of the log. Raises `LogFileNotFound` where not even the snapshot's own commit is left."""
+    storage, version = snapshot.storage, snapshot.version
+    listing = storage.list_files(LOG_DIR, version_prefix(0))
+    entries = [(path, status) for status in listing if (path := parse_log_path(status.name)) is not None]
+    modified = {path.version: status.modified_ms for path, status in entries if path.kind is LogFileKind.COMMIT}
+    if version not in modified:
+        raise LogFileNotFound(storage.path_of(f"{LOG_DIR}/{commit_name(version)}"))
+    first = version
+    while first - 1 in modified:
+        first -= 1
+    earliest = earliest_version((path for path, _ in entries), first)
+    return CommitTimes(
+        storage=storage,
+        first_version=first,
+        modified_ms=increasing([modified[at] for at in range(first, version + 1)]),
+        in_commit_from=_in_commit_from(snapshot),
+        earliest_version=version if earliest is None else max(first, earliest),
+    )
+
+
+def load_commit_info(storage: Storage, version: int) -> CommitInfo | None:
+    """The `commitInfo` of a commit, None where it has none. Raises `LogFileNotFound`, `MalformedLogEntry`."""
+    name = f"{LOG_DIR}/{commit_name(version)}"
+    try:
+        return parse_commit_info(storage.read_bytes(name), name)
+    except FileNotFoundError as error:
+        raise LogFileNotFound(storage.path_of(name)) from error
+
+
+def increasing(times: Sequence[int]) -> list[int]:
+    """The times, each at least one more than the one before."""
+    result: list[int] = []
+    for time in times:
+        result.append(max(time, result[-1] + 1) if result else time)
+    return result
+
+
+def _in_commit_from(snapshot: Snapshot) -> int | None:
+    if not snapshot.config.is_enabled("inCommitTimestamp"):
+        return None
+    return snapshot.config.get(ICT_ENABLEMENT_VERSION) or 0
+
+
+def _in_commit_timestamp(storage: Storage, version: int) -> int:
+    info = load_commit_info(storage, version)
+    if info is None:
+        raise MissingCommitInfo(storage.root, version)
+    if info.in_commit_timestamp is None:
+        raise MissingCommitTimestamp(storage.root, version)
+    return info.in_commit_timestamp
+
+
+def _last_at_or_before(timestamp_ms: int, first: int, last: int, time_of: Callable[[int], int]) -> int:
+    """By bisection; `first` is at or before."""
+    while first < last:
+        middle = (first + last + 1) // 2
+        if time_of(middle) <= timestamp_ms:
+            first = middle
+        else:
+            last = middle - 1
+    return first
+
+
+def _format(timestamp_ms: int) -> str:
+    seconds, milliseconds = divmod(timestamp_ms, 1000)
+    moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=milliseconds * 1000)
+    return moment.isoformat(" ", "milliseconds")

@@ -1,0 +1,51 @@
+"""Deletion vectors as they are stored: inline in the log, or in files beside the data.
+
+What is read is checked against all that is recorded of it: its size, its checksum, its cardinality. Several vectors may
+share a file; only the range of the one is read.
+"""
+
+from __future__ import annotations
+
+from engine.delta.log.storage import Storage
+from engine.delta.spec.actions import DeletionVectorDescriptor
+from engine.delta.spec.deletion_vectors import (
+    FRAME_BYTES,
+    INLINE,
+    Rows,
+    deletion_vector_path,
+    parse_rows,
+    read_inline,
+    unframe,
+)
+from engine.delta.spec.errors import LogFileNotFound
+from engine.errors.table_errors import MalformedLogEntry
+
+FIRST_OFFSET = 1
+"""Where the first vector of a file stands, after the version of the format."""
+
+
+def read_deletion_vector(storage: Storage, descriptor: DeletionVectorDescriptor) -> bytes:
+    """The serialized bitmap, its size and checksum verified.
+
+    Raises `LogFileNotFound`, `MalformedLogEntry`, `DeletionVectorSizeMismatch`, `DeletionVectorChecksumMismatch`.
+    """
+    if descriptor.storage_type == INLINE:
+        return read_inline(descriptor)
+    path = deletion_vector_path(descriptor)
+    offset = FIRST_OFFSET if descriptor.offset is None else descriptor.offset
+    if offset < 0 or descriptor.size_in_bytes < 0:
+        raise MalformedLogEntry("deletionVector", "an offset or a size is negative")
+    try:
+        frame = storage.read_range(path, offset, descriptor.size_in_bytes + FRAME_BYTES)
+    except FileNotFoundError as error:
+        raise LogFileNotFound(storage.path_of(path)) from error
+    return unframe(frame, descriptor.size_in_bytes, path)
+
+
+def load_deleted_rows(storage: Storage, descriptor: DeletionVectorDescriptor) -> Rows:
+    """The indices of the deleted rows, ascending.
+
+    Raises as `read_deletion_vector` does, and `DeletionVectorCardinalityMismatch`.
+    """
+    data = read_deletion_vector(storage, descriptor)
+    return parse_rows(data, descriptor.unique_id, descriptor.cardinality)

@@ -1,0 +1,259 @@
+"""Statistics of files: JSON texts in, typed columns out, in bulk.
+
+A file's statistics are JSON inside JSON. A block of tens of thousands is parsed by Arrow as one stream of objects, into
+the types of the table's schema::
+
+    num_records: int64
+    tight_bounds: bool                       false where a deletion vector made the bounds wide; null means true
+    min_values, max_values: struct           by physical name, nested as the schema is
+    null_count: struct of int64              the same, and a leaf for arrays and maps too
+
+Statistics are a help and never a duty: what is missing, or cannot be parsed as its column's type, is null, which means
+unknown. So odd texts cost time, not correctness. Arrow refuses a block as a whole; `parse_stats` then reads it again
+with non-finite numbers as null (Spark writes them as strings), and last a value at a time.
+
+Values are as the log has them: strings may be cut, timestamps are cut to milliseconds. Who prunes has to widen them.
+
+Protocol: "Per-file Statistics".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
+from engine.delta.log.file_table import Array, RecordBatch, nulls
+from engine.types.arrow_types import arrow_type
+from engine.types.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructType
+
+_NO_BOUNDS = frozenset({PrimitiveType.BINARY, PrimitiveType.VARIANT, PrimitiveType.VOID})
+_TOP = {
+    "num_records": "numRecords",
+    "tight_bounds": "tightBounds",
+    "min_values": "minValues",
+    "max_values": "maxValues",
+    "null_count": "nullCount",
+}
+_BLOCK_BYTES = 1 << 24
+_NON_FINITE = r':\s*"(-?Infinity|[+-]?Inf|NaN)"'
+
+
+def stats_schema(schema: StructType, partition_columns: Iterable[str] = ()) -> Any:
+    """The `pyarrow.Schema` of parsed statistics. Both arguments by physical name; partition columns have none."""
+    left_out = set(partition_columns)
+    data = StructType(tuple(field for field in schema.fields if field.name not in left_out))
+    bounds = pa.struct(list(_bounds_fields(data)))
+    return pa.schema(
+        [
+            ("num_records", pa.int64()),
+            ("tight_bounds", pa.bool_()),
+            ("min_values", bounds),
+            ("max_values", bounds),
+            ("null_count", pa.struct(list(_count_fields(data)))),
+        ]
+    )
+
+
+def parse_stats(texts: Array, schema: Any) -> RecordBatch:
+    """One row of `schema` (a `stats_schema`) for each JSON text. Never raises for what the texts hold."""
+    if texts.null_count == len(texts):
+        return pa.RecordBatch.from_arrays([nulls(field.type, len(texts)) for field in schema], schema=schema)
+    wire = pa.schema([pa.field(_TOP[field.name], _json_type(field.type)) for field in schema])
+    try:
+        table = _read_objects(texts, wire)
+    except pa.ArrowInvalid:
+        try:
+            table = _read_objects(pc.replace_substring_regex(texts, _NON_FINITE, ":null"), wire)
+        except pa.ArrowInvalid:
+            return _parse_slowly(texts, schema)
+    columns = [_convert(table.column(_TOP[field.name]), field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _bounds_fields(struct: StructType) -> Iterable[Any]:
+    for field in struct.fields:
+        match field.data_type:
+            case StructType() as nested:
+                inner = pa.struct(list(_bounds_fields(nested)))
+                if inner.num_fields:
+                    yield pa.field(field.name, inner)
+            case ArrayType() | MapType():
+                pass
+            case PrimitiveType() | DecimalType() as leaf:
+                if leaf not in _NO_BOUNDS:
+                    yield pa.field(field.name, arrow_type(leaf))
+
+
+def _count_fields(struct: StructType) -> Iterable[Any]:
+    for field in struct.fields:
+        if isinstance(field.data_type, StructType):
+            inner = pa.struct(list(_count_fields(field.data_type)))
+            if inner.num_fields:
+                yield pa.field(field.name, inner)
+        else:
+            yield pa.field(field.name, pa.int64())
+
+
+# --- In bulk -------------------------------------------------------------------------------------------------------
+
+
+def _json_type(data_type: Any) -> Any:
+    """The type that Arrow's JSON reader shall read: dates and times as text, and the narrow integers as wide ones."""
+    if pa.types.is_struct(data_type):
+        return pa.struct([pa.field(field.name, _json_type(field.type)) for field in data_type])
+    if pa.types.is_temporal(data_type):
+        return pa.string()
+    if pa.types.is_integer(data_type):
+        return pa.int64()
+    return pa.float64() if pa.types.is_floating(data_type) else data_type
+
+
+def _read_objects(texts: Array, wire: Any) -> Any:
+    """A table with a row per text. Raises `ArrowInvalid` where the texts are not what `wire` says.
+
+    The values of a string array lie one after the other in memory, which is what a stream of JSON objects looks like:
+    nothing has to be copied. A null takes no room there; its row is put in afterwards.
+    """
+    valid = texts.drop_null() if texts.null_count else texts
+    if not pc.all(pc.and_(pc.starts_with(valid, "{"), pc.ends_with(valid, "}"))).as_py():
+        raise pa.ArrowInvalid("a text that is no object")
+    _, offsets, data = valid.buffers()
+    ends = memoryview(offsets).cast("i")
+    first, last = ends[valid.offset], ends[valid.offset + len(valid)]
+    longest = pc.max(pc.binary_length(valid)).as_py()
+    table = pj.read_json(
+        pa.BufferReader(data.slice(first, last - first)),
+        read_options=pj.ReadOptions(block_size=max(min(_BLOCK_BYTES, last - first), longest), use_threads=False),
+        parse_options=pj.ParseOptions(
+            explicit_schema=wire, unexpected_field_behavior="ignore", newlines_in_values=True
+        ),
+    )
+    if table.num_rows != len(valid):
+        raise pa.ArrowInvalid("a text that is not one object")
+    if texts.null_count:
+        rows = pc.subtract(pc.cumulative_sum(pc.cast(texts.is_valid(), pa.int64())), 1)
+        table = table.combine_chunks().take(pc.if_else(texts.is_valid(), rows, None))
+    return table
+
+
+def _convert(column: Any, data_type: Any) -> Array:
+    """A column as the JSON reader gives it in the type of the schema."""
+    array = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+    if array.type == data_type:
+        return array
+    if pa.types.is_struct(data_type):
+        children = [_convert(array.field(i), field.type) for i, field in enumerate(data_type)]
+        return pa.StructArray.from_arrays(children, fields=list(data_type), mask=array.is_null())
+    try:
+        return array.cast(data_type)
+    except pa.ArrowInvalid:
+        return _leaf_array(array.to_pylist(), data_type)
+
+
+# --- A value at a time ---------------------------------------------------------------------------------------------
+
+
+def _parse_slowly(texts: Array, schema: Any) -> RecordBatch:
+    values = [_parse_text(text) for text in texts.to_pylist()]
+    columns = [_slow_column([_get(value, _TOP[field.name]) for value in values], field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _parse_text(text: str | None) -> Any:
+    if text is None:
+        return None
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+
+
+def _get(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
+def _slow_column(values: Sequence[Any], data_type: Any) -> Array:
+    if not pa.types.is_struct(data_type):
+        return _leaf_array(values, data_type)
+    children = [_slow_column([_get(value, field.name) for value in values], field.type) for field in data_type]
+    absent = pa.array([not isinstance(value, Mapping) for value in values], pa.bool_())
+    return pa.StructArray.from_arrays(children, fields=list(data_type), mask=absent)
+
+
+def _leaf_array(values: Sequence[Any], data_type: Any) -> Array:
+    parse = _leaf_parser(data_type)
+    return pa.array([None if value is None else _parse_leaf(value, parse, data_type) for value in values], data_type)
+
+
+def _parse_leaf(value: Any, parse: Callable[[Any], Any], data_type: Any) -> Any:
+    """The value if the column's type holds it, else None."""
+    try:
+        parsed = parse(value)
+        pa.scalar(parsed, data_type)
+    except (ValueError, TypeError, OverflowError, InvalidOperation, pa.ArrowException):
+        return None
+    return parsed
+
+
+def _leaf_parser(data_type: Any) -> Callable[[Any], Any]:
+    if pa.types.is_timestamp(data_type):
+        return _parse_timestamp if data_type.tz else _parse_local_timestamp
+    if pa.types.is_date(data_type):
+        return _parse_date
+    if pa.types.is_decimal(data_type):
+        return lambda value: Decimal(str(value))
+    if pa.types.is_integer(data_type):
+        return _parse_integer
+    if pa.types.is_floating(data_type):
+        return _parse_float
+    if pa.types.is_boolean(data_type):
+        return _parse_boolean
+    return _parse_string
+
+
+def _parse_timestamp(value: Any) -> datetime:
+    parsed = datetime.fromisoformat(value)
+    if parsed.tzinfo is None:
+        raise ValueError("a timestamp without its zone")
+    return parsed.astimezone(UTC)
+
+
+def _parse_local_timestamp(value: Any) -> datetime:
+    return datetime.fromisoformat(value).replace(tzinfo=None)
+
+
+def _parse_date(value: Any) -> date:
+    return date.fromisoformat(value)
+
+
+def _parse_integer(value: Any) -> int:
+    if isinstance(value, bool) or value != int(value):
+        raise ValueError("no integer")
+    return int(value)
+
+
+def _parse_float(value: Any) -> float:
+    number = float(value)
+    if isinstance(value, bool) or not math.isfinite(number):
+        raise ValueError("no number")
+    return number
+
+
+def _parse_boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("no boolean")
+    return value
+
+
+def _parse_string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("no string")
+    return value

@@ -1,0 +1,96 @@
+"""The history of a table: one row per commit, newest first, as DESCRIBE HISTORY shows it.
+
+The rows come from the commits' `commitInfo`. Any JSON is legal there and writers differ (metrics as strings or numbers,
+parameters as texts or objects), so what is not a text is shown as its JSON. A commit without `commitInfo` has a row
+with its version and time only. Commits that have been cleaned up are no longer part of the history.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from engine.delta.log.file_table import STRING_MAP
+from engine.delta.snapshot.commit_times import load_commit_info, load_commit_times
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.actions import CommitInfo
+
+_JOB = pa.struct(
+    [(name, pa.string()) for name in ("jobId", "jobName", "jobRunId", "runId", "jobOwnerId", "triggerType")]
+)
+_NOTEBOOK = pa.struct([("notebookId", pa.string())])
+
+HISTORY_SCHEMA = pa.schema(
+    [
+        ("version", pa.int64()),
+        ("timestamp", pa.timestamp("ms", tz="UTC")),
+        ("userId", pa.string()),
+        ("userName", pa.string()),
+        ("operation", pa.string()),
+        ("operationParameters", STRING_MAP),
+        ("job", _JOB),
+        ("notebook", _NOTEBOOK),
+        ("clusterId", pa.string()),
+        ("readVersion", pa.int64()),
+        ("isolationLevel", pa.string()),
+        ("isBlindAppend", pa.bool_()),
+        ("operationMetrics", STRING_MAP),
+        ("userMetadata", pa.string()),
+        ("engineInfo", pa.string()),
+    ]
+)
+
+
+def load_history(snapshot: Snapshot, limit: int | None = None) -> Any:
+    """The newest `limit` commits up to the snapshot's version (all by default) as a table of `HISTORY_SCHEMA`.
+
+    Raises `LogFileNotFound`, `MalformedLogEntry`.
+    """
+    times = load_commit_times(snapshot)
+    oldest = times.first_version if limit is None else max(times.first_version, snapshot.version - limit + 1)
+    rows = []
+    for version in range(snapshot.version, oldest - 1, -1):
+        info = load_commit_info(snapshot.storage, version)
+        stamp = info.in_commit_timestamp if info and times.is_in_commit(version) else None
+        rows.append(_row(version, times.timestamp_ms(version) if stamp is None else stamp, info))
+    return pa.Table.from_pylist(rows, HISTORY_SCHEMA)
+
+
+def _row(version: int, timestamp_ms: int, info: CommitInfo | None) -> dict[str, Any]:
+    row: dict[str, Any] = {"version": version, "timestamp": timestamp_ms}
+    if info is not None:
+        row.update(
+            userId=info.user_id,
+            userName=info.user_name,
+            operation=info.operation,
+            operationParameters=_texts(info.operation_parameters),
+            job=_struct(info.job, _JOB),
+            notebook=_struct(info.notebook, _NOTEBOOK),
+            clusterId=info.cluster_id,
+            readVersion=info.read_version,
+            isolationLevel=info.isolation_level,
+            isBlindAppend=info.is_blind_append,
+            operationMetrics=_texts(info.operation_metrics),
+            userMetadata=info.user_metadata,
+            engineInfo=info.engine_info,
+        )
+    return row
+
+
+def _texts(value: Any) -> list[tuple[str, str | None]] | None:
+    if not isinstance(value, Mapping):
+        return None
+    return [(name, None if item is None else _text(item)) for name, item in value.items()]
+
+
+def _struct(value: Any, data_type: Any) -> dict[str, str] | None:
+    if not isinstance(value, Mapping):
+        return None
+    return {field.name: _text(value[field.name]) for field in data_type if value.get(field.name) is not None}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,175 @@
+"""Log replay: what a checkpoint and the commits after it add up to.
+
+The rules of action reconciliation, for the whole of a segment: the newest protocol and the newest metadata win, the
+newest transaction per application, the newest metadata per domain, and for files the newest action per identity
+`(path, deletion vector id)`. Within a commit the later action wins, though a correct commit never has two.
+
+Files are reconciled in bulk. The commits are few rows against the checkpoint's many, so only they are put into a hash
+table: the checkpoint streams past it, batch by batch, and loses the rows that some commit mentions. A checkpoint has
+one action per identity, so no more is needed.
+
+Protocol: "Action Reconciliation".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from engine.delta.checkpoint.checkpoint_reader import CheckpointReader
+from engine.delta.log.commit_reader import CommitParser, FileRows, LogActions
+from engine.delta.log.file_table import TOMBSTONES_SCHEMA, Array, RecordBatch, file_keys
+from engine.delta.log.log_segment import LogSegment
+from engine.delta.log.storage import Storage
+from engine.delta.snapshot.live_files import LiveFiles, drop_rows
+from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
+from engine.delta.spec.errors import LogFileNotFound
+from engine.delta.spec.paths import LOG_DIR, LogFileKind, LogPath
+from engine.errors.table_errors import DeltaError, MalformedLogEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableState:
+    """Everything of a version but its files. `protocol` and `metadata` are None where the log has none so far."""
+
+    protocol: Protocol | None = None
+    metadata: Metadata | None = None
+    set_transactions: Mapping[str, SetTransaction]
+    domain_metadata: Mapping[str, DomainMetadata]
+    """Without the removed ones."""
+    commit_info: CommitInfo | None = None
+    """Of the version's own commit; None where that was not read (a checkpoint or a compaction stood in) or has none."""
+
+
+EMPTY_STATE = TableState(set_transactions={}, domain_metadata={})
+
+
+def advance_state(state: TableState, actions: LogActions) -> TableState:
+    """The state after later actions."""
+    domains = {**state.domain_metadata, **actions.domain_metadata}
+    return TableState(
+        protocol=actions.protocol or state.protocol,
+        metadata=actions.metadata or state.metadata,
+        set_transactions={**state.set_transactions, **actions.set_transactions},
+        domain_metadata={name: domain for name, domain in domains.items() if not domain.removed},
+        commit_info=actions.commit_info,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """The file actions of some commits, reconciled among themselves."""
+
+    keys: Array
+    """The identities that they mention; whatever was known of these is superseded."""
+    adds: tuple[RecordBatch, ...]
+    """The files that are live after the commits, as `FILES_SCHEMA`."""
+    removes: tuple[RecordBatch, ...]
+    """The files that are removed after them, as `TOMBSTONES_SCHEMA`."""
+
+
+def reconcile_files(adds: FileRows, removes: FileRows) -> FileChanges:
+    """The last action per identity. O(rows)."""
+    batches = (*adds.batches, *removes.batches)
+    if not batches:
+        return FileChanges(pa.array([], pa.string()), (), ())
+    keys = pa.chunked_array([file_keys(batch) for batch in batches], pa.string()).combine_chunks()
+    encoded = keys.dictionary_encode()
+    codes = encoded.indices.to_numpy()
+    orders = np.concatenate((*adds.orders, *removes.orders))
+    newest = np.zeros(len(encoded.dictionary), np.int64)
+    np.maximum.at(newest, codes, orders)
+    wins = newest[codes] == orders
+    split = adds.num_rows
+    return FileChanges(encoded.dictionary, _select(adds.batches, wins[:split]), _select(removes.batches, wins[split:]))
+
+
+class UnusableFile(Exception):
+    """A checkpoint or a compaction cannot be read, but the log may do without it. Never leaves this package."""
+
+    def __init__(self, names: frozenset[str], error: DeltaError) -> None:
+        super().__init__(str(error))
+        self.names = names
+        """File names in the log, to avoid at the next attempt."""
+        self.error = error
+
+
+class LogReplay:
+    """The replay of one segment. Reads the commits at once, the checkpoint's files only where they are asked for.
+
+    Every method, and the constructor, raises `UnusableFile` for what another segment might do without, and
+    `MalformedLogEntry` or `LogFileNotFound` for a commit.
+    """
+
+    def __init__(self, storage: Storage, segment: LogSegment) -> None:
+        self.segment = segment
+        self._checkpoint = CheckpointReader(storage, segment.checkpoint) if segment.checkpoint else None
+        state = EMPTY_STATE
+        if self._checkpoint is not None:
+            with self._guarding_checkpoint():
+                state = advance_state(state, self._checkpoint.read_small_actions())
+        actions = read_commits(storage, segment.deltas)
+        self.state = advance_state(state, actions)
+        self._changes = reconcile_files(actions.adds, actions.removes)
+
+    def live_files(self) -> LiveFiles:
+        batches: list[RecordBatch] = []
+        if self._checkpoint is not None:
+            with self._guarding_checkpoint():
+                batches.extend(self._surviving(self._checkpoint.read_adds()))
+        return LiveFiles.of((*batches, *self._changes.adds))
+
+    def tombstones(self) -> Any:
+        """All removed files as a table of `TOMBSTONES_SCHEMA`, the expired ones included."""
+        batches: list[RecordBatch] = []
+        if self._checkpoint is not None:
+            with self._guarding_checkpoint():
+                batches.extend(self._surviving(self._checkpoint.read_removes()))
+        return pa.Table.from_batches([*batches, *self._changes.removes], TOMBSTONES_SCHEMA)
+
+    def _surviving(self, batches: Iterable[RecordBatch]) -> Iterable[RecordBatch]:
+        """The rows that no commit after the checkpoint mentions."""
+        keys = self._changes.keys
+        return (drop_rows(batch, keys) for batch in batches) if len(keys) else batches
+
+    @contextmanager
+    def _guarding_checkpoint(self) -> Iterator[None]:
+        try:
+            yield
+        except (MalformedLogEntry, LogFileNotFound) as error:
+            assert self.segment.checkpoint is not None
+            raise UnusableFile(frozenset(file.name for file in self.segment.checkpoint.files), error) from error
+
+
+def read_commits(storage: Storage, deltas: Sequence[LogPath]) -> LogActions:
+    """The actions of commits and compactions, oldest first.
+
+    Raises `MalformedLogEntry`, `LogFileNotFound`; for a compaction `UnusableFile`.
+    """
+    names = [f"{LOG_DIR}/{file.name}" for file in deltas]
+    parser = CommitParser()
+    contents = storage.read_many(names)
+    for file, name in zip(deltas, names, strict=True):
+        try:
+            parser.feed(next(contents), name)
+        except (MalformedLogEntry, FileNotFoundError) as error:
+            named = error if isinstance(error, MalformedLogEntry) else LogFileNotFound(storage.path_of(name))
+            if file.kind is LogFileKind.COMPACTION:
+                raise UnusableFile(frozenset((file.name,)), named) from error
+            raise named from error
+    return parser.finish()
+
+
+def _select(batches: Iterable[RecordBatch], mask: npt.NDArray[np.bool_]) -> tuple[RecordBatch, ...]:
+    selected, start = [], 0
+    for batch in batches:
+        part = mask[start : start + len(batch)]
+        selected.append(batch if part.all() else batch.filter(pa.array(part)))
+        start += len(batch)
+    return tuple(batch for batch in selected if len(batch))

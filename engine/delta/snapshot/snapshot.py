@@ -1,0 +1,322 @@
+"""A table at one version.
+
+`load_snapshot` finds the log segment, replays it, and gives an immutable `Snapshot`. Protocol, metadata, transactions
+and domains are read at once; the files of a checkpoint when they are first asked for, so that describing a table of a
+million files costs as little as that of ten. What is pinned is the version: whatever is read later belongs to it, and
+if the log was cleaned up meanwhile, that is an error and no other version.
+
+`advance` gives the newest version from this one: one listing that begins here, and only the new commits are read. The
+files that stayed are shared between the two (see `engine.delta.snapshot.live_files`).
+
+Loading refuses unknown versions of the protocol, since these may change replay itself, but no unknown features:
+describing such a table, or saying what stops a read, needs its state. Whether a table may be read or written is decided
+by `config`, see `engine.delta.definition.table_config`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from threading import Lock
+from typing import Any, TypeVar
+
+import pyarrow.compute as pc
+
+from engine.delta.definition.clustering import CLUSTERING_DOMAIN
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.log.commit_reader import parse_commit_info
+from engine.delta.log.file_table import RecordBatch
+from engine.delta.log.log_segment import LogSegment, extend_segment, find_segment
+from engine.delta.log.partition_texts import encode_partition_values, partition_schema
+from engine.delta.log.storage import FileStatus, Storage, open_storage
+from engine.delta.schema.column_mapping import physical_names, physical_schema
+from engine.delta.snapshot.file_stats import parse_stats, stats_schema
+from engine.delta.snapshot.live_files import LiveFiles, Rows
+from engine.delta.snapshot.replay import (
+    LogReplay,
+    TableState,
+    UnusableFile,
+    advance_state,
+    read_commits,
+    reconcile_files,
+)
+from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
+from engine.delta.spec.errors import (
+    InvalidProtocolVersion,
+    LogFileNotFound,
+    MissingCommitInfo,
+    MissingCommitTimestamp,
+    StateNotRecoverable,
+)
+from engine.delta.spec.paths import LOG_DIR, LogFileKind, parse_log_path, version_prefix
+from engine.delta.spec.protocols import READER_VERSION_MAX
+from engine.errors.table_errors import DeltaError, MalformedLogEntry
+from engine.types.schema import StructType, parse_schema
+
+T = TypeVar("T")
+_ATTEMPTS_MAX = 5
+
+
+def load_snapshot(path: str, version: int | None = None, options: Mapping[str, Any] | None = None) -> Snapshot:
+    """The table at `path` (a folder, or a URL that fsspec knows) at `version`, or at its newest.
+
+    `options` are fsspec's storage options. Raises `DeltaTableNotFound`, `VersionNotFound`, `VersionsNotContiguous`,
+    `LogTruncated`, `MissingPartFiles`, `MalformedLogEntry`, `LogFileNotFound`, `StateNotRecoverable`,
+    `InvalidProtocolVersion`.
+    """
+    return Snapshot.load(open_storage(path, options), version)
+
+
+class Snapshot:
+    """Immutable; safe to share between threads. Made by `load_snapshot`, `load` and `advance`."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        segment: LogSegment,
+        state: TableState,
+        source: LogReplay | LiveFiles | None,
+        commit: FileStatus | None,
+    ) -> None:
+        """`source` is where the files come from; None means a replay of the segment. `commit` is the version's file."""
+        self.storage = storage
+        self.log_segment = segment
+        self._state = state
+        self._source = source
+        self._commit = commit
+        self._lock = Lock()
+        if state.protocol is None:
+            raise StateNotRecoverable(storage.root, segment.version, "protocol")
+        if state.metadata is None:
+            raise StateNotRecoverable(storage.root, segment.version, "metaData")
+        self.protocol: Protocol = state.protocol
+        self.metadata: Metadata = state.metadata
+        reader, writer = self.protocol.min_reader_version, self.protocol.min_writer_version
+        if reader > READER_VERSION_MAX:
+            supported = f"reader versions to {READER_VERSION_MAX}"
+            raise InvalidProtocolVersion(storage.root, reader, writer, supported)
+
+    @classmethod
+    def load(cls, storage: Storage, version: int | None = None) -> Snapshot:
+        replay = _replay(storage, version)
+        segment = replay.segment
+        return cls(storage, segment, replay.state, replay, _commit_status(storage, segment))
+
+    def __repr__(self) -> str:
+        return f"Snapshot({self.table_root!r}, version={self.version})"
+
+    @property
+    def version(self) -> int:
+        return self.log_segment.version
+
+    @property
+    def table_root(self) -> str:
+        """An absolute local path, or a URL; relative paths of files hang below it."""
+        return self.storage.root
+
+    @cached_property
+    def schema(self) -> StructType:
+        """Columns by logical name, partition columns included. Raises `UnsupportedDataType`."""
+        return parse_schema(self.metadata.schema_string)
+
+    @cached_property
+    def config(self) -> TableConfig:
+        """Protocol, metadata and clustering taken together: may an operation run, is a feature enabled."""
+        clustering = self.domain_metadata.get(CLUSTERING_DOMAIN)
+        return TableConfig.of(self.table_root, self.protocol, self.metadata, clustering)
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """Logical names."""
+        return self.metadata.partition_columns
+
+    @property
+    def set_transactions(self) -> Mapping[str, SetTransaction]:
+        """By application id."""
+        return self._state.set_transactions
+
+    @property
+    def domain_metadata(self) -> Mapping[str, DomainMetadata]:
+        """By domain, without the removed ones."""
+        return self._state.domain_metadata
+
+    @cached_property
+    def commit_info(self) -> CommitInfo | None:
+        """Of this version's commit; None where it has none, or the commit itself has been cleaned up."""
+        deltas = self.log_segment.deltas
+        if deltas and deltas[-1].kind is LogFileKind.COMMIT:
+            return self._state.commit_info
+        try:
+            name = self.log_segment.last_commit
+            return parse_commit_info(self.storage.read_bytes(name), name)
+        except FileNotFoundError:
+            return None
+
+    @cached_property
+    def timestamp_ms(self) -> int:
+        """When the version was committed: its in-commit timestamp where enabled, else its file's time of modification.
+
+        Raises `MissingCommitInfo`, `MissingCommitTimestamp`.
+        """
+        if self.config.is_enabled("inCommitTimestamp"):
+            info = self.commit_info
+            if info is None:
+                raise MissingCommitInfo(self.table_root, self.version)
+            if info.in_commit_timestamp is None:
+                raise MissingCommitTimestamp(self.table_root, self.version)
+            return info.in_commit_timestamp
+        if self._commit is None:
+            checkpoint = self.log_segment.checkpoint
+            return self.storage.stat(checkpoint.names[0]).modified_ms if checkpoint else 0
+        return self._commit.modified_ms
+
+    @cached_property
+    def files(self) -> Any:
+        """The live files as a `pyarrow.Table` of `FILES_SCHEMA`, one row each, in no particular order.
+
+        Raises `MalformedLogEntry`, `LogFileNotFound` where the checkpoint cannot be read and nothing stands in.
+        """
+        return self.live_files.table()
+
+    @property
+    def live_files(self) -> LiveFiles:
+        with self._lock:
+            source = self._source
+            if not isinstance(source, LiveFiles):
+                source = self._source = _load(self, source, LogReplay.live_files)
+            return source
+
+    @property
+    def num_files(self) -> int:
+        return self.live_files.num_rows
+
+    @cached_property
+    def size_bytes(self) -> int:
+        """The sizes of all live files together."""
+        return int(pc.sum(self.files["size"]).as_py() or 0)
+
+    def stats(self, rows: Rows | None = None) -> Any:
+        """Parsed statistics: a `pyarrow.Table` of `stats_schema`, row for row beside `files`.
+
+        With `rows` only those rows of it (positions in `files`, ascending), and only their statistics are parsed.
+
+        Physical names, the types of the table's columns; a value that cannot be parsed is null, that is: unknown. What
+        was parsed is kept and shared with later versions of the same schema.
+        """
+        mode = self.config.column_mapping_mode
+        physical = physical_names(self.schema, mode)
+        partitions = [physical[name] for name in self.partition_columns if name in physical]
+        schema = stats_schema(physical_schema(self.schema, mode), partitions)
+
+        def parse(batch: RecordBatch) -> RecordBatch:
+            return parse_stats(batch.column("stats"), schema)
+
+        if rows is None:
+            return self.live_files.derive(schema, parse)
+        return self.live_files.derive_some(schema, parse, rows)
+
+    def partition_texts(self) -> Any:
+        """Partition values as texts: a `pyarrow.Table` with a dictionary-encoded column for each partition column.
+
+        Physical names, row for row beside `files`; kept and shared with later versions like `stats`.
+        """
+        physical = physical_names(self.schema, self.config.column_mapping_mode)
+        schema = partition_schema(physical[name] for name in self.partition_columns)
+        return self.live_files.derive(
+            schema, lambda batch: encode_partition_values(batch.column("partition_values"), schema)
+        )
+
+    @cached_property
+    def tombstones(self) -> Any:
+        """Removed files as a `pyarrow.Table` of `TOMBSTONES_SCHEMA`, expired ones included. Read from the log."""
+        return _load(self, None, LogReplay.tombstones)
+
+    @property
+    def num_bytes(self) -> int:
+        """About what the snapshot holds in memory."""
+        with self._lock:
+            source = self._source
+        return source.num_bytes if isinstance(source, LiveFiles) else 0
+
+    def is_in_place(self) -> bool:
+        """Whether the version's commit is still the file that was there when it was read: no, where the table was
+        dropped or another one was made in its place. Costs one look at that file.
+        """
+        return self._commit is not None and self._commit.may_be(_commit_status(self.storage, self.log_segment))
+
+    def is_gone(self) -> bool:
+        """Whether the version is surely not in place any more: one that has lost its commit by age cannot tell, before
+        it was read or since. Commits are only cleaned up below a checkpoint.
+        """
+        try:
+            if self._commit is None or self.is_in_place():
+                return False
+            return _commit_status(self.storage, self.log_segment) is not None or not self._has_checkpoint_since()
+        except OSError:
+            return False
+
+    def _has_checkpoint_since(self) -> bool:
+        parsed = map(parse_log_path, self.storage.list_names(LOG_DIR, version_prefix(self.version)))
+        return any(found is not None and found.is_checkpoint for found in parsed)
+
+    def advance(self) -> Snapshot:
+        """The newest version: this object where nothing was committed since. Errors as in `load_snapshot`."""
+        listing = self.storage.list_files(LOG_DIR, version_prefix(self.version))
+        paths = [(status, path) for status in listing if (path := parse_log_path(status.name)) is not None]
+        commits = {path.version: status for status, path in paths if path.kind is LogFileKind.COMMIT}
+        extended = extend_segment(self.log_segment, (path for _, path in paths))
+        found = commits.get(self.version)
+        if extended is None or not (found is self._commit or (found is not None and found.may_be(self._commit))):
+            return Snapshot.load(self.storage)  # cleaned up beyond us, or another table in the same place
+        segment, fresh = extended
+        if not fresh:
+            return self
+        actions = read_commits(self.storage, fresh)
+        changes = reconcile_files(actions.adds, actions.removes)
+        with self._lock:
+            source = self._source
+        files = source.change(changes.keys, changes.adds) if isinstance(source, LiveFiles) else None
+        state = advance_state(self._state, actions)
+        return Snapshot(self.storage, segment, state, files, commits[segment.version])
+
+
+def _replay(storage: Storage, version: int | None, avoid: frozenset[str] = frozenset()) -> LogReplay:
+    """Replays a version, doing without checkpoints and compactions that turn out to be unusable."""
+    failure: DeltaError | None = None
+    for _ in range(_ATTEMPTS_MAX):
+        try:
+            segment = find_segment(storage, version, avoid, use_hint=failure is None)
+        except DeltaError as error:
+            if failure is not None:
+                raise failure from error  # the file that cannot be read is the cause, that nothing stands in is not
+            raise
+        try:
+            return LogReplay(storage, segment)
+        except UnusableFile as error:
+            failure, avoid = error.error, avoid | error.names
+        except LogFileNotFound as error:  # a commit was cleaned up since the listing: a checkpoint must be there now
+            failure = error
+    assert failure is not None
+    raise failure
+
+
+def _load(snapshot: Snapshot, source: LogReplay | None, read: Callable[[LogReplay], T]) -> T:
+    """`read(replay)` for the snapshot's version, from its segment or from whatever else gives the same version."""
+    storage, avoid = snapshot.storage, frozenset[str]()
+    replay = source
+    while True:
+        try:
+            return read(replay or LogReplay(storage, snapshot.log_segment))
+        except UnusableFile as error:
+            avoid |= error.names
+            try:
+                replay = _replay(storage, snapshot.version, avoid)
+            except (DeltaError, MalformedLogEntry) as other:
+                raise error.error from other
+
+
+def _commit_status(storage: Storage, segment: LogSegment) -> FileStatus | None:
+    try:
+        return storage.stat(segment.last_commit)
+    except FileNotFoundError:
+        return None

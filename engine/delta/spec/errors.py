@@ -1,0 +1,407 @@
+"""Conditions of the transaction log, under Delta's own names and SQLSTATEs where Delta has one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.errors.table_errors import DeltaError
+
+# --- Reading: what is wrong with the bytes -------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class LogIntegrityFailed(DeltaError, condition="DELTA_TXN_LOG_FAILED_INTEGRITY", sqlstate="XXKDS"):
+    """A version checksum file disagrees with the state replayed from the log."""
+
+    table: str
+    version: int
+    detail: str
+    template = "The log of {table} failed its integrity check at version {version}: {detail}."
+
+
+# --- Reading: what is missing --------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class DeltaTableNotFound(DeltaError, condition="DELTA_TABLE_NOT_FOUND", sqlstate="42P01"):
+    table: str
+    template = "{table} is no Delta table: its _delta_log has neither a commit nor a complete checkpoint."
+
+
+@dataclass(eq=False)
+class VersionNotFound(DeltaError, condition="DELTA_VERSION_NOT_FOUND", sqlstate="22003"):
+    table: str
+    version: int
+    earliest: int
+    latest: int
+    template = "Version {version} of {table} cannot be read. Versions {earliest} to {latest} can be reconstructed."
+
+
+@dataclass(eq=False)
+class VersionsNotContiguous(DeltaError, condition="DELTA_VERSIONS_NOT_CONTIGUOUS", sqlstate="KD00C"):
+    table: str
+    before: int
+    after: int
+    template = (
+        "The log of {table} has a gap: version {after} follows version {before}. Commits were deleted by hand; restore "
+        "them from a backup, or read a version before the gap."
+    )
+
+
+@dataclass(eq=False)
+class LogTruncated(DeltaError, condition="DELTA_TRUNCATED_TRANSACTION_LOG", sqlstate="42K03"):
+    table: str
+    version: int
+    earliest: int
+    template = (
+        "Version {version} of {table} cannot be reconstructed: the log begins at version {earliest} and no complete "
+        "checkpoint stands before it."
+    )
+
+
+@dataclass(eq=False)
+class MissingPartFiles(DeltaError, condition="DELTA_MISSING_PART_FILES", sqlstate="42KD6"):
+    table: str
+    version: int
+    template = (
+        "The log of {table} cannot be read from the checkpoint of version {version}: parts of it are missing or "
+        "corrupt, and no earlier checkpoint or complete run of commits can stand in."
+    )
+
+
+@dataclass(eq=False)
+class StateNotRecoverable(DeltaError, condition="DELTA_STATE_RECOVER_ERROR", sqlstate="XXKDS"):
+    table: str
+    version: int
+    action: str
+    template = "The log of {table} has no {action} action at or before version {version}: the table cannot be read."
+
+
+@dataclass(eq=False)
+class LogFileNotFound(DeltaError, condition="DELTA_LOG_FILE_NOT_FOUND", sqlstate="42K03"):
+    """A file that was listed, or that a checkpoint names, has gone."""
+
+    path: str
+    template = "The log file {path} does not exist. It may have been cleaned up while it was read; try again."
+
+
+@dataclass(eq=False)
+class PartitionValueNotCastable(DeltaError, condition="DELTA_FAILED_CAST_PARTITION_VALUE", sqlstate="22018"):
+    text: str
+    data_type: str
+    template = "The partition value {text} is no {data_type}."
+
+
+# --- Deletion vectors ----------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class UnsupportedTypeChange(DeltaError, condition="DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA", sqlstate="0AKDC"):
+    table: str
+    column: str
+    old: str
+    new: str
+    template = (
+        "{table} cannot be read: its column {column} was changed from {old} to {new}, which is no widening that is "
+        "known here. Read it with the engine that changed it, and rewrite its older files there."
+    )
+
+
+@dataclass(eq=False)
+class DeletionVectorChecksumMismatch(DeltaError, condition="DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH", sqlstate="XXKDS"):
+    source: str
+    template = "The deletion vector {source} is corrupt: its checksum does not match its bytes."
+
+
+@dataclass(eq=False)
+class DeletionVectorSizeMismatch(DeltaError, condition="DELTA_DELETION_VECTOR_SIZE_MISMATCH", sqlstate="XXKDS"):
+    source: str
+    expected: int
+    actual: int
+    template = "The deletion vector {source} is corrupt: {expected} bytes were recorded, {actual} found."
+
+
+@dataclass(eq=False)
+class DeletionVectorCardinalityMismatch(
+    DeltaError, condition="DELTA_DELETION_VECTOR_CARDINALITY_MISMATCH", sqlstate="XXKDS"
+):
+    source: str
+    expected: int
+    actual: int
+    template = "The deletion vector {source} is corrupt: {expected} rows were recorded, {actual} found."
+
+
+# --- Time travel ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class TimestampBeforeLog(DeltaError, condition="DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION", sqlstate="42816"):
+    table: str
+    requested: str
+    earliest: str
+    template = (
+        "The timestamp {requested} is before the earliest version of {table} that can be reconstructed ({earliest}). "
+        "Use a timestamp at or after it."
+    )
+
+
+@dataclass(eq=False)
+class TimestampAfterLog(DeltaError, condition="DELTA_TIMESTAMP_GREATER_THAN_COMMIT", sqlstate="42816"):
+    table: str
+    requested: str
+    latest: str
+    template = "The timestamp {requested} is after the latest version of {table} ({latest}). Use one at or before it."
+
+
+@dataclass(eq=False)
+class MissingCommitInfo(DeltaError, condition="DELTA_MISSING_COMMIT_INFO", sqlstate="KD004"):
+    table: str
+    version: int
+    template = (
+        "In-commit timestamps are enabled on {table}, but commit {version} has no commitInfo: another writer broke the "
+        "protocol."
+    )
+
+
+@dataclass(eq=False)
+class MissingCommitTimestamp(DeltaError, condition="DELTA_MISSING_COMMIT_TIMESTAMP", sqlstate="KD004"):
+    table: str
+    version: int
+    template = (
+        "In-commit timestamps are enabled on {table}, but the commitInfo of commit {version} has no inCommitTimestamp: "
+        "another writer broke the protocol."
+    )
+
+
+# --- Features and properties ---------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class UnsupportedReaderFeatures(DeltaError, condition="DELTA_UNSUPPORTED_FEATURES_FOR_READ", sqlstate="56038"):
+    table: str
+    features: str
+    """Names, comma-separated."""
+    operation: str
+    template = (
+        "Unsupported Delta read: {operation} {table} needs table features that this release does not support: "
+        "{features}. Read it with an engine that supports them, or drop the features there."
+    )
+
+
+@dataclass(eq=False)
+class UnsupportedWriterFeatures(DeltaError, condition="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE", sqlstate="56038"):
+    table: str
+    features: str
+    operation: str
+    template = (
+        "Unsupported Delta write: {operation} {table} needs table features that this release does not support: "
+        "{features}. Write it with an engine that supports them, or drop the features."
+    )
+
+
+@dataclass(eq=False)
+class InvalidProtocolVersion(DeltaError, condition="DELTA_INVALID_PROTOCOL_VERSION", sqlstate="KD004"):
+    table: str
+    reader_version: int
+    writer_version: int
+    supported: str
+    template = (
+        "Unsupported Delta protocol: {table} requires reader version {reader_version} and writer version "
+        "{writer_version}, this release supports {supported}. Upgrade to a newer release."
+    )
+
+
+@dataclass(eq=False)
+class FeaturesProtocolMismatch(DeltaError, condition="DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH", sqlstate="KD004"):
+    table: str
+    features: str
+    template = (
+        "The metadata of {table} uses table features that its protocol does not have: {features}. Enable them by "
+        "setting delta.feature.<name> = 'supported'."
+    )
+
+
+@dataclass(eq=False)
+class FeaturesRequireManualEnablement(
+    DeltaError, condition="DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT", sqlstate="42000"
+):
+    table: str
+    features: str
+    template = (
+        "The change needs table features that are never enabled by themselves on an existing table: {features}. "
+        "Enable them on {table} by ALTER TABLE ... SET TBLPROPERTIES ('delta.feature.<name>' = 'supported'); this "
+        "locks out engines that do not support them."
+    )
+
+
+@dataclass(eq=False)
+class UnsupportedFeaturesInConfig(DeltaError, condition="DELTA_UNSUPPORTED_FEATURES_IN_CONFIG", sqlstate="56038"):
+    features: str
+    template = "Unsupported table features in table properties: {features}. Correct or remove the names."
+
+
+@dataclass(eq=False)
+class UnsupportedFeatureStatus(DeltaError, condition="DELTA_UNSUPPORTED_FEATURE_STATUS", sqlstate="0AKDE"):
+    feature: str
+    status: str
+    template = "The table feature {feature} cannot be set to {status!r}; the only status is 'supported'."
+
+
+@dataclass(eq=False)
+class InvalidProtocolDowngrade(DeltaError, condition="DELTA_INVALID_PROTOCOL_DOWNGRADE", sqlstate="KD004"):
+    table: str
+    current: str
+    requested: str
+    template = (
+        "The protocol of {table} cannot be downgraded from {current} to {requested}. Protocol upgrades are "
+        "irreversible; drop features with ALTER TABLE ... DROP FEATURE."
+    )
+
+
+@dataclass(eq=False)
+class ProtocolPropertyNotInteger(DeltaError, condition="DELTA_PROTOCOL_PROPERTY_NOT_INT", sqlstate="42K06"):
+    key: str
+    value: str
+    template = "The protocol property {key} must be an integer, not {value!r}."
+
+
+@dataclass(eq=False)
+class FeatureNotPresent(DeltaError, condition="DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT", sqlstate="55000"):
+    table: str
+    feature: str
+    template = "The feature {feature} cannot be dropped: the protocol of {table} does not have it."
+
+
+@dataclass(eq=False)
+class FeatureNotRemovable(DeltaError, condition="DELTA_FEATURE_DROP_NONREMOVABLE_FEATURE", sqlstate="0AKDC"):
+    feature: str
+    template = "The table feature {feature} cannot be dropped once a table has it."
+
+
+@dataclass(eq=False)
+class FeatureHasDependents(DeltaError, condition="DELTA_FEATURE_DROP_DEPENDENT_FEATURE", sqlstate="55000"):
+    feature: str
+    dependents: str
+    template = (
+        "The feature {feature} cannot be dropped because other features depend on it: {dependents}. Drop those first."
+    )
+
+
+@dataclass(eq=False)
+class UnknownTableProperty(DeltaError, condition="DELTA_UNKNOWN_CONFIGURATION", sqlstate="F0000"):
+    key: str
+    nearest: str
+    template = "Unknown table property {key}; the nearest known one is {nearest}."
+
+
+@dataclass(eq=False)
+class PropertyNotSettable(DeltaError, condition="DELTA_CANNOT_MODIFY_TABLE_PROPERTY", sqlstate="42939"):
+    key: str
+    template = "The table property {key} is kept by the product and cannot be set or unset by users."
+
+
+@dataclass(eq=False)
+class InvalidTableProperty(DeltaError, condition="DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED", sqlstate="0A000"):
+    key: str
+    value: str
+    expected: str
+    template = "The value {value!r} of the table property {key} is not valid: {expected}."
+
+
+# --- Writing -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class StorageNotWritable(DeltaError, condition="STORAGE_NOT_WRITABLE", sqlstate="0A000"):
+    location: str
+    reason: str
+    template = (
+        "{location} cannot be written: {reason}, so two writers could both commit the same version. Keep the table in "
+        "a local folder with hard links, in S3, Google Cloud Storage or Azure."
+    )
+
+
+@dataclass(eq=False)
+class LogWriteFailed(DeltaError, condition="LOG_WRITE_FAILED", sqlstate="58030"):
+    table: str
+    version: int
+    detail: str
+    template = "Version {version} of {table} could not be written, and was not: {detail}."
+
+
+@dataclass(eq=False)
+class RowIdsWithoutStatistics(DeltaError, condition="DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS", sqlstate="22000"):
+    table: str
+    template = (
+        "Row ids cannot be assigned to the new files of {table}: their statistics do not say how many rows they have."
+    )
+
+
+@dataclass(eq=False)
+class DuplicateActions(DeltaError, condition="DELTA_DUPLICATE_ACTIONS_FOUND", sqlstate="2D521"):
+    table: str
+    subject: str
+    template = "The commit to {table} would hold two actions for {subject}; a commit may hold one."
+
+
+@dataclass(eq=False)
+class DuplicateDomainMetadata(DeltaError, condition="DELTA_DUPLICATE_DOMAIN_METADATA_INTERNAL_ERROR", sqlstate="42601"):
+    table: str
+    domain: str
+    template = "The commit to {table} would hold two actions for the metadata domain {domain}; a commit may hold one."
+
+
+@dataclass(eq=False)
+class DomainMetadataNotSupported(DeltaError, condition="DELTA_DOMAIN_METADATA_NOT_SUPPORTED", sqlstate="0A000"):
+    table: str
+    domains: str
+    template = (
+        "The metadata domains {domains} cannot be written: the protocol of {table} lacks the table feature "
+        "domainMetadata. Enable it by setting delta.feature.domainMetadata = 'supported'."
+    )
+
+
+@dataclass(eq=False)
+class MissingPartitionColumn(DeltaError, condition="DELTA_MISSING_PARTITION_COLUMN", sqlstate="42KD6"):
+    table: str
+    path: str
+    expected: str
+    template = (
+        "The file {path} cannot be added to {table}: it must have a value for exactly the partition columns {expected}."
+    )
+
+
+@dataclass(eq=False)
+class CannotModifyAppendOnly(DeltaError, condition="DELTA_CANNOT_MODIFY_APPEND_ONLY", sqlstate="42809"):
+    table: str
+    template = (
+        "{table} is configured to allow appends only. To permit updates and deletes, run ALTER TABLE ... SET "
+        "TBLPROPERTIES ('delta.appendOnly' = 'false')."
+    )
+
+
+@dataclass(eq=False)
+class DeletionVectorsDisallowed(DeltaError, condition="DELTA_ADDING_DELETION_VECTORS_DISALLOWED", sqlstate="0A000"):
+    table: str
+    path: str
+    template = (
+        "The file {path} of {table} cannot get a deletion vector: the table's protocol does not have them. Enable them "
+        "by setting delta.enableDeletionVectors = 'true'."
+    )
+
+
+@dataclass(eq=False)
+class DeletionVectorWithoutRowCount(
+    DeltaError, condition="DELTA_DELETION_VECTOR_MISSING_NUM_RECORDS", sqlstate="2D521"
+):
+    table: str
+    path: str
+    template = (
+        "The file {path} of {table} cannot get a deletion vector: its statistics do not say how many rows it has."
+    )
+
+
+@dataclass(eq=False)
+class NoMetadata(DeltaError, condition="DELTA_METADATA_ABSENT", sqlstate="XXKDS"):
+    table: str
+    template = "The first commit of {table} must set protocol and metadata; create the table first."

@@ -1,0 +1,137 @@
+"""Conditions of the engine that belong to no single room.
+
+Rooms declare their own beside their code (`engine/delta/spec/errors.py`, `engine/sql/dialect/errors.py`); all derive
+from :class:`catalog.errors.SqlError`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+
+
+@dataclass(eq=False)
+class StatementCancelled(SqlError, condition="OPERATION_CANCELED", sqlstate="HY008"):
+    template = "The statement was cancelled."
+
+
+@dataclass(eq=False)
+class StatementTimedOut(SqlError, condition="STATEMENT_TIMEOUT", sqlstate="57014"):
+    timeout_s: float
+    template = "The statement ran longer than its limit of {timeout_s:g} s and was ended. Raise the limit or narrow it."
+
+
+@dataclass(eq=False)
+class ResultTooLarge(SqlError, condition="RESULT_TOO_LARGE", sqlstate="54000"):
+    bytes_max: int
+    template = (
+        "The result is larger than the limit of {bytes_max} bytes. Aggregate it, add a LIMIT, or raise "
+        "results.bytes_max in the server's configuration."
+    )
+
+
+@dataclass(eq=False)
+class SparkFailure(SqlError, condition="SPARK_ERROR", sqlstate="XX000"):
+    """An error that Spark raised, under Spark's own condition and SQLSTATE."""
+
+    spark_condition: str | None
+    spark_sqlstate: str | None
+    text: str
+    template = "{text}"
+
+    def __post_init__(self) -> None:
+        if self.spark_condition:
+            self.condition = self.spark_condition
+        if self.spark_sqlstate:
+            self.sqlstate = self.spark_sqlstate
+
+
+@dataclass(eq=False)
+class StatementNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.STATEMENT", sqlstate="0A000"):
+    what: str
+    template = "{what} is not supported by this release of the gateway."
+
+
+@dataclass(eq=False)
+class NotPartitioned(SqlError, condition="DELTA_SHOW_PARTITION_IN_NON_PARTITIONED_TABLE", sqlstate="42809"):
+    table: str
+    template = "The table {table} has no partition columns, so SHOW PARTITIONS has nothing to list."
+
+
+@dataclass(eq=False)
+class InvalidTimeTravelTimestamp(SqlError, condition="DELTA_TIMESTAMP_INVALID", sqlstate="42816"):
+    expression: str
+    template = "The provided timestamp ({expression}) cannot be converted to a valid timestamp."
+
+
+@dataclass(eq=False)
+class NullChangeBound(SqlError, condition="DELTA_CDC_READ_NULL_RANGE_BOUNDARY", sqlstate="22004"):
+    expression: str
+    template = "The changes of a table start or end at {expression}, which is NULL. Give a version or a time."
+
+
+@dataclass(eq=False)
+class ChangeBoundType(SqlError, condition="DELTA_UNSUPPORTED_EXPRESSION", sqlstate="0A000"):
+    expression: str
+    data_type: str
+    template = (
+        "The changes of a table cannot start or end at {expression}, a {data_type}. Give a version as a whole number, "
+        "or a time as a timestamp or a string."
+    )
+
+
+@dataclass(eq=False)
+class RecursiveView(SqlError, condition="RECURSIVE_VIEW", sqlstate="42K0H"):
+    view: str
+    path: str
+    template = "The view {view} reads itself: {path}. Change one of these views so that the circle is broken."
+
+
+@dataclass(eq=False)
+class ViewTooDeep(SqlError, condition="VIEW_EXCEED_MAX_NESTED_DEPTH", sqlstate="54K00"):
+    view: str
+    depth_max: int
+    template = "The view {view} stands on more than {depth_max} views, one on the other. Build it on fewer."
+
+
+@dataclass(eq=False)
+class TimeTravelOnView(SqlError, condition="UNSUPPORTED_FEATURE.TIME_TRAVEL", sqlstate="0A000"):
+    view: str
+    template = "Time travel on the view {view} is not supported: a view has no versions. Use it on the view's tables."
+
+
+@dataclass(eq=False)
+class ViewNotAQuery(SqlError, condition="INVALID_VIEW_TEXT", sqlstate="XX001"):
+    view: str
+    template = "The record of the view {view} in the catalog holds no query. Replace the view."
+
+
+@dataclass(eq=False)
+class TemporaryReference(SqlError, condition="INVALID_TEMP_OBJ_REFERENCE", sqlstate="42K0F"):
+    view: str
+    temporary: str
+    template = "The view {view} cannot stand on the temporary view {temporary}, which only this session has."
+
+
+@dataclass(eq=False)
+class ViewColumnCount(SqlError, condition="CREATE_VIEW_COLUMN_ARITY_MISMATCH", sqlstate="21S01"):
+    view: str
+    named: int
+    found: int
+    template = "The view {view} names {named} columns, but its query has {found}. Name each of them, or none."
+
+
+@dataclass(eq=False)
+class DuplicateViewColumn(SqlError, condition="COLUMN_ALREADY_EXISTS", sqlstate="42711"):
+    view: str
+    column: str
+    template = "The view {view} would have two columns {column}. Give one of them another name (AS)."
+
+
+@dataclass(eq=False)
+class IdentityExhausted(SqlError, condition="ARITHMETIC_OVERFLOW", sqlstate="22003"):
+    column: str
+    template = (
+        "The identity column {column} has no more values: the next one does not fit into a BIGINT. Nothing was written."
+    )

@@ -1,0 +1,1 @@
+"""Plans of statements that define tables, views and schemas."""

@@ -1,0 +1,120 @@
+"""What DESCRIBE HISTORY says of an ALTER TABLE: operation and parameters as Delta users know them.
+
+Values are texts; what is more than one is JSON in a text, without blanks.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from engine.delta.schema.schema_changes import column_around, find_field
+from engine.delta.schema.stats_columns import format_name
+from engine.errors.statement_errors import StatementNotSupported
+from engine.statements.alters import (
+    AddColumns,
+    AddConstraint,
+    AlterColumn,
+    DropColumns,
+    DropConstraint,
+    RenameColumn,
+    ReplaceColumns,
+    SetProperties,
+    TableChange,
+    UnsetProperties,
+)
+from engine.statements.tables import After, First, Position
+from engine.types.schema import (
+    ArrayType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    format_data_type,
+)
+
+Operation = tuple[str, dict[str, Any]]
+"""A name and its parameters."""
+
+
+def operation_of(changes: tuple[TableChange, ...], before: StructType, after: StructType) -> Operation:
+    """Of changes that led from one schema to another. Refuses by name what changes no definition."""
+    altered = [change for change in changes if isinstance(change, AlterColumn)]
+    named = after if len(altered) == len(changes) else before
+    if len(altered) > 1:
+        return "CHANGE COLUMNS", {"columns": compact([_altered(change, named) for change in altered])}
+    match changes[0]:
+        case AddColumns(columns=columns):
+            added = [_described(column.parts, find_field(after, column.parts), column.position) for column in columns]
+            return "ADD COLUMNS", {"columns": compact(added)}
+        case RenameColumn(parts=parts, name=name):
+            new = format_name((*parts[:-1], name))
+            return "RENAME COLUMN", {"oldColumnPath": format_name(parts), "newColumnPath": new}
+        case DropColumns(columns=paths):
+            return "DROP COLUMNS", {"columns": compact([format_name(path) for path in paths])}
+        case ReplaceColumns(columns=columns):
+            fields = [_field(column.parts, find_field(after, column.parts)) for column in columns]
+            return "REPLACE COLUMNS", {"columns": compact(fields)}
+        case AlterColumn() as change:
+            described = _altered(change, named)
+            position = {"position": described["position"]} if "position" in described else {}
+            return "CHANGE COLUMN", {"column": compact(described["column"]), **position}
+        case AddConstraint(check=check):
+            return "ADD CONSTRAINT", {"name": check.name, "expr": check.expression}
+        case DropConstraint(name=name):
+            return "DROP CONSTRAINT", {"name": name}
+        case SetProperties(properties=properties):
+            return "SET TBLPROPERTIES", {"properties": compact(dict(properties))}
+        case UnsetProperties(keys=keys, if_exists=if_exists):
+            return "UNSET TBLPROPERTIES", {"properties": compact(keys), "ifExists": compact(if_exists)}
+        case other:
+            raise not_supported(other)
+
+
+def not_supported(change: TableChange) -> StatementNotSupported:
+    words = "".join(f" {letter}" if letter.isupper() else letter.upper() for letter in type(change).__name__)
+    return StatementNotSupported(f"ALTER TABLE …{words}")
+
+
+def compact(value: object) -> str:
+    """JSON as the log's other writers spell it."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _altered(change: AlterColumn, schema: StructType) -> dict[str, Any]:
+    path = column_around(schema, change.parts)
+    return _described(path, find_field(schema, path), change.position)
+
+
+def _described(path: tuple[str, ...], field: StructField, position: Position | None) -> dict[str, Any]:
+    described: dict[str, Any] = {"column": _field(path, field)}
+    match position:
+        case First():
+            described["position"] = "FIRST"
+        case After(column=column):
+            described["position"] = f"AFTER {column}"
+        case None:
+            pass
+    return described
+
+
+def _field(path: tuple[str, ...], field: StructField) -> dict[str, Any]:
+    return {
+        "name": format_name((*path[:-1], field.name)),
+        "type": _type_name(field),
+        "nullable": field.nullable,
+        "metadata": dict(field.metadata),
+    }
+
+
+def _type_name(field: StructField) -> str:
+    match field.data_type:
+        case StructType():
+            return "struct"
+        case ArrayType():
+            return "array"
+        case MapType():
+            return "map"
+        case PrimitiveType() | DecimalType():
+            return str(format_data_type(field.data_type))

@@ -1,0 +1,238 @@
+"""Plans of ALTER TABLE and COMMENT ON: a statement becomes changes of the table's definition.
+
+The changes themselves are `engine.delta.definition.metadata_changes`; here they are named, and what only someone who
+understands SQL can see is seen: that a constraint or a generated column uses the column that changes, that the rows of
+the table have to be asked before a rule stands over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from types import MappingProxyType
+
+from catalog.changes import RenameTable as RenameTableChange
+from catalog.changes import SetLocation as SetLocationChange
+from catalog.names import TableName
+from engine.bind.bound import BoundStatement, BoundTable
+from engine.delta.commit.staged_commit import CommitDescription
+from engine.delta.definition import metadata_changes as changes
+from engine.delta.definition.clustering import clustering_names
+from engine.delta.definition.metadata_changes import MetadataChange, change_table
+from engine.delta.definition.table_draft import Definition
+from engine.delta.schema.schema_changes import resolve_path
+from engine.delta.schema.schema_errors import AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapping
+from engine.delta.spec.features import Operation
+from engine.errors.alter_errors import LocationOfPath, LocationSchemaDiffers, RenameOfPath, ReplacedColumnsDiffer
+from engine.errors.statement_errors import StatementNotSupported
+from engine.errors.table_errors import naming
+from engine.plan.ddl import alter_history
+from engine.plan.ddl.alter_columns import add_columns, alter_column, drop_columns, new_not_nulls, rename_column
+from engine.plan.ddl.drop_features import drop_feature, goes_with_files, stale_files
+from engine.plan.ddl.identity_sync import plan_sync_identity
+from engine.plan.ddl.new_tables import COMMENT, plan_probes
+from engine.plan.ddl.replace_columns import replace_columns
+from engine.plan.ddl.table_ddl import spelled_columns
+from engine.plan.rules.row_checks import plan_row_checks
+from engine.plans.ddl import AlterPlan, CatalogPlan, DropFeaturePlan, SyncIdentityPlan
+from engine.plans.probes import ProbePlan
+from engine.statements.alters import (
+    AddColumns,
+    AddConstraint,
+    AlterColumn,
+    AlterTable,
+    ClusterBy,
+    DropColumns,
+    DropConstraint,
+    DropFeature,
+    RenameColumn,
+    RenameTable,
+    ReplaceColumns,
+    SetLocation,
+    SetProperties,
+    SyncIdentity,
+    TableChange,
+    UnsetProperties,
+)
+from engine.statements.catalog import Commentable, CommentOn
+from engine.types.schema import StructType, parse_schema
+
+_REPLACE_REFUSALS = (AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapping)
+
+
+def plan_alter(
+    bound: BoundStatement, statement: AlterTable
+) -> AlterPlan | CatalogPlan | DropFeaturePlan | SyncIdentityPlan:
+    """Raises for what the table, or this release, cannot do."""
+    table = _table(bound)
+    match statement.changes[0]:
+        case RenameTable(table_parts=parts):
+            return _renamed(bound, table, parts)
+        case SyncIdentity() as sync:
+            return plan_sync_identity(bound, table, sync)
+        case SetLocation():
+            return _moved(bound, table)
+        case DropFeature() as drop:
+            return _dropped_feature(bound, table, drop)
+        case ClusterBy() as cluster:
+            return _clustered(bound, table, cluster)
+        case _:
+            return _altered(bound, table, statement.changes)
+
+
+def plan_comment(bound: BoundStatement, statement: CommentOn) -> AlterPlan:
+    """COMMENT ON a table or a column; NULL takes the comment away."""
+    table = _table(bound)
+    if statement.kind is Commentable.COLUMN:
+        path = (statement.parts[-1],)
+        change: MetadataChange = changes.SetColumnMetadata(path=path, key=COMMENT, value=statement.comment)
+        definition = _changed(table, [change])
+        operation = alter_history.operation_of(
+            (AlterColumn(parts=path),), table.snapshot.schema, _schema_of(definition)
+        )
+    else:
+        definition = _changed(table, [changes.SetDescription(text=statement.comment)])
+        properties = alter_history.compact({"comment": statement.comment})
+        operation = "SET TBLPROPERTIES", {"properties": properties}
+    return AlterPlan(table=table, definition=definition, description=_description(bound, operation))
+
+
+def _table(bound: BoundStatement) -> BoundTable:
+    assert isinstance(bound.target, BoundTable)
+    return bound.target
+
+
+def _renamed(bound: BoundStatement, table: BoundTable, parts: tuple[str, ...]) -> CatalogPlan:
+    """The name alone: a managed table keeps its folder."""
+    if table.name is None:
+        raise RenameOfPath(table.label)
+    return CatalogPlan(change=RenameTableChange(table.name, TableName.from_parts(parts, bound.state.current)))
+
+
+def _moved(bound: BoundStatement, table: BoundTable) -> CatalogPlan:
+    """Another table of the same columns under the name of an external one."""
+    (other,) = bound.tables
+    if table.name is None:
+        raise LocationOfPath(table.label)
+    if table.entry.managed:
+        raise StatementNotSupported("SET LOCATION of a managed table")
+    current, new = (
+        [*spelled_columns(each.snapshot.schema), f"PARTITIONED BY ({', '.join(each.snapshot.partition_columns)})"]
+        for each in (table, other)
+    )
+    if current != new:
+        raise LocationSchemaDiffers(table.label, ", ".join(current), ", ".join(new))
+    return CatalogPlan(change=SetLocationChange(table.name, other.entry.location))
+
+
+def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature) -> AlterPlan | DropFeaturePlan:
+    """Alone in its version: what it looked at must be what it is committed over."""
+    parameters = {"featureName": drop.feature, "truncateHistory": alter_history.compact(drop.truncate_history)}
+    description = replace(_description(bound, ("DROP FEATURE", parameters)), exclusive=True)
+
+    def without_feature(table: BoundTable) -> AlterPlan:
+        with naming(table.label):
+            table.snapshot.config.ensure_supported(Operation.METADATA)
+        definition = _changed(table, drop_feature(table.snapshot, drop))
+        return AlterPlan(table=table, definition=definition, description=description)
+
+    plan, finder = without_feature(table), stale_files(drop)
+    if finder is None:
+        return plan
+    purge = _description(bound, ("REORG", {"predicate": "[]", "applyPurge": "true"}))
+    return DropFeaturePlan(
+        table=table,
+        stale_files=finder,
+        rewriting=replace(purge, operation=Operation.OVERWRITE, changes_data=False),
+        drop=without_feature,
+        at_once=goes_with_files(drop),
+    )
+
+
+def _clustered(bound: BoundStatement, table: BoundTable, cluster: ClusterBy) -> AlterPlan:
+    definition = _changed(table, [changes.ClusterBy(columns=cluster.columns)])
+    parameters = {
+        "oldClusteringColumns": ",".join(clustering_names(table.snapshot.config)),
+        "newClusteringColumns": ",".join(clustering_names(definition.config(table.label))),
+    }
+    return AlterPlan(table=table, definition=definition, description=_description(bound, ("CLUSTER BY", parameters)))
+
+
+def _altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChange, ...]) -> AlterPlan:
+    schema = table.snapshot.schema
+    folded = [change for each in written for change in _changes(table, each)]
+    try:
+        definition = _changed(table, folded)
+    except _REPLACE_REFUSALS as error:
+        if not isinstance(written[0], ReplaceColumns):
+            raise
+        raise ReplacedColumnsDiffer(error.message) from error
+    constraints = [(change.name, change.expression) for change in folded if isinstance(change, changes.AddConstraint)]
+    not_nulls = [path for change in written if isinstance(change, AlterColumn) for path in new_not_nulls(table, change)]
+    return AlterPlan(
+        table=table,
+        definition=definition,
+        description=_description(bound, alter_history.operation_of(written, schema, _schema_of(definition))),
+        probes=_probes(table, written, _schema_of(definition), constraints),
+        checks=plan_row_checks(table, constraints, not_nulls),
+    )
+
+
+def _changed(table: BoundTable, folded: Iterable[MetadataChange]) -> Definition:
+    snapshot = table.snapshot
+    with naming(table.label):
+        snapshot.config.ensure_supported(Operation.METADATA)
+        return change_table(replace(snapshot.config, table=table.label), folded)
+
+
+def _schema_of(definition: Definition) -> StructType:
+    return parse_schema(definition.metadata.schema_string)
+
+
+def _description(bound: BoundStatement, operation: alter_history.Operation) -> CommitDescription:
+    name, parameters = operation
+    return CommitDescription(
+        name=name,
+        operation=Operation.METADATA,
+        parameters=MappingProxyType(parameters),
+        user_name=bound.state.principal,
+    )
+
+
+def _probes(
+    table: BoundTable, written: tuple[TableChange, ...], after: StructType, constraints: list[tuple[str, str]]
+) -> ProbePlan | None:
+    """New constraints and defaults: whether they can be evaluated, and give what they must."""
+    defaults = {
+        resolve_path(table.snapshot.schema, change.parts)[0]
+        for change in written
+        if isinstance(change, AlterColumn) and change.default is not None
+    }
+    changed = [field for field in after.fields if field.name in defaults]
+    return plan_probes(after, constraints, table.entry.location, changed)
+
+
+def _changes(table: BoundTable, change: TableChange) -> Iterator[MetadataChange]:
+    match change:
+        case AddColumns():
+            yield from add_columns(change)
+        case RenameColumn():
+            yield from rename_column(table, change)
+        case DropColumns():
+            yield from drop_columns(table, change)
+        case AlterColumn():
+            yield from alter_column(table, change)
+        case ReplaceColumns():
+            yield from replace_columns(table, change)
+        case AddConstraint(check=check):
+            if check.name is None:
+                raise StatementNotSupported("ALTER TABLE … ADD CHECK without a name")
+            yield changes.AddConstraint(name=check.name, expression=check.expression)
+        case DropConstraint(name=name, if_exists=if_exists):
+            yield changes.DropConstraint(name=name, if_exists=if_exists)
+        case SetProperties(properties=properties):
+            yield from changes.set_properties(dict(properties))
+        case UnsetProperties(keys=keys, if_exists=if_exists):
+            yield from (changes.UnsetProperty(key=key, if_exists=if_exists) for key in keys)
+        case _:
+            raise alter_history.not_supported(change)

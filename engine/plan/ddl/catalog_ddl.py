@@ -1,0 +1,126 @@
+"""Plans of the DDL that changes names alone: catalogs, schemas, views. What must be so is checked where it is changed.
+
+IF [NOT] EXISTS is no question that is asked first: the change is tried, and the error that it would meet is tolerated,
+so that two sessions that create the same schema at once both succeed.
+"""
+
+from __future__ import annotations
+
+from catalog.changes import CreateCatalog as CreateCatalogChange
+from catalog.changes import CreateSchema as CreateSchemaChange
+from catalog.changes import DropCatalog as DropCatalogChange
+from catalog.changes import DropView as DropViewChange
+from catalog.changes import SetComment
+from catalog.entries import CatalogEntry, SchemaEntry, ViewEntry
+from catalog.errors import (
+    CatalogAlreadyExists,
+    CatalogNotFound,
+    SchemaAlreadyExists,
+    SchemaNotFound,
+    TableAlreadyExists,
+    TableNotFound,
+)
+from catalog.names import CatalogName, SchemaName, TableName
+from engine.bind.bound import BoundRelation, BoundStatement, BoundView
+from engine.errors.statement_errors import RecursiveView, StatementNotSupported, TemporaryReference
+from engine.plans.ddl import CatalogPlan, CreateViewPlan, DropSchemaPlan, DropTemporaryViewPlan
+from engine.plans.reads import ReadPlan
+from engine.runtime.session_state import is_temporary, temporary_name
+from engine.statements.catalog import (
+    Commentable,
+    CommentOn,
+    CreateCatalog,
+    CreateSchema,
+    CreateView,
+    DropCatalog,
+    DropSchema,
+    DropView,
+)
+
+
+def plan_create_catalog(bound: BoundStatement, statement: CreateCatalog) -> CatalogPlan:
+    entry = CatalogEntry(name=CatalogName(statement.catalog), owner=bound.state.principal, comment=statement.comment)
+    return CatalogPlan(
+        change=CreateCatalogChange(entry), tolerated=(CatalogAlreadyExists,) if statement.if_not_exists else ()
+    )
+
+
+def plan_drop_catalog(statement: DropCatalog) -> CatalogPlan:
+    """Only an empty one: what lies in it is dropped schema by schema."""
+    if statement.cascade:
+        raise StatementNotSupported("DROP CATALOG … CASCADE")
+    return CatalogPlan(
+        change=DropCatalogChange(CatalogName(statement.catalog)),
+        tolerated=(CatalogNotFound,) if statement.if_exists else (),
+    )
+
+
+def plan_comment_on_names(bound: BoundStatement, statement: CommentOn) -> CatalogPlan:
+    """COMMENT ON a catalog or a schema."""
+    if statement.kind is Commentable.CATALOG:
+        (catalog,) = statement.parts
+        return CatalogPlan(change=SetComment(CatalogName(catalog), statement.comment))
+    name = SchemaName.from_parts(statement.parts, bound.state.catalog)
+    return CatalogPlan(change=SetComment(name, statement.comment))
+
+
+def plan_create_schema(bound: BoundStatement, statement: CreateSchema) -> CatalogPlan:
+    """A schema with its location and comment; properties have no meaning here and are refused."""
+    if statement.properties:
+        raise StatementNotSupported("WITH DBPROPERTIES")
+    entry = SchemaEntry(
+        name=SchemaName.from_parts(statement.schema_parts, bound.state.catalog),
+        location=statement.location,
+        owner=bound.state.principal,
+        comment=statement.comment,
+    )
+    return CatalogPlan(
+        change=CreateSchemaChange(entry), tolerated=(SchemaAlreadyExists,) if statement.if_not_exists else ()
+    )
+
+
+def plan_drop_schema(bound: BoundStatement, statement: DropSchema) -> DropSchemaPlan:
+    return DropSchemaPlan(
+        name=SchemaName.from_parts(statement.schema_parts, bound.state.catalog),
+        cascade=statement.cascade,
+        tolerated=(SchemaNotFound,) if statement.if_exists else (),
+    )
+
+
+def plan_create_view(bound: BoundStatement, statement: CreateView, read: ReadPlan) -> CreateViewPlan:
+    """Refuses a view that would read itself, and one in the catalog that would stand on a session's own."""
+    state = bound.state
+    if statement.temporary:
+        name = temporary_name(statement.view_parts[-1])
+        replace = statement.or_replace or (statement.if_not_exists and name.table not in state.temporary_views)
+    else:
+        name = TableName.from_parts(statement.view_parts, state.current)
+        replace = statement.or_replace
+    for relation in bound.relations:
+        _ensure_may_stand_on(name, relation, (name,))
+    entry = ViewEntry(
+        name=name, text=statement.query.text, current=state.current, owner=state.principal, comment=statement.comment
+    )
+    tolerated = (TableAlreadyExists,) if statement.if_not_exists else ()
+    return CreateViewPlan(entry=entry, read=read, names=statement.columns, replace=replace, tolerated=tolerated)
+
+
+def plan_drop_view(bound: BoundStatement, statement: DropView) -> CatalogPlan | DropTemporaryViewPlan:
+    """A temporary view of that name goes first, as names find it first."""
+    temporary = bound.state.temporary_view(statement.view_parts)
+    if temporary is not None:
+        return DropTemporaryViewPlan(entry=temporary)
+    name = TableName.from_parts(statement.view_parts, bound.state.current)
+    return CatalogPlan(change=DropViewChange(name), tolerated=(TableNotFound,) if statement.if_exists else ())
+
+
+def _ensure_may_stand_on(name: TableName, relation: BoundRelation, path: tuple[TableName, ...]) -> None:
+    if not isinstance(relation, BoundView):
+        return
+    path = (*path, relation.entry.name)
+    if relation.entry.name == name:
+        raise RecursiveView(str(name), " -> ".join(map(str, path)))
+    if is_temporary(relation.entry.name) and not is_temporary(name):
+        raise TemporaryReference(str(name), relation.entry.name.table)
+    for inner in relation.relations:
+        _ensure_may_stand_on(name, inner, path)

@@ -1,0 +1,91 @@
+"""CREATE TABLE … LIKE: a table without rows that is defined as another one is.
+
+Columns, partitioning, clustering, properties, constraints and the comment are the other table's; what tells of its own
+past (ids of columns, widened types, marks) is not, and its protocol is the weakest that carries all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from engine.bind.bound import BoundStatement, BoundTable
+from engine.delta.definition.clustering import clustering_columns
+from engine.delta.definition.constraints import check_constraints
+from engine.delta.definition.metadata_changes import (
+    AddConstraint,
+    ClusterBy,
+    MetadataChange,
+    SetDescription,
+    define_table,
+    set_properties,
+)
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.properties import CONSTRAINT_PREFIX, is_settable
+from engine.errors.definition_errors import LocationNotEmpty, ProviderNotSupported
+from engine.plan.ddl.table_ddl import describe_creation, free_name, new_entry, tolerated
+from engine.plans.ddl import CreateTablePlan
+from engine.statements.tables import CreateTableLike, Properties
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
+
+_OF_THE_PAST = ("delta.columnMapping.", "delta.typeChanges", "delta.identity.highWaterMark")
+
+
+def plan_create_table_like(bound: BoundStatement, statement: CreateTableLike) -> CreateTablePlan:
+    if statement.provider is not None and statement.provider.lower() != "delta":
+        raise ProviderNotSupported(statement.provider)
+    (source,) = bound.relations
+    assert isinstance(source, BoundTable)
+    target = free_name(bound, if_not_exists=statement.if_not_exists)
+    if target is None:
+        return CreateTablePlan(entry=None)
+    if target.found is not None:
+        raise LocationNotEmpty(str(target.name), target.location)
+    snapshot = source.snapshot
+    definition = define_table(
+        str(target.name),
+        _without_past(snapshot.schema),
+        partition_columns=tuple(snapshot.partition_columns),
+        changes=_changes(snapshot, statement.properties),
+    )
+    return CreateTablePlan(
+        entry=new_entry(bound, target),
+        definition=definition,
+        description=describe_creation("CREATE TABLE", bound, target.managed, definition),
+        tolerated=tolerated(if_not_exists=statement.if_not_exists),
+    )
+
+
+def _changes(snapshot: Snapshot, written: Properties) -> Iterator[MetadataChange]:
+    configuration = snapshot.metadata.configuration
+    kept = {
+        key: value
+        for key, value in configuration.items()
+        if value is not None and not key.startswith(CONSTRAINT_PREFIX) and is_settable(key)
+    }
+    yield from set_properties({**kept, **dict(written)})
+    for constraint in check_constraints(configuration):
+        yield AddConstraint(name=constraint.name, expression=constraint.expression)
+    yield SetDescription(text=snapshot.metadata.description)
+    yield ClusterBy(columns=clustering_columns(snapshot.config))
+
+
+def _without_past(schema: StructType) -> StructType:
+    return StructType(tuple(_field(field) for field in schema.fields))
+
+
+def _field(field: StructField) -> StructField:
+    metadata = {key: value for key, value in field.metadata.items() if not key.startswith(_OF_THE_PAST)}
+    return replace(field, data_type=_type(field.data_type), metadata=metadata)
+
+
+def _type(data_type: DataType) -> DataType:
+    match data_type:
+        case StructType():
+            return _without_past(data_type)
+        case ArrayType(element):
+            return replace(data_type, element_type=_type(element))
+        case MapType(key, value):
+            return replace(data_type, key_type=_type(key), value_type=_type(value))
+        case PrimitiveType() | DecimalType():
+            return data_type

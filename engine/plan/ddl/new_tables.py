@@ -1,0 +1,94 @@
+"""What a CREATE TABLE statement says of the table, as a value; and the proof that its expressions mean something.
+
+Names and types are checked where they stand. Whether an expression can be evaluated, and to what type, only Spark
+knows: a `Probe` asks it to analyze the expression over an empty relation with the table's columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engine.delta.definition.metadata_changes import (
+    AddConstraint,
+    ClusterBy,
+    MetadataChange,
+    SetDescription,
+    set_properties,
+)
+from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.delta.spec.properties import DELTA_PREFIX, canonical_key
+from engine.enforce.generated import GENERATION
+from engine.plan.reads.empty_scan import empty_scan
+from engine.plan.rules.identity_columns import identity_metadata
+from engine.plan.rules.rule_probes import check_probe, column_probes
+from engine.plans.probes import ProbePlan
+from engine.plans.reads import ReadPlan
+from engine.runtime.session_state import SessionState
+from engine.runtime.settings import TABLE_DEFAULTS
+from engine.sql.ddl.type_text import parse_type
+from engine.statements.tables import Check, ColumnDef, CreateTable
+from engine.types.schema import StructField, StructType
+
+COMMENT = "comment"
+DEFAULT = "CURRENT_DEFAULT"
+
+
+def table_schema(columns: Iterable[ColumnDef]) -> StructType:
+    """The columns of a statement as those of a table. Raises `UnsupportedDataType` and what its expressions deserve."""
+    return StructType(tuple(_field(column) for column in columns))
+
+
+def _field(column: ColumnDef) -> StructField:
+    kind = parse_type(column.sql_type)
+    metadata: dict[str, object] = {
+        COMMENT: column.comment,
+        CHAR_VARCHAR_TYPE: kind.declared,
+        DEFAULT: column.default,
+        GENERATION: column.generated,
+        **identity_metadata(column, kind.data_type),
+    }
+    present = {key: value for key, value in metadata.items() if value is not None}
+    return StructField(column.parts[-1], kind.data_type, column.nullable, present)
+
+
+def default_properties(state: SessionState) -> dict[str, str]:
+    """What the session's settings give to every new table."""
+    return {
+        DELTA_PREFIX + key.removeprefix(TABLE_DEFAULTS): value
+        for key, value in state.values.items()
+        if key.startswith(TABLE_DEFAULTS)
+    }
+
+
+def table_changes(statement: CreateTable, state: SessionState) -> tuple[MetadataChange, ...]:
+    """Properties, constraints, the comment and clustering, as changes of a table without them."""
+    written = {canonical_key(key): value for key, value in statement.properties}
+    named = checks_of(statement)
+    constraints = tuple(AddConstraint(name=name, expression=check.expression) for name, check in named)
+    return (
+        *set_properties({**default_properties(state), **written}),
+        *constraints,
+        *([SetDescription(text=statement.comment)] if statement.comment is not None else []),
+        *([ClusterBy(columns=statement.cluster_by)] if statement.cluster_by else []),
+    )
+
+
+def checks_of(statement: CreateTable) -> list[tuple[str, Check]]:
+    """Constraints with their names; those without one get one."""
+    checks = [*statement.checks, *(check for column in statement.columns for check in column.checks)]
+    table = statement.table_parts[-1]
+    return [(check.name or f"{table}_chk_{number}", check) for number, check in enumerate(checks, 1)]
+
+
+def plan_probes(
+    schema: StructType, checks: Iterable[tuple[str, str]], location: str, new: Iterable[StructField] | None = None
+) -> ProbePlan | None:
+    """What has to be asked before a table gets constraints (name, expression) and `new` columns (None: all of it)."""
+    probes = [
+        *(probe for column in (schema.fields if new is None else new) for probe in column_probes(column, schema)),
+        *(check_probe(name, expression, schema) for name, expression in checks),
+    ]
+    if not probes:
+        return None
+    scan = empty_scan(schema, location)
+    return ProbePlan(over=ReadPlan(text=f"FROM {scan.relation}", scans=(scan,)), probes=tuple(probes))

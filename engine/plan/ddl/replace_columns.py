@@ -1,0 +1,90 @@
+"""REPLACE COLUMNS: the list of columns that a table shall have, as the changes that lead to it.
+
+A column of the list that the table has stays the one that it is, with its rows' values; its comment, its type and its
+place are those of the list. Others are new, and columns that the list leaves out are dropped. So it goes on in structs,
+and in what arrays and maps hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.bind.bound import BoundTable
+from engine.delta.definition import metadata_changes as changes
+from engine.delta.definition.identity import is_identity
+from engine.delta.definition.metadata_changes import MetadataChange
+from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.delta.schema.schema_changes import After, First
+from engine.errors.alter_errors import AddedColumnDefault, ReplacedIdentity
+from engine.errors.statement_errors import StatementNotSupported
+from engine.plan.ddl.alter_columns import change_type
+from engine.plan.ddl.new_tables import COMMENT, table_schema
+from engine.plan.rules.dependencies import ensure_unused
+from engine.sql.ddl.type_text import SqlType
+from engine.statements.alters import ReplaceColumns
+from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType
+
+Path = tuple[str, ...]
+
+
+def replace_columns(table: BoundTable, change: ReplaceColumns) -> Iterator[MetadataChange]:
+    for column in change.columns:
+        name = ".".join(column.parts)
+        if len(column.parts) > 1 or column.position is not None:
+            raise StatementNotSupported("A nested column or a position in REPLACE COLUMNS")
+        if column.default is not None:
+            raise AddedColumnDefault(name)
+        if column.identity is not None:
+            raise ReplacedIdentity(name)
+        if column.generated is not None or column.checks:
+            raise StatementNotSupported("A generated or checked column in REPLACE COLUMNS")
+    identities = [field.name for field in table.snapshot.schema.fields if is_identity(field)]
+    if identities:
+        raise ReplacedIdentity(", ".join(identities))
+    yield from _fields(table, (), table.snapshot.schema, table_schema(change.columns))
+
+
+def _fields(table: BoundTable, parent: Path, old: StructType, new: StructType) -> Iterator[MetadataChange]:
+    """New fields first, so that a struct is never without any."""
+    for field in new.fields:
+        if old.field(field.name) is None:
+            yield changes.AddColumn(field=field, parent=parent)
+    for field in old.fields:
+        if new.field(field.name) is None:
+            ensure_unused(table, (*parent, field.name))
+            yield changes.DropColumn(path=(*parent, field.name))
+    position: First | After = First()
+    for field in new.fields:
+        present = old.field(field.name)
+        path = (*parent, present.name if present else field.name)
+        if present is not None:
+            yield from _field(table, path, present, field)
+        yield changes.MoveColumn(path=path, position=position)
+        position = After(path[-1])
+
+
+def _field(table: BoundTable, path: Path, old: StructField, new: StructField) -> Iterator[MetadataChange]:
+    yield changes.SetColumnMetadata(path=path, key=COMMENT, value=new.comment)
+    if old.nullable != new.nullable:
+        yield changes.ChangeNullable(path=path, nullable=new.nullable)
+    inner = list(_inner(path, old.data_type, new.data_type))
+    if inner:
+        for deeper, before, after in inner:
+            yield from _fields(table, deeper, before, after)
+    else:
+        declared = new.metadata.get(CHAR_VARCHAR_TYPE)
+        yield from change_type(table, path, old, SqlType(new.data_type, declared))
+
+
+def _inner(path: Path, old: DataType, new: DataType) -> Iterator[tuple[Path, StructType, StructType]]:
+    """The structs that both types have at the same place, outermost only."""
+    match old, new:
+        case StructType(), StructType():
+            yield path, old, new
+        case ArrayType(before), ArrayType(after):
+            yield from _inner((*path, "element"), before, after)
+        case MapType(old_key, old_value), MapType(new_key, new_value):
+            yield from _inner((*path, "key"), old_key, new_key)
+            yield from _inner((*path, "value"), old_value, new_value)
+        case _:
+            return

@@ -1,0 +1,74 @@
+"""REPLACE TABLE and CREATE OR REPLACE TABLE, with columns or as a query, where there is a table to replace.
+
+It stays the same table: its next version has another definition and other rows, in one commit, and all versions before
+stay readable. Until that commit the table is what it was, so that a query may read the table that it replaces. Identity
+columns give out values from their start again, as with delta-spark: those of before stand in no row of the new version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.bind.bound import BoundStatement, BoundTable
+from engine.delta.definition.metadata_changes import redefine_table
+from engine.delta.definition.table_draft import Definition
+from engine.delta.spec.errors import CannotModifyAppendOnly
+from engine.delta.spec.features import Operation
+from engine.delta.spec.properties import APPEND_ONLY
+from engine.errors.definition_errors import ColumnsWithQuery, SchemaNotProvided
+from engine.errors.table_errors import naming
+from engine.plan.ddl.new_tables import checks_of, plan_probes, table_changes, table_schema
+from engine.plan.ddl.table_ddl import describe_creation, ensure_creatable, operation_name, partition_names
+from engine.plans.ddl import ReplaceTableAsPlan, ReplaceTablePlan
+from engine.plans.reads import ReadPlan
+from engine.statements.tables import CreateTable
+from engine.types.schema import StructType
+
+
+def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> ReplaceTablePlan:
+    table = _replaceable(bound, statement)
+    schema = table_schema(statement.columns)
+    if not schema.fields:
+        raise SchemaNotProvided(table.label, table.entry.location)
+    plan = _plan(bound, statement, table, schema)
+    checks = [(name, check.expression) for name, check in checks_of(statement)]
+    return replace(plan, probes=plan_probes(schema, checks, table.entry.location))
+
+
+def plan_replace_table_as(bound: BoundStatement, statement: CreateTable, source: ReadPlan) -> ReplaceTableAsPlan:
+    table = _replaceable(bound, statement)
+    if statement.columns or statement.checks:
+        raise ColumnsWithQuery(f"{statement.mode} TABLE")
+    return ReplaceTableAsPlan(table=table, source=source, define=lambda schema: _plan(bound, statement, table, schema))
+
+
+def _replaceable(bound: BoundStatement, statement: CreateTable) -> BoundTable:
+    """Raises where a table may not lose its rows."""
+    ensure_creatable(statement)
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    config = table.snapshot.config
+    with naming(table.label):
+        config.ensure_supported(Operation.OVERWRITE)
+        config.ensure_supported(Operation.METADATA)
+    if config.is_supported("appendOnly") and config.get(APPEND_ONLY):
+        raise CannotModifyAppendOnly(table.label)
+    return table
+
+
+def _plan(bound: BoundStatement, statement: CreateTable, table: BoundTable, schema: StructType) -> ReplaceTablePlan:
+    definition = _define(bound, statement, table, schema)
+    description = describe_creation(operation_name(statement), bound, table.entry.managed, definition)
+    return ReplaceTablePlan(
+        table=table, definition=definition, description=replace(description, operation=Operation.OVERWRITE)
+    )
+
+
+def _define(bound: BoundStatement, statement: CreateTable, table: BoundTable, schema: StructType) -> Definition:
+    with naming(table.label):
+        return redefine_table(
+            table.snapshot.config,
+            schema,
+            partition_columns=partition_names(statement, schema),
+            changes=table_changes(statement, bound.state),
+        )

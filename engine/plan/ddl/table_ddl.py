@@ -1,0 +1,173 @@
+"""Plans of the DDL that makes and drops tables.
+
+A table is what its log says; the catalog only has the name. So a CREATE is two steps, the log before the name: a crash
+between them leaves a folder, never a name that leads nowhere. A location that holds a table already is registered as
+it is, if the statement does not contradict it.
+"""
+
+from __future__ import annotations
+
+from catalog.entries import TableEntry, ViewEntry
+from catalog.errors import TableAlreadyExists, TableExpected
+from engine.bind.bound import BoundStatement, FreeName, TakenName
+from engine.delta.commit.staged_commit import CommitDescription
+from engine.delta.definition.clustering import clustering_names
+from engine.delta.definition.clustering_errors import ClusteredAndPartitioned
+from engine.delta.definition.metadata_changes import define_table
+from engine.delta.definition.table_draft import Definition
+from engine.delta.schema.stats_columns import format_name
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.features import Operation
+from engine.delta.spec.properties import parse_setting
+from engine.errors.definition_errors import (
+    ClusteringDiffers,
+    LocationNotEmpty,
+    PartitioningDiffers,
+    PropertyDiffers,
+    ProviderNotSupported,
+    SchemaDiffers,
+    SchemaNotProvided,
+)
+from engine.errors.statement_errors import StatementNotSupported
+from engine.plan.ddl.new_tables import checks_of, plan_probes, table_changes, table_schema
+from engine.plan.rules.identity_columns import ensure_no_identity_partition
+from engine.plans.ddl import CreateTablePlan, DropTablePlan
+from engine.statements.tables import CreateMode, CreateTable
+from engine.types.schema import StructType
+from engine.types.sql_types import column_sql_type
+
+
+def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTablePlan:
+    """CREATE TABLE without a query. Raises for what the statement contradicts or what no table can have."""
+    ensure_creatable(statement)
+    target = free_name(bound, if_not_exists=statement.if_not_exists)
+    if target is None:
+        return CreateTablePlan(entry=None)
+    entry = new_entry(bound, target)
+    schema = table_schema(statement.columns)
+    if target.found is not None and statement.replaces:
+        raise LocationNotEmpty(str(target.name), target.location)
+    if target.found is not None:
+        _ensure_same(statement, schema, target.found)
+        return CreateTablePlan(entry=entry, tolerated=tolerated(if_not_exists=statement.if_not_exists))
+    if not schema.fields:
+        raise SchemaNotProvided(str(target.name), target.location)
+    definition = define(bound, target, statement, schema)
+    return CreateTablePlan(
+        entry=entry,
+        definition=definition,
+        description=describe_creation(operation_name(statement), bound, target.managed, definition),
+        probes=plan_probes(schema, [(name, check.expression) for name, check in checks_of(statement)], target.location),
+        tolerated=tolerated(if_not_exists=statement.if_not_exists),
+    )
+
+
+def plan_drop_table(bound: BoundStatement) -> DropTablePlan:
+    """Raises `TableExpected` for a view."""
+    if bound.target is None:
+        return DropTablePlan(entry=None)
+    assert isinstance(bound.target, TakenName)
+    entry = bound.target.entry
+    if isinstance(entry, ViewEntry):
+        raise TableExpected(str(entry.name))
+    return DropTablePlan(entry=entry)
+
+
+def ensure_creatable(statement: CreateTable) -> None:
+    """Refuses, by name, what this release makes no tables with."""
+    if statement.provider is not None and statement.provider.lower() != "delta":
+        raise ProviderNotSupported(statement.provider)
+    if statement.options:
+        raise StatementNotSupported("OPTIONS in CREATE TABLE")
+    if statement.partitioned_by and statement.cluster_by:
+        raise ClusteredAndPartitioned()
+
+
+def operation_name(statement: CreateTable) -> str:
+    """What DESCRIBE HISTORY calls it."""
+    mode = CreateMode.CREATE if statement.if_not_exists else statement.mode
+    return f"{mode} TABLE" if statement.query is None else f"{mode} TABLE AS SELECT"
+
+
+def free_name(bound: BoundStatement, *, if_not_exists: bool) -> FreeName | None:
+    """The name and place of the new table; None where a table has the name and that is all right."""
+    target = bound.target
+    if isinstance(target, FreeName):
+        return target
+    assert isinstance(target, TakenName)
+    if not if_not_exists:
+        raise TableAlreadyExists(str(target.entry.name))
+    return None
+
+
+def tolerated(*, if_not_exists: bool) -> tuple[type[TableAlreadyExists], ...]:
+    return (TableAlreadyExists,) if if_not_exists else ()
+
+
+def new_entry(bound: BoundStatement, target: FreeName) -> TableEntry:
+    """Without a comment, which is the log's."""
+    return TableEntry(
+        name=target.name,
+        location=target.location,
+        managed=target.managed,
+        owner=bound.state.principal,
+    )
+
+
+def define(bound: BoundStatement, target: FreeName, statement: CreateTable, schema: StructType) -> Definition:
+    """The definition of the new table."""
+    partitions, changes = partition_names(statement, schema), table_changes(statement, bound.state)
+    return define_table(str(target.name), schema, partition_columns=partitions, changes=changes)
+
+
+def partition_names(statement: CreateTable, schema: StructType) -> tuple[str, ...]:
+    """The partition columns in the spelling of the schema."""
+    ensure_no_identity_partition(schema, statement.partitioned_by)
+    spelled = {name: schema.field(name) for name in statement.partitioned_by}
+    return tuple(field.name if field else name for name, field in spelled.items())
+
+
+def describe_creation(name: str, bound: BoundStatement, managed: bool, definition: Definition) -> CommitDescription:
+    """What DESCRIBE HISTORY says of it."""
+    metadata = definition.metadata
+    return CommitDescription(
+        name=name,
+        operation=Operation.METADATA,
+        parameters={
+            "isManaged": managed,
+            "description": metadata.description,
+            "partitionBy": list(metadata.partition_columns),
+            "clusterBy": clustering_names(definition.config(name)),
+            "properties": dict(metadata.configuration),
+        },
+        user_name=bound.state.principal,
+    )
+
+
+def _ensure_same(statement: CreateTable, schema: StructType, found: Snapshot) -> None:
+    """What the statement says must hold of the table that is there; what it does not say may be anything."""
+    location = found.table_root
+    if schema.fields:
+        specified, existing = spelled_columns(schema), spelled_columns(found.schema)
+        if [text.casefold() for text in specified] != [text.casefold() for text in existing]:
+            raise SchemaDiffers(location, ", ".join(specified), ", ".join(existing))
+    partitions = [name.casefold() for name in statement.partitioned_by]
+    if (schema.fields or partitions) and partitions != [name.casefold() for name in found.partition_columns]:
+        raise PartitioningDiffers(location, ", ".join(statement.partitioned_by), ", ".join(found.partition_columns))
+    clustering = [format_name(path).casefold() for path in statement.cluster_by or ()]
+    existing = clustering_names(found.config)
+    if (schema.fields or clustering) and clustering != [name.casefold() for name in existing]:
+        raise ClusteringDiffers(location, ", ".join(clustering), ", ".join(existing))
+    settings = [parse_setting(key, value) for key, value in statement.properties]
+    other = [key for key, value in settings if found.metadata.configuration.get(key) != value]
+    if statement.comment is not None and statement.comment != found.metadata.description:
+        other.append("comment")
+    if other:
+        raise PropertyDiffers(location, ", ".join(other))
+
+
+def spelled_columns(schema: StructType) -> list[str]:
+    """Names, types and NOT NULL, for comparisons and messages."""
+    return [
+        f"{column.name} {column_sql_type(column)}{'' if column.nullable else ' NOT NULL'}" for column in schema.fields
+    ]

@@ -1,0 +1,1 @@
+"""Plans of queries: scans of listed files, answers from the log."""

@@ -1,0 +1,79 @@
+"""Which files of a pinned snapshot a condition leaves: what a scan answers when Spark plans with the filters it has.
+
+Conditions on the columns that partition columns are generated from are carried over to these, if the protocol says that
+every writer kept them in step.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.pruning.generation_expressions import GenerationExpression
+from engine.delta.pruning.generation_filters import derive
+from engine.delta.pruning.predicates import ALWAYS, Predicate, conjunction
+from engine.delta.pruning.pruning import FilePruning
+from engine.delta.pruning.snapshot_pruning import pruning_of, table_columns
+from engine.delta.pruning.three_valued_logic import Mask
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.plans.reads import ChosenFiles
+from engine.runtime.profile import TableRead
+from engine.sql.generation import parse_generation
+
+_FEATURE, _EXPRESSION = "generatedColumns", "delta.generationExpression"
+
+
+@dataclass(frozen=True)
+class FileChoice:
+    """The files of one snapshot, asked by condition; safe to share between threads."""
+
+    label: str
+    snapshot: Snapshot
+    _prunings: dict[tzinfo | None, FilePruning] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
+        """As :meth:`Choice.choose`."""
+        if predicate == ALWAYS:
+            return ChosenFiles(None, self._read(None, self.snapshot.num_files))
+        pruning = self._pruning(zone)
+        derived = derive(predicate, table_columns(self.snapshot, zone), self._generated)
+        whole = conjunction(tuple(part for part in (predicate, derived) if part != ALWAYS))
+        by_partition = int(np.count_nonzero(pruning.partition_mask(whole).mask))
+        kept = pruning.prune(whole)
+        return ChosenFiles(None if kept.all() else pa.array(np.flatnonzero(kept)), self._read(kept, by_partition))
+
+    def _pruning(self, zone: tzinfo | None) -> FilePruning:
+        with self._lock:
+            if zone not in self._prunings:
+                self._prunings[zone] = pruning_of(self.snapshot, zone)
+            return self._prunings[zone]
+
+    def _read(self, kept: Mask | None, by_partition: int) -> TableRead:
+        total = self.snapshot.size_bytes
+        sizes = self.snapshot.files["size"]
+        return TableRead(
+            label=self.label,
+            version=self.snapshot.version,
+            files_total=self.snapshot.num_files,
+            bytes_total=total,
+            files_partition=by_partition,
+            files=self.snapshot.num_files if kept is None else int(np.count_nonzero(kept)),
+            bytes=total if kept is None else pc.sum(sizes.filter(pa.array(kept))).as_py() or 0,
+        )
+
+    @cached_property
+    def _generated(self) -> dict[str, GenerationExpression]:
+        """The expressions of the partition columns that are generated."""
+        if not self.snapshot.config.is_supported(_FEATURE):
+            return {}
+        columns = (self.snapshot.schema.field(name) for name in self.snapshot.partition_columns)
+        texts = {column.name: column.metadata.get(_EXPRESSION) for column in columns if column}
+        found = {name: parse_generation(text) for name, text in texts.items() if isinstance(text, str)}
+        return {name: expression for name, expression in found.items() if expression is not None}

@@ -1,0 +1,1 @@
+"""What expressions of rules, defaults and conditions are asked before a table gets them."""

@@ -1,0 +1,65 @@
+"""Conditions that choose rows of a table: what their names mean, and what is refused before Spark sees them.
+
+A column may be written with the table in front (`t.x`, `s.t.x`). As everywhere in SQL that is column x of the table,
+and hides field x of a column t. Where the condition stands over more than the table (REPLACE ON), the short form is
+left as it is, since the table has that name there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from catalog.names import fold
+from engine.bind.bound import BoundTable
+from engine.errors.expression_errors import MetadataInCondition, SubqueryInCondition
+from engine.plan.reads.empty_scan import empty_scan
+from engine.plan.reads.scans import FILE_METADATA
+from engine.plan.rules.rule_probes import condition_probe
+from engine.plans.probes import ProbePlan
+from engine.plans.reads import ReadPlan
+from engine.sql.expressions import Expression, parse_expression, requalified
+
+
+def own_condition(table: BoundTable, clause: str, text: str) -> Expression:
+    """A condition over the columns of `table` alone, all of them without the table in front."""
+    _ensure_allowed(table, clause, text)
+
+    def unqualified(parts: Sequence[str]) -> tuple[int, str] | None:
+        for count in _qualifiers(table, parts, (3, 2, 1)):
+            if table.snapshot.schema.field(parts[count]) is not None:
+                return count, ""
+        return None
+
+    return parse_expression(requalified(text, unqualified))
+
+
+def joint_condition(table: BoundTable, clause: str, text: str, *, has_alias: bool) -> Expression:
+    """A condition over `table`, which has its last name there if it has no alias, and something else."""
+    _ensure_allowed(table, clause, text)
+
+    def shortened(parts: Sequence[str]) -> tuple[int, str] | None:
+        return next(((count - 1, "") for count in _qualifiers(table, parts, (3, 2))), None)
+
+    return parse_expression(text if has_alias else requalified(text, shortened))
+
+
+def probe_own(table: BoundTable, clause: str, condition: Expression) -> ProbePlan:
+    """What has to be asked of an own condition."""
+    scan = empty_scan(table.snapshot.schema, table.entry.location)
+    probe = condition_probe(clause, condition.text, condition.in_parentheses)
+    return ProbePlan(over=ReadPlan(text=f"FROM {scan.relation}", scans=(scan,)), probes=(probe,))
+
+
+def _qualifiers(table: BoundTable, parts: Sequence[str], counts: Iterable[int]) -> list[int]:
+    """Those of `counts` of the first parts that are the end of the table's name."""
+    full = [fold(part) for part in table.name.parts] if table.name else []
+    folded = [fold(part) for part in parts]
+    return [count for count in counts if count < len(parts) and folded[:count] == full[-count:]]
+
+
+def _ensure_allowed(table: BoundTable, clause: str, text: str) -> None:
+    expression = parse_expression(text, subquery=SubqueryInCondition(clause, text))
+    if table.snapshot.schema.field(FILE_METADATA) is None and any(
+        fold(part) == FILE_METADATA for path in expression.columns for part in path[:4]
+    ):
+        raise MetadataInCondition(clause)

@@ -1,0 +1,241 @@
+"""Plans of INSERT in its forms, TRUNCATE and CREATE TABLE … AS: what the query gives, and which files go.
+
+Which rows go is decided by whole files where that is possible: all of them, or those of some partitions. Where a
+condition on other columns decides, files are written again without these rows (`engine.write.replaced_rows`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from types import MappingProxyType
+
+from catalog.names import quote
+from engine.bind.bound import BoundChanges, BoundRelation, BoundStatement, BoundTable, BoundView
+from engine.delta.commit.staged_commit import CommitDescription
+from engine.delta.schema.schema_errors import ColumnNotFound
+from engine.delta.spec.features import Operation
+from engine.enforce.errors import DuplicatePartitionColumn
+from engine.enforce.partition_values import stored_partition_value
+from engine.errors.definition_errors import ColumnsWithQuery, LocationNotEmpty
+from engine.errors.expression_errors import AliasWithReplaceWhere, ColumnsWithReplaceOn
+from engine.errors.statement_errors import StatementNotSupported
+from engine.errors.table_errors import naming
+from engine.plan.ddl.table_ddl import (
+    define,
+    describe_creation,
+    ensure_creatable,
+    free_name,
+    new_entry,
+    operation_name,
+    tolerated,
+)
+from engine.plan.rules.default_values import find_defaults
+from engine.plan.writes.conditions import joint_condition, own_condition, probe_own
+from engine.plan.writes.idempotence import numbered_write
+from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan
+from engine.plans.reads import ReadPlan
+from engine.plans.write_plan import WritePlan
+from engine.plans.writes import (
+    InsertPlan,
+    KeepAll,
+    ReplaceAll,
+    ReplaceEqual,
+    ReplaceMatching,
+    Replacement,
+    ReplaceRelated,
+    ReplaceRows,
+    ReplaceTouched,
+    TruncatePlan,
+)
+from engine.runtime.settings import AUTO_MERGE
+from engine.sql.expressions import Expression, one_line, parse_expression
+from engine.sql.query.splice import Edit
+from engine.statements.tables import CreateTable
+from engine.statements.writes import Insert, ReplaceOn, ReplaceUsing, ReplaceWhere
+from engine.types.schema import StructField, StructType
+from engine.types.sql_types import ddl_type
+
+REPLACE_ON, _REPLACE_WHERE = "REPLACE ON", "REPLACE WHERE"
+_OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
+
+
+def plan_insert(bound: BoundStatement, statement: Insert, read: Callable[[list[Edit]], ReadPlan]) -> InsertPlan:
+    """`read` makes the plan of the query with these edits.
+
+    Raises for tables that cannot be written, by feature, and for what this release does not do, by name.
+    """
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    _ensure_sayable(statement)
+    own = _own_condition(table, statement)
+    defaults = find_defaults(_rows(table, statement, own), statement)
+    rows, source = defaults.rows, defaults.given(read(defaults.edits))
+    replacement = _replacement(bound, statement, rows, own)
+    with naming(table.label):
+        table.snapshot.config.ensure_supported(_operation(replacement))
+    return InsertPlan(
+        table=table,
+        source=source,
+        rows=rows,
+        by_name=statement.by_name,
+        replacement=replacement,
+        reads_table=any(_reads(relation, table) for relation in bound.relations),
+        description=_description(bound, table, replacement),
+        only_if_absent=statement.if_not_exists,
+        evolves=statement.schema_evolution or bound.state.value(AUTO_MERGE) == "true",
+        numbered=numbered_write(bound.state),
+        probes=None if own is None else probe_own(table, _REPLACE_WHERE, own),
+    )
+
+
+def plan_truncate(bound: BoundStatement) -> TruncatePlan:
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    with naming(table.label):
+        table.snapshot.config.ensure_supported(Operation.OVERWRITE)
+    description = CommitDescription(
+        name="TRUNCATE", operation=Operation.OVERWRITE, user_name=bound.state.principal, parameters={}
+    )
+    return TruncatePlan(table=table, description=description)
+
+
+def plan_create_table_as(
+    bound: BoundStatement, statement: CreateTable, source: ReadPlan
+) -> CreateTableAsPlan | CreateTablePlan:
+    """The columns are the query's, so the statement can have none of its own."""
+    ensure_creatable(statement)
+    if statement.columns or statement.checks:
+        raise ColumnsWithQuery("CREATE TABLE")
+    target = free_name(bound, if_not_exists=statement.if_not_exists)
+    if target is None:
+        return CreateTablePlan(entry=None)
+    if target.found is not None:
+        raise LocationNotEmpty(str(target.name), target.location)
+    entry = new_entry(bound, target)
+
+    def of_columns(schema: StructType) -> CreateTablePlan:
+        definition = define(bound, target, statement, schema)
+        return CreateTablePlan(
+            entry=entry,
+            definition=definition,
+            description=describe_creation(operation_name(statement), bound, target.managed, definition),
+            tolerated=tolerated(if_not_exists=statement.if_not_exists),
+        )
+
+    return CreateTableAsPlan(source=source, define=of_columns)
+
+
+def _ensure_sayable(statement: Insert) -> None:
+    if isinstance(statement.replace, ReplaceWhere) and statement.alias is not None:
+        raise AliasWithReplaceWhere(statement.alias)
+    if isinstance(statement.replace, ReplaceOn) and statement.columns:
+        raise ColumnsWithReplaceOn()
+
+
+def _own_condition(table: BoundTable, statement: Insert) -> Expression | None:
+    """That of REPLACE WHERE."""
+    match statement.replace:
+        case ReplaceWhere(condition=condition):
+            return own_condition(table, _REPLACE_WHERE, condition)
+        case _:
+            return None
+
+
+def _rows(table: BoundTable, statement: Insert, own: Expression | None) -> WritePlan:
+    for number, item in enumerate(statement.partition):
+        if item.column.casefold() in (other.column.casefold() for other in statement.partition[:number]):
+            raise DuplicatePartitionColumn(item.column)
+    static = {item.column: item.value for item in statement.partition if item.value is not None}
+    return WritePlan(
+        table=table.label,
+        config=table.snapshot.config,
+        listed=statement.columns,
+        static=MappingProxyType(static),
+        replaces=None if own is None else own.text,
+        removes=statement.overwrite or statement.replace is not None,
+    )
+
+
+def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own: Expression | None) -> Replacement:
+    if own is not None:
+        return _replace_where(rows, own)
+    if isinstance(statement.replace, ReplaceOn):
+        return _replace_on(bound, statement, statement.replace)
+    if isinstance(statement.replace, ReplaceUsing):
+        return ReplaceEqual(columns=tuple(_column(rows, name).name for name in statement.replace.columns))
+    if statement.if_not_exists and len(rows.static) < len(rows.config.metadata.partition_columns):
+        raise StatementNotSupported("IF NOT EXISTS without a value for every partition column")
+    if not statement.overwrite:
+        return KeepAll()
+    if (bound.state.value(_OVERWRITE_MODE) or "STATIC") == "DYNAMIC" and rows.config.metadata.partition_columns:
+        return ReplaceTouched()
+    if rows.static:
+        condition = " AND ".join(_equals(rows, name, text) for name, text in rows.static.items())
+        return ReplaceMatching(condition=condition, shown=one_line(condition))
+    return ReplaceAll()
+
+
+def _column(rows: WritePlan, name: str) -> StructField:
+    column = rows.schema.field(name)
+    if column is None:
+        raise ColumnNotFound(name, ", ".join(rows.schema.names))
+    return column
+
+
+def _equals(rows: WritePlan, name: str, text: str) -> str:
+    """The partition that rows of this value go to."""
+    kind = _column(rows, name).data_type
+    value = f"CAST({parse_expression(text).in_parentheses} AS {ddl_type(kind)})"
+    return f"{quote(name)} <=> {stored_partition_value(kind, value)}"
+
+
+def _replace_where(rows: WritePlan, own: Expression) -> Replacement:
+    """Whole files go where the partition columns decide."""
+    partitions = {name.casefold() for name in rows.config.metadata.partition_columns}
+    shown = f"({one_line(own.text)})"
+    if own.columns and all(path[0].casefold() in partitions for path in own.columns):
+        return ReplaceMatching(condition=own.in_parentheses, shown=shown)
+    return ReplaceRows(condition=own.in_parentheses, shown=shown)
+
+
+def _replace_on(bound: BoundStatement, statement: Insert, on: ReplaceOn) -> Replacement:
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    has_alias = statement.alias is not None
+    return ReplaceRelated(
+        condition=joint_condition(table, REPLACE_ON, on.condition, has_alias=has_alias),
+        alias=statement.alias or statement.table_parts[-1],
+        source_alias=on.source_alias,
+        shown=one_line(on.condition),
+    )
+
+
+def _operation(replacement: Replacement) -> Operation:
+    return Operation.APPEND if isinstance(replacement, KeepAll) else Operation.OVERWRITE
+
+
+def _description(bound: BoundStatement, table: BoundTable, replacement: Replacement) -> CommitDescription:
+    parameters = {
+        "mode": "Append" if isinstance(replacement, KeepAll) else "Overwrite",
+        "partitionBy": json.dumps(list(table.snapshot.partition_columns), separators=(",", ":")),
+    }
+    if isinstance(replacement, ReplaceMatching | ReplaceRows):
+        parameters["predicate"] = replacement.shown
+    if isinstance(replacement, ReplaceEqual):
+        parameters["replaceUsingCols"] = ", ".join(replacement.columns)
+    if isinstance(replacement, ReplaceRelated):
+        parameters["replaceOnCond"] = replacement.shown
+    if isinstance(replacement, ReplaceTouched):
+        parameters["isDynamicPartitionOverwrite"] = "true"
+    return CommitDescription(
+        name="WRITE", operation=_operation(replacement), parameters=parameters, user_name=bound.state.principal
+    )
+
+
+def _reads(relation: BoundRelation, table: BoundTable) -> bool:
+    if isinstance(relation, BoundView):
+        return any(_reads(inner, table) for inner in relation.relations)
+    if isinstance(relation, BoundChanges):
+        relation = relation.table
+    return relation.snapshot.table_root == table.snapshot.table_root

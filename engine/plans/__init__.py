@@ -1,0 +1,1 @@
+"""The closed union of plans, a family per file: values only."""

@@ -1,0 +1,61 @@
+"""What is asked of an expression before a table gets it, and of rows before a rule holds for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+from catalog.errors import SqlError
+from engine.errors.alter_errors import NewRuleViolated
+from engine.errors.statement_errors import SparkFailure
+from engine.plans.reads import ReadPlan
+
+
+class Trait(StrEnum):
+    """On what else than one row of its relations the value of an expression may depend."""
+
+    AGGREGATE = "aggregate"
+    WINDOW = "window"
+    GENERATOR = "generator"
+    NON_DETERMINISTIC = "non_deterministic"
+    CLOCK = "clock"
+    SESSION = "session"
+
+
+Refusals = Mapping[Trait, Callable[[str], SqlError]]
+
+
+"""Trait -> the error for an expression (SQL) that has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """An expression (SQL, in parentheses) that has none of the traits that are `refused`.
+
+    `mistyped` may object to its type (SQL's spelling). `translated` may make another error of one that Spark raised.
+    `value` is SQL without columns that must have a value, if it is given.
+    """
+
+    text: str
+    mistyped: Callable[[str], SqlError | None]
+    refused: Refusals = field(default_factory=lambda: MappingProxyType({}))
+    translated: Callable[[SparkFailure], SqlError] = lambda failure: failure
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbePlan:
+    """`over` is what the expressions stand over; its text begins with FROM."""
+
+    over: ReadPlan
+    probes: tuple[Probe, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowChecks:
+    """`read` answers one row: for each of `refusals` how many rows it is raised for."""
+
+    read: ReadPlan
+    refusals: tuple[NewRuleViolated, ...]

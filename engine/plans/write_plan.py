@@ -1,0 +1,79 @@
+"""A write on its way through the rules: what the query gives, what the table adds, what every row must satisfy.
+
+A rule is a function of a :class:`WritePlan` to a :class:`WritePlan`; it may refuse a write that can never be legal.
+What only rows can tell becomes a :class:`RowCheck`, which is evaluated where the rows are written: a check that is not
+true of a row, null included, ends the write with its error, and nothing is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from catalog.errors import SqlError
+from engine.delta.definition.identity import IdentityColumn
+from engine.delta.definition.table_config import TableConfig
+from engine.types.schema import StructField, StructType
+
+Values = Mapping[str, str | None]
+"""Columns of one row, as text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowCheck:
+    """`text` is SQL over the table's columns that must be true of every row.
+
+    `shown` are the columns (paths) whose values the error tells.
+    """
+
+    text: str
+    shown: tuple[tuple[str, ...], ...]
+    error: Callable[[Values], SqlError]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritePlan:
+    """`table` is its name for messages. The first group is what the statement says, the second what rules found."""
+
+    table: str
+    config: TableConfig
+    listed: tuple[str, ...] = ()
+    """The column list; empty without one."""
+    source_columns: tuple[str, ...] | None = None
+    """The names of the query's columns, where these and not positions say which is which."""
+    static: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Partition column -> SQL text of its value, from the PARTITION clause."""
+    replaces: str | None = None
+    """The condition of REPLACE WHERE."""
+    removes: bool = False
+    """Whether rows that are there go."""
+
+    given: tuple[StructField, ...] = ()
+    """The columns of the table that the query gives, in the query's order unless they match by name."""
+    beside: tuple[StructField, ...] = ()
+    """Columns that the files have besides the table's, which a query that gives all of these gives behind them."""
+    constants: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Column -> SQL text without columns."""
+    identities: tuple[IdentityColumn, ...] = ()
+    """Columns whose values the table gives out, where the statement gives none."""
+    generated: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Column -> SQL text over the columns above, for columns that nobody gives."""
+    stored_as: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Column -> SQL text over the columns above, for columns whose values are stored, and checked, as other ones."""
+    checks: tuple[RowCheck, ...] = ()
+
+    @property
+    def schema(self) -> StructType:
+        return self.config.schema
+
+    @property
+    def given_names(self) -> frozenset[str]:
+        return frozenset(column.name for column in self.given)
+
+    @property
+    def identity_names(self) -> frozenset[str]:
+        return frozenset(column.name for column in self.identities)
+
+
+WriteRule = Callable[[WritePlan], WritePlan]

@@ -1,0 +1,98 @@
+"""Plans that write rows into a table that exists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.bind.bound import BoundTable
+from engine.delta.commit.staged_commit import CommitDescription
+from engine.delta.spec.actions import SetTransaction
+from engine.plans.probes import ProbePlan
+from engine.plans.reads import ReadPlan
+from engine.plans.write_plan import WritePlan
+from engine.sql.expressions import Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepAll:
+    """Nothing goes: an append."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceAll:
+    """Every file goes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceMatching:
+    """The files of the partitions for which `condition` (SQL over the partition columns) is true go."""
+
+    condition: str
+    shown: str
+    """On one line, for lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceTouched:
+    """The files of those partitions go that get new rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceRows:
+    """The rows for which `condition` (SQL over any columns, in parentheses) is true go, out of whatever files."""
+
+    condition: str
+    shown: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceEqual:
+    """The rows that equal a new one in `columns` go; NULL equals nothing."""
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceRelated:
+    """The rows go for which `condition` is true with a row of the query: SQL over the table, which it calls `alias`,
+    and the query, which it calls `source_alias`, if anything.
+    """
+
+    condition: Expression
+    alias: str
+    source_alias: str | None
+    shown: str
+
+
+Replacement = KeepAll | ReplaceAll | ReplaceMatching | ReplaceTouched | ReplaceRows | ReplaceEqual | ReplaceRelated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertPlan:
+    """Write the rows of `source` into `table`, as `rows` says when the rules have been over it.
+
+    `reads_table`: the query reads the table, so that others' commits to it matter. `only_if_absent`: nothing happens
+    where the partition that `replacement` means has rows (IF NOT EXISTS).
+    """
+
+    table: BoundTable
+    source: ReadPlan
+    rows: WritePlan
+    by_name: bool
+    replacement: Replacement
+    reads_table: bool
+    description: CommitDescription
+    only_if_absent: bool = False
+    evolves: bool = False
+    """Columns of the query that the table lacks are added to it."""
+    probes: ProbePlan | None = None
+    numbered: SetTransaction | None = None
+    """Nothing happens where the table has this write of the application, or a later one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruncatePlan:
+    """Remove every file of `table`."""
+
+    table: BoundTable
+    description: CommitDescription

@@ -1,0 +1,252 @@
+"""Values as text, the same for every front end: Arrow arrays in, string arrays out, a column at a time.
+
+The spelling is Spark's: `true`, `1.0E10`, `NaN`, plain decimals, `2024-05-01 10:00:00[.ffffff]` in the session's time
+zone with trailing zeros dropped, intervals as Hive writes them (`1 02:03:04.000000000`), bytes as upper-case
+hexadecimal digits. Arrays, maps and structs are JSON text without spaces, `[1,null]` and `{"a":1}`. Where Hive's own
+text for them is not JSON, this is: strings are escaped, map keys are strings, and dates, timestamps, intervals, bytes
+and NaN are quoted, so a client may parse every complex cell.
+
+All functions are pure and null stays null.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.runtime.time_zones import fixed_offset
+
+_LAST_MICROS_OF_9999 = 253_402_300_799_999_999
+_LAST_DAY_OF_9999 = 2_932_896
+_HEX = np.frombuffer("".join(f"{byte:02X}" for byte in range(256)).encode(), np.uint8).reshape(256, 2)
+_ESCAPES = {char: json.dumps(char)[1:-1] for char in map(chr, range(32))}
+
+
+def to_text(values: pa.Array | pa.ChunkedArray, sql_type: str, time_zone: str) -> pa.StringArray:
+    """`values` of the SQL type `sql_type` as text; `time_zone` is how Spark names the session's."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if sql_type == "void":
+        return pa.nulls(len(values), pa.string())
+    if _is_nested(values.type):
+        return _mask_as(_json(values, time_zone), values)
+    return _scalar_text(values, time_zone)
+
+
+def _scalar_text(values: pa.Array, time_zone: str) -> pa.StringArray:
+    for matches, render in _SCALARS:
+        if matches(values.type):
+            return render(values)
+    if pa.types.is_timestamp(values.type):
+        return _timestamps(values, time_zone)
+    raise TypeError(f"no text for values of Arrow type {values.type}")
+
+
+def _plain(values: pa.Array) -> pa.StringArray:
+    return values.cast(pa.string())
+
+
+def _floats(values: pa.Array) -> pa.StringArray:
+    """As Java prints them since Java 19, with the fewest digits that say which number it is: plain from 0.001 to under
+    ten million, else one digit, a point and an exponent.
+    """
+    text = values.cast(pa.string())
+    numbers = np.abs(pc.fill_null(values, 0).to_numpy(zero_copy_only=False))
+    plain = ((numbers >= 1e-3) & (numbers < 1e7)) | (numbers == 0)
+    whole = pc.and_(pa.array(plain), pc.invert(pc.match_substring(text, ".")))
+    text = pc.if_else(whole, pc.binary_join_element_wise(text, "0", "."), text)
+    if plain.all():
+        return text
+    others = pc.and_(pa.array(~plain), values.is_valid())
+    return pc.replace_with_mask(text, others, pa.array(map(_java_float, text.filter(others).to_pylist()), pa.string()))
+
+
+def _java_float(text: str) -> str:
+    number = Decimal(text)
+    if not number.is_finite():
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[text]
+    sign, digits, exponent = number.normalize().as_tuple()
+    fraction = "".join(map(str, digits[1:])) or "0"
+    return f"{'-' * sign}{digits[0]}.{fraction}E{len(digits) - 1 + int(exponent)}"
+
+
+def _decimals(values: pa.Array) -> pa.StringArray:
+    text = values.cast(pa.string())
+    exponents = pc.fill_null(pc.match_substring(text, "E"), False)  # below a millionth, Arrow writes 1E-7
+    if not pc.any(exponents).as_py():
+        return text
+    plain = [format(number, "f") for number in values.filter(exponents).to_pylist()]
+    return pc.replace_with_mask(text, exponents, pa.array(plain, pa.string()))
+
+
+def _dates(values: pa.Array) -> pa.StringArray:
+    days = values.cast(pa.date32()).cast(pa.int32())
+    return _with_plus(values.cast(pa.date32()).cast(pa.string()), days, _LAST_DAY_OF_9999)
+
+
+def _timestamps(values: pa.Array, time_zone: str) -> pa.StringArray:
+    if values.type.tz is not None:
+        values = _local(values.cast(pa.timestamp("us", "UTC")), time_zone)
+    values = values.cast(pa.timestamp("us"))
+    return _with_plus(_without_trailing_zeros(values.cast(pa.string())), values.cast(pa.int64()), _LAST_MICROS_OF_9999)
+
+
+def _local(values: pa.Array, time_zone: str) -> pa.Array:
+    """Instants as the zone's wall clock shows them, without a zone."""
+    offset = fixed_offset(time_zone)
+    if offset is None:
+        return pc.local_timestamp(values.cast(pa.timestamp("us", time_zone)))
+    return pc.add(values.cast(pa.timestamp("us")), pa.scalar(offset, pa.duration("us")))
+
+
+def _with_plus(text: pa.StringArray, values: pa.Array, last: int) -> pa.StringArray:
+    """Years of five digits have a sign, as in Java and ISO 8601."""
+    far = pc.fill_null(pc.greater(values, last), False)
+    if not pc.any(far).as_py():
+        return text
+    return pc.if_else(far, pc.binary_join_element_wise("+", text, ""), text)
+
+
+def _durations(values: pa.Array) -> pa.StringArray:
+    micros = values.cast(pa.duration("us")).cast(pa.int64())
+    numbers = pc.fill_null(micros, 0).to_numpy(zero_copy_only=False)
+    sign = pa.array(np.where(numbers < 0, "-", "").astype(object), pa.string())
+    seconds, fraction = np.divmod(np.abs(numbers), 1_000_000)
+    parts = [(seconds // 86400, 1), (seconds // 3600 % 24, 2), (seconds // 60 % 60, 2), (seconds % 60, 2)]
+    days, *clock = [pc.utf8_lpad(pa.array(part).cast(pa.string()), width, "0") for part, width in parts]
+    nanos = pc.utf8_lpad(pa.array(fraction * 1000).cast(pa.string()), 9, "0")
+    text = pc.binary_join_element_wise(
+        pc.binary_join_element_wise(sign, days, ""), pc.binary_join_element_wise(*clock, ":"), " "
+    )
+    return _mask_as(pc.binary_join_element_wise(text, nanos, "."), values)
+
+
+def _times(values: pa.Array) -> pa.StringArray:
+    return _without_trailing_zeros(values.cast(pa.time64("us")).cast(pa.string()))
+
+
+def _calendar_intervals(values: pa.Array) -> pa.StringArray:
+    """Months, days and microseconds that no two of are commensurable: `1 years 2 months 3 days 4.5 seconds`."""
+    return pa.array([value and _calendar_interval(value) for value in values.to_pylist()], pa.string())
+
+
+def _calendar_interval(value: pa.MonthDayNano) -> str:
+    micros = value.nanoseconds // 1000
+    minutes, micros = _divide(micros, 60_000_000)
+    hours, minutes = _divide(minutes, 60)
+    years, months = _divide(value.months, 12)
+    seconds = format(Decimal(micros).scaleb(-6).normalize(), "f")
+    parts = {"years": years, "months": months, "days": value.days, "hours": hours, "minutes": minutes}
+    written = [f"{count} {unit}" for unit, count in parts.items() if count]
+    return " ".join([*written, f"{seconds} seconds"] if micros or not written else written)
+
+
+def _divide(number: int, by: int) -> tuple[int, int]:
+    """Quotient and rest, both with the sign of `number`."""
+    quotient, rest = divmod(abs(number), by)
+    return (quotient, rest) if number >= 0 else (-quotient, -rest)
+
+
+def _without_trailing_zeros(text: pa.StringArray) -> pa.StringArray:
+    """For text that ends in a fraction of a second, which goes where it is zero."""
+    return pc.replace_substring_regex(text, r"\.?0+$", "")
+
+
+def _hexadecimal(values: pa.Array) -> pa.StringArray:
+    filled = pc.fill_null(values.cast(pa.binary()), b"")
+    _, offsets, data = filled.buffers()
+    starts = np.frombuffer(offsets, np.int32)[filled.offset : filled.offset + len(filled) + 1]
+    content = np.frombuffer(data, np.uint8)[starts[0] : starts[-1]] if data else np.empty(0, np.uint8)
+    digits = np.ascontiguousarray(_HEX[content])
+    moved = np.ascontiguousarray((starts - starts[0]) * 2)
+    return _mask_as(pa.StringArray.from_buffers(len(filled), pa.py_buffer(moved), pa.py_buffer(digits)), values)
+
+
+def _json(values: pa.Array, time_zone: str) -> pa.StringArray:
+    """JSON text of every value; `null` where one is null."""
+    kind = values.type
+    if pa.types.is_map(kind):
+        keys, items = _window(values, values.keys), _window(values, values.items)
+        pairs = pc.binary_join_element_wise(_quoted(_scalar_text(keys, time_zone)), _json(items, time_zone), ":")
+        text = _wrapped("{", _joined(values, pairs), "}")
+    elif pa.types.is_struct(kind):
+        text = _struct(values, time_zone)
+    elif _is_nested(kind):
+        text = _wrapped("[", _joined(values, _json(_window(values, values.values), time_zone)), "]")
+    elif pa.types.is_floating(kind):
+        text = _scalar_text(values, time_zone)
+        text = pc.if_else(pc.is_finite(values), text, _quoted(text))
+    elif any(matches(kind) for matches in _JSON_BARE):
+        text = _scalar_text(values, time_zone)
+    else:
+        text = _quoted(_scalar_text(values, time_zone))
+    return pc.fill_null(_mask_as(text, values), "null")
+
+
+def _struct(values: pa.StructArray, time_zone: str) -> pa.StringArray:
+    if values.type.num_fields == 0:
+        return pa.array(["{}"] * len(values), pa.string())
+    members = [
+        pc.binary_join_element_wise(json.dumps(field.name, ensure_ascii=False), _json(values.field(i), time_zone), ":")
+        for i, field in enumerate(values.type)
+    ]
+    return _wrapped("{", pc.binary_join_element_wise(*members, ","), "}")
+
+
+def _window(values: pa.Array, children: pa.Array) -> pa.Array:
+    """The children that a slice of a list or map array spans."""
+    first, last = values.offsets[0].as_py(), values.offsets[-1].as_py()
+    return children.slice(first, last - first)
+
+
+def _joined(values: pa.Array, children: pa.StringArray) -> pa.StringArray:
+    """Text of the children of each list, with commas between."""
+    offsets = pc.subtract(values.offsets, values.offsets[0])
+    wide = pa.types.is_large_list(values.type)
+    lists = (pa.LargeListArray if wide else pa.ListArray).from_arrays(offsets, children)
+    return pc.binary_join(lists, ",")
+
+
+def _wrapped(opening: str, text: pa.StringArray, closing: str) -> pa.StringArray:
+    return pc.binary_join_element_wise(opening, text, closing, "")
+
+
+def _quoted(text: pa.StringArray) -> pa.StringArray:
+    text = pc.replace_substring(pc.replace_substring(text, "\\", "\\\\"), '"', '\\"')
+    if pc.any(pc.match_substring_regex(text, "[\\x00-\\x1f]")).as_py():
+        for char, escape in _ESCAPES.items():
+            text = pc.replace_substring(text, char, escape)
+    return _wrapped('"', text, '"')
+
+
+def _mask_as(text: pa.StringArray, values: pa.Array) -> pa.StringArray:
+    """`text`, null where `values` are."""
+    return pc.if_else(values.is_valid(), text, pa.scalar(None, pa.string())) if values.null_count else text
+
+
+def _is_nested(kind: pa.DataType) -> bool:
+    return any(matches(kind) for matches in _NESTED)
+
+
+_SCALARS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.StringArray]], ...] = (
+    (pa.types.is_string, lambda values: values),
+    (pa.types.is_large_string, _plain),
+    (pa.types.is_integer, _plain),
+    (pa.types.is_boolean, _plain),
+    (pa.types.is_null, _plain),
+    (pa.types.is_floating, _floats),
+    (pa.types.is_decimal, _decimals),
+    (pa.types.is_date, _dates),
+    (pa.types.is_duration, _durations),
+    (pa.types.is_interval, _calendar_intervals),
+    (pa.types.is_time, _times),
+    (pa.types.is_binary, _hexadecimal),
+    (pa.types.is_large_binary, _hexadecimal),
+)
+_NESTED = (pa.types.is_list, pa.types.is_large_list, pa.types.is_map, pa.types.is_struct)
+_JSON_BARE = (pa.types.is_integer, pa.types.is_boolean, pa.types.is_null, pa.types.is_decimal)

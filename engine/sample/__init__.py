@@ -1,0 +1,1 @@
+"""The sample lake that is served where no folder is named."""

@@ -1,0 +1,200 @@
+"""The sample lake: what a server that is given no folder serves, so that there is something to look at.
+
+    weather                                           a table in schema `default`
+    shop/customers, products, order_items             plain tables
+    shop/orders                                       partitioned by date
+    shop/stock                                        five versions: two loads, an update, a delete, an overwrite
+
+They are real Delta tables, committed by :mod:`engine.delta.commit.transaction` like any other, at the oldest protocol
+that has NOT NULL, so that every Delta reader can open them. The lake is written beside its place and renamed into it:
+it is there as a whole or not at all, and one that is there is left alone, whatever was done to it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from engine.delta.commit.staged_commit import CommitDescription
+from engine.delta.commit.transaction import Transaction, clock_ms
+from engine.delta.log.storage import Storage, open_storage
+from engine.delta.snapshot.snapshot import load_snapshot
+from engine.delta.spec.actions import Add, Metadata, Protocol
+from engine.delta.spec.features import Operation
+from engine.sample.data import WAREHOUSES, SampleRows, SampleTable, make_sample_rows
+
+_PROTOCOL = Protocol(min_reader_version=1, min_writer_version=2)
+
+
+def ensure_sample_lake(folder: str, progress: Callable[[str], None] = lambda step: None) -> None:
+    """Write the sample lake to `folder`, a local path, unless something is there. Takes a second or two."""
+    folder = os.path.abspath(folder)
+    if os.path.exists(folder):
+        return
+    progress(f"writing a sample lake to {folder}")
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    beside = f"{folder}.{uuid.uuid4().hex}.tmp"
+    try:
+        _write_lake(beside, make_sample_rows())
+        os.rename(beside, folder)
+    except OSError:
+        if not os.path.exists(folder):  # else another server wrote it meanwhile
+            raise
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _write_lake(folder: str, rows: SampleRows) -> None:
+    for table in rows.tables:
+        _TableWriter(folder, table).create(table.rows)
+    _write_stock(_TableWriter(folder, rows.stock), rows)
+
+
+def _write_stock(writer: _TableWriter, rows: SampleRows) -> None:
+    """A history to travel through; each file holds one warehouse."""
+    gdansk, porto, rotterdam = (_of_warehouse(rows.stock.rows, name) for name in WAREHOUSES)
+    in_gdansk, in_rotterdam = writer.create(gdansk, rotterdam)
+    (in_porto,) = writer.commit("WRITE", Operation.APPEND, {"mode": "Append"}, [porto])
+    more = pc.cast(pc.add(rotterdam["quantity"], 50), pa.int32())
+    delivered = rotterdam.set_column(2, rotterdam.schema.field(2), more)
+    predicate = {"predicate": "(warehouse = 'Rotterdam')"}
+    (in_rotterdam,) = writer.commit("UPDATE", Operation.DML, predicate, [delivered], [in_rotterdam])
+    left = [part.filter(pc.greater(part["quantity"], 0)) for part in (gdansk, porto)]
+    now_in = writer.commit("DELETE", Operation.DML, {"predicate": "(quantity = 0)"}, left, [in_gdansk, in_porto])
+    recount = [_of_warehouse(rows.stock_recount, name) for name in WAREHOUSES]
+    writer.commit("WRITE", Operation.DML, {"mode": "Overwrite"}, recount, [in_rotterdam, *now_in])
+
+
+def _of_warehouse(rows: Any, name: str) -> Any:
+    return rows.filter(pc.equal(rows["warehouse"], name))
+
+
+class _TableWriter:
+    """Writes one table of the lake."""
+
+    def __init__(self, folder: str, table: SampleTable) -> None:
+        self._storage: Storage = open_storage(f"{folder}/{table.path}")
+        self._table = table
+
+    def create(self, *parts: Any) -> list[str]:
+        """Version 0, with the rows of `parts`: a file each, or a file for each value of the partition column.
+
+        Answers the files' paths, as `commit` does.
+        """
+        columns = [self._table.partition_column] if self._table.partition_column else []
+        description = CommitDescription(
+            name="CREATE TABLE AS SELECT",
+            operation=Operation.APPEND,
+            parameters={
+                "isManaged": "false",
+                "description": self._table.description,
+                "partitionBy": json.dumps(columns),
+                "properties": "{}",
+            },
+        )
+        transaction = Transaction.create(self._storage, description)
+        metadata = Metadata(
+            id=str(uuid.uuid4()),
+            description=self._table.description,
+            schema_string=self._table.schema.to_json(),
+            partition_columns=tuple(columns),
+            created_time=clock_ms(),
+        )
+        transaction.stage(_PROTOCOL, metadata)
+        return self._commit(transaction, parts)
+
+    def commit(
+        self,
+        name: str,
+        operation: Operation,
+        parameters: Mapping[str, str],
+        parts: list[Any],
+        removed: Sequence[str] = (),
+    ) -> list[str]:
+        """The next version: the files `removed` give way to `parts`."""
+        snapshot = load_snapshot(self._storage.root)
+        transaction = Transaction.on(snapshot, CommitDescription(name=name, operation=operation, parameters=parameters))
+        if removed:
+            files = transaction.read_whole_table()
+            transaction.stage_removes(files.filter(pc.is_in(files["path"], pa.array(removed))))
+        return self._commit(transaction, parts)
+
+    def _commit(self, transaction: Transaction, parts: Iterable[Any]) -> list[str]:
+        adds = [add for part in parts for add in self._write(part)]
+        transaction.stage(*adds)
+        transaction.commit()
+        return [add.path for add in adds]
+
+    def _write(self, rows: Any) -> list[Add]:
+        column = self._table.partition_column
+        if column is None:
+            return [self._write_file(rows, "", {})]
+        starts = [*_starts_of_runs(rows[column]), rows.num_rows]  # the rows come sorted by it
+        return [
+            self._write_partition(rows.slice(start, end - start), column)
+            for start, end in zip(starts, starts[1:], strict=False)
+        ]
+
+    def _write_partition(self, rows: Any, column: str) -> Add:
+        value = rows[column][0].as_py().isoformat()
+        return self._write_file(rows.drop_columns([column]), f"{column}={value}/", {column: value})
+
+    def _write_file(self, rows: Any, prefix: str, partition_values: Mapping[str, str]) -> Add:
+        path = f"{prefix}part-00000-{uuid.uuid4()}.c000.snappy.parquet"
+        with self._storage.open_output(path) as file:
+            pq.write_table(rows, file, compression="snappy")
+            size = file.tell()
+        return Add(
+            path=path,
+            partition_values=partition_values,
+            size=size,
+            modification_time=clock_ms(),
+            stats=_stats(rows),
+        )
+
+
+def _starts_of_runs(column: Any) -> list[int]:
+    values = column.combine_chunks()
+    changes = pc.not_equal(values.slice(1), values.slice(0, len(values) - 1))
+    return [0, *(index + 1 for index in pc.indices_nonzero(changes).to_pylist())]
+
+
+def _stats(rows: Any) -> str:
+    """Statistics of a file; Delta keeps no bounds of booleans."""
+    bounds = {
+        name: pc.min_max(rows[name])
+        for name in rows.column_names
+        if not pa.types.is_boolean(rows.schema.field(name).type) and rows[name].null_count < rows.num_rows
+    }
+    return json.dumps(
+        {
+            "numRecords": rows.num_rows,
+            "minValues": {name: _stat(bound["min"].as_py()) for name, bound in bounds.items()},
+            "maxValues": {name: _stat(bound["max"].as_py()) for name, bound in bounds.items()},
+            "nullCount": {name: rows[name].null_count for name in rows.column_names},
+        },
+        separators=(",", ":"),
+    )
+
+
+def _stat(value: Any) -> Any:
+    """As statistics spell it; our instants are whole seconds, so the cut to milliseconds takes nothing away."""
+    match value:
+        case datetime():
+            return value.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        case date():
+            return value.isoformat()
+        case Decimal():
+            return float(value)
+        case _:
+            return value

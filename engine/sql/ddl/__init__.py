@@ -1,0 +1,1 @@
+"""Statements that define or write: DDL and INSERT, word by word."""

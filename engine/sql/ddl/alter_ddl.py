@@ -1,0 +1,183 @@
+"""ALTER TABLE, by a table of the words that begin each change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from engine.sql.ddl.clauses import (
+    read_clustering,
+    read_column,
+    read_default,
+    read_dotted_list,
+    read_properties,
+    read_property_key,
+    read_type,
+    take_check,
+    take_if_exists,
+    take_position,
+)
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.errors import UnsupportedStatement
+from engine.sql.query.names import read_table
+from engine.statements.alters import (
+    AddColumns,
+    AddConstraint,
+    AlterColumn,
+    AlterTable,
+    ClusterBy,
+    DropColumns,
+    DropConstraint,
+    DropFeature,
+    RenameColumn,
+    RenameTable,
+    ReplaceColumns,
+    SetLocation,
+    SetProperties,
+    SyncIdentity,
+    TableChange,
+    UnsetProperties,
+)
+from engine.statements.tables import ColumnDef
+
+
+def parse_alter_table(cursor: Cursor) -> AlterTable:
+    """What follows ALTER TABLE."""
+    table = read_table(cursor)
+    for words, read in _CHANGES.items():
+        if cursor.take(*words):
+            return AlterTable(table_parts=table, changes=read(cursor))
+    word = next(iter(cursor.words(1)), "")
+    if not word.isalpha():
+        raise cursor.fail("what to change is expected")
+    raise UnsupportedStatement(f"ALTER TABLE … {' '.join(cursor.words(2))}")
+
+
+def _add_columns(cursor: Cursor) -> tuple[TableChange, ...]:
+    return (AddColumns(columns=_read_columns(cursor)),)
+
+
+def _replace_columns(cursor: Cursor) -> tuple[TableChange, ...]:
+    return (ReplaceColumns(columns=_read_columns(cursor)),)
+
+
+def _read_columns(cursor: Cursor) -> tuple[ColumnDef, ...]:
+    """Definitions, in parentheses or bare."""
+    is_wrapped = cursor.take("(")
+    columns = [read_column(cursor)]
+    while cursor.take(","):
+        columns.append(read_column(cursor))
+    if is_wrapped:
+        cursor.read(")")
+    return tuple(columns)
+
+
+def _rename_column(cursor: Cursor) -> tuple[TableChange, ...]:
+    parts = cursor.read_names()
+    cursor.read("TO")
+    return (RenameColumn(parts=parts, name=cursor.read_name()),)
+
+
+def _drop_columns(cursor: Cursor) -> tuple[TableChange, ...]:
+    if_exists = take_if_exists(cursor)
+    if cursor.words(1) == ["("]:
+        return (DropColumns(columns=read_dotted_list(cursor), if_exists=if_exists),)
+    columns = [cursor.read_names()]
+    while cursor.take(","):
+        columns.append(cursor.read_names())
+    return (DropColumns(columns=tuple(columns), if_exists=if_exists),)
+
+
+def _alter_columns(cursor: Cursor) -> tuple[TableChange, ...]:
+    """`column change, column change, …`; Hive's `CHANGE old new type` is a rename and a change."""
+    cursor.take("COLUMN")
+    changes = [*_alter_column(cursor)]
+    while cursor.take(","):
+        changes += _alter_column(cursor)
+    return tuple(changes)
+
+
+def _alter_column(cursor: Cursor) -> tuple[TableChange, ...]:
+    parts = cursor.read_names()
+    if cursor.take("SYNC", "IDENTITY"):
+        return (SyncIdentity(parts=parts),)
+    if cursor.take("TYPE"):
+        return (AlterColumn(parts=parts, sql_type=read_type(cursor)),)
+    if cursor.take("COMMENT"):
+        return (AlterColumn(parts=parts, comment=cursor.read_string()),)
+    if cursor.take("SET", "NOT", "NULL"):
+        return (AlterColumn(parts=parts, nullable=False),)
+    if cursor.take("DROP", "NOT", "NULL"):
+        return (AlterColumn(parts=parts, nullable=True),)
+    if cursor.take("SET", "DEFAULT"):
+        return (AlterColumn(parts=parts, default=read_default(cursor)),)
+    if cursor.take("DROP", "DEFAULT"):
+        return (AlterColumn(parts=parts, drop_default=True),)
+    position = take_position(cursor)
+    if position is not None:
+        return (AlterColumn(parts=parts, position=position),)
+    return _change_column(cursor, parts)
+
+
+def _change_column(cursor: Cursor, parts: tuple[str, ...]) -> tuple[TableChange, ...]:
+    """Hive's `old new type [COMMENT 'c'] [FIRST|AFTER c]`: the rename comes last, so that names stay good till then."""
+    name = cursor.read_name()
+    sql_type = read_type(cursor)
+    comment = cursor.read_string() if cursor.take("COMMENT") else None
+    change = AlterColumn(parts=parts, sql_type=sql_type, comment=comment, position=take_position(cursor))
+    return (change,) if name == parts[-1] else (change, RenameColumn(parts=parts, name=name))
+
+
+def _add_constraint(cursor: Cursor) -> tuple[TableChange, ...]:
+    check = take_check(cursor)
+    if check is None:
+        raise UnsupportedStatement(f"ALTER TABLE … ADD {' '.join(cursor.words(1))}".rstrip())
+    return (AddConstraint(check=check),)
+
+
+def _drop_constraint(cursor: Cursor) -> tuple[TableChange, ...]:
+    if_exists = take_if_exists(cursor)
+    change = DropConstraint(name=cursor.read_name(), if_exists=if_exists)
+    cursor.take_any("RESTRICT", "CASCADE")
+    return (change,)
+
+
+def _unset_properties(cursor: Cursor) -> tuple[TableChange, ...]:
+    if_exists = take_if_exists(cursor)
+    cursor.read("(")
+    keys = [read_property_key(cursor)]
+    while cursor.take(","):
+        keys.append(read_property_key(cursor))
+    cursor.read(")")
+    return (UnsetProperties(keys=tuple(keys), if_exists=if_exists),)
+
+
+def _drop_feature(cursor: Cursor) -> tuple[TableChange, ...]:
+    feature = cursor.take_string() or cursor.read_name()
+    return (DropFeature(feature=feature, truncate_history=cursor.take("TRUNCATE", "HISTORY")),)
+
+
+def _cluster_by(cursor: Cursor) -> tuple[TableChange, ...]:
+    return (ClusterBy(columns=read_clustering(cursor)),)
+
+
+_CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] = MappingProxyType(
+    {
+        ("ADD", "COLUMN"): _add_columns,
+        ("ADD", "COLUMNS"): _add_columns,
+        ("ADD",): _add_constraint,
+        ("REPLACE", "COLUMNS"): _replace_columns,
+        ("RENAME", "COLUMN"): _rename_column,
+        ("RENAME", "TO"): lambda cursor: (RenameTable(table_parts=read_table(cursor)),),
+        ("DROP", "COLUMN"): _drop_columns,
+        ("DROP", "COLUMNS"): _drop_columns,
+        ("DROP", "CONSTRAINT"): _drop_constraint,
+        ("DROP", "FEATURE"): _drop_feature,
+        ("ALTER",): _alter_columns,
+        ("CHANGE",): _alter_columns,
+        ("SET", "TBLPROPERTIES"): lambda cursor: (SetProperties(properties=read_properties(cursor)),),
+        ("UNSET", "TBLPROPERTIES"): _unset_properties,
+        ("SET", "LOCATION"): lambda cursor: (SetLocation(location=cursor.read_string()),),
+        ("CLUSTER", "BY"): _cluster_by,
+    }
+)

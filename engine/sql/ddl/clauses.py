@@ -1,0 +1,180 @@
+"""Clauses that several statements share: column definitions, property lists, checks, positions.
+
+Types and expressions stay text: Spark parses them where they are used. What Spark's grammar has and no Delta table can
+do (keys, collations, bucketing) is refused by name.
+"""
+
+from __future__ import annotations
+
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.errors import UnsupportedClause
+from engine.statements.tables import After, Check, ColumnDef, First, Identity, Position, Properties
+
+_NO_KEYS = "Keys would not be enforced; use CHECK constraints."
+_KEYS = (("PRIMARY", "KEY"), ("FOREIGN", "KEY"), ("UNIQUE",), ("REFERENCES",))
+_COLUMN_CLAUSES = (
+    *(("NOT", "NULL"), ("DEFAULT",), ("GENERATED",), ("COMMENT",), ("CONSTRAINT",), ("CHECK",), ("FIRST",), ("AFTER",)),
+    *_KEYS,
+)
+"""What ends a column's type, and its default."""
+
+
+def read_type(cursor: Cursor) -> str:
+    """A type as it is written."""
+    return cursor.read_text(*_COLUMN_CLAUSES, is_type=True, what="a type")
+
+
+def read_default(cursor: Cursor) -> str:
+    """The expression after DEFAULT."""
+    return cursor.read_text(*_COLUMN_CLAUSES)
+
+
+def read_column(cursor: Cursor) -> ColumnDef:
+    """`name type [NOT NULL | DEFAULT e | GENERATED … | COMMENT 'c' | CHECK (e) | FIRST | AFTER c]…`, each once."""
+    parts = cursor.read_names()
+    column: dict[str, object] = {"sql_type": read_type(cursor)}
+    checks: list[Check] = []
+    while not cursor.is_done and cursor.words(1) not in ([","], [")"]):
+        check = take_check(cursor)
+        if check is not None:
+            checks.append(check)
+            continue
+        key, value = _read_column_clause(cursor)
+        if key in column:
+            raise cursor.fail("the clause before this is given twice")
+        column[key] = value
+    return ColumnDef(parts=parts, checks=tuple(checks), **column)  # type: ignore[arg-type]
+
+
+def _read_column_clause(cursor: Cursor) -> tuple[str, object]:
+    if cursor.take("NOT", "NULL"):
+        return "nullable", False
+    if cursor.take("DEFAULT"):
+        return "default", read_default(cursor)
+    if cursor.take("COMMENT"):
+        return "comment", cursor.read_string()
+    if cursor.take("GENERATED"):
+        return _read_generated(cursor)
+    position = take_position(cursor)
+    if position is None:
+        raise cursor.fail("a clause of a column, a comma or ')' is expected")
+    return "position", position
+
+
+def _read_generated(cursor: Cursor) -> tuple[str, object]:
+    always = cursor.take("ALWAYS")
+    if not always:
+        cursor.read("BY", "DEFAULT")
+    cursor.read("AS")
+    if not cursor.take("IDENTITY"):
+        if not always:
+            raise cursor.fail("IDENTITY is expected")
+        return "generated", cursor.read_parenthesized()
+    start = step = 1
+    if cursor.take("("):
+        while not cursor.take(")"):
+            if cursor.take("START", "WITH"):
+                start = _read_integer(cursor)
+            else:
+                cursor.read("INCREMENT", "BY")
+                step = _read_integer(cursor)
+            cursor.take(",")
+    return "identity", Identity(always=always, start=start, step=step)
+
+
+def _read_integer(cursor: Cursor) -> int:
+    sign = -1 if cursor.take("-") else 1
+    text = cursor.take_number_text()
+    if text is None or not text.isdecimal():
+        raise cursor.fail("a whole number is expected")
+    return sign * int(text)
+
+
+def take_check(cursor: Cursor) -> Check | None:
+    """`[CONSTRAINT name] CHECK (e)`; other constraints are refused."""
+    name = cursor.read_name() if cursor.take("CONSTRAINT") else None
+    for words in _KEYS:
+        if cursor.take(*words):
+            raise UnsupportedClause(" ".join(words), _NO_KEYS)
+    if cursor.take("CHECK"):
+        return Check(name=name, expression=cursor.read_parenthesized())
+    if name is not None:
+        raise cursor.fail("CHECK is expected")
+    return None
+
+
+def take_position(cursor: Cursor) -> Position | None:
+    """`FIRST`, `AFTER column`"""
+    if cursor.take("FIRST"):
+        return First()
+    return After(column=cursor.read_name()) if cursor.take("AFTER") else None
+
+
+def read_name_list(cursor: Cursor) -> tuple[str, ...]:
+    """`(a, b)`"""
+    cursor.read("(")
+    names = [cursor.read_name()]
+    while cursor.take(","):
+        names.append(cursor.read_name())
+    cursor.read(")")
+    return tuple(names)
+
+
+def read_dotted_list(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
+    """`(a, b.c)`"""
+    cursor.read("(")
+    names = [cursor.read_names()]
+    while cursor.take(","):
+        names.append(cursor.read_names())
+    cursor.read(")")
+    return tuple(names)
+
+
+def read_clustering(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
+    """What follows CLUSTER BY: `(a, b.c)`, or `NONE`."""
+    if cursor.take("AUTO"):
+        raise UnsupportedClause("CLUSTER BY AUTO", "Name the columns: CLUSTER BY (a, b).")
+    return () if cursor.take("NONE") else read_dotted_list(cursor)
+
+
+def read_properties(cursor: Cursor) -> Properties:
+    """`('key' = 'value', key.with.dots = 5, …)`, in their order; the values as text, as Spark takes them."""
+    cursor.read("(")
+    properties: dict[str, str] = {}
+    while True:
+        key = read_property_key(cursor)
+        if key in properties:
+            raise cursor.fail(f"the property {key} before this is given twice")
+        cursor.take("=")
+        properties[key] = _read_property_value(cursor)
+        if not cursor.take(","):
+            break
+    cursor.read(")")
+    return tuple(properties.items())
+
+
+def read_property_key(cursor: Cursor) -> str:
+    """A string or a dotted name."""
+    string = cursor.take_string()
+    return string if string is not None else ".".join(cursor.read_names())
+
+
+def _read_property_value(cursor: Cursor) -> str:
+    sign = "-" if cursor.take("-") else ""
+    value = cursor.take_number_text() if sign else cursor.take_string()
+    if value is None:
+        value = cursor.take_number_text()
+    if value is None:
+        boolean = cursor.take_any("TRUE", "FALSE")
+        value = boolean.lower() if boolean else None
+    if value is None:
+        raise cursor.fail("a value (a string, a number, true or false) is expected")
+    return sign + value
+
+
+def take_if_not_exists(cursor: Cursor) -> bool:
+    return cursor.take("IF", "NOT", "EXISTS")
+
+
+def take_if_exists(cursor: Cursor) -> bool:
+    return cursor.take("IF", "EXISTS")

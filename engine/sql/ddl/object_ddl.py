@@ -1,0 +1,160 @@
+"""DDL of schemas, catalogs and views; DROP and TRUNCATE of tables; COMMENT ON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from engine.sql.ddl.clauses import read_properties, take_if_exists, take_if_not_exists
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
+from engine.sql.query.names import read_catalog, read_schema, read_table, read_table_or_path
+from engine.sql.query.query import parse_query
+from engine.statements.catalog import (
+    Commentable,
+    CommentOn,
+    CreateCatalog,
+    CreateSchema,
+    CreateView,
+    DropCatalog,
+    DropSchema,
+    DropView,
+    ViewColumn,
+)
+from engine.statements.tables import DropTable, Properties
+from engine.statements.writes import TruncateTable
+
+_COMMENTABLE: Mapping[str, Commentable] = MappingProxyType(
+    {
+        "CATALOG": Commentable.CATALOG,
+        "SCHEMA": Commentable.SCHEMA,
+        "DATABASE": Commentable.SCHEMA,
+        "NAMESPACE": Commentable.SCHEMA,
+        "TABLE": Commentable.TABLE,
+        "COLUMN": Commentable.COLUMN,
+    }
+)
+
+
+def parse_create_schema(cursor: Cursor) -> CreateSchema:
+    """What follows CREATE SCHEMA: `[IF NOT EXISTS] s [COMMENT 'c'] [LOCATION 'p'] [WITH DBPROPERTIES (…)]`."""
+    if_not_exists = take_if_not_exists(cursor)
+    schema = read_schema(cursor)
+    comment: str | None = None
+    location: str | None = None
+    properties: Properties = ()
+    while not cursor.is_done:
+        if comment is None and cursor.take("COMMENT"):
+            comment = cursor.read_string()
+        elif location is None and (cursor.take("LOCATION") or cursor.take("MANAGED", "LOCATION")):
+            location = cursor.read_string()
+        elif not properties and (cursor.take("WITH", "DBPROPERTIES") or cursor.take("WITH", "PROPERTIES")):
+            properties = read_properties(cursor)
+        else:
+            break
+    return CreateSchema(
+        schema_parts=schema, if_not_exists=if_not_exists, comment=comment, location=location, properties=properties
+    )
+
+
+def parse_drop_schema(cursor: Cursor) -> DropSchema:
+    if_exists = take_if_exists(cursor)
+    schema = read_schema(cursor)
+    return DropSchema(schema_parts=schema, if_exists=if_exists, cascade=_take_cascade(cursor))
+
+
+def parse_create_catalog(cursor: Cursor) -> CreateCatalog:
+    if_not_exists = take_if_not_exists(cursor)
+    catalog = read_catalog(cursor)
+    comment = cursor.read_string() if cursor.take("COMMENT") else None
+    return CreateCatalog(catalog=catalog, if_not_exists=if_not_exists, comment=comment)
+
+
+def parse_drop_catalog(cursor: Cursor) -> DropCatalog:
+    if_exists = take_if_exists(cursor)
+    catalog = read_catalog(cursor)
+    return DropCatalog(catalog=catalog, if_exists=if_exists, cascade=_take_cascade(cursor))
+
+
+def _take_cascade(cursor: Cursor) -> bool:
+    return cursor.take_any("CASCADE", "RESTRICT") == "CASCADE"
+
+
+def parse_create_view(cursor: Cursor, *, or_replace: bool, temporary: bool) -> CreateView:
+    """What follows VIEW."""
+    if_not_exists = take_if_not_exists(cursor)
+    view = read_table(cursor)
+    columns = _take_view_columns(cursor)
+    comment: str | None = None
+    properties: Properties = ()
+    while not cursor.take("AS"):
+        if comment is None and cursor.take("COMMENT"):
+            comment = cursor.read_string()
+        elif not properties and cursor.take("TBLPROPERTIES"):
+            properties = read_properties(cursor)
+        elif cursor.take("WITH", "SCHEMA"):
+            raise UnsupportedClause("WITH SCHEMA in CREATE VIEW", "A view here always follows its tables.")
+        elif cursor.take("USING"):
+            raise UnsupportedStatement("CREATE TEMPORARY VIEW … USING")
+        else:
+            raise cursor.fail("AS and the query of the view are expected")
+    return CreateView(
+        view_parts=view,
+        query=parse_query(cursor),
+        or_replace=or_replace,
+        if_not_exists=if_not_exists,
+        temporary=temporary,
+        columns=columns,
+        comment=comment,
+        properties=properties,
+    )
+
+
+def _take_view_columns(cursor: Cursor) -> tuple[ViewColumn, ...]:
+    if not cursor.take("("):
+        return ()
+    columns: list[ViewColumn] = []
+    while not columns or cursor.take(","):
+        name = cursor.read_name()
+        columns.append(ViewColumn(name=name, comment=cursor.read_string() if cursor.take("COMMENT") else None))
+    cursor.read(")")
+    return tuple(columns)
+
+
+def parse_drop_view(cursor: Cursor) -> DropView:
+    if_exists = take_if_exists(cursor)
+    return DropView(view_parts=read_table(cursor), if_exists=if_exists)
+
+
+def parse_drop_table(cursor: Cursor) -> DropTable:
+    if_exists = take_if_exists(cursor)
+    table = read_table(cursor)
+    return DropTable(table_parts=table, if_exists=if_exists, purge=cursor.take("PURGE"))
+
+
+def parse_truncate_table(cursor: Cursor) -> TruncateTable:
+    table = read_table_or_path(cursor)
+    if cursor.take("PARTITION"):
+        raise UnsupportedClause("PARTITION in TRUNCATE TABLE", "Use DELETE FROM with a condition on the partition.")
+    return TruncateTable(table_parts=table)
+
+
+def parse_comment_on(cursor: Cursor) -> CommentOn:
+    """What follows COMMENT ON."""
+    word = cursor.take_any(*_COMMENTABLE)
+    if word is None:
+        raise UnsupportedStatement(f"COMMENT ON {next(iter(cursor.words(1)), '')}".rstrip())
+    kind = _COMMENTABLE[word]
+    match kind:
+        case Commentable.CATALOG:
+            parts: tuple[str, ...] = (read_catalog(cursor),)
+        case Commentable.SCHEMA:
+            parts = read_schema(cursor)
+        case Commentable.TABLE:
+            parts = read_table(cursor)
+        case Commentable.COLUMN:
+            parts = cursor.read_names()
+            if len(parts) < 2:
+                raise cursor.fail("the column before this needs its table")
+    cursor.read("IS")
+    return CommentOn(kind=kind, parts=parts, comment=None if cursor.take("NULL") else cursor.read_string())

@@ -1,0 +1,151 @@
+"""CREATE TABLE, REPLACE TABLE and CREATE TABLE LIKE, from the word after CREATE or REPLACE on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from engine.sql.ddl.clauses import read_clustering, read_column, read_properties, take_check, take_if_not_exists
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
+from engine.sql.query.names import read_table
+from engine.sql.query.query import is_query, parse_query
+from engine.statements.tables import Check, ColumnDef, CreateMode, CreateTable, CreateTableLike
+
+_REFUSED_CLAUSES = (
+    (("CLUSTERED", "BY"), "Use CLUSTER BY or PARTITIONED BY."),
+    (("SKEWED", "BY"), "Delta tables are not skewed."),
+    (("ROW", "FORMAT"), "Delta tables are Parquet."),
+    (("STORED", "AS"), "Delta tables are Parquet; leave it out."),
+    (("STORED", "BY"), "Delta tables are Parquet; leave it out."),
+    (("DEFAULT", "COLLATION"), "Give columns a collation of their own."),
+)
+
+
+def parse_create_table(cursor: Cursor, mode: CreateMode) -> CreateTable | CreateTableLike:
+    """What follows TABLE."""
+    if mode is CreateMode.CREATE and take_if_not_exists(cursor):
+        mode = CreateMode.CREATE_IF_NOT_EXISTS
+    table = CreateTable(mode=mode, table_parts=read_table(cursor))
+    if cursor.take("LIKE"):
+        if mode in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE):
+            raise UnsupportedStatement(f"{mode} TABLE … LIKE")
+        return _like(cursor, table)
+    for kind in ("SHALLOW", "DEEP"):
+        if cursor.take(kind, "CLONE"):
+            raise UnsupportedStatement(f"CREATE TABLE … {kind} CLONE")
+    if cursor.words(1) == ["("] and not is_query(cursor):
+        columns, checks = _read_elements(cursor)
+        table = replace(table, columns=columns, checks=checks)
+    table = _read_clauses(cursor, table)
+    if cursor.take("AS") or is_query(cursor):
+        table = replace(table, query=parse_query(cursor))
+    return table
+
+
+def _read_elements(cursor: Cursor) -> tuple[tuple[ColumnDef, ...], tuple[Check, ...]]:
+    """`(column…, [CONSTRAINT name] CHECK (e), …)`"""
+    columns: list[ColumnDef] = []
+    checks: list[Check] = []
+    cursor.read("(")
+    while True:
+        check = take_check(cursor) if _is_constraint(cursor) else None
+        if check is not None:
+            checks.append(check)
+        else:
+            columns.append(_read_top_column(cursor))
+        if not cursor.take(","):
+            break
+    cursor.read(")")
+    return tuple(columns), tuple(checks)
+
+
+def _is_constraint(cursor: Cursor) -> bool:
+    """A column may be called `check` or `constraint`, then a type follows."""
+    words = cursor.words(2)
+    return words in (["CHECK", "("], ["PRIMARY", "KEY"], ["FOREIGN", "KEY"], ["UNIQUE", "("]) or (
+        words[:1] == ["CONSTRAINT"] and cursor.count > 2
+    )
+
+
+def _read_top_column(cursor: Cursor) -> ColumnDef:
+    column = read_column(cursor)
+    if len(column.parts) > 1 or column.position is not None:
+        raise cursor.fail("the column before this may have no dots and no position")
+    return column
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Clauses that were read; each may come once."""
+
+    clauses: set[str]
+
+    def add(self, cursor: Cursor, clause: str) -> None:
+        if clause in self.clauses:
+            raise cursor.fail(f"{clause} before this is given twice")
+        self.clauses.add(clause)
+
+
+def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
+    """`USING … OPTIONS … PARTITIONED BY … CLUSTER BY … LOCATION … COMMENT … TBLPROPERTIES`, in any order."""
+    seen = _Seen(set())
+    while not cursor.is_done:
+        for words, advice in _REFUSED_CLAUSES:
+            if cursor.take(*words):
+                raise UnsupportedClause(" ".join(words), advice)
+        if cursor.take("USING"):
+            seen.add(cursor, "USING")
+            table = replace(table, provider=".".join(cursor.read_names()))
+        elif cursor.take("OPTIONS"):
+            seen.add(cursor, "OPTIONS")
+            table = replace(table, options=read_properties(cursor))
+        elif cursor.take("PARTITIONED", "BY"):
+            seen.add(cursor, "PARTITIONED BY")
+            table = _read_partitioning(cursor, table)
+        elif cursor.take("CLUSTER", "BY"):
+            seen.add(cursor, "CLUSTER BY")
+            table = replace(table, cluster_by=read_clustering(cursor))
+        elif cursor.take("LOCATION"):
+            seen.add(cursor, "LOCATION")
+            table = replace(table, location=cursor.read_string())
+        elif cursor.take("COMMENT"):
+            seen.add(cursor, "COMMENT")
+            table = replace(table, comment=cursor.read_string())
+        elif cursor.take("TBLPROPERTIES"):
+            seen.add(cursor, "TBLPROPERTIES")
+            table = replace(table, properties=read_properties(cursor))
+        else:
+            break
+    return table
+
+
+def _read_partitioning(cursor: Cursor, table: CreateTable) -> CreateTable:
+    """`(a, b)`, or `(a INT, b DATE)`, which adds the columns."""
+    names: list[str] = []
+    columns: list[ColumnDef] = []
+    cursor.read("(")
+    while not names or cursor.take(","):
+        if cursor.words(2)[1:] == ["("]:
+            raise UnsupportedClause("A function in PARTITIONED BY", "Partition by a generated column.")
+        if cursor.is_last_of_list:
+            names.append(cursor.read_name())
+        else:
+            columns.append(_read_top_column(cursor))
+            names.append(columns[-1].parts[0])
+    cursor.read(")")
+    return replace(table, partitioned_by=tuple(names), columns=(*table.columns, *columns))
+
+
+def _like(cursor: Cursor, table: CreateTable) -> CreateTableLike:
+    source = read_table(cursor)
+    table = _read_clauses(cursor, table)
+    if table.partitioned_by or table.cluster_by is not None or table.comment is not None or table.options:
+        raise UnsupportedClause("A layout or comment in CREATE TABLE … LIKE", "They come from the other table.")
+    return CreateTableLike(
+        table_parts=table.table_parts,
+        source_parts=source,
+        if_not_exists=table.mode is CreateMode.CREATE_IF_NOT_EXISTS,
+        provider=table.provider,
+        location=table.location,
+        properties=table.properties,
+    )

@@ -1,0 +1,182 @@
+"""Types as DDL spells them: `decimal(10,2)`, `struct<a: int NOT NULL COMMENT 'x', b: array<varchar(5)>>`.
+
+The names are Spark's, in any case, its synonyms included. `char(n)` and `varchar(n)` are strings in a table's log; what
+was declared is kept beside the column, in the spelling that Spark gives it, so a parsed type has both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from engine.errors.table_errors import UnsupportedDataType
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
+from engine.types.sql_types import format_sql_type
+
+_STRING = r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\""
+_TOKEN = re.compile(rf"\s*(?:(`(?:[^`]|``)*`)|({_STRING})|([\w-]+)|(.))", re.DOTALL)
+_PRIMITIVES: Mapping[str, PrimitiveType] = MappingProxyType(
+    {
+        "BOOLEAN": PrimitiveType.BOOLEAN,
+        "TINYINT": PrimitiveType.BYTE,
+        "BYTE": PrimitiveType.BYTE,
+        "SMALLINT": PrimitiveType.SHORT,
+        "SHORT": PrimitiveType.SHORT,
+        "INT": PrimitiveType.INTEGER,
+        "INTEGER": PrimitiveType.INTEGER,
+        "BIGINT": PrimitiveType.LONG,
+        "LONG": PrimitiveType.LONG,
+        "FLOAT": PrimitiveType.FLOAT,
+        "REAL": PrimitiveType.FLOAT,
+        "DOUBLE": PrimitiveType.DOUBLE,
+        "DATE": PrimitiveType.DATE,
+        "TIMESTAMP": PrimitiveType.TIMESTAMP,
+        "TIMESTAMP_LTZ": PrimitiveType.TIMESTAMP,
+        "TIMESTAMP_NTZ": PrimitiveType.TIMESTAMP_NTZ,
+        "STRING": PrimitiveType.STRING,
+        "BINARY": PrimitiveType.BINARY,
+        "VARIANT": PrimitiveType.VARIANT,
+    }
+)
+_DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
+_CHARACTERS: Mapping[str, str] = MappingProxyType({"CHAR": "char", "CHARACTER": "char", "VARCHAR": "varchar"})
+_PRECISION_MAX = 38
+
+
+@dataclass(frozen=True, slots=True)
+class SqlType:
+    """`declared` is Spark's spelling of a type in which `char(n)` or `varchar(n)` occurs, else None."""
+
+    data_type: DataType
+    declared: str | None = None
+
+    @property
+    def spelled(self) -> str:
+        return self.declared or format_sql_type(self.data_type)
+
+
+def parse_type(text: str) -> SqlType:
+    """The type of a text. Raises `UnsupportedDataType` for one that no Delta table can have."""
+    reader = _Reader(text)
+    found = reader.read_type()
+    reader.ensure_done()
+    return found
+
+
+class _Reader:
+    """The tokens of a type, taken from the left."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = [next(group for group in match if group) for match in _TOKEN.findall(text.strip())]
+
+    def read_type(self) -> SqlType:
+        word = self._next().upper()
+        if word in _DECIMALS:
+            return SqlType(self._decimal())
+        if word in _CHARACTERS:
+            (length,) = self._arguments()
+            return SqlType(PrimitiveType.STRING, f"{_CHARACTERS[word]}({length})")
+        if word == "ARRAY":
+            return self._array()
+        if word == "MAP":
+            return self._map()
+        if word == "STRUCT":
+            return self._struct()
+        if word not in _PRIMITIVES:
+            raise UnsupportedDataType(self._text)
+        return SqlType(_PRIMITIVES[word])
+
+    def ensure_done(self) -> None:
+        if self._tokens:
+            raise UnsupportedDataType(self._text)
+
+    def _decimal(self) -> DecimalType:
+        numbers = self._arguments() if self._peek() == "(" else []
+        precision, scale = (*numbers, *(10, 0)[len(numbers) :])
+        if not 1 <= precision <= _PRECISION_MAX or not 0 <= scale <= precision:
+            raise UnsupportedDataType(self._text)
+        return DecimalType(precision, scale)
+
+    def _array(self) -> SqlType:
+        self._read("<")
+        element = self.read_type()
+        self._read(">")
+        declared = f"array<{element.spelled}>" if element.declared else None
+        return SqlType(ArrayType(element.data_type), declared)
+
+    def _map(self) -> SqlType:
+        self._read("<")
+        key = self.read_type()
+        self._read(",")
+        value = self.read_type()
+        self._read(">")
+        declared = f"map<{key.spelled},{value.spelled}>" if key.declared or value.declared else None
+        return SqlType(MapType(key.data_type, value.data_type), declared)
+
+    def _struct(self) -> SqlType:
+        self._read("<")
+        fields: list[StructField] = []
+        types: list[SqlType] = []
+        while self._peek() != ">":
+            if fields:
+                self._read(",")
+            name = self._name()
+            if self._peek() == ":":
+                self._next()
+            types.append(self.read_type())
+            fields.append(self._field(name, types[-1]))
+        self._read(">")
+        spelled = ",".join(f"{field.name}:{kind.spelled}" for field, kind in zip(fields, types, strict=True))
+        has_declared = any(kind.declared for kind in types)
+        return SqlType(StructType(tuple(fields)), f"struct<{spelled}>" if has_declared else None)
+
+    def _field(self, name: str, kind: SqlType) -> StructField:
+        nullable = True
+        if self._peek().upper() == "NOT":
+            self._next()
+            self._read("NULL")
+            nullable = False
+        metadata = {}
+        if self._peek().upper() == "COMMENT":
+            self._next()
+            metadata["comment"] = _unquoted(self._next())
+        return StructField(name, kind.data_type, nullable, metadata)
+
+    def _arguments(self) -> list[int]:
+        self._read("(")
+        numbers = [self._number()]
+        while self._peek() == ",":
+            self._next()
+            numbers.append(self._number())
+        self._read(")")
+        return numbers
+
+    def _number(self) -> int:
+        text = self._next()
+        if not text.isdecimal():
+            raise UnsupportedDataType(self._text)
+        return int(text)
+
+    def _name(self) -> str:
+        text = self._next()
+        return text[1:-1].replace("``", "`") if text.startswith("`") else text
+
+    def _read(self, expected: str) -> None:
+        if self._next().upper() != expected:
+            raise UnsupportedDataType(self._text)
+
+    def _peek(self) -> str:
+        return self._tokens[0] if self._tokens else ""
+
+    def _next(self) -> str:
+        if not self._tokens:
+            raise UnsupportedDataType(self._text)
+        return str(self._tokens.pop(0))
+
+
+def _unquoted(string: str) -> str:
+    """A quote inside is written twice or after a backslash."""
+    return re.sub(rf"\\(.)|{string[0]}({string[0]})", lambda found: found[1] or found[2], string[1:-1])

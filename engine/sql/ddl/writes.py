@@ -1,0 +1,68 @@
+"""Which texts change something: the first words of a statement → what reads the rest as a `WriteStatement`.
+
+Statements that are in the table of refusals and not here stay refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+
+from engine.sql.ddl.alter_ddl import parse_alter_table
+from engine.sql.ddl.inserts import is_with_insert, parse_insert, parse_with_insert
+from engine.sql.ddl.object_ddl import (
+    parse_comment_on,
+    parse_create_catalog,
+    parse_create_schema,
+    parse_create_view,
+    parse_drop_catalog,
+    parse_drop_schema,
+    parse_drop_table,
+    parse_drop_view,
+    parse_truncate_table,
+)
+from engine.sql.ddl.table_ddl import parse_create_table
+from engine.sql.dialect.cursor import Cursor
+from engine.statements.statement import WriteStatement
+from engine.statements.tables import CreateMode
+
+_WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingProxyType(
+    {
+        ("ALTER", "TABLE"): parse_alter_table,
+        ("COMMENT", "ON"): parse_comment_on,
+        ("CREATE", "CATALOG"): parse_create_catalog,
+        ("CREATE", "DATABASE"): parse_create_schema,
+        ("CREATE", "NAMESPACE"): parse_create_schema,
+        ("CREATE", "SCHEMA"): parse_create_schema,
+        ("CREATE", "TABLE"): partial(parse_create_table, mode=CreateMode.CREATE),
+        ("CREATE", "OR", "REPLACE", "TABLE"): partial(parse_create_table, mode=CreateMode.CREATE_OR_REPLACE),
+        ("REPLACE", "TABLE"): partial(parse_create_table, mode=CreateMode.REPLACE),
+        ("CREATE", "VIEW"): partial(parse_create_view, or_replace=False, temporary=False),
+        ("CREATE", "OR", "REPLACE", "VIEW"): partial(parse_create_view, or_replace=True, temporary=False),
+        ("CREATE", "TEMP", "VIEW"): partial(parse_create_view, or_replace=False, temporary=True),
+        ("CREATE", "TEMPORARY", "VIEW"): partial(parse_create_view, or_replace=False, temporary=True),
+        ("CREATE", "OR", "REPLACE", "TEMP", "VIEW"): partial(parse_create_view, or_replace=True, temporary=True),
+        ("CREATE", "OR", "REPLACE", "TEMPORARY", "VIEW"): partial(parse_create_view, or_replace=True, temporary=True),
+        ("DROP", "CATALOG"): parse_drop_catalog,
+        ("DROP", "DATABASE"): parse_drop_schema,
+        ("DROP", "NAMESPACE"): parse_drop_schema,
+        ("DROP", "SCHEMA"): parse_drop_schema,
+        ("DROP", "TABLE"): parse_drop_table,
+        ("DROP", "VIEW"): parse_drop_view,
+        ("INSERT",): parse_insert,
+        ("TRUNCATE", "TABLE"): parse_truncate_table,
+    }
+)
+
+
+def parse_write(cursor: Cursor) -> WriteStatement | None:
+    """The statement at `cursor` if it is one that changes something; it is read to its end."""
+    if is_with_insert(cursor):
+        return parse_with_insert(cursor)
+    for words, parse in _WRITES.items():
+        if cursor.take(*words):
+            statement = parse(cursor)
+            cursor.ensure_done()
+            return statement
+    return None

@@ -1,0 +1,1 @@
+"""Spark's SQL for sqlglot: tokens, what is allowed, and a cursor for statements that are a few words."""

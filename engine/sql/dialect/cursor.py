@@ -1,0 +1,251 @@
+"""A cursor over the tokens of one statement, for the statements that are a few words and names.
+
+Everything that reads from it names what it expected when it finds something else, with the place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from engine.sql.dialect.dialect import SyntaxFailure
+from engine.sql.dialect.errors import UnsupportedClause
+from engine.sql.dialect.functions import ensure_callable
+
+_WORD = re.compile(r"\w+")
+_STRINGS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
+_NOT_WORDS = frozenset({*_STRINGS, TokenType.IDENTIFIER, TokenType.NUMBER})
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
+
+
+class Cursor:
+    """`take_…` answers whether, or what, it took; `read_…` raises `SyntaxFailure` where it cannot."""
+
+    def __init__(self, text: str, tokens: Sequence[Token]) -> None:
+        self.text = text
+        self._tokens, self._index = tokens, 0
+
+    @property
+    def offset(self) -> int:
+        """Where the next token begins; the end of the text after the last."""
+        return self._tokens[self._index].start if not self.is_done else len(self.text)
+
+    @property
+    def is_done(self) -> bool:
+        return self._index >= len(self._tokens)
+
+    @property
+    def count(self) -> int:
+        """How many tokens are left."""
+        return len(self._tokens) - self._index
+
+    @property
+    def before(self) -> Token | None:
+        """The token that was read last."""
+        return self._tokens[self._index - 1] if self._index else None
+
+    def take_alias_at_end(self) -> str | None:
+        """The name in `(…) name` and `(…) AS name`, where that is all that is left; what is in front of it stays."""
+        depth = 0
+        for index in range(self._index, len(self._tokens)):
+            depth += _depth(self._tokens[index], is_type=False)
+            if depth == 0:
+                return self._take_last(index + 1)
+        return None
+
+    def _take_last(self, index: int) -> str | None:
+        rest = Cursor(self.text, self._tokens[index:])
+        if index == self._index + 1 or rest.count != 1 + rest.take("AS") or not rest.is_name():
+            return None
+        self._tokens = self._tokens[:index]
+        return rest.read_name()
+
+    def is_first(self, token: Token) -> bool:
+        """Whether `token` begins the statement."""
+        return token is self._tokens[0]
+
+    def read_rest(self) -> list[Token]:
+        """All that is left, at least one token."""
+        if self.is_done:
+            raise self.fail("the statement ends too early")
+        rest = list(self._tokens[self._index :])
+        self._index = len(self._tokens)
+        return rest
+
+    def fail(self, reason: str) -> SyntaxFailure:
+        """The error to raise for what is (not) here."""
+        return SyntaxFailure(reason, self.offset)
+
+    def words(self, count: int) -> list[str]:
+        """The next words in upper case, at most `count`; a sign counts as a word, a string or quoted name ends them."""
+        words: list[str] = []
+        for token in self._tokens[self._index : self._index + count]:
+            if token.token_type in _NOT_WORDS:
+                break
+            words += token.text.upper().split()  # sqlglot has tokens of two words, such as PARTITIONED BY
+        return words[:count]
+
+    def take(self, *words: str) -> bool:
+        """Take all of `words` (upper case) in this order, or nothing."""
+        index, left = self._index, list(words)
+        while left:
+            if index >= len(self._tokens) or self._tokens[index].token_type in _NOT_WORDS:
+                return False
+            found = self._tokens[index].text.upper().split()
+            if left[: len(found)] != found:
+                return False
+            index, left = index + 1, left[len(found) :]
+        self._index = index
+        return True
+
+    def has_ahead(self, word: str) -> bool:
+        """Whether `word` comes outside of parentheses."""
+        return self._find(word) is not None
+
+    def skip_to(self, word: str) -> None:
+        """Go to the next `word` outside of parentheses."""
+        index = self._find(word)
+        if index is None:
+            raise self.fail(f"{word} is expected")
+        self._index = index
+
+    def _find(self, word: str) -> int | None:
+        depth = 0
+        for index in range(self._index, len(self._tokens)):
+            token = self._tokens[index]
+            depth += _depth(token, is_type=False)
+            if depth == 0 and token.token_type not in _NOT_WORDS and token.text.upper() == word:
+                return index
+        return None
+
+    def take_any(self, *words: str) -> str | None:
+        """Take the next token if it is one of `words`; which one."""
+        return next((word for word in words if self.take(word)), None)
+
+    def read(self, *words: str) -> None:
+        if not self.take(*words):
+            raise self.fail(f"{' '.join(words)} is expected")
+
+    def take_string(self) -> str | None:
+        """A string; strings that follow one another are one, as in Spark."""
+        pieces = []
+        while not self.is_done and self._tokens[self._index].token_type in _STRINGS:
+            pieces.append(self._tokens[self._index].text)
+            self._index += 1
+        return "".join(pieces) if pieces else None
+
+    def read_string(self) -> str:
+        string = self.take_string()
+        if string is None:
+            raise self.fail("a string in quotes is expected")
+        return string
+
+    def take_number(self) -> int | None:
+        if self.is_done or not re.fullmatch(r"[0-9]{1,9}", self._tokens[self._index].text):
+            return None
+        self._index += 1
+        return int(self._tokens[self._index - 1].text)
+
+    @property
+    def is_last_of_list(self) -> bool:
+        """Whether a comma or a closing parenthesis follows the next token."""
+        follower = self._tokens[self._index + 1] if self.count > 1 else None
+        return follower is not None and (follower.token_type in _CLOSING or follower.token_type == TokenType.COMMA)
+
+    def is_name(self) -> bool:
+        """Whether a name is here: a quoted one, or any word."""
+        if self.is_done:
+            return False
+        token = self._tokens[self._index]
+        if token.token_type == TokenType.IDENTIFIER:
+            return True
+        return token.token_type not in _NOT_WORDS and _WORD.fullmatch(token.text) is not None
+
+    def read_name(self) -> str:
+        """One part of a name, without quotes."""
+        if self.words(2) == ["IDENTIFIER", "("]:
+            raise UnsupportedClause("IDENTIFIER(…)", "Write the name itself.")
+        if not self.is_name():
+            raise self.fail("a name is expected")
+        self._index += 1
+        return self._tokens[self._index - 1].text
+
+    def read_names(self) -> tuple[str, ...]:
+        """A dotted name."""
+        parts = [self.read_name()]
+        while self.take("."):
+            parts.append(self.read_name())
+        return tuple(parts)
+
+    def take_number_text(self) -> str | None:
+        """A number as it is written."""
+        if self.is_done or self._tokens[self._index].token_type != TokenType.NUMBER:
+            return None
+        return self.read_any()
+
+    def read_any(self) -> str:
+        """The text of the next token, whatever it is."""
+        if self.is_done:
+            raise self.fail("the statement ends too early")
+        self._index += 1
+        return self._tokens[self._index - 1].text
+
+    def read_parenthesized(self) -> str:
+        """`(anything)`: the text between the parentheses, which pair up inside."""
+        self.read("(")
+        text = self.read_text(ends_at_comma=False)
+        self.read(")")
+        return text
+
+    def read_text(
+        self,
+        *stops: tuple[str, ...],
+        ends_at: Callable[[Cursor], bool] = lambda _: False,
+        is_type: bool = False,
+        ends_at_comma: bool = True,
+        what: str = "an expression",
+    ) -> str:
+        """The text up to one of `stops` (words in upper case), a comma, or a parenthesis that closes none of its own.
+
+        `ends_at` may find other ends. Stops and commas count outside of parentheses only; in a type, angles are
+        parentheses too. Refuses functions that may not be called.
+        """
+        first, depth = self._index, 0
+        while not self.is_done:
+            token = self._tokens[self._index]
+            if depth == 0 and (
+                token.token_type in _CLOSING
+                or (ends_at_comma and token.token_type == TokenType.COMMA)
+                or any(self.words(len(stop)) == list(stop) for stop in stops)
+                or ends_at(self)
+            ):
+                break
+            depth += _depth(token, is_type=is_type)
+            self._ensure_callable(self._index)
+            self._index += 1
+        if self._index == first:
+            raise self.fail(f"{what} is expected")
+        return self.text[self._tokens[first].start : self._tokens[self._index - 1].end + 1]
+
+    def _ensure_callable(self, index: int) -> None:
+        if index + 1 < len(self._tokens) and self._tokens[index + 1].token_type == TokenType.L_PAREN:
+            if self._tokens[index].text.upper() == "IDENTIFIER":
+                raise UnsupportedClause("IDENTIFIER(…)", "Write the name itself.")
+            if self._tokens[index].token_type not in _STRINGS:
+                ensure_callable(self._tokens[index].text)
+
+    def ensure_done(self) -> None:
+        if not self.is_done:
+            raise self.fail("the end of the statement is expected")
+
+
+def _depth(token: Token, *, is_type: bool) -> int:
+    """By how much `token` opens (positive) or closes parentheses."""
+    if token.token_type in _OPENING or (is_type and token.token_type == TokenType.LT):
+        return 1
+    if token.token_type in _CLOSING or (is_type and token.token_type == TokenType.GT):
+        return -1
+    return 0

@@ -1,0 +1,331 @@
+"""Our dialect of sqlglot: a reader of Spark's queries that keeps positions, loses nothing and never guesses.
+
+sqlglot is made to translate between dialects; we only want to know where a query names tables. So this dialect differs
+from sqlglot's Databricks one, which it extends:
+
+1. *No opaque statements.* Where sqlglot falls back to an `exp.Command`, or knows a statement that is no query, we raise
+   `UnsupportedStatement`: a tree without its tables would hide them from whoever walks it.
+2. *No rewriting.* A function call stays a call with the name and the arguments of the text: sqlglot's builders drop,
+   copy and rename arguments, and with them subqueries and names.
+3. *Time travel.* `t@v3`, `t@20240101000000000` and the four spellings of AS OF become a `Version` with its span;
+   sqlglot reads `@v3` as an alias, which would silently answer from the latest version.
+4. *Positions.* What has no identifier of its own (versions, samples, hints) carries its span in `meta`.
+
+The authority on what a text means is still Spark, which runs it: this reader may refuse more than Spark, and where it
+misses a name, Spark does not find a table of that name and the check of its plan refuses the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, ClassVar, NoReturn, TypeVar
+
+from sqlglot import exp
+from sqlglot.dialects.databricks import Databricks
+from sqlglot.errors import ParseError
+from sqlglot.parsers.databricks import DatabricksParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from engine.sql.dialect.errors import NonConstantArgument, UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.functions import CHANGE_FEED_FUNCTIONS, ensure_callable
+from engine.sql.dialect.pipes import PipeParser
+from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
+from engine.sql.dialect.tokens import GatewayTokenizer, normalize
+
+_Node = TypeVar("_Node", bound=exp.Expr)
+
+SPAN = "span"
+"""Key in a node's `meta`: (start, end) offsets, the end exclusive."""
+
+TABLE_QUERY = "table_query"
+"""Key in a table's `meta`: it stands in `TABLE t`."""
+
+CHANGE_FEED = "change_feed"
+"""Key in a call's `meta`: the function, in lower case, where it is one of `CHANGE_FEED_FUNCTIONS`."""
+
+SUFFIX = "suffix"
+"""Key in a table's `meta`: the `Version` that its `@` suffix stands for."""
+
+QUERY_HEADS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("})
+"""Upper-case texts of the tokens that can begin a query."""
+
+
+class SyntaxFailure(ParseError):
+    """A syntax error with its offset; `engine/sql/parser.py` gives it line and column."""
+
+    def __init__(self, reason: str, offset: int) -> None:
+        super().__init__(reason)
+        self.reason, self.offset = reason, offset
+
+
+class _Parser(PipeParser):
+    SUPPORTS_TABLE_QUERY = True
+    FUNCTIONS: ClassVar[dict[str, Any]] = {}
+    FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        name: DatabricksParser.FUNCTION_PARSERS[name]
+        for name in ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "POSITION", "OVERLAY", "JSON_TABLE")
+    }
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        "ANY": DatabricksParser.NO_PAREN_FUNCTION_PARSERS["ANY"],
+        "CASE": DatabricksParser.NO_PAREN_FUNCTION_PARSERS["CASE"],
+    }
+    STATEMENT_PARSERS: ClassVar[dict[TokenType, Any]] = {}
+    ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}  # else `array(a)[0]` is read as the array [0]
+
+    def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
+        place = token or self._curr
+        if not place:
+            raise SyntaxFailure("the statement ends too early", len(self.sql))
+        if message.startswith(_UNEXPECTED):
+            raise SyntaxFailure(f"{self._find_sql(place, place)} is not expected here", place.start)
+        if message.startswith(_INCOMPLETE):
+            raise SyntaxFailure("an operand or an argument is missing", place.start)
+        raise SyntaxFailure(message[:1].lower() + message[1:], place.start)
+
+    def _parse_statement(self) -> exp.Expr | None:
+        """A query and nothing else; sqlglot also comes here for what follows WITH and stands in its parentheses."""
+        head = self._curr.text.upper() if self._curr else ""
+        if head not in QUERY_HEADS or self._curr.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+            kind = refused_kind([token.text.upper() for token in self._tokens[self._index : self._index + WORDS_MAX]])
+            if kind is not None:
+                raise UnsupportedStatement(kind)
+            self.raise_error("a query is expected")
+        return super()._parse_statement()
+
+    def build_cast(self, strict: bool, **kwargs: Any) -> exp.Expr:
+        """As it is written; sqlglot's computes the precision of `1.50BD`."""
+        return exp.Cast(**kwargs) if strict else exp.TryCast(**kwargs)
+
+    def _parse_as_command(self, start: Token) -> NoReturn:
+        raise UnsupportedStatement(start.text.upper())
+
+    def _parse_command(self) -> NoReturn:
+        raise UnsupportedStatement(self._prev.text.upper())
+
+    def _parse_parameter(self) -> NoReturn:
+        self.raise_error("unexpected '@' or '$'", self._prev)
+
+    def _parse_query_parameter(self) -> NoReturn:
+        self.raise_error("unexpected '{'", self._prev)
+
+    def _parse_join(
+        self,
+        skip_join_token: bool = False,
+        parse_bracket: bool = False,
+        alias_tokens: Collection[TokenType] | None = None,
+    ) -> exp.Join | None:
+        """Spark's joins. sqlglot also reads `a JOIN b JOIN c ON … ON …`, by trying each join twice: 2^n in all."""
+        index = self._index
+        if not self._match(TokenType.COMMA):
+            self._parse_join_parts()
+            if not self._match(TokenType.JOIN):
+                self._retreat(index)
+                return None
+        join = exp.Join(this=self._parse_table(alias_tokens=alias_tokens))
+        if self._match_text_seq("MATCH_CONDITION"):
+            join.set("match_condition", self._parse_wrapped(self._parse_disjunction))
+        if self._match(TokenType.ON):
+            join.set("on", self._parse_disjunction())
+        elif self._match(TokenType.USING):
+            join.set("using", self._parse_using_identifiers())
+        join.set("pivots", self._parse_pivots())
+        return join
+
+    def _parse_stream(self) -> None:
+        if self._curr.token_type == TokenType.STREAM and self._next.token_type in self.ID_VAR_TOKENS:
+            raise UnsupportedClause("STREAM", "Read the table itself.")
+
+    def _parse_function_call(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        if self._curr.text.upper() == "IDENTIFIER" and self._next.token_type == TokenType.L_PAREN:
+            raise UnsupportedClause("IDENTIFIER(…)", "Write the name itself.")
+        if self._curr.text.lower() in CHANGE_FEED_FUNCTIONS and self._next.token_type == TokenType.L_PAREN:
+            return self._parse_change_feed()
+        return super()._parse_function_call(*args, **kwargs)
+
+    def _parse_change_feed(self) -> exp.Anonymous:
+        """A call of `table_changes` or its sister: it and each of its arguments with their spans."""
+        start = self._curr
+        self._advance(2)
+        arguments: list[exp.Expr] = []
+        while not self._match(TokenType.R_PAREN):
+            if arguments and not self._match(TokenType.COMMA):
+                self.raise_error("a comma or a closing parenthesis is expected")
+            first = self._curr
+            argument = self._parse_disjunction()
+            if argument is None:
+                self.raise_error("an argument is expected", first)
+            _ensure_constant(argument, start.text)
+            arguments.append(self._spanned(argument, first))
+        call = self._spanned(exp.Anonymous(this=start.text, expressions=arguments), start)
+        call.meta[CHANGE_FEED] = start.text.lower()
+        return call
+
+    def _parse_table_part(self, schema: bool = False) -> exp.Expr | None:
+        """As sqlglot's, without strings and placeholders."""
+        start = self._curr
+        part = super()._parse_table_part(schema)
+        if isinstance(part, exp.Placeholder) or start.token_type == TokenType.STRING:
+            self.raise_error("a table's name is expected, in backticks if need be", start)
+        return part
+
+    def _parse_table_parts_fast(self) -> None:
+        """Switched off: it does not look for `@`."""
+
+    def _parse_table_parts(
+        self, schema: bool = False, is_db_reference: bool = False, wildcard: bool = False, fast: bool = False
+    ) -> exp.Table | exp.Dot | None:
+        """A name, with the `@` suffix where there is one."""
+        is_table_query = self._prev.token_type == TokenType.TABLE
+        table = super()._parse_table_parts(schema, is_db_reference, wildcard, fast)
+        if table is not None and is_table_query:
+            table.meta[TABLE_QUERY] = True
+        if self._curr.text.upper() == "CHANGES" and self._next.token_type == TokenType.FROM:
+            raise UnsupportedClause("CHANGES FROM", "Use the function table_changes.")
+        if table is not None and self._curr.token_type == TokenType.PARAMETER and self._curr.text == "@":
+            table.meta[SUFFIX] = self._parse_suffix()
+        return table
+
+    def _parse_suffix(self) -> exp.Version:
+        """`@v3` or `@20240101000000000`, from the `@` on."""
+        start = self._curr
+        self._advance()
+        value = self._curr
+        kind, text = "TIMESTAMP", value.text
+        if not self._match(TokenType.NUMBER):
+            if value.token_type != TokenType.VAR or text[:1] not in "vV":
+                self.raise_error("a version (@v3) or a time (@20240131120000000) is expected after '@'", value)
+            self._advance()
+            kind, text = "VERSION", text[1:]
+            if not text and self._match_set((TokenType.NUMBER, TokenType.STRING)):
+                text = self._prev.text
+        return self._spanned(exp.Version(this=kind, kind="@", expression=exp.Literal.string(text)), start)
+
+    def _parse_version(self) -> exp.Version | None:
+        """`[FOR] (VERSION | SYSTEM_VERSION | TIMESTAMP | SYSTEM_TIME) AS OF …`; a lone such word is an alias."""
+        index, start = self._index, self._curr
+        self._match(TokenType.FOR)
+        kind = _VERSION_KINDS.get(self._curr.text.upper())
+        if kind is None or self._curr.token_type == TokenType.IDENTIFIER:
+            self._retreat(index)
+            return None
+        self._advance()
+        if not self._match_text_seq("AS", "OF"):
+            self._retreat(index)
+            return None
+        value = self._curr
+        if kind == "VERSION":
+            if not self._match_set((TokenType.NUMBER, TokenType.STRING)):
+                self.raise_error("a version number is expected after AS OF")
+            text = value.text
+        else:
+            time = self._parse_bitwise()
+            if time is None:
+                self.raise_error("a time is expected after AS OF")
+            _ensure_plain(time, "AS OF")
+            text = self._find_sql(value, self._prev)
+        return self._spanned(exp.Version(this=kind, kind="AS OF", expression=exp.Literal.string(text)), start)
+
+    def _parse_table_sample(self, as_modifier: bool = False) -> exp.TableSample | None:
+        start = self._curr
+        sample = super()._parse_table_sample(as_modifier)
+        return self._spanned(sample, start) if sample else None
+
+    def _parse_table_alias(self, alias_tokens: Collection[TokenType] | None = None) -> exp.TableAlias | None:
+        """As sqlglot's, without aliases that are strings or placeholders, and with a limit behind a recursive CTE's."""
+        alias = super()._parse_table_alias(alias_tokens)
+        if self._match_text_seq("MAX", "RECURSION", "LEVEL"):
+            self._advance()
+        if alias and alias.this is not None and not isinstance(alias.this, exp.Identifier):
+            self.raise_error("an alias is expected")
+        return alias
+
+    def _parse_table_hints(self) -> None:
+        if self._curr.token_type == TokenType.WITH and self._next.token_type == TokenType.L_PAREN:
+            raise UnsupportedClause("WITH (…) after a table", "Leave the options out.")
+
+    def _parse_hint(self) -> exp.Hint | None:
+        """The span only: `engine/sql/query/hints.py` reads the names in it."""
+        if not self._match(TokenType.HINT):
+            return None
+        return self._spanned(exp.Hint(expressions=[]), self._prev)
+
+    def _spanned(self, node: _Node, start: Token) -> _Node:
+        node.meta[SPAN] = (start.start, self._prev.end + 1)
+        return node
+
+
+_UNEXPECTED = "Invalid expression"
+"""How sqlglot begins the message for tokens that are left over."""
+
+_INCOMPLETE = "Required keyword"
+"""How it begins the message for a node without one of its parts."""
+
+
+_VERSION_KINDS = {
+    "VERSION": "VERSION",
+    "SYSTEM_VERSION": "VERSION",
+    "TIMESTAMP": "TIMESTAMP",
+    "SYSTEM_TIME": "TIMESTAMP",
+}
+
+
+def _ensure_plain(expression: exp.Expr, clause: str) -> None:
+    """Refuse what an expression of AS OF may not have; it is evaluated apart from the query."""
+    for node in expression.walk():
+        if isinstance(node, exp.Query):
+            raise UnsupportedClause(f"A subquery in {clause}", "Write the time, or the version.")
+        if isinstance(node, exp.Anonymous):
+            ensure_function(node)
+
+
+def ensure_function(call: exp.Anonymous) -> None:
+    """Refuse what may not be called in an expression, by name."""
+    if CHANGE_FEED in call.meta:
+        raise UnsupportedClause(f"{call.name} outside of FROM", "Put it in FROM or JOIN, where tables stand.")
+    if call.name.lower() == "table":
+        raise UnsupportedClause("TABLE(…) as an argument", "No function that may be called takes a table.")
+    ensure_callable(call.name)
+
+
+def _ensure_constant(argument: exp.Expr, function: str) -> None:
+    """As AS OF, and no columns or parameters by position, of which others would take the places."""
+    _ensure_plain(argument, function)
+    for node in argument.walk():
+        if isinstance(node, exp.Column):
+            raise NonConstantArgument(function, node.name)
+        if isinstance(node, exp.Placeholder) and not node.this:
+            raise UnsupportedClause(f"A parameter '?' in {function}", "Give the parameter a name, as in :start.")
+
+
+class GatewayDialect(Databricks):
+    """Spark's queries, as far as we read them."""
+
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """As it is written; sqlglot's logs what it cannot read."""
+        return path
+
+    Tokenizer = GatewayTokenizer
+    Parser = _Parser
+
+
+_DIALECT = GatewayDialect()
+
+_BUGS = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What sqlglot's parser may raise on a text that it did not expect, besides its own errors."""
+
+
+def tokenize(text: str) -> list[Token]:
+    """The tokens of `text`; `end` of a token is inclusive. Raises sqlglot's `TokenError`."""
+    return GatewayTokenizer(dialect=_DIALECT).tokenize(text)
+
+
+def parse_query_tree(tokens: list[Token], text: str) -> exp.Expr:
+    """The tree of one query. Raises `SyntaxFailure`, or a `SqlError` for what is known and refused."""
+    try:
+        trees = _Parser(dialect=_DIALECT).parse(normalize(tokens), text)
+    except _BUGS:
+        raise SyntaxFailure("the query cannot be read", tokens[0].start if tokens else 0) from None
+    tree = trees[0] if trees else None
+    if tree is None:
+        raise SyntaxFailure("a query is expected", 0)
+    return tree

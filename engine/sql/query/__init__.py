@@ -1,0 +1,1 @@
+"""Queries: where a text names tables, and how other names are put there."""

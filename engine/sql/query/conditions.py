@@ -1,0 +1,114 @@
+"""Simple conditions as predicates: columns of one table compared with literals, joined by AND, OR and NOT.
+
+Spark decides what any condition means. Only what the log may answer by itself is read here, so that it must be plain:
+what is not recognized means that the table is read. Literals have the types that they are written with; whoever knows
+the columns decides whether they can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from engine.delta.pruning.predicates import And, Column, Compare, In, IsNull, Literal, Not, Operator, Or, Predicate
+from engine.types.schema import PrimitiveType
+
+_OPERATORS: Mapping[type[exp.Expr], Operator] = MappingProxyType(
+    {
+        exp.EQ: Operator.EQUAL,
+        exp.NullSafeEQ: Operator.NULL_SAFE_EQUAL,
+        exp.NEQ: Operator.NOT_EQUAL,
+        exp.LT: Operator.LESS,
+        exp.LTE: Operator.LESS_OR_EQUAL,
+        exp.GT: Operator.GREATER,
+        exp.GTE: Operator.GREATER_OR_EQUAL,
+    }
+)
+_LONG_DIGITS = 18
+
+
+def parse_condition(node: exp.Expr, called: str) -> Predicate | None:
+    """The condition over the columns of the table that the query calls `called`; None where it is not plain."""
+    node = node.unnest()
+    match node:
+        case exp.And() | exp.Or():
+            left, right = parse_condition(node.left, called), parse_condition(node.right, called)
+            if left is None or right is None:
+                return None
+            return And((left, right)) if isinstance(node, exp.And) else Or((left, right))
+        case exp.Not():
+            inner = parse_condition(node.this, called)
+            return None if inner is None else Not(inner)
+        case exp.Is(expression=exp.Null()):
+            column = _column(node.this, called)
+            return None if column is None else IsNull(column)
+        case exp.Between():
+            return _between(node, called)
+        case exp.In():
+            return _in(node, called)
+        case _:
+            return _compare(node, called)
+
+
+def _compare(node: exp.Expr, called: str) -> Predicate | None:
+    operator = _OPERATORS.get(type(node))
+    if operator is None:
+        return None
+    column, literal = _column(node.this, called), _literal(node.expression)
+    return None if column is None or literal is None else Compare(operator, column, literal)
+
+
+def _between(node: exp.Between, called: str) -> Predicate | None:
+    column, low, high = _column(node.this, called), _literal(node.args["low"]), _literal(node.args["high"])
+    if column is None or low is None or high is None or node.args.get("symmetric"):
+        return None
+    return And((Compare(Operator.GREATER_OR_EQUAL, column, low), Compare(Operator.LESS_OR_EQUAL, column, high)))
+
+
+def _in(node: exp.In, called: str) -> Predicate | None:
+    column, literals = _column(node.this, called), [_literal(item) for item in node.expressions]
+    found = tuple(literal for literal in literals if literal is not None)
+    if column is None or not found or len(found) < len(literals) or node.args.get("query"):
+        return None
+    return In(column, found)
+
+
+def _column(node: exp.Expr, called: str) -> Column | None:
+    """A column of the table itself; a field of a struct is none."""
+    node = node.unnest()
+    if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+        return None
+    names = [part.name for part in node.parts]
+    if len(names) == 2 and names[0].lower() == called.lower():
+        names = names[1:]
+    return Column((names[0],)) if len(names) == 1 else None
+
+
+def _literal(node: exp.Expr) -> Literal | None:
+    """A text, a whole number or a date."""
+    node = node.unnest()
+    match node:
+        case exp.Literal(this=str(text), is_string=True):
+            return Literal(text, PrimitiveType.STRING)
+        case exp.Literal(this=str(text)) if text.isdecimal() and len(text) <= _LONG_DIGITS:
+            return Literal(int(text), PrimitiveType.LONG)
+        case exp.Neg():
+            positive = _literal(node.this)
+            if positive is None or not isinstance(positive.value, int) or positive.type is not PrimitiveType.LONG:
+                return None
+            return Literal(-positive.value, PrimitiveType.LONG)
+        case exp.Cast(this=exp.Literal(this=str(text), is_string=True)) if node.to.is_type(exp.DataType.Type.DATE):
+            return parse_date(text)
+        case _:
+            return None
+
+
+def parse_date(text: str) -> Literal | None:
+    """`yyyy-mm-dd`, in which all of Spark's ways to write a date agree."""
+    try:
+        return Literal.of(date.fromisoformat(text)) if len(text) == len("yyyy-mm-dd") else None
+    except ValueError:
+        return None

@@ -1,0 +1,39 @@
+"""Names of objects in statements that are no queries, with the number of parts that each may have."""
+
+from __future__ import annotations
+
+from catalog.errors import TooManyNameParts
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.query.relations import ensure_not_files
+
+_TABLE_PARTS_MAX, _SCHEMA_PARTS_MAX, _CATALOG_PARTS_MAX = 3, 2, 1
+
+
+def read_table(cursor: Cursor) -> tuple[str, ...]:
+    """A table, by name or as ``delta.`/path` ``. Refuses names that are files."""
+    parts = _read_parts(cursor, _TABLE_PARTS_MAX)
+    ensure_not_files(parts)
+    return parts
+
+
+def read_table_or_path(cursor: Cursor) -> tuple[str, ...]:
+    """As :func:`read_table`; `'/path'` is `("delta", "/path")`."""
+    path = cursor.take_string()
+    return ("delta", path) if path is not None else read_table(cursor)
+
+
+def read_schema(cursor: Cursor) -> tuple[str, ...]:
+    return _read_parts(cursor, _SCHEMA_PARTS_MAX)
+
+
+def read_catalog(cursor: Cursor) -> str:
+    """A name, or a string, as Databricks' clients write it."""
+    name = cursor.take_string()
+    return name if name is not None else _read_parts(cursor, _CATALOG_PARTS_MAX)[0]
+
+
+def _read_parts(cursor: Cursor, parts_max: int) -> tuple[str, ...]:
+    parts = cursor.read_names()
+    if len(parts) > parts_max:
+        raise TooManyNameParts(".".join(parts), parts_max)
+    return parts

@@ -1,0 +1,55 @@
+"""The rest of a statement as a query: tokens → tree → where it names tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, parse_query_tree, tokenize
+from engine.sql.dialect.errors import UnsupportedClause
+from engine.sql.query.log_questions import log_question
+from engine.sql.query.scopes import read_names
+from engine.statements.queries import Query
+
+_SCRIPT_MARKS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.COLON, TokenType.PLACEHOLDER})
+"""What follows USING where a script is named; a JOIN's USING is followed by a parenthesis."""
+
+
+def is_query(cursor: Cursor) -> bool:
+    """Whether a query is here. In parentheses it must begin with a word that could be no column there."""
+    words = cursor.words(cursor.count)
+    opening = next((index for index, word in enumerate(words) if word != "("), len(words))
+    head = words[opening : opening + 2]
+    if not opening:
+        return head[:1] != [] and head[0] in QUERY_HEADS
+    return head[:1] in (["SELECT"], ["WITH"]) or head == ["VALUES", "("]
+
+
+def parse_query(cursor: Cursor) -> Query:
+    """All that is left at `cursor`. The query's text keeps white space and comments before it, and nothing else."""
+    tokens = cursor.read_rest()
+    start = 0 if cursor.is_first(tokens[0]) else tokens[0].start
+    text = cursor.text[start : tokens[-1].end + 1]
+    if start:
+        tokens = tokenize(text)
+    _ensure_no_script(tokens)
+    try:
+        tree = parse_query_tree(tokens, text)
+    except SyntaxFailure as failure:
+        raise SyntaxFailure(failure.reason, failure.offset + start) from None
+    if not isinstance(tree, (exp.Query, exp.Values)):
+        raise SyntaxFailure("a query is expected", start + tokens[0].start)
+    return replace(read_names(tree, text), log_question=log_question(tree))
+
+
+def _ensure_no_script(tokens: Sequence[Token]) -> None:
+    for token, follower in pairwise(tokens):
+        if token.token_type == TokenType.USING and follower.token_type in _SCRIPT_MARKS:
+            raise UnsupportedClause(
+                "TRANSFORM … USING (also MAP and REDUCE)", "It runs a program on the server; use SQL functions."
+            )

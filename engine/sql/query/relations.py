@@ -1,0 +1,123 @@
+"""One table of a query as a value: its name, its time travel, and the refusal of names that are files.
+
+Rule for two-part names: ``delta.`/path` `` is the Delta table at a path. ``format.`…` `` is refused as a query of files
+where the second part is no plain word (letters, digits, `_`) and the first is a file format that Spark knows, or where
+the second part holds a slash. So a schema that is really called `csv` keeps working, for tables with plain names.
+
+Time travel may be written as a clause, as a suffix of the name (`t@v3`), or at the end of a quoted path
+(``delta.`/p@v3` ``), which Delta reads as a suffix too; a path that really ends so cannot be named.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from sqlglot import exp
+
+from catalog.errors import TooManyNameParts
+from engine.sql.dialect.dialect import SPAN, SUFFIX, TABLE_QUERY, SyntaxFailure
+from engine.sql.dialect.errors import InvalidTimeTravel, SeveralTimeTravels, UnsupportedClause, UnsupportedPathRelation
+from engine.statements.queries import AsOfTimestamp, AsOfVersion, Relation, Span, TimeTravel
+
+FILE_FORMATS = frozenset(
+    {
+        *(
+            "avro",
+            "binaryfile",
+            "cloudfiles",
+            "csv",
+            "excel",
+            "hudi",
+            "iceberg",
+            "image",
+            "jdbc",
+            "json",
+            "jsonl",
+            "kafka",
+        ),
+        *("libsvm", "orc", "parquet", "protobuf", "rate", "rate-micro-batch", "sequencefile", "socket", "statestore"),
+        *("state-metadata", "text", "xml"),
+    }
+)
+"""First parts, in lower case, that make a two-part name a query of files or of a service."""
+
+_PARTS_MAX = 3
+_WORD = re.compile(r"\w+")
+_PATH_SUFFIX = re.compile(r"(?s)(.+)@(?:[vV]([0-9]{1,18})|([0-9]{17}))")
+_VERSION = re.compile(r"[0-9]{1,18}")
+_TIMESTAMP_SUFFIX = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})", re.ASCII)
+
+
+def table_name(node: exp.Table) -> tuple[tuple[str, ...], Span]:
+    """The parts of a table's name, without quotes, and where it stands. Refuses more than three parts."""
+    parts = node.parts
+    names = tuple(part.name for part in parts)
+    if any("start" not in part.meta for part in parts):
+        raise SyntaxFailure(f"{'.'.join(names)!r} cannot be read as the name of a table", 0)
+    if len(names) > _PARTS_MAX:
+        raise TooManyNameParts(".".join(names), _PARTS_MAX)
+    return names, Span(parts[0].meta["start"], parts[-1].meta["end"] + 1)
+
+
+def has_time_travel(node: exp.Table) -> bool:
+    return bool(node.args.get("version") or node.meta.get(SUFFIX))
+
+
+def read_relation(node: exp.Table, text: str) -> Relation:
+    """The relation that `node` names in `text`. Refuses files and invalid time travel by name."""
+    parts, span = table_name(node)
+    ensure_not_files(parts)
+    versions = [version for version in (node.meta.get(SUFFIX), node.args.get("version")) if version is not None]
+    time_travels = [_time_travel(version, text) for version in versions]
+    if len(parts) == 2 and parts[0].lower() == "delta" and (suffixed := _PATH_SUFFIX.fullmatch(parts[1])):
+        path, version, time = suffixed.groups()
+        parts = (parts[0], path)
+        time_travels.append(AsOfVersion(int(version)) if version else parse_timestamp_suffix(time))
+    if len(time_travels) > 1:
+        raise SeveralTimeTravels(".".join(parts))
+    end = max((version.meta[SPAN][1] for version in versions), default=span.end)
+    sample = node.args.get("sample")
+    if sample is not None and sample.meta[SPAN][1] < end:
+        raise UnsupportedClause("TABLESAMPLE before AS OF", "Put the AS OF clause first.")
+    return Relation(
+        name_parts=parts,
+        span=Span(span.start, end),
+        alias=node.alias or None,
+        alias_at=None if node.meta.get(TABLE_QUERY) else (sample.meta[SPAN][1] if sample is not None else end),
+        time_travel=time_travels[0] if time_travels else None,
+    )
+
+
+def ensure_not_files(parts: tuple[str, ...]) -> None:
+    """Refuse a name that Spark would read as files, by the rule above."""
+    if len(parts) != 2 or parts[0].lower() == "delta":
+        return
+    is_word = _WORD.fullmatch(parts[1]) is not None
+    if "/" in parts[1] or (parts[0].lower() in FILE_FORMATS and not is_word):
+        raise UnsupportedPathRelation(parts[0])
+
+
+def parse_timestamp_suffix(digits: str) -> AsOfTimestamp:
+    """`20240131120000000` (yyyyMMddHHmmssSSS) → a timestamp in the session's time zone."""
+    match = _TIMESTAMP_SUFFIX.fullmatch(digits)
+    if match is None:
+        raise InvalidTimeTravel(f"@{digits}")
+    year, month, day, hour, minute, second, milliseconds = (int(field) for field in match.groups())
+    try:
+        time = datetime(year, month, day, hour, minute, second, milliseconds * 1000)
+    except ValueError:
+        raise InvalidTimeTravel(f"@{digits}") from None
+    return AsOfTimestamp(f"TIMESTAMP '{time.isoformat(' ', 'milliseconds')}'")
+
+
+def _time_travel(version: exp.Version, text: str) -> TimeTravel:
+    start, end = version.meta[SPAN]
+    value = version.expression.this
+    if version.this == "VERSION":
+        if not _VERSION.fullmatch(value):
+            raise InvalidTimeTravel(text[start:end])
+        return AsOfVersion(int(value))
+    if version.args["kind"] == "@":
+        return parse_timestamp_suffix(value)
+    return AsOfTimestamp(value)

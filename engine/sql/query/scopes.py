@@ -1,0 +1,291 @@
+"""Where a query names tables, and which names before columns stand for them: a walk over the tree with SQL's scopes.
+
+**Relations.** A name in FROM is a table unless a WITH clause in sight defines it. A definition is visible after its own
+WITH element (with RECURSIVE also inside of it), in the query that follows and in all that is nested there; so a CTE may
+read the real table of its own name, and an inner WITH shadows an outer one. Names compare without case, as in Spark.
+
+**Qualifiers.** A query's sources (tables, subqueries, functions, lateral views) form a scope; nested queries see the
+scopes around them, except that a plain subquery in FROM does not see its siblings. Spark tries a column's longest
+qualifier first, and so do we: `a.b.c.d` is column d of table a.b.c, else column c of a.b, else column b of a. Without
+the columns we cannot know whether the match has such a column, but the rest is left to Spark: the short form `t.c` is
+never touched unless its table had to get another alias (see `engine/sql/query/splice.py`).
+
+Expressions are walked with a stack, not by recursion: a chain of a thousand ORs is a tree a thousand deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from engine.sql.dialect.dialect import SPAN, ensure_function
+from engine.sql.dialect.errors import TimeTravelNotPossible, UnsupportedClause
+from engine.sql.dialect.pipes import PIPE_ALIASES
+from engine.sql.query.change_feeds import is_change_feed, read_change_feed
+from engine.sql.query.hints import HintName, hint_names
+from engine.sql.query.relations import has_time_travel, read_relation, table_name
+from engine.statements.queries import Candidate, Qualifier, Query, Relation, Span
+
+_QUALIFIER_PARTS_MAX = 3
+_SOURCES = frozenset({"with_", "from_", "joins", "laterals", "hint", PIPE_ALIASES})
+"""Arguments of a Select that are not expressions over its sources."""
+
+_OPERANDS = frozenset({"with_", "this", "expression", "alias", "joins", "laterals", "pivots"})
+"""Arguments of other queries that are not expressions."""
+
+
+@dataclass(slots=True)
+class _Source:
+    """One thing in FROM: `label` is its alias or last name, folded; `relation` its index if it has no written alias."""
+
+    label: str
+    relation: int | None = None
+
+
+@dataclass(slots=True)
+class _Scope:
+    """Sources of one query and the scope around it."""
+
+    outer: _Scope | None
+    sources: list[_Source] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Place:
+    """What names mean at one place of the tree: the CTEs in sight (folded) and the scope."""
+
+    ctes: frozenset[str]
+    scope: _Scope | None
+
+
+def read_names(tree: exp.Expr, text: str) -> Query:
+    """The query with its relations and qualifiers. Raises `SqlError` for what is refused by name."""
+    walker = _Walker(text)
+    walker.query(tree, _Place(frozenset(), None))
+    return walker.result()
+
+
+class _Walker:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._relations: list[Relation] = []
+        self._qualifiers: dict[int, Qualifier] = {}
+
+    def result(self) -> Query:
+        """Relations in the order of the text, and the qualifiers that point to them."""
+        order = sorted(range(len(self._relations)), key=lambda index: self._relations[index].span.start)
+        place = {index: position for position, index in enumerate(order)}
+        return Query(
+            text=self._text,
+            relations=tuple(self._relations[index] for index in order),
+            qualifiers=tuple(
+                Qualifier(
+                    parts=qualifier.parts,
+                    span=qualifier.span,
+                    candidates=tuple(
+                        Candidate(relation=place[found.relation], level=found.level, is_shadowed=found.is_shadowed)
+                        for found in qualifier.candidates
+                    ),
+                )
+                for _, qualifier in sorted(self._qualifiers.items())
+            ),
+        )
+
+    def query(self, node: exp.Expr, place: _Place) -> None:
+        """A query at `place`, whose scope is what surrounds it."""
+        pending = [(node, place)]
+        while pending:
+            node, place = pending.pop()
+            inner = _Place(self._definitions(node, place), place.scope)
+            match node:
+                case exp.Select():
+                    self._select(node, inner)
+                case exp.SetOperation():
+                    # The left side nests as deep as there are operands, so it must not be walked by recursion.
+                    pending.append((node.this, inner))
+                    self.query(node.expression, inner)
+                case exp.Subquery():
+                    pending.append((node.this, inner))
+                case exp.Values():
+                    pass
+                case _:
+                    raise UnsupportedClause(f"{node.key.upper()} as a query", "Write SELECT, VALUES or TABLE.")
+            if not isinstance(node, exp.Select):
+                for child in _children(node, apart=_OPERANDS):
+                    self._expression(child, inner)
+
+    def _definitions(self, node: exp.Expr, place: _Place) -> frozenset[str]:
+        """Walk the WITH clause of `node`, if it has one; the CTEs in sight after it."""
+        ctes = place.ctes
+        clause = node.args.get("with_")
+        if clause is None:
+            return ctes
+        for cte in clause.expressions:
+            name = frozenset({cte.alias.lower()})
+            self.query(cte.this, _Place(ctes | name if clause.args.get("recursive") else ctes, place.scope))
+            ctes |= name
+        return ctes
+
+    def _select(self, node: exp.Select, place: _Place) -> None:
+        scope = _Scope(outer=place.scope)
+        inside = _Place(place.ctes, scope)
+        later: list[exp.Expr] = []
+        if node.args.get("from_"):
+            self._source(node.args["from_"].this, inside, later)
+        self._joined(node, inside, later)
+        scope.sources += [_Source(alias.name.lower()) for alias in node.args.get(PIPE_ALIASES) or ()]
+        for expression in later:
+            self._expression(expression, inside)
+        for child in _children(node, apart=_SOURCES):
+            self._expression(child, inside)
+        if node.args.get("hint"):
+            self._hint(node.args["hint"], scope)
+
+    def _joined(self, node: exp.Expr, inside: _Place, later: list[exp.Expr]) -> None:
+        """The sources that hang on `node`: joins and lateral views. What refers to sources is put off to `later`."""
+        for join in node.args.get("joins") or ():
+            self._source(join.this, inside, later)
+            later.extend(_children(join, apart=frozenset({"this"})))
+        for lateral in node.args.get("laterals") or ():
+            self._source(lateral, inside, later)
+
+    def _source(self, node: exp.Expr, inside: _Place, later: list[exp.Expr]) -> None:
+        """Add a thing of FROM to the scope of `inside`."""
+        assert inside.scope is not None
+        sources = inside.scope.sources
+        beside = _Place(inside.ctes, inside.scope.outer)
+        match node:
+            case exp.Table(this=exp.Identifier() | exp.Dot()):
+                sources.append(self._table(node, inside.ctes))
+            case exp.Table() if is_change_feed(node):
+                self._relations.append(read_change_feed(node, self._text))
+                sources.append(_Source(node.alias.lower()))
+            case exp.Table(this=exp.Func() | exp.Values()) | exp.Values() | exp.Unnest():
+                sources.append(_Source(node.alias.lower()))
+                later.extend(_children(node, apart=frozenset({"alias", "joins", "laterals", "pivots"})))
+            case exp.Subquery(this=exp.Table() | exp.Subquery() as wrapped) if _is_relation(wrapped):
+                self._wrapped(node, wrapped, inside, later)
+            case exp.Subquery():
+                self.query(node, beside)
+                sources.append(_Source(node.alias.lower()))
+            case exp.Lateral(this=exp.Subquery() as subquery):
+                self.query(subquery, inside)
+                sources.append(_Source(node.alias.lower()))
+            case exp.Lateral():
+                later.append(node.this)
+                sources.append(_Source(node.alias.lower()))
+            case _:
+                raise UnsupportedClause(f"{node.key.upper()} in FROM", "Name a table, a subquery or a function.")
+        for pivot in node.args.get("pivots") or ():
+            later.append(pivot)
+            sources.append(_Source(pivot.alias.lower()))
+        self._joined(node, inside, later)
+
+    def _wrapped(self, node: exp.Subquery, wrapped: exp.Expr, inside: _Place, later: list[exp.Expr]) -> None:
+        """A relation in parentheses: its sources are in sight outside of them, unless an alias hides them."""
+        if not node.alias:
+            self._source(wrapped, inside, later)
+            return
+        assert inside.scope is not None
+        hidden = _Place(inside.ctes, _Scope(outer=inside.scope.outer))
+        expressions: list[exp.Expr] = []
+        self._source(wrapped, hidden, expressions)
+        for expression in expressions:
+            self._expression(expression, hidden)
+        inside.scope.sources.append(_Source(node.alias.lower()))
+
+    def _table(self, node: exp.Table, ctes: frozenset[str]) -> _Source:
+        """A named thing of FROM: a CTE in sight, or a table."""
+        parts, _ = table_name(node)
+        if len(parts) == 1 and parts[0].lower() in ctes:
+            if has_time_travel(node):
+                raise TimeTravelNotPossible(parts[0])
+            return _Source((node.alias or parts[0]).lower())
+        relation = read_relation(node, self._text)
+        self._relations.append(relation)
+        if relation.alias is not None:
+            return _Source(relation.alias.lower())
+        return _Source(relation.name_parts[-1].lower(), len(self._relations) - 1)
+
+    def _expression(self, root: exp.Expr, place: _Place) -> None:
+        """All that is below `root`, outside of FROM."""
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            match node:
+                case exp.Column():
+                    self._column(node, place.scope)
+                case exp.Query():
+                    self.query(node, place)
+                    continue
+                case exp.Table():
+                    raise UnsupportedClause("A table in an expression", "Put it in FROM.")
+                case exp.Anonymous():
+                    ensure_function(node)
+            stack.extend(node.iter_expressions())
+
+    def _column(self, node: exp.Column, scope: _Scope | None) -> None:
+        parts = [part for part in node.parts if isinstance(part, exp.Identifier) and "start" in part.meta]
+        qualifier = parts if isinstance(node.this, exp.Star) else parts[:-1]
+        for count in range(min(len(qualifier), _QUALIFIER_PARTS_MAX), 0, -1):
+            names = tuple(part.this for part in qualifier[:count])
+            span = Span(qualifier[0].meta["start"], qualifier[count - 1].meta["end"] + 1)
+            if self._qualifier(names, span, scope):
+                return
+
+    def _hint(self, node: exp.Expr, scope: _Scope) -> None:
+        """Names in a hint reach the sources of their own query only."""
+        for name in hint_names(self._text, node.meta[SPAN]):
+            self._hint_name(name, _Scope(outer=None, sources=scope.sources))
+
+    def _hint_name(self, name: HintName, scope: _Scope) -> None:
+        for count in range(min(len(name.parts), _QUALIFIER_PARTS_MAX), 0, -1):
+            if self._qualifier(name.parts[:count], Span(name.spans[0].start, name.spans[count - 1].end), scope):
+                return
+
+    def _qualifier(self, parts: tuple[str, ...], span: Span, scope: _Scope | None) -> bool:
+        """Note what `parts` may stand for; True when something in sight surely is called so."""
+        folded = tuple(part.lower() for part in parts)
+        candidates: list[Candidate] = []
+        is_found = is_shadowed = False
+        level = 0
+        while scope is not None and not is_found:
+            named = [source for source in scope.sources if source.label == folded[-1]]
+            if len(parts) == 1 and any(source.relation is None for source in named):
+                return True  # an alias: whoever wrote one means it
+            for source in named:
+                if source.relation is None:
+                    continue
+                written = tuple(part.lower() for part in self._relations[source.relation].name_parts)
+                if _is_end(folded, written) or _is_end(written, folded):
+                    shadowed = is_shadowed or len(named) > 1
+                    candidates.append(Candidate(relation=source.relation, level=level, is_shadowed=shadowed))
+                    is_found |= len(folded) <= len(written)
+            is_shadowed |= bool(named)
+            level, scope = level + 1, scope.outer
+        if candidates:
+            self._qualifiers.setdefault(span.start, Qualifier(parts=parts, span=span, candidates=tuple(candidates)))
+        return is_found
+
+
+def _is_end(parts: tuple[str, ...], of: tuple[str, ...]) -> bool:
+    return of[-len(parts) :] == parts
+
+
+def _children(node: exp.Expr, *, apart: frozenset[str]) -> Iterator[exp.Expr]:
+    """The nodes right below `node`, except those in the arguments `apart`."""
+    for key, value in node.args.items():
+        if key in apart:
+            continue
+        for child in value if isinstance(value, list) else (value,):
+            if isinstance(child, exp.Expr):
+                yield child
+
+
+def _is_relation(node: exp.Expr) -> bool:
+    """Whether what stands in parentheses is a relation (a table, a join), not a query."""
+    while isinstance(node, exp.Subquery) and not node.args.get("joins"):
+        node = node.this
+    return isinstance(node, (exp.Table, exp.Subquery))

@@ -1,0 +1,107 @@
+"""Put other names in the places where a query names tables, in the user's own text.
+
+The text is never printed from a tree: what the user wrote is what runs, except at the spans of its relations. For
+`FROM s.t` and a new name `n`:
+
+* without a written alias the place becomes `` `n` AS `t` ``, so `t.c` and `t.*` keep their meaning, else `` `n` ``;
+* a qualifier of several parts (`s.t.c`, `cat.s.t.*`) becomes `` `t` ``, all that Spark knows of `` `n` AS `t` ``;
+* names stand in backticks, since the text around may touch them (``FROM`t` ``);
+* where `` `t` `` would not lead there (two tables called t in one FROM, an inner t between, or no alias allowed as in
+  `TABLE t`), the relation gets an alias of its own, and all its qualifiers, short ones too, become that alias.
+
+A qualifier that may stand for two relations is refused, as Spark would refuse it if it knew the full names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from catalog.names import quote
+from engine.sql.dialect.errors import AmbiguousReference
+from engine.statements.queries import Candidate, Qualifier, Query, Relation, Span
+
+_OWN_ALIAS = "__relation_"
+
+
+Edit = tuple[Span, str]
+"""A place in a text, and what stands there instead."""
+
+
+def splice(
+    query: Query, names: Sequence[str], full_names: Sequence[Sequence[str]] = (), others: Sequence[Edit] = ()
+) -> str:
+    """The text of `query` with `names[i]` for relation i; a name may come more than once.
+
+    `full_names[i]` are the parts of relation i's full name, catalog first (empty where it has none): with it, a
+    qualifier may have more parts than the name in FROM (`FROM t` and `s.t.c`). `others` are edits that have nothing to
+    do with relations. Raises `AmbiguousReference`.
+    """
+    uses = [_Use(qualifier, _meant(query, qualifier, full_names)) for qualifier in query.qualifiers]
+    own = {index for index, relation in enumerate(query.relations) if not relation.alias and relation.alias_at is None}
+    own |= {use.only.relation for use in uses if use.is_long and use.only is not None and use.only.is_shadowed}
+    edits = [edit for index in range(len(names)) for edit in _relation_edits(query, index, names[index], index in own)]
+    for use in uses:
+        if len(use.meant) > 1 and (use.is_long or any(found.relation in own for found in use.meant)):
+            raise AmbiguousReference(".".join(use.qualifier.parts))
+        if use.only is not None and (use.is_long or use.only.relation in own):
+            index = use.only.relation
+            edits.append((use.qualifier.span, _alias(query.relations[index], index, names[index], index in own)))
+    return _apply(query.text, [*edits, *others])
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A qualifier and the relations it means: none, one, or several if it is ambiguous."""
+
+    qualifier: Qualifier
+    meant: tuple[Candidate, ...]
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.qualifier.parts) > 1
+
+    @property
+    def only(self) -> Candidate | None:
+        return self.meant[0] if len(self.meant) == 1 else None
+
+
+def _meant(query: Query, qualifier: Qualifier, full_names: Sequence[Sequence[str]]) -> tuple[Candidate, ...]:
+    """The candidates of the innermost scope whose full names, where they matter, end in the qualifier."""
+    found = [
+        candidate
+        for candidate in qualifier.candidates
+        if len(qualifier.parts) <= len(query.relations[candidate.relation].name_parts)
+        or (full_names and _is_end(qualifier.parts, full_names[candidate.relation]))
+    ]
+    return tuple(candidate for candidate in found if candidate.level == found[0].level)
+
+
+def _is_end(parts: Sequence[str], of: Sequence[str]) -> bool:
+    return [part.lower() for part in of[-len(parts) :]] == [part.lower() for part in parts]
+
+
+def _relation_edits(query: Query, index: int, name: str, is_own: bool) -> list[Edit]:
+    relation = query.relations[index]
+    edits = [(relation.span, quote(name))]
+    if relation.alias is None and relation.alias_at is not None:
+        alias = f" AS {_alias(relation, index, name, is_own)}"
+        edits.append((Span(relation.alias_at, relation.alias_at), alias))
+    return edits
+
+
+def _alias(relation: Relation, index: int, name: str, is_own: bool) -> str:
+    """What its qualifiers say for a relation without a written alias."""
+    if not is_own:
+        return quote(relation.name_parts[-1])
+    return quote(name if relation.alias_at is None else f"{_OWN_ALIAS}{index}")
+
+
+def _apply(text: str, edits: list[Edit]) -> str:
+    pieces = []
+    done = 0
+    for span, replacement in sorted(edits, key=lambda edit: (edit[0].start, edit[0].end)):
+        assert span.start >= done, "edits overlap"
+        pieces += [text[done : span.start], replacement]
+        done = span.end
+    return "".join([*pieces, text[done:]])

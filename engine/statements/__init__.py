@@ -1,0 +1,1 @@
+"""The closed union of statement values, a family per file."""

@@ -1,0 +1,118 @@
+"""ALTER TABLE: one value for each kind of change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.statements.tables import Check, ColumnDef, Position, Properties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddColumns:
+    columns: tuple[ColumnDef, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceColumns:
+    columns: tuple[ColumnDef, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameColumn:
+    parts: tuple[str, ...]
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropColumns:
+    columns: tuple[tuple[str, ...], ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterColumn:
+    """One or more changes of one column; None changes nothing. `drop_default` takes the default away."""
+
+    parts: tuple[str, ...]
+    sql_type: str | None = None
+    comment: str | None = None
+    position: Position | None = None
+    nullable: bool | None = None
+    default: str | None = None
+    drop_default: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncIdentity:
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddConstraint:
+    check: Check
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropConstraint:
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetProperties:
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsetProperties:
+    keys: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameTable:
+    table_parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetLocation:
+    location: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterBy:
+    """`CLUSTER BY (columns)`; `CLUSTER BY NONE` has none."""
+
+    columns: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropFeature:
+    feature: str
+    truncate_history: bool = False
+
+
+TableChange = (
+    AddColumns
+    | ReplaceColumns
+    | RenameColumn
+    | DropColumns
+    | AlterColumn
+    | SyncIdentity
+    | AddConstraint
+    | DropConstraint
+    | SetProperties
+    | UnsetProperties
+    | RenameTable
+    | SetLocation
+    | ClusterBy
+    | DropFeature
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterTable:
+    """`ALTER TABLE t …`: several changes only for a list of ALTER COLUMN."""
+
+    table_parts: tuple[str, ...]
+    changes: tuple[TableChange, ...]

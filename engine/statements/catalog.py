@@ -1,0 +1,87 @@
+"""The statements that change something: INSERT, DDL, comments. Values before names are bound.
+
+Types, expressions and defaults are text in Spark's spelling, as the user wrote them; names are without quotes. Those
+that have no plan yet are refused by name (`engine/plan/planner.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.statements.queries import Query
+from engine.statements.tables import Properties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateSchema:
+    schema_parts: tuple[str, ...]
+    if_not_exists: bool = False
+    comment: str | None = None
+    location: str | None = None
+    properties: Properties = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropSchema:
+    schema_parts: tuple[str, ...]
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateCatalog:
+    catalog: str
+    if_not_exists: bool = False
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropCatalog:
+    catalog: str
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewColumn:
+    """A name that a view gives to a column of its query."""
+
+    name: str
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateView:
+    """`CREATE [OR REPLACE] [TEMPORARY] VIEW [IF NOT EXISTS] v [(columns)] [COMMENT c] [TBLPROPERTIES …] AS query`"""
+
+    view_parts: tuple[str, ...]
+    query: Query
+    or_replace: bool = False
+    if_not_exists: bool = False
+    temporary: bool = False
+    columns: tuple[ViewColumn, ...] = ()
+    comment: str | None = None
+    properties: Properties = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropView:
+    view_parts: tuple[str, ...]
+    if_exists: bool = False
+
+
+class Commentable(StrEnum):
+    CATALOG = "CATALOG"
+    SCHEMA = "SCHEMA"
+    TABLE = "TABLE"
+    COLUMN = "COLUMN"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentOn:
+    """`COMMENT ON kind name IS 'comment'|NULL`; for a column the last of `parts` is its name."""
+
+    kind: Commentable
+    parts: tuple[str, ...]
+    comment: str | None

@@ -1,0 +1,153 @@
+"""Queries: what the text says, the relations that it names and where they stand in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.delta.pruning.predicates import Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`text[start:end]`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class AsOfVersion:
+    """`VERSION AS OF n`, `t@v3`."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class AsOfTimestamp:
+    """`TIMESTAMP AS OF '…'`, `t@20240101000000000`: an expression without columns, as text."""
+
+    expression: str
+
+
+TimeTravel = AsOfVersion | AsOfTimestamp
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRange:
+    """`table_changes(…, start[, end])`: expressions without columns, as text; of numbers (versions) or times."""
+
+    start: str
+    end: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """One place in a query that names a table (not a CTE, not a function), or the changes of one.
+
+    `name_parts` as written, without quotes, one to three (``delta.`/p` `` is `("delta", "/p")`). `span` covers the name
+    and its time travel clause, or the whole call of `table_changes`, nothing else. `alias` is the written alias, or
+    None; `alias_at` is where one may be put in (after a TABLESAMPLE clause), None where the grammar allows none
+    (`TABLE t`) and where no qualifier can stand for the relation.
+    """
+
+    name_parts: tuple[str, ...]
+    span: Span
+    alias: str | None = None
+    alias_at: int | None = None
+    time_travel: TimeTravel | None = None
+    changes: ChangeRange | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A relation without a written alias that a qualifier may stand for.
+
+    `level` counts scopes outwards from the qualifier: the innermost candidate wins. `is_shadowed` says that another
+    source of the same last name is in sight, so that the last name alone would not lead to this relation.
+    """
+
+    relation: int
+    level: int
+    is_shadowed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Qualifier:
+    """A name before a column (`s.t` in `s.t.c` and in `s.t.*`), or in a join hint, that may stand for a relation.
+
+    `parts` as written, without quotes; `span` covers them without the dot before the column. `candidates` index
+    `Query.relations`, innermost first; one whose written name is shorter than `parts` counts only if its full name,
+    which the parser cannot know, ends in `parts`.
+    """
+
+    parts: tuple[str, ...]
+    span: Span
+    candidates: tuple[Candidate, ...]
+
+
+class AggregateKind(StrEnum):
+    COUNT_ROWS = "count(*)"
+    COUNT_VALUES = "count"
+    MIN = "min"
+    MAX = "max"
+    VALUE = "value"
+    """Of the column that rows are grouped by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """A column of a result that the log may know: a count, or something of `column`; `name` is the result's."""
+
+    kind: AggregateKind
+    name: str
+    column: str | None = None
+    qualifier: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogQuestion:
+    """All that a query of one table asks, where it asks for nothing but what the log may know.
+
+    `condition` is that of WHERE (None: all rows), `group` the one column that rows are grouped by, as the query spells
+    it (None: one group of all rows, also if there are none).
+    """
+
+    items: tuple[Aggregate, ...]
+    condition: Predicate | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """SELECT, WITH, VALUES, TABLE t, FROM t: the user's own text and where it names tables.
+
+    `relations` and `qualifiers` are in the order of the text. `engine.sql.query.splice` puts other names in their
+    places. `log_question` is the whole of what is asked, if the log may know it.
+    """
+
+    text: str
+    relations: tuple[Relation, ...] = ()
+    qualifiers: tuple[Qualifier, ...] = ()
+    log_question: LogQuestion | None = None
+
+
+class ExplainMode(StrEnum):
+    SIMPLE = "simple"
+    EXTENDED = "extended"
+    CODEGEN = "codegen"
+    COST = "cost"
+    FORMATTED = "formatted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explain:
+    mode: ExplainMode
+    inner: Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeQuery:
+    """`DESCRIBE [QUERY] SELECT …`: the columns of the result, nothing runs."""
+
+    inner: Query

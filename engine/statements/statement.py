@@ -1,0 +1,95 @@
+"""The closed union of all statements."""
+
+from __future__ import annotations
+
+from engine.statements.alters import AlterTable
+from engine.statements.catalog import (
+    CommentOn,
+    CreateCatalog,
+    CreateSchema,
+    CreateView,
+    DropCatalog,
+    DropSchema,
+    DropView,
+)
+from engine.statements.queries import DescribeQuery, Explain, Query
+from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
+from engine.statements.shows import (
+    DescribeDetail,
+    DescribeHistory,
+    DescribeSchema,
+    DescribeTable,
+    FindColumns,
+    FindSchemas,
+    FindTables,
+    ListColumns,
+    ListFunctions,
+    ListSchemas,
+    ListTables,
+    ShowCatalogs,
+    ShowColumns,
+    ShowCreateTable,
+    ShowCurrentNamespace,
+    ShowFunctions,
+    ShowPartitions,
+    ShowSchemas,
+    ShowTableExtended,
+    ShowTables,
+    ShowTblProperties,
+    ShowViews,
+)
+from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.writes import Insert, TruncateTable
+
+Statement = (
+    Query
+    | Explain
+    | ShowCatalogs
+    | ShowSchemas
+    | ShowTables
+    | ShowTableExtended
+    | ShowViews
+    | ShowColumns
+    | ShowFunctions
+    | ShowCurrentNamespace
+    | ShowTblProperties
+    | ShowPartitions
+    | ShowCreateTable
+    | FindSchemas
+    | FindTables
+    | FindColumns
+    | DescribeTable
+    | DescribeSchema
+    | DescribeHistory
+    | DescribeDetail
+    | DescribeQuery
+    | UseSchema
+    | UseCatalog
+    | SetSetting
+    | ShowSettings
+    | ResetSetting
+    | ListSchemas
+    | ListTables
+    | ListColumns
+    | ListFunctions
+)
+
+
+WriteStatement = (
+    Insert
+    | CreateTable
+    | CreateTableLike
+    | AlterTable
+    | DropTable
+    | TruncateTable
+    | CreateSchema
+    | DropSchema
+    | CreateCatalog
+    | DropCatalog
+    | CreateView
+    | DropView
+    | CommentOn
+)
+
+
+AnyStatement = Statement | WriteStatement

@@ -1,0 +1,117 @@
+"""Statements that make and drop tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.statements.queries import Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """`GENERATED ALWAYS|BY DEFAULT AS IDENTITY (START WITH start INCREMENT BY step)`"""
+
+    always: bool
+    start: int = 1
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """`[CONSTRAINT name] CHECK (expression)`"""
+
+    name: str | None
+    expression: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class First:
+    """`FIRST`"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class After:
+    """`AFTER column`, a sibling of the column that is placed."""
+
+    column: str
+
+
+Position = First | After
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnDef:
+    """A column of CREATE TABLE or ADD COLUMNS; `parts` has more than one only for a nested one of ADD COLUMNS."""
+
+    parts: tuple[str, ...]
+    sql_type: str
+    nullable: bool = True
+    default: str | None = None
+    generated: str | None = None
+    identity: Identity | None = None
+    comment: str | None = None
+    checks: tuple[Check, ...] = ()
+    position: Position | None = None
+
+
+class CreateMode(StrEnum):
+    """What an existing table means."""
+
+    CREATE = "CREATE"
+    CREATE_IF_NOT_EXISTS = "CREATE IF NOT EXISTS"
+    REPLACE = "REPLACE"
+    CREATE_OR_REPLACE = "CREATE OR REPLACE"
+
+
+Properties = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTable:
+    """`[CREATE [OR]] [REPLACE] TABLE t [(columns)] [USING p] … [AS query]`
+
+    `partitioned_by` are column names, those that were given with a type are in `columns` too. `cluster_by` is None
+    without the clause.
+    """
+
+    mode: CreateMode
+    table_parts: tuple[str, ...]
+    columns: tuple[ColumnDef, ...] = ()
+    checks: tuple[Check, ...] = ()
+    provider: str | None = None
+    partitioned_by: tuple[str, ...] = ()
+    cluster_by: tuple[tuple[str, ...], ...] | None = None
+    location: str | None = None
+    comment: str | None = None
+    options: Properties = ()
+    properties: Properties = ()
+    query: Query | None = None
+
+    @property
+    def if_not_exists(self) -> bool:
+        return self.mode is CreateMode.CREATE_IF_NOT_EXISTS
+
+    @property
+    def replaces(self) -> bool:
+        """Whether it may take the place of a table that is there."""
+        return self.mode in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTableLike:
+    """`CREATE TABLE [IF NOT EXISTS] t LIKE source …`"""
+
+    table_parts: tuple[str, ...]
+    source_parts: tuple[str, ...]
+    if_not_exists: bool = False
+    provider: str | None = None
+    location: str | None = None
+    properties: Properties = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropTable:
+    table_parts: tuple[str, ...]
+    if_exists: bool = False
+    purge: bool = False

@@ -1,0 +1,1 @@
+"""Data types of columns, the same for every table format: as values, as JSON, as Arrow and as SQL text."""

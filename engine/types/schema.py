@@ -1,0 +1,228 @@
+"""The schema of a table: data types as frozen values, the schema's JSON both ways.
+
+`Metadata.schema_string` is Spark's JSON form of a struct. Types are a closed set (`DataType`); a type that we do not
+know is refused by name, since guessing would misread the table's rows. Column metadata is free JSON and kept as it is.
+`void` is also spelled `null` in old logs.
+
+Protocol: "Schema Serialization Format".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+from typing import Any, TypeAlias, assert_never
+
+from engine.errors.table_errors import MalformedLogEntry, UnsupportedDataType
+
+_DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(-?\d{1,2})\s*\)")
+_SOURCE = "schemaString"
+
+
+class PrimitiveType(Enum):
+    """Types without parameters; the value is the name in the log."""
+
+    STRING = "string"
+    LONG = "long"
+    INTEGER = "integer"
+    SHORT = "short"
+    BYTE = "byte"
+    FLOAT = "float"
+    DOUBLE = "double"
+    BOOLEAN = "boolean"
+    BINARY = "binary"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    TIMESTAMP_NTZ = "timestamp_ntz"
+    VARIANT = "variant"
+    VOID = "void"
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalType:
+    precision: int
+    scale: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    element_type: DataType
+    contains_null: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MapType:
+    key_type: DataType
+    value_type: DataType
+    value_contains_null: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class StructField:
+    """A column, or a field of a nested struct."""
+
+    name: str
+    """The logical name."""
+    data_type: DataType
+    nullable: bool = True
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Any JSON; keys that begin with `delta.` belong to the protocol."""
+
+    @property
+    def comment(self) -> str | None:
+        value = self.metadata.get("comment")
+        return value if isinstance(value, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """Columns in order."""
+
+    fields: tuple[StructField, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(item.name for item in self.fields)
+
+    def field(self, name: str) -> StructField | None:
+        """The field of this name: exact spelling first, then without regard to case, as Spark resolves names."""
+        for item in self.fields:
+            if item.name == name:
+                return item
+        folded = name.casefold()
+        return next((item for item in self.fields if item.name.casefold() == folded), None)
+
+    def to_json(self) -> str:
+        """The text for `Metadata.schema_string`."""
+        return json.dumps(format_data_type(self), separators=(",", ":"), ensure_ascii=False)
+
+
+DataType: TypeAlias = PrimitiveType | DecimalType | ArrayType | MapType | StructType
+
+_NAMES: Mapping[str, DataType] = {kind.value: kind for kind in PrimitiveType} | {
+    "null": PrimitiveType.VOID,
+    "decimal": DecimalType(10, 0),
+}
+
+
+@lru_cache(maxsize=256)
+def parse_schema(schema_string: str) -> StructType:
+    """The schema in a `Metadata.schema_string`. Raises `MalformedLogEntry`, `UnsupportedDataType`."""
+    try:
+        value = json.loads(schema_string)
+        if isinstance(value, str):  # some writers encode the text twice
+            value = json.loads(value)
+        schema = parse_data_type(value)
+    except (ValueError, RecursionError) as error:
+        raise MalformedLogEntry(_SOURCE, f"no JSON ({error})") from error
+    if not isinstance(schema, StructType):
+        raise MalformedLogEntry(_SOURCE, "the schema is no struct")
+    return schema
+
+
+def parse_data_type(value: Any) -> DataType:
+    """A type from its JSON value. Raises `MalformedLogEntry`, `UnsupportedDataType`."""
+    if isinstance(value, str):
+        return _parse_name(value)
+    match value:
+        case {"type": "struct", "fields": list(items)}:
+            return StructType(tuple(_parse_field(item) for item in items))
+        case {"type": "array", "elementType": element, **rest}:
+            return ArrayType(parse_data_type(element), _flag(rest, "containsNull"))
+        case {"type": "map", "keyType": key, "valueType": item, **rest}:
+            return MapType(parse_data_type(key), parse_data_type(item), _flag(rest, "valueContainsNull"))
+        case {"type": "udt", "sqlType": stored}:  # a user-defined type is stored as the type beneath it
+            return parse_data_type(stored)
+        case _:
+            raise MalformedLogEntry(_SOURCE, f"{_excerpt(value)} is no type")
+
+
+def format_data_type(data_type: DataType) -> Any:
+    """The JSON value of a type; the inverse of `parse_data_type`."""
+    match data_type:
+        case PrimitiveType():
+            return data_type.value
+        case DecimalType(precision, scale):
+            return f"decimal({precision},{scale})"
+        case ArrayType(element, contains_null):
+            return {"type": "array", "elementType": format_data_type(element), "containsNull": contains_null}
+        case MapType(key, value, contains_null):
+            return {
+                "type": "map",
+                "keyType": format_data_type(key),
+                "valueType": format_data_type(value),
+                "valueContainsNull": contains_null,
+            }
+        case StructType(items):
+            return {"type": "struct", "fields": [_format_field(item) for item in items]}
+        case _:
+            assert_never(data_type)
+
+
+def walk_fields(data_type: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], StructField]]:
+    """Every struct field in a type, parents before children, with its path of logical names.
+
+    Elements of arrays and the keys and values of maps appear in paths as `element`, `key` and `value`.
+    """
+    match data_type:
+        case StructType(items):
+            for item in items:
+                yield (*path, item.name), item
+                yield from walk_fields(item.data_type, (*path, item.name))
+        case ArrayType(element):
+            yield from walk_fields(element, (*path, "element"))
+        case MapType(key, value):
+            yield from walk_fields(key, (*path, "key"))
+            yield from walk_fields(value, (*path, "value"))
+        case PrimitiveType() | DecimalType():
+            return
+        case _:
+            assert_never(data_type)
+
+
+def _parse_name(name: str) -> DataType:
+    known = _NAMES.get(name)
+    if known is not None:
+        return known
+    match = _DECIMAL.fullmatch(name)
+    if match is None:
+        raise UnsupportedDataType(name)
+    precision, scale = int(match[1]), int(match[2])
+    if not 1 <= precision <= 38 or not 0 <= scale <= precision:
+        raise UnsupportedDataType(name)
+    return DecimalType(precision, scale)
+
+
+def _parse_field(value: Any) -> StructField:
+    match value:
+        case {"name": str(name), "type": data_type, **rest}:
+            metadata = rest.get("metadata")
+            if metadata is not None and not isinstance(metadata, dict):
+                raise MalformedLogEntry(_SOURCE, f"the metadata of column {name} is no object")
+            return StructField(name, parse_data_type(data_type), _flag(rest, "nullable"), metadata or {})
+        case _:
+            raise MalformedLogEntry(_SOURCE, f"{_excerpt(value)} is no field")
+
+
+def _format_field(item: StructField) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "type": format_data_type(item.data_type),
+        "nullable": item.nullable,
+        "metadata": dict(item.metadata),
+    }
+
+
+def _flag(value: Mapping[Any, Any], name: str) -> bool:
+    """A boolean that defaults to true, as nullability does."""
+    flag = value.get(name)
+    return True if flag is None else bool(flag)
+
+
+def _excerpt(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else text[:77] + "..."

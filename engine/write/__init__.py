@@ -1,0 +1,1 @@
+"""Writes: rows become staged files, files become actions, actions become a version."""

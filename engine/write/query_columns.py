@@ -1,0 +1,41 @@
+"""The columns of a query as columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engine.errors.table_errors import UnsupportedDataType
+from engine.exec.frame import Column
+from engine.types.schema import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    parse_data_type,
+)
+
+
+def table_fields(columns: Iterable[Column]) -> tuple[StructField, ...]:
+    """Raises `UnsupportedDataType` for what no table has."""
+    return tuple(StructField(column.name, table_type(parse_data_type(column.json_type))) for column in columns)
+
+
+def table_type(data_type: DataType) -> DataType:
+    """The type of a query's column as a table has it: everything may be null, and `void` is nothing to store.
+
+    Raises `UnsupportedDataType`.
+    """
+    match data_type:
+        case StructType(fields):
+            return StructType(tuple(StructField(field.name, table_type(field.data_type)) for field in fields))
+        case ArrayType(element):
+            return ArrayType(table_type(element))
+        case MapType(key, value):
+            return MapType(table_type(key), table_type(value))
+        case PrimitiveType.VOID:
+            raise UnsupportedDataType("void, of a NULL without a type")
+        case PrimitiveType() | DecimalType():
+            return data_type

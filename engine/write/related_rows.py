@@ -1,0 +1,241 @@
+"""REPLACE ON: the rows of a query, looked at twice: they are written, and they say which rows of the table go.
+
+Both times they must be the same rows, whatever the query is (`rand()`, a table that is being written). Three ways:
+
+* the values that the condition needs are taken from the new files, where these have them as the query gave them;
+* a whole number that was stored in a column of another size is cast back, which loses nothing;
+* where storing may have changed a value that the condition needs (a decimal became an INT, a text a CHAR), the query's
+  rows are first written beside the table's files, as they are, and all else reads these files. No version ever has
+  them; they go when the statement ends, and VACUUM takes what a crash leaves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from catalog.errors import SqlError
+from catalog.names import fold, quote
+from engine.bind.bound import BoundTable
+from engine.delta.commit.new_files import NewFiles
+from engine.delta.commit.staged_commit import adds_of
+from engine.delta.log.file_table import FILES_SCHEMA
+from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.errors.expression_errors import AmbiguousInCondition, UnresolvedInCondition
+from engine.errors.statement_errors import SparkFailure
+from engine.exec.frame import Column
+from engine.plan.reads.empty_scan import empty_scan
+from engine.plan.reads.scans import scan_of
+from engine.plan.rules.probes import ensure_probed
+from engine.plan.rules.rule_probes import condition_probe
+from engine.plans.file_writes import RowRules, WriteTarget, WrittenFile
+from engine.plans.probes import ProbePlan
+from engine.plans.reads import ReadPlan, Scan
+from engine.plans.write_plan import WritePlan
+from engine.plans.writes import ReplaceRelated
+from engine.runtime.parameters import Parameter
+from engine.sql.expressions import requalified
+from engine.sql.free_names import free_names
+from engine.types.schema import DataType, PrimitiveType, StructField, StructType, parse_data_type
+from engine.types.sql_types import ddl_type, format_sql_type
+from engine.write.probing import SparkProber
+from engine.write.query_columns import table_type
+from engine.write.replaced_rows import Selection
+from engine.write.staged_files import Writing, discard
+
+_RELATION = "__scan_1"
+_WHOLE = (PrimitiveType.BYTE, PrimitiveType.SHORT, PrimitiveType.INTEGER, PrimitiveType.LONG)
+_NAME = re.compile(r"`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRows:
+    """What is written, with which parameters of the statement; and what goes with it, once it is written (None: see
+    the plan).
+    """
+
+    read: ReadPlan
+    parameters: Sequence[Parameter]
+    going: Callable[[NewFiles], Selection] | None = None
+
+
+@contextmanager
+def related_rows(
+    table: BoundTable, relation: ReplaceRelated, source: ReadPlan, rows: WritePlan, writing: Writing
+) -> Iterator[SourceRows]:
+    """`rows` has been through the rules. Raises for a condition that cannot decide, before anything is written."""
+    columns = writing.executor.columns_of(source, writing.context, writing.parameters)
+    source_alias = relation.source_alias or _unused_alias(relation, table, columns)
+    _ensure_condition(table, relation, source_alias, columns, writing)
+    condition = _qualified(table, relation, source_alias, columns)
+
+    def selection(query: str, scan: Scan) -> Selection:
+        join = f"JOIN ({query}) AS {quote(source_alias)} ON ({condition}\n)"
+        return Selection(
+            alias=quote(relation.alias), going=f"LEFT SEMI {join}", staying=f"LEFT ANTI {join}", scans=(scan,)
+        )
+
+    stored = _stored_values(columns, relation, rows)
+    if stored is not None:
+        query = f"SELECT {stored} FROM {_RELATION}"
+        yield SourceRows(
+            read=source,
+            parameters=writing.parameters,
+            going=lambda new: selection(query, _scan_of_new(table, rows, new)),
+        )
+        return
+    with _kept_rows(table, source, columns, writing) as (query, scan):
+        yield SourceRows(
+            read=ReadPlan(text=query, scans=(scan,)), parameters=(), going=lambda _: selection(query, scan)
+        )
+
+
+# --- The condition ---------------------------------------------------------------------------------------------------
+
+
+def _unused_alias(relation: ReplaceRelated, table: BoundTable, columns: Sequence[Column]) -> str:
+    named = [part for path in relation.condition.columns for part in path]
+    taken = (*named, *table.snapshot.schema.names, *(column.name for column in columns))
+    return free_names("__query", taken, 1)[0]
+
+
+def _ensure_condition(
+    table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[Column], writing: Writing
+) -> None:
+    scan = empty_scan(table.snapshot.schema, table.entry.location)
+    nulls = ", ".join(f"CAST(NULL AS {_sql_type(column)}) AS {quote(column.name)}" for column in columns)
+    over = f"FROM {scan.relation} AS {quote(relation.alias)} CROSS JOIN (SELECT {nulls}) AS {quote(source_alias)}"
+    probe = condition_probe("REPLACE ON", relation.shown, relation.condition.in_parentheses)
+    probe = replace(probe, translated=_translated)
+    plan = ProbePlan(over=ReadPlan(text=over, scans=(scan,)), probes=(probe,))
+    ensure_probed(plan, SparkProber(writing.executor, writing.context))
+
+
+def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[Column]) -> str:
+    """The condition with all columns qualified, so that it means the same where the table has other columns too: those
+    that come with the statement, or are ours.
+    """
+    aliases, names = {fold(relation.alias), fold(source_alias)}, {fold(column.name) for column in columns}
+
+    def qualified(parts: Sequence[str]) -> tuple[int, str] | None:
+        if len(parts) > 1 and fold(parts[0]) in aliases:
+            return None
+        is_new, is_old = fold(parts[0]) in names, table.snapshot.schema.field(parts[0]) is not None
+        return None if is_new == is_old else (0, f"{quote(source_alias if is_new else relation.alias)}.")
+
+    return requalified(relation.condition.text, qualified)
+
+
+def _sql_type(column: Column) -> str:
+    nested = not isinstance(column.json_type, str)
+    return ddl_type(parse_data_type(column.json_type)) if nested else column.sql_type
+
+
+def _translated(failure: SparkFailure) -> SqlError:
+    found = _NAME.search(failure.text)
+    name = found[0] if found else "a column"
+    match failure.spark_condition:
+        case "AMBIGUOUS_REFERENCE":
+            return AmbiguousInCondition(name)
+        case str(condition) if condition.startswith("UNRESOLVED_COLUMN"):
+            return UnresolvedInCondition(name)
+        case _:
+            return failure
+
+
+# --- The query's values, out of the new files ------------------------------------------------------------------------
+
+
+def _stored_values(columns: Sequence[Column], relation: ReplaceRelated, rows: WritePlan) -> str | None:
+    """The query's columns that the condition needs, as a list over the new files; None where it cannot be had so."""
+    parts = {fold(part) for path in relation.condition.columns for part in path}
+    by_position = [None] * len(columns) if rows.source_columns is not None else rows.given
+    texts = []
+    for position, column in enumerate(columns):
+        if "*" not in parts and fold(column.name) not in parts:
+            continue
+        field = by_position[position] if position < len(by_position) else None
+        text = _stored_value(column, field or rows.schema.field(column.name), rows)
+        if text is None:
+            return None
+        texts.append(f"{text} AS {quote(column.name)}")
+    return ", ".join(texts or ["1"])
+
+
+def _stored_value(column: Column, field: StructField | None, rows: WritePlan) -> str | None:
+    """The value that the query gave, from the one that is stored; None where that may be another one."""
+    if _is_void(column):
+        return "NULL"
+    given = parse_data_type(column.json_type)
+    if field is None or field.name in rows.stored_as or CHAR_VARCHAR_TYPE in field.metadata:
+        return None
+    if format_sql_type(given) == format_sql_type(field.data_type):
+        return quote(field.name)
+    if given in _WHOLE and field.data_type in _WHOLE:
+        return f"CAST({quote(field.name)} AS {format_sql_type(given)})"
+    return None
+
+
+def _scan_of_new(table: BoundTable, rows: WritePlan, new: NewFiles) -> Scan:
+    files = pa.Table.from_batches([adds_of(new.adds)])
+    scan = replace(scan_of(_RELATION, table), files=files, choice=None, row_tracking=None)
+    return replace(scan, schema=rows.schema, mapping_mode=rows.config.column_mapping_mode)
+
+
+# --- The query's rows, kept beside the table -------------------------------------------------------------------------
+
+
+@contextmanager
+def _kept_rows(
+    table: BoundTable, source: ReadPlan, columns: Sequence[Column], writing: Writing
+) -> Iterator[tuple[str, Scan]]:
+    """A query, and the scan that it reads, that gives the rows of `source`."""
+    storage = table.snapshot.storage
+    storage.ensure_writable()
+    fields = [StructField(f"c{at}", _kept_type(column)) for at, column in enumerate(columns)]
+    schema = StructType(tuple(fields))
+    rules = RowRules(
+        label=table.label,
+        columns=schema.to_json(),
+        by_name=False,
+        steps=(),
+        stored=schema.to_json(),
+        partition_columns=(),
+    )
+    target = WriteTarget(folder=storage.root, rules=rules)
+    written = writing.executor.write_files(source, target, writing.context, writing.parameters)
+    try:
+        scan = Scan(
+            relation=_RELATION,
+            label="the query",
+            table_root=table.snapshot.table_root,
+            schema=schema,
+            partition_columns=(),
+            files=_files(written),
+        )
+        values = ("NULL" if _is_void(column) else field.name for field, column in zip(fields, columns, strict=True))
+        named = (f"{value} AS {quote(column.name)}" for value, column in zip(values, columns, strict=True))
+        yield f"SELECT {', '.join(named)} FROM {_RELATION}", scan
+    finally:
+        discard(storage, (file.path for file in written))
+
+
+def _is_void(column: Column) -> bool:
+    return column.json_type == PrimitiveType.VOID.value
+
+
+def _kept_type(column: Column) -> DataType:
+    """Parquet has no type for what is nothing but NULL."""
+    return PrimitiveType.STRING if _is_void(column) else table_type(parse_data_type(column.json_type))
+
+
+def _files(written: Sequence[WrittenFile]) -> pa.Table:
+    files: list[tuple[Any, ...]] = [(file.path, file.size, file.modification_time, []) for file in written]
+    names = ("path", "size", "modification_time", "partition_values")
+    rows = [dict(zip(names, file, strict=True)) for file in files]
+    return pa.Table.from_pylist(rows, schema=pa.schema([FILES_SCHEMA.field(name) for name in names]))

@@ -1,0 +1,129 @@
+"""Partitions that an INSERT replaces, file by file: those that get new rows, or those for which a condition is true.
+
+Files belong together by the values of their partition, whatever texts writers gave these; texts of timestamps without
+an offset are in the session's zone, as they are when rows are read. The write depends on these partitions alone: what
+others do to the rest of the table meanwhile is no conflict. So the same question is asked again at the commit, about
+the files that came since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, tzinfo
+from typing import Any
+
+import pyarrow as pa
+
+from catalog.names import quote
+from engine.bind.bound import BoundTable
+from engine.delta.commit.new_files import NewFiles
+from engine.delta.log.file_table import Array
+from engine.delta.spec.partition_values import PartitionValue, parse_partition_value
+from engine.errors.statement_errors import StatementNotSupported
+from engine.plans.reads import ReadPlan
+from engine.runtime.time_zones import find_zone
+from engine.sql.free_names import free_names
+from engine.sql.settings_text import TIME_ZONE
+from engine.types.schema import PrimitiveType, StructField
+from engine.types.sql_types import ddl_type
+from engine.write.replaced_rows import Remainder
+from engine.write.staged_files import Writing
+
+PartitionKey = tuple[PartitionValue, ...]
+Wanted = Callable[[Iterable[PartitionKey]], set[PartitionKey]]
+"""Which of these partitions are replaced?"""
+
+_NAN = float("nan")
+"""The only one in keys, so that it equals itself."""
+
+
+def partitions_of(table: BoundTable, new: NewFiles, writing: Writing) -> Wanted:
+    """Those that the new files are in."""
+    keys = _Keys(table, writing)
+    touched = {keys.key(add.partition_values) for add in new.adds}
+    return touched.intersection
+
+
+def matching_partitions(table: BoundTable, condition: str, writing: Writing) -> Wanted:
+    """Those for which Spark finds the condition (SQL over the partition columns) true. A partition is asked of once."""
+    columns, known = _Keys(table, writing).columns, dict[PartitionKey, bool]()
+
+    def wanted(keys: Iterable[PartitionKey]) -> set[PartitionKey]:
+        keys = set(keys)
+        unknown = [key for key in keys if key not in known]
+        matching = _matching(unknown, columns, condition, writing)
+        known.update((key, key in matching) for key in unknown)
+        return {key for key in keys if known[key]}
+
+    return wanted
+
+
+def without_partitions(table: BoundTable, wanted: Wanted, writing: Writing) -> Remainder:
+    """The files of the partitions that are replaced; nothing of them stays."""
+    keys = _Keys(table, writing)
+
+    def may_go(files: Any) -> Array:
+        found = keys.of(files["partition_values"])
+        replaced = wanted(found)
+        return pa.array([key in replaced for key in found], pa.bool_())
+
+    files = table.snapshot.files
+    return Remainder(removed=files.filter(may_go(files)), reads=may_go)
+
+
+class _Keys:
+    """The values of partitions, from their texts in the log."""
+
+    def __init__(self, table: BoundTable, writing: Writing) -> None:
+        snapshot = table.snapshot
+        self.columns = [column for name in snapshot.partition_columns if (column := snapshot.schema.field(name))]
+        self._types = [column.data_type for column in self.columns]
+        self._physical = snapshot.config.physical_partition_columns
+        self._zone = _session_zone(writing) if PrimitiveType.TIMESTAMP in self._types else UTC
+
+    def key(self, texts: Mapping[str, str | None]) -> PartitionKey:
+        values = (
+            parse_partition_value(texts.get(physical), data_type, self._zone)
+            for physical, data_type in zip(self._physical, self._types, strict=True)
+        )
+        return tuple(_NAN if value != value else value for value in values)
+
+    def of(self, partition_values: Any) -> list[PartitionKey]:
+        """A key for each file."""
+        return [self.key(dict(pairs)) for pairs in partition_values.to_pylist()]
+
+
+def _session_zone(writing: Writing) -> tzinfo:
+    name = writing.executor.get_setting(TIME_ZONE) or "UTC"
+    zone = find_zone(name)
+    if zone is None:
+        raise StatementNotSupported(f"Replacing partitions by timestamps in the time zone {name}")
+    return zone
+
+
+def _matching(
+    keys: list[PartitionKey], partition_columns: list[StructField], condition: str, writing: Writing
+) -> set[PartitionKey]:
+    if not keys:
+        return set()
+    names = [column.name for column in partition_columns]
+    (position,) = free_names("__key", names, 1)
+    columns = ", ".join(map(quote, (position, *names)))
+    rows = ", ".join(f"({number}, {', '.join(map(_value, key, partition_columns))})" for number, key in enumerate(keys))
+    read = ReadPlan(text=f"SELECT {position} FROM VALUES {rows} AS t({columns}) WHERE {condition}", scans=())
+    context = replace(writing.context, statement_id=f"{writing.context.statement_id}-partitions")
+    result = writing.executor.run_query(read, context)
+    try:
+        return {keys[number] for batch in result.batches() for number in batch.column(0).to_pylist()}
+    finally:
+        result.close()
+
+
+def _value(value: PartitionValue, column: StructField) -> str:
+    """SQL text of a partition value."""
+    if value is None:
+        return f"CAST(NULL AS {ddl_type(column.data_type)})"
+    text = value.decode() if isinstance(value, bytes) else str(value)
+    literal = "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return f"CAST({literal} AS {ddl_type(column.data_type)})"

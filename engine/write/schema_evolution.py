@@ -1,0 +1,197 @@
+"""Schema evolution, where it is asked for: the table grows by what the query has and it has not.
+
+* Columns of other names (BY NAME), or those that are left over (by position), become columns behind the table's own;
+  with a list of columns there are none. The same goes for fields of structs, at any depth and inside of arrays and
+  maps: with BY NAME by their names, else by position.
+* With BY NAME a field that the query does not have is null in the new rows, as a column is that it does not have.
+* A column of a table with type widening gets the query's type where that is a wider one, also inside of structs, arrays
+  and maps. In all other cases the query's value is assigned to the column as without evolution.
+
+What is computed from a column (CHECK, generated columns) has to stay what it is: a column that is used there keeps its
+type, and a struct that is used as a whole gets no new fields.
+
+delta-spark looks at fields inside of structs by position also with BY NAME, so that fields in another order change
+places; here names decide, as Spark decides without evolution.
+
+Protocol: "Type Widening"; "Column Mapping" for the ids of what is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from catalog.names import quote
+from engine.delta.definition.constraints import check_constraints
+from engine.delta.definition.metadata_changes import AddColumn, ChangeType, MetadataChange, change_table
+from engine.delta.definition.table_draft import Definition
+from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.delta.schema.schema_changes import Path
+from engine.delta.schema.type_widening import is_widening
+from engine.delta.spec.properties import TYPE_WIDENING
+from engine.enforce.columns import match_columns
+from engine.enforce.generated import GENERATION
+from engine.errors.expression_errors import ConstraintHoldsType, GeneratedHoldsType
+from engine.errors.table_errors import naming
+from engine.exec.frame import Column
+from engine.plan.rules.dependencies import uses
+from engine.plans.reads import ReadPlan
+from engine.plans.write_plan import WritePlan
+from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType, parse_data_type
+from engine.types.sql_types import format_sql_type
+from engine.write.query_columns import table_fields, table_type
+
+
+def evolved(rows: WritePlan, columns: Sequence[Column], by_name: bool) -> Definition:
+    """The table's definition with what is new; the one that it has where nothing is.
+
+    Raises `UnsupportedDataType`, and the refusals of the module's text.
+    """
+    changes = list(_changes(rows, columns, by_name))
+    if not changes:
+        return Definition.of(rows.config)
+    for change in changes:
+        _ensure_free(rows, change)
+    with naming(rows.table):
+        return change_table(rows.config, changes)
+
+
+# --- What is new -----------------------------------------------------------------------------------------------------
+
+
+def _changes(rows: WritePlan, columns: Sequence[Column], by_name: bool) -> Iterator[MetadataChange]:
+    if by_name:
+        pairs = [(rows.schema.field(column.name), column) for column in columns]
+    else:
+        given = match_columns(rows).given
+        pairs = [(given[at] if at < len(given) else None, column) for at, column in enumerate(columns)]
+    for field, column in pairs:
+        if field is not None:
+            yield from _field_changes(rows, field, parse_data_type(column.json_type), (), by_name)
+        elif not rows.listed:
+            yield AddColumn(field=table_fields([column])[0])
+
+
+def _field_changes(
+    rows: WritePlan, field: StructField, given: DataType, parent: Path, by_name: bool
+) -> Iterator[MetadataChange]:
+    """For a field of the struct at `parent` that gets values of the type `given`."""
+    path = (*parent, field.name)
+    if TYPE_WIDENING.read(rows.config.metadata.configuration) and CHAR_VARCHAR_TYPE not in field.metadata:
+        widened = _widened(field.data_type, given)
+        if widened != field.data_type:
+            yield ChangeType(path=path, data_type=widened)
+    yield from _struct_changes(rows, field.data_type, given, path, by_name)
+
+
+def _widened(data_type: DataType, given: DataType) -> DataType:
+    """With the types of `given` where they are wider; structs are left to their fields."""
+    match data_type, given:
+        case ArrayType(element), ArrayType(other):
+            return replace(data_type, element_type=_widened(element, other))
+        case MapType(key, value), MapType(other_key, other_value):
+            return replace(data_type, key_type=_widened(key, other_key), value_type=_widened(value, other_value))
+        case _:
+            return given if is_widening(data_type, given) else data_type
+
+
+def _struct_changes(
+    rows: WritePlan, data_type: DataType, given: DataType, path: Path, by_name: bool
+) -> Iterator[MetadataChange]:
+    """For all fields of structs in what stands at `path`."""
+    match data_type, given:
+        case StructType(fields), StructType(others):
+            for at, other in enumerate(others):
+                field = data_type.field(other.name) if by_name else fields[at] if at < len(fields) else None
+                if field is None:
+                    yield AddColumn(field=StructField(other.name, table_type(other.data_type)), parent=path)
+                else:
+                    yield from _field_changes(rows, field, other.data_type, path, by_name)
+        case ArrayType(element), ArrayType(other_element):
+            yield from _struct_changes(rows, element, other_element, (*path, "element"), by_name)
+        case MapType(key, value), MapType(other_key, other_value):
+            yield from _struct_changes(rows, key, other_key, (*path, "key"), by_name)
+            yield from _struct_changes(rows, value, other_value, (*path, "value"), by_name)
+        case _:
+            return
+
+
+# --- What must stay --------------------------------------------------------------------------------------------------
+
+
+def _ensure_free(rows: WritePlan, change: MetadataChange) -> None:
+    match change:
+        case ChangeType(path=path, data_type=data_type):
+            _ensure_unused(rows, path, format_sql_type(data_type), whole=False)
+        case AddColumn(parent=parent, field=field) if parent:
+            _ensure_unused(rows, parent, f"a struct with {field.name}", whole=True)
+        case _:
+            return
+
+
+def _ensure_unused(rows: WritePlan, path: Path, becomes: str, *, whole: bool) -> None:
+    """`whole`: what uses only fields of the struct at `path` does not matter."""
+    column = ".".join(path)
+    constraints = [
+        constraint.name
+        for constraint in check_constraints(rows.config.metadata.configuration)
+        if uses(constraint.expression, path, whole=whole)
+    ]
+    if constraints:
+        raise ConstraintHoldsType(column, becomes, ", ".join(constraints))
+    generated = [
+        field.name
+        for field in rows.schema.fields
+        if isinstance(field.metadata.get(GENERATION), str) and uses(field.metadata[GENERATION], path, whole=whole)
+    ]
+    if generated:
+        raise GeneratedHoldsType(column, becomes, ", ".join(generated))
+
+
+# --- What the query has not ------------------------------------------------------------------------------------------
+
+
+def filled(source: ReadPlan, columns: Sequence[Column], schema: StructType) -> ReadPlan:
+    """The query with null for fields inside of its columns that only the table has; all others are found by name."""
+    texts = []
+    for at, column in enumerate(columns):
+        field, value = schema.field(column.name), f"c{at}"
+        text = None if field is None else _filled(value, parse_data_type(column.json_type), field.data_type, 0)
+        texts.append((value if text is None else text, text is not None, column.name))
+    if not any(is_filled for _, is_filled, _ in texts):
+        return source
+    values = ", ".join(f"{text} AS {quote(name)}" for text, _, name in texts)
+    names = ", ".join(f"c{at}" for at in range(len(columns)))
+    return replace(source, text=f"SELECT {values} FROM ({source.text}\n) AS given({names})")
+
+
+def _filled(value: str, given: DataType, wanted: DataType, depth: int) -> str | None:
+    """SQL of `value`, of the type `given`, with the fields of `wanted`; None where it has them."""
+    key, item = f"key_{depth}", f"item_{depth}"
+    match given, wanted:
+        case StructType(), StructType(fields):
+            return _filled_struct(value, given, fields, depth)
+        case ArrayType(element), ArrayType(other):
+            inner = _filled(item, element, other, depth + 1)
+            return None if inner is None else f"transform({value}, {item} -> {inner})"
+        case MapType(given_key, given_item), MapType(wanted_key, wanted_item):
+            inner = _filled(item, given_item, wanted_item, depth + 1)
+            text = value if inner is None else f"transform_values({value}, ({key}, {item}) -> {inner})"
+            inner_key = _filled(key, given_key, wanted_key, depth + 1)
+            text = text if inner_key is None else f"transform_keys({text}, ({key}, {item}) -> {inner_key})"
+            return None if inner is None and inner_key is None else text
+        case _:
+            return None
+
+
+def _filled_struct(value: str, given: StructType, wanted: Sequence[StructField], depth: int) -> str | None:
+    is_new = False
+    parts = []
+    for field in wanted:
+        own = given.field(field.name)
+        inner = None if own is None else f"{value}.{quote(own.name)}"
+        text = None if own is None or inner is None else _filled(inner, own.data_type, field.data_type, depth)
+        is_new |= inner is None or text is not None
+        literal = field.name.replace("\\", "\\\\").replace("'", "\\'")
+        parts.append(f"'{literal}', {text or inner or 'NULL'}")
+    return f"CASE WHEN {value} IS NOT NULL THEN named_struct({', '.join(parts)}) END" if is_new else None

@@ -1,0 +1,109 @@
+"""Rows become data files: the files of one write, gone again if what they were written for fails.
+
+The files that were written are removed as far as can be reached, and those left are in no version, so that VACUUM
+collects them. After a commit of unknown outcome they stay, for the version may be there.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from engine.bind.bound import BoundTable
+from engine.delta.commit.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
+from engine.delta.commit.new_files import DataFile, NewFiles, describe_files
+from engine.delta.commit.transaction import Committed
+from engine.delta.log.storage import Storage
+from engine.delta.spec.properties import PARQUET_COMPRESSION
+from engine.enforce.row_rules import row_rules, violation
+from engine.errors.statement_errors import SparkFailure
+from engine.exec.query import ExecSession
+from engine.plans.file_writes import WriteTarget, WrittenFile
+from engine.plans.reads import ReadPlan
+from engine.plans.write_plan import WritePlan
+from engine.runtime.context import StatementContext
+from engine.runtime.parameters import Parameter
+
+logger = logging.getLogger(__name__)
+
+AfterCommit = Callable[[Committed], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """What writes need besides their plan. `after_commit` is told of every version that was made."""
+
+    executor: ExecSession
+    context: StatementContext
+    parameters: Sequence[Parameter]
+    after_commit: AfterCommit
+
+
+@contextmanager
+def new_files(
+    source: ReadPlan, rows: WritePlan, storage: Storage, writing: Writing, folder: str = ""
+) -> Iterator[NewFiles]:
+    """Writes the rows of `source`, below a folder of the table's (`name/`); if the block that commits them fails, the
+    files go.
+    """
+    storage.ensure_writable()
+    written = _write(source, rows, f"{storage.root}/{folder}".rstrip("/"), writing)
+    try:
+        files = [
+            DataFile(
+                path=f"{folder}{file.path}",
+                size=file.size,
+                modification_time=file.modification_time,
+                partition_values=file.partition_values,
+            )
+            for file in written
+        ]
+        new = describe_files(storage, rows.config, files, measured=rows.identity_names)
+        discard(storage, new.empty)
+        writing.context.cancel.ensure_live()
+        yield new
+    except CommitOutcomeUnknown:
+        raise
+    except BaseException:
+        discard(storage, (f"{folder}{file.path}" for file in written))
+        raise
+
+
+@contextmanager
+def drop_told(table: BoundTable) -> Iterator[None]:
+    """A failure of the block that comes from `table` being dropped meanwhile, files and all, says so."""
+    try:
+        yield
+    except (SparkFailure, OSError) as failure:
+        if table.snapshot.is_gone():
+            raise ConcurrentDrop(table.label) from failure
+        raise
+
+
+def _write(source: ReadPlan, rows: WritePlan, folder: str, writing: Writing) -> tuple[WrittenFile, ...]:
+    token = uuid.uuid4().hex
+    target = WriteTarget(
+        folder=folder,
+        partition_columns=rows.config.physical_partition_columns,
+        compression=rows.config.get(PARQUET_COMPRESSION),
+        rules=row_rules(rows, token),
+    )
+    try:
+        return writing.executor.write_files(source, target, writing.context, writing.parameters)
+    except SparkFailure as failure:
+        error = violation(rows, token, failure)
+        if error is None:
+            raise
+        raise error from failure
+
+
+def discard(storage: Storage, paths: Iterable[str]) -> None:
+    """Removes data files that no version has; those that cannot be removed stay."""
+    for path in paths:
+        try:
+            storage.delete(path)
+        except OSError:
+            logger.warning("the file %s of no version stays in %s", path, storage.root)

@@ -1,0 +1,140 @@
+"""Transactions: what they read and stage, and when they give up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentDeleteRead
+from engine.delta.commit.transaction import CommitLimits, Transaction, with_metrics
+from engine.delta.log.storage import open_storage
+from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
+from engine.delta.spec.actions import SetTransaction
+from engine.delta.spec.errors import UnsupportedWriterFeatures
+from engine.delta.spec.features import Operation
+from tests.engine.delta.committing import add, append, create, describe
+from tests.interleave.storages import DictStorage, Interposed
+
+
+def named(name: str) -> Any:
+    return lambda batch: pc.equal(batch.column("path"), name)
+
+
+def table() -> DictStorage:
+    storage = DictStorage()
+    create(storage)
+    append(storage, "a", "b", "c")
+    return storage
+
+
+def test_reading_gives_the_files_that_match() -> None:
+    transaction = Transaction.on(Snapshot.load(table()), describe(Operation.DML))
+    assert transaction.read(named("b")).column("path").to_pylist() == ["b"]
+    assert transaction.read_whole_table().num_rows == 3
+    assert transaction.last_version_of("app") is None
+    assert transaction.read_version == 1
+
+
+def test_files_read_by_name_must_still_be_there() -> None:
+    storage = table()
+    late = Transaction.on(Snapshot.load(storage), describe())
+    late.read_files(pa.array(["b"]))
+    late.stage(add("late"))
+    winner = Transaction.on(Snapshot.load(storage), describe(Operation.DML))
+    winner.stage_removes(winner.read(named("b")))
+    winner.commit()
+    with pytest.raises(ConcurrentDeleteRead, match="file b"):
+        late.commit()
+
+
+def test_a_batch_of_files_moves_as_a_batch() -> None:
+    storage = table()
+    before = Snapshot.load(storage)
+    transaction = Transaction.on(before, describe(Operation.DML))
+    transaction.stage_removes(transaction.read_whole_table())
+    transaction.stage(add("d"))
+    transaction.commit()
+    after = Snapshot.load(storage)
+    assert after.files.column("path").to_pylist() == ["d"]
+    tombstones = after.tombstones.sort_by("path").to_pylist()
+    assert [row["path"] for row in tombstones] == ["a", "b", "c"]
+    assert all(row["size"] == 100 and row["partition_values"] == [("day", "2026-01-31")] for row in tombstones)
+
+    restoring = Transaction.on(after, describe(Operation.DML))
+    restoring.stage_adds(before.files.combine_chunks().to_batches()[0], data_change=False)
+    restoring.commit()
+    assert sorted(Snapshot.load(storage).files.column("path").to_pylist()) == ["a", "b", "c", "d"]
+
+
+def test_an_application_s_version_is_found_again() -> None:
+    storage = table()
+    transaction = Transaction.on(Snapshot.load(storage), describe())
+    transaction.stage(SetTransaction(app_id="app", version=4))
+    transaction.commit()
+    assert Transaction.on(Snapshot.load(storage), describe()).last_version_of("app") == 4
+
+
+def test_an_operation_that_the_protocol_forbids_writes_nothing() -> None:
+    storage = DictStorage()
+    create(storage)
+    storage.write(
+        "_delta_log/00000000000000000001.json",
+        b'{"protocol":{"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":["fromTheFuture"]}}\n',
+    )
+    with pytest.raises(UnsupportedWriterFeatures, match="fromTheFuture"):
+        append(storage, "a")
+    assert Snapshot.load(storage).version == 1
+
+
+class AlwaysBeaten(Interposed):
+    """Before each of our puts another writer commits."""
+
+    def __init__(self, inner: DictStorage) -> None:
+        super().__init__(inner, self._around)
+        self.others = 0
+
+    def _around(self, method: str, name: str, do: Any) -> Any:
+        if method == "put":
+            self.others += 1
+            append(self.inner, f"other{self.others}")
+        return do()
+
+
+@pytest.mark.parametrize("limits", [CommitLimits(attempts_max=3), CommitLimits(duration_ms_max=-1)], ids=str)
+def test_a_writer_that_is_always_beaten_gives_up(limits: CommitLimits) -> None:
+    storage = table()
+    transaction = Transaction.on(Snapshot.load(storage), describe())
+    beaten = AlwaysBeaten(storage)
+    transaction.storage = beaten
+    transaction.stage(add("mine"))
+    with pytest.raises(CommitAttemptsExceeded) as raised:
+        transaction.commit(limits)
+    assert raised.value.attempts == beaten.others == min(limits.attempts_max, beaten.others)
+    assert "mine" not in Snapshot.load(storage).files.column("path").to_pylist()
+
+
+def test_many_winners_are_read_at_once() -> None:
+    storage = table()
+    transaction = Transaction.on(Snapshot.load(storage), describe())
+    for number in range(20):
+        append(storage, f"other{number}")
+    transaction.stage(add("mine"))
+    committed = transaction.commit()
+    assert (committed.version, committed.attempts) == (22, 2)
+
+
+def test_metrics_become_known_late() -> None:
+    description = with_metrics(describe(metrics={"a": 1}), b=2)
+    assert description.metrics == {"a": 1, "b": 2}
+
+
+def test_a_local_table_from_first_to_last(tmp_path: Path) -> None:
+    storage = open_storage(str(tmp_path / "lake" / "t"))
+    create(storage)
+    append(storage, "day=2026-01-31/a b%.parquet".replace("%", "%25").replace(" ", "%20"))
+    snapshot = load_snapshot(str(tmp_path / "lake" / "t"))
+    assert snapshot.files.column("path").to_pylist() == ["day=2026-01-31/a b%.parquet"]

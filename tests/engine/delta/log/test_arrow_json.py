@@ -1,0 +1,69 @@
+"""Columns as JSON: what json.loads makes of it is what went in."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.delta.log.arrow_json import format_json, format_lines
+
+STRING_MAP = pa.map_(pa.string(), pa.string())
+ROW = pa.struct([("a", pa.int64()), ("b", pa.string()), ("m", STRING_MAP), ("l", pa.list_(pa.int32()))])
+
+texts = st.text(st.characters(codec="utf-8"))
+rows = st.none() | st.fixed_dictionaries(
+    {
+        "a": st.none() | st.integers(-(2**63), 2**63 - 1),
+        "b": st.none() | texts,
+        "m": st.none() | st.dictionaries(texts, st.none() | texts, max_size=3),
+        "l": st.none() | st.lists(st.none() | st.integers(0, 9), max_size=3),
+    }
+)
+
+
+def arrow(row: dict[str, Any] | None) -> Any:
+    return row and {**row, "m": None if row["m"] is None else list(row["m"].items())}
+
+
+@given(st.lists(rows, max_size=20), st.integers(0, 5))
+def test_what_is_read_back_is_what_was_there(values: list[dict[str, Any] | None], start: int) -> None:
+    array = pa.array(map(arrow, values), ROW).slice(start)
+    parsed = [None if text is None else json.loads(text) for text in format_json(array).to_pylist()]
+    expected = [
+        None if row is None else {name: item for name, item in row.items() if item is not None}
+        for row in values[start:]
+    ]
+    assert parsed == expected
+
+
+@pytest.mark.parametrize(
+    ("array", "expected"),
+    [
+        (pa.array([1, None]), ["1", None]),
+        (pa.array([True, False]), ["true", "false"]),
+        (pa.array(['a"b\\', "tab\t", "\x00", "ä😀"]), ['"a\\"b\\\\"', '"tab\\t"', '"\\u0000"', '"ä😀"']),
+        (pa.array([], pa.string()), []),
+        (pa.array([None], STRING_MAP), [None]),
+        (pa.array([[("k", None)], []], STRING_MAP), ['{"k":null}', "{}"]),
+        (pa.array([{"x": None}], pa.struct([("x", pa.int32())])), ["{}"]),
+        (pa.array([{}], pa.struct([])), ["{}"]),
+    ],
+)
+def test_forms(array: Any, expected: list[str | None]) -> None:
+    assert format_json(array).to_pylist() == expected
+
+
+def test_lines_have_an_action_each() -> None:
+    batch = pa.RecordBatch.from_pydict({"path": ["a", "b"], "size": [1, None]})
+    assert format_lines("add", batch) == b'{"add":{"path":"a","size":1}}\n{"add":{"path":"b"}}\n'
+    assert format_lines("add", batch.slice(0, 0)) == b""
+
+
+def test_a_type_without_a_place_in_the_log_is_refused() -> None:
+    with pytest.raises(TypeError, match="binary"):
+        format_json(pa.array([b"x"]))

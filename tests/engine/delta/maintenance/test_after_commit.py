@@ -1,0 +1,152 @@
+"""What follows a commit, and that its failure is nobody's."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+import pytest
+
+from engine.delta.commit.transaction import Committed, clock_ms
+from engine.delta.maintenance import after_commit as maintenance
+from engine.delta.maintenance.after_commit import PostCommit, PostCommitQueue, run_hooks
+from engine.delta.snapshot.checksum import ensure_checksum
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.properties import DAY_MS
+from tests.engine.delta.committing import append, create, metadata
+from tests.interleave.storages import DictStorage, Interposed
+
+
+def history(versions: int, configuration: dict[str, str] | None = None) -> DictStorage:
+    storage = DictStorage()
+    run_hooks(PostCommit(create(storage, metadata(configuration=configuration))))
+    for version in range(1, versions):
+        run_hooks(PostCommit(append(storage, f"f{version}")))
+    return storage
+
+
+def checkpoints(storage: DictStorage) -> list[int]:
+    return sorted(int(name.split("/")[1][:20]) for name in storage.files if ".checkpoint" in name)
+
+
+@pytest.mark.parametrize(
+    ("interval", "expected"), [(None, [10, 20]), ("5", [5, 10, 15, 20]), ("1", list(range(1, 24))), ("100", [])]
+)
+def test_a_checkpoint_every_so_many_commits(interval: str | None, expected: list[int]) -> None:
+    storage = history(24, {"delta.checkpointInterval": interval} if interval else {})
+    assert checkpoints(storage) == expected
+
+
+def test_every_version_has_a_checksum_that_holds() -> None:
+    storage = history(12)
+    assert all(storage.exists(f"_delta_log/{version:020}.crc") for version in range(12))
+    assert all(ensure_checksum(Snapshot.load(storage, version)) for version in range(12))
+
+
+def test_after_a_checksum_was_missed_the_files_are_counted() -> None:
+    storage = history(3)
+    storage.delete(f"_delta_log/{2:020}.crc")
+    run_hooks(PostCommit(append(storage, "more")))
+    assert ensure_checksum(Snapshot.load(storage))
+
+
+def test_a_corrupt_checksum_before_does_not_matter() -> None:
+    storage = history(3)
+    storage.write(f"_delta_log/{2:020}.crc", b"{")
+    run_hooks(PostCommit(append(storage, "more")))
+    assert ensure_checksum(Snapshot.load(storage))
+
+
+@pytest.mark.parametrize("is_enabled", ["true", "false"])
+def test_the_log_is_cleaned_with_a_checkpoint(is_enabled: str) -> None:
+    storage = history(11, {"delta.enableExpiredLogCleanup": is_enabled})
+    for version in range(11, 20):
+        append(storage, f"f{version}")
+    run_hooks(PostCommit(append(storage, "f20"), clock=lambda: clock_ms() + 40 * DAY_MS))
+    first = min(int(name.split("/")[1][:20]) for name in storage.files if name.endswith(".json"))
+    assert first == (20 if is_enabled == "true" else 0)
+    assert Snapshot.load(storage).num_files == 20
+
+
+def test_a_version_that_has_a_checkpoint_gets_no_second() -> None:
+    storage = history(10)
+    committed = append(storage, "f10")
+    run_hooks(PostCommit(committed))
+    before = storage.files[f"_delta_log/{10:020}.checkpoint.parquet"]
+    run_hooks(PostCommit(committed))
+    assert storage.files[f"_delta_log/{10:020}.checkpoint.parquet"] == before
+
+
+def test_what_fails_is_logged_and_the_rest_is_done(caplog: pytest.LogCaptureFixture) -> None:
+    storage = history(10)
+
+    def around(method: str, name: str, do: Any) -> Any:
+        if name.endswith(".crc"):
+            raise OSError("no space left")
+        return do()
+
+    committed = append(storage, "f10")
+    object.__setattr__(committed, "storage", Interposed(storage, around))
+    with caplog.at_level(logging.WARNING):
+        run_hooks(PostCommit(committed))
+    assert checkpoints(storage) == [10]
+    assert ["write_version_checksum failed after version 10" in record.getMessage() for record in caplog.records] == [
+        True
+    ]
+
+
+def test_a_queue_works_in_the_background() -> None:
+    storage = DictStorage()
+    work = PostCommitQueue()
+    work.submit(create(storage))
+    for number in range(10):
+        work.submit(append(storage, f"f{number}"))
+    work.drain()
+    assert checkpoints(storage) == [10]
+    work.submit(append(storage, "last"))
+    work.close()
+    assert storage.exists(f"_delta_log/{11:020}.crc")
+
+
+def test_nothing_follows_the_commits_of_a_table_that_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs is awaited, what waits is forgotten; other tables get theirs."""
+    started, may_go, done = threading.Event(), threading.Event(), []
+
+    def slow(after: PostCommit) -> None:
+        started.set()
+        may_go.wait(30)
+        done.append(after.committed.storage)
+
+    monkeypatch.setattr(maintenance, "HOOKS", (slow,))
+    going, staying = DictStorage("dict://going"), DictStorage("dict://staying")
+    work = PostCommitQueue()
+    for committed in (create(going), append(going, "f"), create(staying)):
+        work.submit(committed)
+    started.wait(30)
+    threading.Timer(0.1, may_go.set).start()
+    work.forget(going.root)
+    assert done[:1] == [going]
+    work.close()
+    assert done == [going, staying]
+
+
+def test_a_full_queue_drops_work_and_blocks_nobody(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    may_go, done = threading.Event(), []
+
+    def slow(after: PostCommit) -> None:
+        may_go.wait(30)
+        done.append(after.committed.version)
+
+    monkeypatch.setattr(maintenance, "HOOKS", (slow,))
+    storage = DictStorage()
+    work = PostCommitQueue(waiting_max=1)
+    commits: list[Committed] = [create(storage), *(append(storage, f"f{number}") for number in range(5))]
+    for committed in commits:
+        work.submit(committed)
+    may_go.set()
+    work.close()
+    assert 1 <= len(done) < len(commits)
+    assert "too much waits" in caplog.text

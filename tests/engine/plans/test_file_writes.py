@@ -1,0 +1,144 @@
+"""Writing: exactly the files of the successful attempts, in place, and none of a failed job."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from engine.errors.statement_errors import SparkFailure, StatementCancelled
+from engine.exec.errors import RelationNotBound
+from engine.exec.session import ExecSession
+from engine.plans.file_writes import WriteTarget, WrittenFile, partition_values
+from engine.plans.reads import ReadPlan, Scan
+from engine.runtime.context import StatementContext
+from tests.engine.exec.scans import DataFile, list_files, rows, write_scan
+
+
+def write(
+    spark: ExecSession, text: str, target: WriteTarget, *scans: Scan, context: StatementContext | None = None
+) -> tuple[WrittenFile, ...]:
+    return spark.write_files(ReadPlan(text=text, scans=scans), target, context or StatementContext(principal="alice"))
+
+
+def files_below(folder: Path) -> set[str]:
+    return {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.mark.spark
+def test_answers_the_files_that_are_there(spark: ExecSession, tmp_path: Path) -> None:
+    folder = tmp_path / "a table%20#1"
+    text = "SELECT id, cast(id AS string) AS s FROM range(0, 1000, 1, 3)"
+    written = write(spark, text, WriteTarget(folder=str(folder)))
+    assert {file.path for file in written} == files_below(folder)
+    assert len(written) == 3
+    for file in written:
+        status = (folder / file.path).stat()
+        assert (file.size, file.modification_time) == (status.st_size, status.st_mtime_ns // 1_000_000)
+    table = pa.concat_tables(pq.read_table(folder / file.path) for file in written)
+    assert sorted(table.column("id").to_pylist()) == list(range(1000))
+
+
+@pytest.mark.spark
+def test_partition_columns_become_folders(spark: ExecSession, tmp_path: Path) -> None:
+    """In the order asked for, not in the order of the query; odd values are escaped and come back."""
+    values = "(1, 'a b/c=%', DATE '2024-05-01'), (2, NULL, NULL), (3, 'ü:', DATE '0001-01-01')"
+    text = f"SELECT * FROM VALUES {values} t(id, s, d)"
+    written = write(spark, text, WriteTarget(folder=str(tmp_path), partition_columns=("d", "s")))
+    by_values = {tuple(file.partition_values.items()): file for file in written}
+    assert set(by_values) == {
+        (("d", "2024-05-01"), ("s", "a b/c=%")),
+        (("d", None), ("s", None)),
+        (("d", "0001-01-01"), ("s", "ü:")),
+    }
+    assert {file.path for file in written} == files_below(tmp_path)
+    assert pq.read_schema(tmp_path / written[0].path).names == ["id"]
+    back = list_files(
+        tmp_path,
+        {"id": "integer", "s": "string", "d": "date"},
+        [(file.path, file.size, file.modification_time, list(file.partition_values.items())) for file in written],
+        partition_columns=("d", "s"),
+    )
+    assert rows(spark, "SELECT * FROM __scan_0 ORDER BY id", back) == [
+        (1, "a b/c=%", dt.date(2024, 5, 1)),
+        (2, None, None),
+        (3, "ü:", dt.date(1, 1, 1)),
+    ]
+
+
+@pytest.mark.spark
+def test_two_writes_into_one_folder_do_not_meet(spark: ExecSession, tmp_path: Path) -> None:
+    target = WriteTarget(folder=str(tmp_path))
+    first = write(spark, "SELECT 1 AS a", target)
+    second = write(spark, "SELECT 2 AS a", target)
+    assert {file.path for file in first + second} == files_below(tmp_path)
+    assert not {file.path for file in first} & {file.path for file in second}
+
+
+@pytest.mark.spark
+def test_writes_from_a_table_into_another(spark: ExecSession, tmp_path: Path) -> None:
+    scan = write_scan(tmp_path / "from", {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [1, 2, 3]})])
+    (written,) = write(spark, "SELECT id FROM __scan_0 WHERE id > 1", WriteTarget(folder=str(tmp_path / "to")), scan)
+    assert pq.read_table(tmp_path / "to" / written.path).column("id").to_pylist() == [2, 3]
+
+
+@pytest.mark.spark
+def test_timestamps_are_written_in_microseconds(spark: ExecSession, tmp_path: Path) -> None:
+    (written,) = write(spark, "SELECT TIMESTAMP '2024-05-01 10:00:00.123456' AS t", WriteTarget(folder=str(tmp_path)))
+    column = pq.ParquetFile(tmp_path / written.path).schema.column(0)
+    assert (column.physical_type, column.logical_type.to_json().count("microseconds")) == ("INT64", 1)
+
+
+def wait_for_tasks(spark: ExecSession) -> None:
+    """Until those of a failed job, which end after it, have ended: as many tasks as there are cores find all free."""
+    assert rows(spark, "SELECT count(*) FROM range(0, 10, 1, 2)") == [(10,)]
+
+
+@pytest.mark.spark
+def test_a_row_that_fails_leaves_nothing(spark: ExecSession, tmp_path: Path) -> None:
+    """A constraint is a raising expression inside the job; files of tasks that had ended go as well."""
+    text = "SELECT IF(id < 2000, id, raise_error('CHECK violated')) AS id FROM range(0, 2001, 1, 8)"
+    with pytest.raises(SparkFailure) as failed:
+        write(spark, text, WriteTarget(folder=str(tmp_path)))
+    assert (failed.value.condition, failed.value.message.split("\n")[0]) == ("USER_RAISED_EXCEPTION", "CHECK violated")
+    wait_for_tasks(spark)
+    assert files_below(tmp_path) == set()
+
+
+@pytest.mark.spark
+def test_a_cancelled_write_leaves_nothing(spark: ExecSession, tmp_path: Path) -> None:
+    context = StatementContext(principal="alice")
+    threading.Timer(1.5, context.cancel.cancel).start()
+    with pytest.raises(StatementCancelled):
+        write(
+            spark,
+            "SELECT id FROM range(0, 1000000000000, 1, 2) WHERE hash(id) % 100 = 1",
+            WriteTarget(folder=str(tmp_path)),
+            context=context,
+        )
+    wait_for_tasks(spark)
+    assert files_below(tmp_path) == set()
+
+
+@pytest.mark.spark
+def test_is_guarded_like_a_query(spark: ExecSession, tmp_path: Path) -> None:
+    with pytest.raises(RelationNotBound):
+        write(spark, "SELECT * FROM parquet.`/tmp`", WriteTarget(folder=str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("part-0.parquet", {}),
+        ("a=1/part-0.parquet", {"a": "1"}),
+        ("a=__HIVE_DEFAULT_PARTITION__/b=x%3Dy/p.parquet", {"a": None, "b": "x=y"}),
+        ("a%2Fb=c%25/p.parquet", {"a/b": "c%"}),
+        ("a=b=c/p.parquet", {"a": "b=c"}),
+    ],
+)
+def test_partition_values_of_a_path(path: str, values: dict[str, str | None]) -> None:
+    assert partition_values(path) == values

@@ -1,0 +1,88 @@
+"""Which settings a session may change, and to what."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.runtime.session_state import SessionState
+from engine.runtime.settings import SETTINGS, InvalidSettingValue, SettingNotAvailable, find_setting, parse_setting
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "canonical"),
+    [
+        ("spark.sql.ansi.enabled", "FALSE", "false"),
+        ("SPARK.SQL.ANSI.ENABLED", " true ", "true"),
+        ("ansi_mode", "true", "true"),
+        ("timezone", "Europe/Berlin", "Europe/Berlin"),
+        ("spark.sql.session.timeZone", "+02:00", "+02:00"),
+        ("spark.sql.session.timeZone", "-8:30", "-8:30"),
+        ("spark.sql.shuffle.partitions", "3", "3"),
+        ("spark.sql.autoBroadcastJoinThreshold", "-1", "-1"),
+        ("spark.sql.autoBroadcastJoinThreshold", "10MB", "10mb"),
+        ("spark.sql.storeAssignmentPolicy", "ansi", "ANSI"),
+        ("gateway.statement.timeout", "30", "30"),
+    ],
+)
+def test_allowed_values_take_their_canonical_spelling(key: str, value: str, canonical: str) -> None:
+    assert parse_setting(key, value)[1] == canonical
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.sql.ansi.enabled", "maybe"),
+        ("spark.sql.session.timeZone", "Mars/Olympus"),
+        ("spark.sql.session.timeZone", "../../etc/passwd"),
+        ("spark.sql.shuffle.partitions", "0"),
+        ("spark.sql.shuffle.partitions", "1e9"),
+        ("spark.sql.storeAssignmentPolicy", "LEGACY"),
+        ("gateway.statement.timeout", "-1"),
+    ],
+)
+def test_other_values_are_refused_with_what_is_expected(key: str, value: str) -> None:
+    with pytest.raises(InvalidSettingValue) as caught:
+        parse_setting(key, value)
+    assert value in caught.value.message and caught.value.sqlstate == "22022"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "spark.jars",
+        "spark.sql.warehouse.dir",
+        "spark.sql.variable.substitute",
+        "spark.sql.caseSensitive",
+        "spark.hadoop.fs.s3a.secret.key",
+        "spark.sql.catalog.x",
+        "anything",
+        "",
+    ],
+)
+def test_a_setting_off_the_list_is_refused_by_name(key: str) -> None:
+    with pytest.raises(SettingNotAvailable) as caught:
+        find_setting(key)
+    assert caught.value.condition == "CONFIG_NOT_AVAILABLE"
+    assert key in caught.value.message
+
+
+def test_a_near_miss_names_the_setting_that_was_meant() -> None:
+    with pytest.raises(SettingNotAvailable, match=r"Did you mean spark\.sql\.ansi\.enabled\?"):
+        find_setting("spark.sql.ansi.enable")
+
+
+def test_a_state_changes_only_by_making_another() -> None:
+    first = SessionState(principal="ann", catalog="spark_catalog", schema="default")
+    second = first.with_value("spark.sql.ansi.enabled", "false").with_value("gateway.statement.timeout", "5")
+    assert first.value("spark.sql.ansi.enabled") is None
+    assert second.value("spark.sql.ansi.enabled") == "false"
+    assert second.without("spark.sql.ansi.enabled").values == {"gateway.statement.timeout": "5"}
+    assert second.without(None).values == {}
+    assert second.without(None).value("gateway.statement.timeout") == "0"
+
+
+def test_every_default_is_a_value_its_own_row_allows() -> None:
+    rows = [row for row in SETTINGS.values() if row.default is not None]
+    assert rows
+    for row in rows:
+        assert row.default is not None and row.check(row.default) == row.default, row.key

@@ -1,0 +1,51 @@
+"""The list of functions that may be called is complete and reviewed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.exec.session import SparkDriver
+from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS, EXCLUDED_FUNCTIONS, refusal_reason
+
+_GRAMMAR_ONLY = {"!=", "<>", "case", "||"}
+"""What SHOW FUNCTIONS lists though it is grammar, not in the registry."""
+
+
+def test_no_function_is_both_allowed_and_excluded() -> None:
+    assert not EXCLUDED_FUNCTIONS.keys() & (ALLOWED_FUNCTIONS | ALLOWED_TABLE_FUNCTIONS)
+
+
+def test_names_are_in_lower_case() -> None:
+    names = [*ALLOWED_FUNCTIONS, *ALLOWED_TABLE_FUNCTIONS, *EXCLUDED_FUNCTIONS]
+    assert names == [name.lower() for name in names]
+
+
+@pytest.mark.parametrize("name", ["reflect", "REFLECT", "java_method", "try_reflect", "read_files", "xpath"])
+def test_an_excluded_function_has_a_reason(name: str) -> None:
+    assert refusal_reason(name)
+
+
+@pytest.mark.parametrize("name", ["max", "explode", "nosuch", ""])
+def test_other_functions_have_none(name: str) -> None:
+    assert refusal_reason(name) is None
+
+
+def _registered(registry: Any) -> set[str]:
+    names = set()
+    listed = registry.listFunction().iterator()
+    while listed.hasNext():
+        names.add(listed.next().funcName().lower())
+    return names
+
+
+@pytest.mark.spark
+def test_the_lists_are_spark_s_registry(spark_driver: SparkDriver) -> None:
+    """A new Spark brings new functions: look at each before it goes into one of the lists."""
+    builder = spark_driver._gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder()
+    state = builder.getOrCreate().sessionState()
+    scalar, table = _registered(state.functionRegistry()), _registered(state.tableFunctionRegistry())
+    assert scalar - EXCLUDED_FUNCTIONS.keys() == ALLOWED_FUNCTIONS - _GRAMMAR_ONLY
+    assert table - EXCLUDED_FUNCTIONS.keys() == ALLOWED_TABLE_FUNCTIONS
+    assert EXCLUDED_FUNCTIONS.keys() <= scalar | table
