@@ -17,7 +17,7 @@ from catalog.file_store import FileStore
 from catalog.memory_store import MemoryStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.remote import open_files, open_tree
-from engine.bind.binder import Sources
+from engine.bind.sources import Sources
 from engine.delta.log.memory import use_compact_memory
 from engine.delta.log.storage import open_storage
 from engine.delta.maintenance.after_commit import PostCommitQueue

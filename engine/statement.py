@@ -1,62 +1,54 @@
 """The road of one statement: the one function that calls the stages, in their order.
 
-    text ──parse──► Statement ──bind──► BoundStatement ──authorize──► AuthorizedStatement ──plan──► Plan ──► Outcome
+    text ──parse──► Statement ──bind──► BoundStatement ──authorize──► AuthorizedStatement ──analyze──► AnalyzedStatement
+         ──plan──► Plan ──enforce──► Plan ──execute──► StagedWrite ──commit──► Outcome, whose rows are streamed
 
 No stage calls another, and the type of each stage's input is the proof that the former one ran. Cancelling is looked
-for between the stages; inside of execution it reaches the Spark job (`engine/exec`).
+for between the stages; inside of execution it reaches the Spark job (`engine/exec`). What loses a race to another
+writer follows the retry policy (`engine.concurrency.retry`): it is run again from binding on, where that is what its
+user would do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeGuard, assert_never
+from typing import assert_never
 
-import pyarrow as pa
-
-from engine.answers.answers import run_command
-from engine.answers.catalog_changes import change_catalog, create_view, drop_temporary_view
+from catalog.errors import SqlError
+from engine.analyze.analyze import analyze
 from engine.authorize.authorize import authorize
-from engine.bind.binder import Sources, bind
-from engine.bind.bound import ColumnInfo, Outcome
+from engine.bind.bind import bind
+from engine.bind.binder import Binder
+from engine.bind.bound import Outcome
+from engine.bind.sources import Sources
+from engine.bind.time_travel import Unevaluated
+from engine.concurrency.retry import RetryPolicy
+from engine.delta.commit.conflict_errors import ConcurrentModification, FeatureDropConflict, MetadataChanged
 from engine.delta.definition.identity import has_identity_columns
+from engine.enforce.rules import enforce
+from engine.exec.run import Run
 from engine.exec.session import ExecSession
+from engine.execute.execute import execute
 from engine.plan.planner import plan_statement
-from engine.plan.rules.probes import ensure_probed
-from engine.plan.rules.row_checks import ensure_kept
 from engine.plans.ddl import (
     AlterPlan,
-    CatalogPlan,
     CreateTableAsPlan,
     CreateTablePlan,
-    CreateViewPlan,
-    DropFeaturePlan,
-    DropSchemaPlan,
-    DropTablePlan,
-    DropTemporaryViewPlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
+    RewritePlan,
     SyncIdentityPlan,
 )
-from engine.plans.plan import Plan
-from engine.plans.probes import ProbePlan
-from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
+from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.writes import InsertPlan, TruncatePlan
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
-from engine.runtime.results import ResultStream, small_result
-from engine.runtime.retry import until_it_commits
+from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.sql.parser import parse_any
 from engine.statements.catalog import CreateView
 from engine.statements.statement import AnyStatement
-from engine.write.alter_table import alter_table
-from engine.write.dropped_features import drop_feature
-from engine.write.insert import insert, truncate
-from engine.write.new_tables import create_table_as, replace_table, replace_table_as
-from engine.write.probing import SparkProber
-from engine.write.staged_files import Writing
-from engine.write.sync_identity import sync_identity
-from engine.write.table_ddl import create_table, drop_schema, drop_table
+from engine.write.commit import commit, follow_up
 
 
 def parse_statement(text: str) -> AnyStatement:
@@ -73,129 +65,85 @@ def run_statement(
     parameters: Sequence[Parameter] = (),
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
+    own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
+    run = Run(executor=executor, context=context, parameters=own)
+    policy = RetryPolicy(wait=context.cancel.pause)
+    tried = _planned(statement, state, sources, run)
+    is_fresh = True
 
-    def planned() -> Plan:
-        return _planned(statement, state, sources, executor, context, parameters)
+    def once() -> Outcome:
+        """The plan at hand, or one of the newest versions where that was tried."""
+        nonlocal tried, is_fresh
+        for _ in range(policy.runs_max):
+            tried = tried if is_fresh else _planned(statement, state, sources, run)
+            is_fresh = False
+            outcome = _finished(tried, sources, run, policy)
+            if not isinstance(tried, RewritePlan) or tried.is_last:
+                return outcome
+            rewritten = tried.table
+        # others went on writing files that have to be rewritten
+        raise FeatureDropConflict(rewritten.label, rewritten.snapshot.version, "write")
 
-    def execute(plan: Plan) -> Outcome:
-        return _execute(plan, sources, executor, context, parameters)
-
-    plan = planned()
-    if _moves_marks(plan):
-        with sources.turns.take(plan.table.snapshot.table_root, context.cancel):
-            return until_it_commits(lambda: execute(planned()), context.cancel)
-    return execute(plan)
-
-
-def _moves_marks(plan: Plan) -> TypeGuard[InsertPlan | SyncIdentityPlan | ReplaceTablePlan | ReplaceTableAsPlan]:
-    """Whether it changes marks of identity columns, so that two of its kind cannot commit at once."""
-    match plan:
-        case SyncIdentityPlan():
-            return True
-        case InsertPlan(rows=rows):
-            return has_identity_columns(rows.schema)
-        case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
-            return has_identity_columns(table.snapshot.schema)
-        case _:
-            return False
-
-
-def _planned(
-    statement: AnyStatement,
-    state: SessionState,
-    sources: Sources,
-    executor: ExecSession,
-    context: StatementContext,
-    parameters: Sequence[Parameter],
-) -> Plan:
-    named = () if isinstance(statement, CreateView) else tuple(item for item in parameters if item.name is not None)
-    bound = bind(statement, state, sources, lambda texts: _values(texts, executor, context, named))
-    context.cancel.ensure_live()
-    plan = plan_statement(authorize(bound))
-    context.cancel.ensure_live()
-    return plan
+    locked = _table_to_lock(tried)
+    if locked is None:
+        return policy.run_again(once, lambda error: _may_run_again(tried, error))
+    with sources.locks.hold(locked, context.cancel):
+        is_fresh = False  # who held the lock may have committed since
+        return policy.run_again(once, lambda error: _may_run_again(tried, error))
 
 
-def _columns(described: ResultStream) -> list[ColumnInfo]:
-    rows = [row for batch in described.batches() for row in batch.to_pylist()]
-    return [ColumnInfo(name=row["col_name"], type=row["data_type"], comment=row["comment"]) for row in rows]
+def _planned(statement: AnyStatement, state: SessionState, sources: Sources, run: Run) -> Plan:
+    """From binding to the rules: what will be done, on the versions that are pinned now."""
+    cancel = run.context.cancel
+    binder = Binder(state, sources)
+    while isinstance(bound := bind(statement, binder), Unevaluated):
+        binder.values[bound.expressions] = run.values_of(bound.expressions)
+    cancel.ensure_live()
+    authorized = authorize(bound)
+    analyzed = analyze(authorized, run)
+    cancel.ensure_live()
+    plan = plan_statement(analyzed)
+    enforced = enforce(plan)
+    cancel.ensure_live()
+    return enforced
 
 
-def _writing(
-    sources: Sources, executor: ExecSession, context: StatementContext, parameters: Sequence[Parameter]
-) -> Writing:
-    return Writing(executor=executor, context=context, parameters=parameters, after_commit=sources.after_commit)
-
-
-def _ensure_probed(probes: ProbePlan | None, executor: ExecSession, context: StatementContext) -> None:
-    if probes is not None:
-        ensure_probed(probes, SparkProber(executor, context))
-
-
-def _values(
-    expressions: str, executor: ExecSession, context: StatementContext, parameters: Sequence[Parameter]
-) -> tuple[Any, ...]:
-    """The values of a list of expressions without columns: Spark's, in the session's zone and under its guard."""
-    return _only_row(executor.run_query(ReadPlan(text=f"SELECT {expressions}", scans=()), context, parameters))
-
-
-def _only_row(result: ResultStream) -> tuple[Any, ...]:
+def _finished(plan: Plan, sources: Sources, run: Run, policy: RetryPolicy) -> Outcome:
+    """What `plan` does, committed, and named where it made a table."""
     try:
-        table = pa.Table.from_batches(result.batches(), result.schema)
-    finally:
-        result.close()
-    (row,) = zip(*(column.to_pylist() for column in table.columns), strict=True)
-    return row
+        with execute(plan, sources, run) as staged:
+            committed = commit(staged, policy)
+        return follow_up(staged, committed, sources.catalog, sources.after_commit)
+    except _tolerated(plan):
+        return Outcome(result=empty_result())
 
 
-def _execute(
-    plan: Plan, sources: Sources, executor: ExecSession, context: StatementContext, parameters: Sequence[Parameter]
-) -> Outcome:
+def _tolerated(plan: Plan) -> tuple[type[SqlError], ...]:
+    """IF NOT EXISTS, where somebody else made the table at the same time."""
+    return plan.tolerated if isinstance(plan, CreateTablePlan | CreateTableAsPlan) else ()
+
+
+def _table_to_lock(plan: Plan) -> str | None:
+    """The table whose high-water marks of identity columns `plan` moves: two such plans cannot both commit."""
+    if isinstance(plan, AnsweringPlan):
+        return None
     match plan:
-        case ReadPlan():
-            return Outcome(result=executor.run_query(plan, context, parameters))
-        case AnswerPlan(table=table, columns=columns, rows=rows):
-            context.profile.add_note(f"{table.label}: version {table.snapshot.version}, answered from the log")
-            return Outcome(result=small_result(columns, rows))
-        case ExplainPlan(mode=mode, read=read, note=note):
-            return Outcome(result=executor.explain(read, mode, note, context, parameters))
-        case SchemaPlan(read=read):
-            return Outcome(result=executor.describe(read, context, parameters))
-        case CommandPlan(bound=bound):
-            return run_command(bound)
-        case CatalogPlan():
-            return change_catalog(plan, sources.catalog)
-        case CreateViewPlan(read=read):
-            return create_view(plan, _columns(executor.describe(read, context)), sources.catalog, context.now_ms())
-        case DropTemporaryViewPlan():
-            return drop_temporary_view(plan)
-        case CreateTablePlan(probes=probes):
-            _ensure_probed(probes, executor, context)
-            return create_table(plan, sources.catalog, context.now_ms())
-        case AlterPlan(probes=probes, checks=checks):
-            _ensure_probed(probes, executor, context)
-            if checks is not None:
-                ensure_kept(checks, _only_row(executor.run_query(checks.read, context)))
-            return alter_table(plan, sources.after_commit)
-        case DropFeaturePlan():
-            return drop_feature(plan, _writing(sources, executor, context, parameters))
-        case SyncIdentityPlan(read=read):
-            return sync_identity(plan, _only_row(executor.run_query(read, context)), sources.after_commit)
-        case ReplaceTablePlan(probes=probes):
-            _ensure_probed(probes, executor, context)
-            return replace_table(plan, sources.after_commit)
-        case ReplaceTableAsPlan():
-            return replace_table_as(plan, _writing(sources, executor, context, parameters))
-        case InsertPlan(probes=probes):
-            _ensure_probed(probes, executor, context)
-            return insert(plan, _writing(sources, executor, context, parameters))
-        case TruncatePlan():
-            return truncate(plan, _writing(sources, executor, context, parameters))
-        case CreateTableAsPlan():
-            return create_table_as(plan, sources.catalog, _writing(sources, executor, context, parameters))
-        case DropSchemaPlan():
-            return drop_schema(plan, sources.catalog, sources.before_removal)
-        case DropTablePlan():
-            return drop_table(plan, sources.catalog, sources.before_removal)
+        case SyncIdentityPlan(table=table):
+            return table.snapshot.table_root
+        case InsertPlan(table=table, rows=rows):
+            return table.snapshot.table_root if has_identity_columns(rows.schema) else None
+        case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
+            return table.snapshot.table_root if has_identity_columns(table.snapshot.schema) else None
+        case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | TruncatePlan():
+            return None
         case _:
             assert_never(plan)
+
+
+def _may_run_again(plan: Plan, error: SqlError) -> bool:
+    """Whether what stopped `plan` is a reason to plan the statement again, on the newest versions."""
+    if isinstance(plan, RewritePlan) and not plan.is_last:
+        return isinstance(error, ConcurrentModification)
+    if isinstance(plan, AlterPlan) and plan.description.exclusive:  # DROP FEATURE
+        return isinstance(error, ConcurrentModification)
+    return isinstance(error, MetadataChanged) and _table_to_lock(plan) is not None

@@ -7,9 +7,9 @@
 :data:`TRANSITIONS` is the whole rule; `Operation._move` is the only place that applies it. An operation is made PENDING
 by its session, run once by a thread of the registry's pool, and read by the threads of the front ends. Its one lock
 guards the state; its condition variable is what `wait` sleeps on, so a long poll costs no processor time. Cancelling
-throws the statement's :class:`~engine.runtime.context.CancelToken`, which reaches the Spark job; a terminal state never
-changes but to CLOSED. Results are pulled from the engine's stream as they are asked for and kept until the operation
-closes, so that a client may read them again (FETCH_FIRST over Thrift, a chunk by number over HTTP).
+throws the statement's :class:`~engine.concurrency.cancel.CancelToken`, which reaches the Spark job; a terminal state
+never changes but to CLOSED. Results are pulled from the engine's stream as they are asked for and kept until the
+operation closes, so that a client may read them again (FETCH_FIRST over Thrift, a chunk by number over HTTP).
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from enum import Enum, auto
 import pyarrow as pa
 
 from catalog.errors import InternalError, SqlError
+from engine.concurrency.cancel import CancelToken
 from engine.errors.statement_errors import ResultTooLarge, StatementCancelled, StatementTimedOut
-from engine.runtime.context import CancelToken, StatementContext
+from engine.runtime.context import StatementContext
 from engine.runtime.results import ResultStream
 from gateway.errors import OperationClosed, ResultNotReady
 

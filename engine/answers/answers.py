@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from engine.answers.create_statement import show_create_table
 from engine.answers.describe import describe_schema, describe_table
 from engine.answers.find import find_objects
@@ -16,7 +18,6 @@ from engine.answers.tables import (
     show_tbl_properties,
 )
 from engine.bind.bound import BoundStatement, Outcome
-from engine.errors.statement_errors import StatementNotSupported
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
     DescribeDetail,
@@ -42,11 +43,11 @@ from engine.statements.shows import (
     ShowTblProperties,
     ShowViews,
 )
+from engine.statements.statement import AnsweredStatement
 
 
-def run_command(bound: BoundStatement) -> Outcome:
-    """Answer `bound`; a statement without a function here is refused by name."""
-    statement = bound.statement
+def answer(statement: AnsweredStatement, bound: BoundStatement) -> Outcome:
+    """Answer `bound`, of a statement that Spark has no part in."""
     match statement:
         case UseCatalog():
             return use_catalog(bound, statement)
@@ -83,4 +84,4 @@ def run_command(bound: BoundStatement) -> Outcome:
         case ListSchemas() | ListTables() | ListColumns() | ListFunctions():
             return list_objects(bound, statement)
         case _:
-            raise StatementNotSupported(type(statement).__name__)
+            assert_never(statement)

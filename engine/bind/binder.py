@@ -1,49 +1,40 @@
-"""Bind: names → catalog entries → one pinned snapshot per table. The only maker of a `BoundStatement`.
+"""The lookups of one statement: its names in the catalog, and one pinned snapshot per table.
 
 The catalog is read once, as a view at one generation, and each table's log is listed once: a table that a statement
-names several times is loaded once per version, so that all its names see the same files. Columns, types and functions
-are not bound here; Spark analyses them.
+names several times is loaded once per version, so that all its names see the same files.
 """
 
 from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import assert_never
+from collections.abc import Iterable, Iterator
+from typing import Any, assert_never
 
-from catalog.catalog import Catalog
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError, TableExpected
 from catalog.information_schema import SYSTEM_CATALOG, is_information_schema
 from catalog.names import (
-    PATH_SCHEMA,
     CatalogName,
     Matcher,
     SchemaName,
     TableName,
-    any_matcher,
-    jdbc_matcher,
-    like_matcher,
     matches_all,
     path_of,
 )
 from engine.bind.bound import (
     BoundChanges,
     BoundRelation,
-    BoundStatement,
     BoundTable,
     BoundView,
     FreeName,
     NamedRelation,
     TakenName,
-    Target,
 )
 from engine.bind.information_rows import information_query
-from engine.bind.time_travel import Evaluate, read_bound, read_time
-from engine.delta.commit.transaction import Committed
+from engine.bind.sources import Sources
+from engine.bind.time_travel import read_bound, read_time
 from engine.delta.feed.change_feed import ChangeFeed, load_change_feed
 from engine.delta.feed.change_range import resolve_range
 from engine.delta.snapshot.commit_times import load_commit_times
@@ -54,35 +45,16 @@ from engine.errors.statement_errors import RecursiveView, TimeTravelOnView, View
 from engine.errors.table_errors import naming
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
-from engine.runtime.table_locks import Turns
 from engine.sql.parser import parse
-from engine.statements.alters import AlterTable, SetLocation
-from engine.statements.catalog import Commentable, CommentOn, CreateView
 from engine.statements.queries import (
     AsOfTimestamp,
     AsOfVersion,
     ChangeRange,
-    DescribeQuery,
-    Explain,
     Query,
     Relation,
     TimeTravel,
 )
-from engine.statements.shows import (
-    DescribeDetail,
-    DescribeHistory,
-    DescribeTable,
-    FindColumns,
-    ListColumns,
-    ShowColumns,
-    ShowCreateTable,
-    ShowPartitions,
-    ShowTableExtended,
-    ShowTblProperties,
-)
-from engine.statements.statement import AnyStatement
-from engine.statements.tables import CreateMode, CreateTable, CreateTableLike, DropTable
-from engine.statements.writes import Insert, TruncateTable
+from engine.statements.tables import CreateMode
 
 logger = logging.getLogger(__name__)
 
@@ -90,77 +62,16 @@ VIEW_DEPTH_MAX = 100
 """Views on views; Spark's own limit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
-    """Where names and tables come from; shared by all sessions."""
+class Binder:
+    """One statement's lookups: the catalog at one generation, and what was loaded for the statement.
 
-    catalog: Catalog
-    load: Callable[[str, int | None], Snapshot]
-    """The snapshot of the table at a location: of a version, or the newest one."""
-    after_commit: Callable[[Committed], None] = lambda _: None
-    """Told of every version that a statement made."""
-    before_removal: Callable[[str], None] = lambda _: None
-    """Told of the location of a table whose files are about to go."""
-    turns: Turns = field(default_factory=Turns)
-    """Of statements that cannot commit at once, by location of the table."""
-    close: Callable[[], None] = lambda: None
-    """Finishes what is still to be done for these versions."""
+    A statement that is bound in several rounds keeps it, so that every round sees the same versions. `values` are those
+    of the expressions that were asked for.
+    """
 
-
-def bind(statement: AnyStatement, state: SessionState, sources: Sources, evaluate: Evaluate) -> BoundStatement:
-    """Resolve what `statement` names. Raises the catalog's and the log's errors, by name."""
-    binder = _Binder(state, sources, evaluate)
-    target: Target | None = None
-    match statement:
-        case Query(relations=relations):
-            bound = binder.relations(relations, state.current)
-        case Explain(inner=query) | DescribeQuery(inner=query):
-            bound = binder.relations(query.relations, state.current)
-        case CreateView(query=query):
-            bound = binder.relations(query.relations, state.current)
-        case CreateTable(table_parts=parts, location=location, query=written, mode=mode):
-            target = binder.replaced_table(parts, location, mode) or binder.new_table(parts, location)
-            bound = binder.relations(written.relations, state.current) if written else ()
-        case Insert(table_parts=parts, source=source):
-            target, bound = binder.table(parts), binder.relations(source.relations, state.current)
-        case CommentOn(kind=Commentable.COLUMN, parts=parts):
-            target, bound = binder.table(parts[:-1]), ()
-        case AlterTable(table_parts=parts, changes=(SetLocation(location=location),)):
-            target, bound = binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
-        case TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
-            target, bound = binder.table(parts), ()
-        case CreateTableLike(table_parts=parts, location=location, source_parts=source_parts):
-            target, bound = binder.new_table(parts, location), (binder.table(source_parts),)
-        case CommentOn(kind=Commentable.TABLE, parts=parts):
-            target, bound = binder.table(parts), ()
-        case DropTable(table_parts=parts, if_exists=if_exists):
-            target, bound = binder.dropped(parts, if_exists), ()
-        case DescribeTable(table_parts=parts) | ShowColumns(table_parts=parts):
-            bound = (binder.relation(parts, None, state.current),)
-        case (
-            DescribeDetail(table_parts=parts)
-            | DescribeHistory(table_parts=parts)
-            | ShowTblProperties(table_parts=parts)
-            | ShowPartitions(table_parts=parts)
-            | ShowCreateTable(table_parts=parts)
-        ):
-            bound = (binder.table(parts),)
-        case ListColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
-            bound = tuple(binder.listed(catalog, jdbc_matcher(schemas), jdbc_matcher(names)))
-        case FindColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
-            bound = tuple(binder.listed(catalog, any_matcher(schemas), any_matcher(names)))
-        case ShowTableExtended(schema_parts=parts, pattern=pattern):
-            bound = tuple(binder.listed_in(binder.schema(parts), like_matcher(pattern)))
-        case _:
-            bound = ()
-    return BoundStatement(statement=statement, state=state, view=binder.view, relations=bound, target=target)
-
-
-class _Binder:
-    """One statement's lookups; `pinned` keeps what was loaded for it."""
-
-    def __init__(self, state: SessionState, sources: Sources, evaluate: Evaluate) -> None:
-        self.state, self.view, self.load, self.evaluate = state, sources.catalog.view(), sources.load, evaluate
+    def __init__(self, state: SessionState, sources: Sources) -> None:
+        self.state, self.view, self.load = state, sources.catalog.view(), sources.load
+        self.values: dict[str, tuple[Any, ...]] = {}
         self.pinned: dict[tuple[str, TimeTravel | None], Snapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], ChangeFeed] = {}
 
@@ -190,8 +101,8 @@ class _Binder:
 
     def _feed(self, table: BoundTable, asked: ChangeRange) -> ChangeFeed:
         times = load_commit_times(table.snapshot)
-        start = read_bound(asked.start, self.evaluate)
-        end = None if asked.end is None else read_bound(asked.end, self.evaluate)
+        start = read_bound(asked.start, self.values)
+        end = None if asked.end is None else read_bound(asked.end, self.values)
         allow_outside = self.state.value(ALLOW_OUTSIDE) == "true"
         versions = resolve_range(times, start, end, allow_outside=allow_outside)
         return load_change_feed(
@@ -323,7 +234,7 @@ class _Binder:
             case AsOfVersion(version):
                 return self.load(entry.location, version)
             case AsOfTimestamp(expression):
-                timestamp_ms = read_time(expression, self.evaluate)
+                timestamp_ms = read_time(expression, self.values)
                 version = load_commit_times(self.load(entry.location, None)).version_at(timestamp_ms)
                 return self.load(entry.location, version)
             case _:

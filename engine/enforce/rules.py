@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
+from typing import assert_never
 
 from engine.enforce.append_only import ensure_append_only
 from engine.enforce.columns import match_columns
@@ -13,7 +15,18 @@ from engine.enforce.identity import generate_identities
 from engine.enforce.not_null import enforce_not_null
 from engine.enforce.partition_values import fit_partition_values
 from engine.enforce.replace_where import enforce_replace_where
+from engine.plans.ddl import (
+    AlterPlan,
+    CreateTableAsPlan,
+    CreateTablePlan,
+    ReplaceTableAsPlan,
+    ReplaceTablePlan,
+    RewritePlan,
+    SyncIdentityPlan,
+)
+from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
+from engine.plans.writes import InsertPlan, TruncatePlan
 
 WRITE_RULES: tuple[WriteRule, ...] = (
     ensure_append_only,
@@ -28,6 +41,19 @@ WRITE_RULES: tuple[WriteRule, ...] = (
 )
 
 
-def enforce(plan: WritePlan) -> WritePlan:
-    """The plan after all rules; raises for a write that can never be legal."""
-    return reduce(lambda changed, rule: rule(changed), WRITE_RULES, plan)
+def enforce(plan: Plan) -> Plan:
+    """The plan with the rows that it writes after all rules; raises for a write that can never be legal."""
+    if isinstance(plan, AnsweringPlan):
+        return plan
+    match plan:
+        case InsertPlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
+            return replace(plan, rows=enforce_rules(plan.rows))
+        case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():
+            return plan
+        case _:
+            assert_never(plan)
+
+
+def enforce_rules(rows: WritePlan) -> WritePlan:
+    """All rules, one after the other."""
+    return reduce(lambda changed, rule: rule(changed), WRITE_RULES, rows)

@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from engine.exec.errors import ResultTypeNotSupported
-from engine.plan.rules.probes import Examination
-from engine.plans.probes import Trait
+from engine.plans.probes import Examination, Trait
+from engine.plans.reads import QueryColumn
 from engine.runtime.results import ResultStream, sql_field
 
 _PRIMITIVES = {
@@ -37,20 +36,12 @@ _PRIMITIVES = {
 _DAY_TIME = ("interval day", "interval hour", "interval minute", "interval second")
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a result; `sql_type` as DDL spells it, `json_type` as Spark's JSON does."""
-
-    name: str
-    sql_type: str
-    comment: str | None
-    json_type: str | dict[str, Any]
-
-
-def read_columns(frame: bytes) -> list[Column]:
+def read_columns(frame: bytes) -> list[QueryColumn]:
     """The columns of an answer."""
     header, _ = _split(frame)
-    return [Column(column["name"], column["ddl"], column["comment"], column["type"]) for column in header["columns"]]
+    return [
+        QueryColumn(column["name"], column["ddl"], column["comment"], column["type"]) for column in header["columns"]
+    ]
 
 
 def read_examination(frame: bytes) -> Examination:

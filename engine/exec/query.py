@@ -25,12 +25,12 @@ from py4j.clientserver import ClientServer
 from catalog.errors import SqlError
 from engine.exec.errors import DiskFull
 from engine.exec.file_lists import Asked, FileLists
-from engine.exec.frame import Column, read_columns, read_examination, read_result
+from engine.exec.frame import read_columns, read_examination, read_result
 from engine.exec.scan import scan_requests
 from engine.exec.spark_errors import restore_names, translated
-from engine.plan.rules.probes import Examination
 from engine.plans.file_writes import WriteTarget, WrittenFile, read_written, target_request
-from engine.plans.reads import ReadPlan
+from engine.plans.probes import Examination
+from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, string_rows
@@ -58,7 +58,7 @@ class ExecSession:
 
     def columns_of(
         self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
-    ) -> list[Column]:
+    ) -> list[QueryColumn]:
         """The columns that `plan` would answer; nothing runs."""
         return self._call(self._session.describe, read_columns, plan, context, parameters)
 

@@ -6,7 +6,6 @@ to read; `engine/exec` says how.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -19,11 +18,9 @@ from engine.bind.bound import BoundTable
 from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.identity import IdentityColumn
 from engine.delta.definition.table_draft import Definition
-from engine.delta.snapshot.snapshot import Snapshot
 from engine.plans.probes import ProbePlan, RowChecks
 from engine.plans.reads import ReadPlan
-from engine.statements.catalog import ViewColumn as ViewColumnName
-from engine.types.schema import StructType
+from engine.plans.write_plan import WritePlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,14 +32,12 @@ class CatalogPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateViewPlan:
-    """Make `entry` of the columns that `read` has; `names` are the view's own, empty for the query's."""
+class CreateTemporaryViewPlan:
+    """Keep a view in this session. `tolerates`: one of that name may be there, and stays."""
 
     entry: ViewEntry
-    read: ReadPlan
-    names: tuple[ViewColumnName, ...]
     replace: bool
-    tolerated: tuple[type[SqlError], ...] = ()
+    tolerates: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +79,14 @@ class DropTablePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTableAsPlan:
-    """Make a table of the columns that `source` has, with its rows.
+    """Make a table with the rows of `source`, as `rows` says when the rules have been over it."""
 
-    The columns are known when Spark has analyzed `source`: `define` makes the plan of a table without rows of them.
-    """
-
+    entry: TableEntry
+    definition: Definition
+    description: CommitDescription
     source: ReadPlan
-    define: Callable[[StructType], CreateTablePlan]
+    rows: WritePlan
+    tolerated: tuple[type[SqlError], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,11 +101,13 @@ class ReplaceTablePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceTableAsPlan:
-    """Make `table` one of the columns that `source` has, with its rows; `define` as for `CreateTableAsPlan`."""
+    """Make `table` another one with the rows of `source`, as `rows` says when the rules have been over it."""
 
     table: BoundTable
+    definition: Definition
+    description: CommitDescription
     source: ReadPlan
-    define: Callable[[StructType], ReplaceTablePlan]
+    rows: WritePlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,19 +122,17 @@ class AlterPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropFeaturePlan:
-    """Take a feature out of the protocol of `table` when no file needs it any more.
+class RewritePlan:
+    """Write the rows of `files`, live files of `table`, into new files as `definition` has them; no row changes.
 
-    `stale_files` finds those of a version that do, of `FILES_SCHEMA`; they are written anew in a version that
-    `rewriting` describes. `drop` makes the plan for the table at a version without such files. `at_once`: both are one
-    version, since nobody could read the new files before it, or the old ones after it.
+    `is_last` False: the statement is planned again on the version that this one makes.
     """
 
     table: BoundTable
-    stale_files: Callable[[Snapshot], pa.Table]
-    rewriting: CommitDescription
-    drop: Callable[[BoundTable], AlterPlan]
-    at_once: bool = False
+    files: pa.Table
+    definition: Definition
+    description: CommitDescription
+    is_last: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

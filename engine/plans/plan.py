@@ -7,36 +7,43 @@ from engine.plans.ddl import (
     CatalogPlan,
     CreateTableAsPlan,
     CreateTablePlan,
-    CreateViewPlan,
-    DropFeaturePlan,
+    CreateTemporaryViewPlan,
     DropSchemaPlan,
     DropTablePlan,
     DropTemporaryViewPlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
+    RewritePlan,
     SyncIdentityPlan,
 )
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.writes import InsertPlan, TruncatePlan
 
-Plan = (
+AnsweringPlan = (
     ReadPlan
     | AnswerPlan
     | ExplainPlan
     | SchemaPlan
     | CommandPlan
     | CatalogPlan
-    | CreateViewPlan
+    | CreateTemporaryViewPlan
     | DropTemporaryViewPlan
-    | CreateTablePlan
     | DropSchemaPlan
     | DropTablePlan
-    | InsertPlan
-    | TruncatePlan
+)
+"""Plans that answer, or change nothing but names."""
+
+WritingPlan = (
+    CreateTablePlan
     | CreateTableAsPlan
     | ReplaceTablePlan
     | ReplaceTableAsPlan
     | AlterPlan
-    | DropFeaturePlan
+    | RewritePlan
     | SyncIdentityPlan
+    | InsertPlan
+    | TruncatePlan
 )
+"""Plans that stage a version of a table."""
+
+Plan = AnsweringPlan | WritingPlan

@@ -59,3 +59,11 @@ class RowChecks:
 
     read: ReadPlan
     refusals: tuple[NewRuleViolated, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examination:
+    """The types (in SQL's spelling) of a query's columns, and for each trait that it has an expression (SQL)."""
+
+    types: tuple[str, ...]
+    traits: Mapping[Trait, str]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -17,6 +17,7 @@ from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.runtime.profile import TableRead
 from engine.runtime.results import Column
 from engine.statements.queries import ExplainMode
+from engine.statements.statement import AnsweredStatement
 from engine.types.schema import StructType
 
 
@@ -126,4 +127,15 @@ class SchemaPlan:
 class CommandPlan:
     """A statement that Spark has no part in; everything it may look at is bound."""
 
+    statement: AnsweredStatement
     bound: BoundStatement
+
+
+@dataclass(frozen=True, slots=True)
+class QueryColumn:
+    """A column of a query's answer; `sql_type` as DDL spells it, `json_type` as Spark's JSON does."""
+
+    name: str
+    sql_type: str
+    comment: str | None
+    json_type: str | dict[str, Any]

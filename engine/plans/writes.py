@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from engine.bind.bound import BoundTable
 from engine.delta.commit.staged_commit import CommitDescription
+from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.actions import SetTransaction
 from engine.plans.probes import ProbePlan
-from engine.plans.reads import ReadPlan
+from engine.plans.reads import QueryColumn, ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.sql.expressions import Expression
 
@@ -71,20 +72,21 @@ Replacement = KeepAll | ReplaceAll | ReplaceMatching | ReplaceTouched | ReplaceR
 class InsertPlan:
     """Write the rows of `source` into `table`, as `rows` says when the rules have been over it.
 
+    `columns` are those of `source` where they are known, `definition` is the table's, with columns that are new.
+
     `reads_table`: the query reads the table, so that others' commits to it matter. `only_if_absent`: nothing happens
     where the partition that `replacement` means has rows (IF NOT EXISTS).
     """
 
     table: BoundTable
     source: ReadPlan
+    columns: tuple[QueryColumn, ...]
     rows: WritePlan
-    by_name: bool
+    definition: Definition
     replacement: Replacement
     reads_table: bool
     description: CommitDescription
     only_if_absent: bool = False
-    evolves: bool = False
-    """Columns of the query that the table lacks are added to it."""
     probes: ProbePlan | None = None
     numbered: SetTransaction | None = None
     """Nothing happens where the table has this write of the application, or a later one."""

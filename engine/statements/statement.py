@@ -41,10 +41,8 @@ from engine.statements.shows import (
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
 from engine.statements.writes import Insert, TruncateTable
 
-Statement = (
-    Query
-    | Explain
-    | ShowCatalogs
+AnsweredStatement = (
+    ShowCatalogs
     | ShowSchemas
     | ShowTables
     | ShowTableExtended
@@ -62,7 +60,6 @@ Statement = (
     | DescribeSchema
     | DescribeHistory
     | DescribeDetail
-    | DescribeQuery
     | UseSchema
     | UseCatalog
     | SetSetting
@@ -73,7 +70,10 @@ Statement = (
     | ListColumns
     | ListFunctions
 )
+"""Statements that Spark has no part in: what the catalog, the logs and the session's state answer."""
 
+Statement = Query | Explain | DescribeQuery | AnsweredStatement
+"""Statements that change no table and no name."""
 
 WriteStatement = (
     Insert
@@ -90,6 +90,5 @@ WriteStatement = (
     | DropView
     | CommentOn
 )
-
 
 AnyStatement = Statement | WriteStatement

@@ -1,30 +1,27 @@
-"""ALTER TABLE, carried out: one version with another definition."""
+"""ALTER TABLE: one version with another definition."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from engine.bind.bound import Outcome
-from engine.delta.commit.transaction import Committed, Transaction
+from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.table_draft import Definition
 from engine.errors.table_errors import naming
 from engine.plans.ddl import AlterPlan
 from engine.runtime.results import empty_result
+from engine.write.staged_write import StagedWrite
 
 
-def alter_table(plan: AlterPlan, after_commit: Callable[[Committed], None]) -> Outcome:
+def alter_table(plan: AlterPlan) -> StagedWrite:
     """One version with the new definition; none where nothing changes.
 
-    Rows that were checked must be those that the new rule will stand over, so the commit depends on them.
+    The rows that were checked must be those for which the new rule holds, so the commit depends on them.
     """
-    snapshot, definition = plan.table.snapshot, plan.definition
+    snapshot, definition, outcome = plan.table.snapshot, plan.definition, Outcome(result=empty_result())
     if definition == Definition.of(snapshot.config):
-        return Outcome(result=empty_result())
+        return StagedWrite(outcome=outcome)
     with naming(plan.table.label):
         transaction = Transaction.on(snapshot, plan.description, table=plan.table.label)
         if plan.checks is not None:
             transaction.read_whole_table()
         transaction.define(definition)
-        committed = transaction.commit()
-    after_commit(committed)
-    return Outcome(result=empty_result())
+    return StagedWrite(outcome=outcome, transaction=transaction, label=plan.table.label)

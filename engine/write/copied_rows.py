@@ -23,11 +23,12 @@ from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.table_config import TableConfig
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import MalformedLogEntry
+from engine.exec.run import Run
 from engine.plan.reads.scans import FILE_METADATA, scan_of
 from engine.plans.reads import ReadPlan, RowTracking, Scan
 from engine.plans.write_plan import WritePlan
 from engine.types.schema import PrimitiveType, StructField
-from engine.write.staged_files import Writing, new_files
+from engine.write.staged_files import new_files
 
 RELATION = "__scan_0"
 
@@ -46,7 +47,7 @@ class Copying:
 
 
 @contextmanager
-def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, writing: Writing) -> Iterator[NewFiles]:
+def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) -> Iterator[NewFiles]:
     """Rows of these live files of the table, in new ones; if the block that commits them fails, these go."""
     config, alias = copying.config or table.snapshot.config, copying.alias
     scan = replace(scan_of(RELATION, table), files=files, choice=None)
@@ -60,7 +61,7 @@ def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, writing: W
     text = f"SELECT {', '.join(columns)} FROM {RELATION} AS {alias} {copying.rest}"
     rows = WritePlan(table=table.label, config=config, given=config.schema.fields, beside=beside)
     source = ReadPlan(text=text, scans=(scan, *copying.scans))
-    with new_files(source, rows, table.snapshot.storage, replace(writing, parameters=())) as copied:
+    with new_files(source, rows, table.snapshot.storage, replace(run, parameters=())) as copied:
         yield copied
 
 

@@ -1,4 +1,4 @@
-"""Writes, carried out: rows become files, files become actions, actions become a version.
+"""INSERT in all its forms, and TRUNCATE: rows become files, files become the actions of a transaction.
 
 Whatever fails before the commit leaves the table as it was (`engine.write.staged_files`).
 """
@@ -21,9 +21,8 @@ from engine.delta.definition.table_draft import Definition
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import SetTransaction
 from engine.enforce.identity import moved_marks
-from engine.enforce.rules import enforce
 from engine.errors.table_errors import naming
-from engine.plans.write_plan import WritePlan
+from engine.exec.run import Run
 from engine.plans.writes import (
     InsertPlan,
     KeepAll,
@@ -35,108 +34,98 @@ from engine.plans.writes import (
     ReplaceTouched,
     TruncatePlan,
 )
-from engine.runtime.results import ResultStream, RowCounts, empty_result
+from engine.runtime.results import RowCounts, empty_result
 from engine.write.copied_rows import preserving
 from engine.write.related_rows import SourceRows, related_rows
 from engine.write.replaced_partitions import matching_partitions, partitions_of, without_partitions
 from engine.write.replaced_rows import Remainder, Replacing, equal_to, where, without_rows
-from engine.write.schema_evolution import evolved, filled
-from engine.write.staged_files import Writing, drop_told, new_files
+from engine.write.staged_files import drop_told, new_files
+from engine.write.staged_write import StagedWrite
 
 
-def insert(plan: InsertPlan, writing: Writing) -> Outcome:
+@contextmanager
+def insert(plan: InsertPlan, run: Run) -> Iterator[StagedWrite]:
     """Rows into a table, as one version."""
-    snapshot = plan.table.snapshot
-    plan, definition = _evolved(plan, writing)
-    rows = enforce(plan.rows)
+    snapshot, rows = plan.table.snapshot, plan.rows
     if plan.numbered is not None and _was_written(plan.numbered, snapshot):
-        return Outcome(result=counted(0))
-    if plan.only_if_absent and _is_there(plan, writing):
-        return Outcome(result=counted(0))
+        yield StagedWrite(outcome=counted(0))
+        return
+    if plan.only_if_absent and _is_there(plan, run):
+        yield StagedWrite(outcome=counted(0))
+        return
     with (
         drop_told(plan.table),
-        _source_rows(plan, rows, writing) as source,
-        new_files(source.read, rows, snapshot.storage, replace(writing, parameters=source.parameters)) as new,
-        _remainder(plan, new, source, writing) as remainder,
+        _source_rows(plan, run) as source,
+        new_files(source.read, rows, snapshot.storage, replace(run, parameters=source.parameters)) as new,
+        _remainder(plan, new, source, run) as remainder,
         naming(plan.table.label),
     ):
-        marks = moved_marks(rows, new.extremes)
-        description = replace(
-            with_file_metrics(plan.description, new, remainder), tags=_tags(marks, definition, snapshot)
-        )
-        if remainder is not None and remainder.copied is not None:
-            description = preserving(description, plan.table)
-        transaction = Transaction.on(snapshot, description, table=plan.table.label)
-        if marks or definition != Definition.of(snapshot.config):
-            transaction.define(change_table(rows.config, marks))
-        if plan.reads_table or (remainder is not None and remainder.reads is None):
-            transaction.read_whole_table()
-        if remainder is not None:
-            if remainder.reads is not None:
-                transaction.depend_on(remainder.reads, remainder.removed["path"])
-            transaction.stage_removes(remainder.removed)
-            transaction.stage(*(remainder.copied.adds if remainder.copied else ()), *remainder.changes)
-        transaction.stage(*new.adds)
+        transaction = _transaction(plan, new, remainder)
         if plan.numbered is not None:
             transaction.last_version_of(plan.numbered.app_id)
-            transaction.stage(replace(plan.numbered, last_updated=writing.context.now_ms()))
-        committed = transaction.commit()
-    writing.after_commit(committed)
-    return Outcome(result=counted(new.num_rows))
+            transaction.stage(replace(plan.numbered, last_updated=run.context.now_ms()))
+        yield StagedWrite(outcome=counted(new.num_rows), transaction=transaction, label=plan.table.label)
 
 
-def _evolved(plan: InsertPlan, writing: Writing) -> tuple[InsertPlan, Definition]:
-    """The plan with what it has to know of the query's columns, and the table's definition with what is new."""
-    snapshot, rows, source = plan.table.snapshot, plan.rows, plan.source
-    definition = Definition.of(snapshot.config)
-    if not plan.by_name and not plan.evolves:
-        return plan, definition
-    found = writing.executor.columns_of(source, writing.context, writing.parameters)
-    if plan.evolves:
-        definition = evolved(rows, found, plan.by_name)
-        rows = replace(rows, config=definition.config(plan.table.label))
-    if plan.by_name:
-        rows = replace(rows, source_columns=tuple(column.name for column in found))
-        source = filled(source, found, rows.schema) if plan.evolves else source
-    return replace(plan, rows=rows, source=source), definition
+def _transaction(plan: InsertPlan, new: NewFiles, remainder: Remainder | None) -> Transaction:
+    """With all that the version has, and what it depends on."""
+    snapshot, rows = plan.table.snapshot, plan.rows
+    marks = moved_marks(rows, new.extremes)
+    description = replace(
+        with_file_metrics(plan.description, new, remainder), tags=_tags(marks, plan.definition, snapshot)
+    )
+    if remainder is not None and remainder.copied is not None:
+        description = preserving(description, plan.table)
+    transaction = Transaction.on(snapshot, description, table=plan.table.label)
+    if marks or plan.definition != Definition.of(snapshot.config):
+        transaction.define(change_table(rows.config, marks))
+    if plan.reads_table or (remainder is not None and remainder.reads is None):
+        transaction.read_whole_table()
+    if remainder is not None:
+        if remainder.reads is not None:
+            transaction.depend_on(remainder.reads, remainder.removed["path"])
+        transaction.stage_removes(remainder.removed)
+        transaction.stage(*(remainder.copied.adds if remainder.copied else ()), *remainder.changes)
+    transaction.stage(*new.adds)
+    return transaction
 
 
 def _tags(marks: Sequence[MetadataChange], definition: Definition, snapshot: Snapshot) -> Mapping[str, str]:
     return MARK_ONLY_TAG if marks and definition.metadata == snapshot.metadata else {}
 
 
-def truncate(plan: TruncatePlan, writing: Writing) -> Outcome:
+@contextmanager
+def truncate(plan: TruncatePlan) -> Iterator[StagedWrite]:
     """The number of rows is that of the statistics, None where a file has none."""
     snapshot = plan.table.snapshot
     with naming(plan.table.label):
         metrics = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
         transaction = Transaction.on(snapshot, with_metrics(plan.description, **metrics), table=plan.table.label)
         transaction.stage_removes(transaction.read_whole_table())
-        writing.after_commit(transaction.commit())
-    return Outcome(result=empty_result())
+        yield StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=plan.table.label)
 
 
 # --- Which files go --------------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def _source_rows(plan: InsertPlan, rows: WritePlan, writing: Writing) -> Iterator[SourceRows]:
+def _source_rows(plan: InsertPlan, run: Run) -> Iterator[SourceRows]:
     """The query; and which rows go with those that it gives, where these decide."""
     table = plan.table
     match plan.replacement:
         case ReplaceRelated() as related:
-            with related_rows(table, related, plan.source, rows, writing) as source:
+            with related_rows(plan, related, run) as source:
                 yield source
         case ReplaceEqual(columns=columns):
             yield SourceRows(
-                read=plan.source, parameters=writing.parameters, going=lambda new: equal_to(table, columns, new)
+                read=plan.source, parameters=run.parameters, going=lambda new: equal_to(table, columns, new)
             )
         case _:
-            yield SourceRows(read=plan.source, parameters=writing.parameters)
+            yield SourceRows(read=plan.source, parameters=run.parameters)
 
 
 @contextmanager
-def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, writing: Writing) -> Iterator[Remainder | None]:
+def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) -> Iterator[Remainder | None]:
     """What the new files replace; None for an append."""
     replacing = Replacing(new=new, config=plan.rows.config)
     match plan.replacement:
@@ -145,17 +134,17 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, writing: Wri
         case ReplaceAll():
             yield Remainder(removed=plan.table.snapshot.files)
         case ReplaceTouched():
-            yield without_partitions(plan.table, partitions_of(plan.table, new, writing), writing)
+            yield without_partitions(plan.table, partitions_of(plan.table, new, run), run)
         case ReplaceMatching(condition=condition):
-            yield without_partitions(plan.table, matching_partitions(plan.table, condition, writing), writing)
+            yield without_partitions(plan.table, matching_partitions(plan.table, condition, run), run)
         case ReplaceRows(condition=condition):
-            with without_rows(plan.table, where(plan.table, condition), replacing, writing) as remainder:
+            with without_rows(plan.table, where(plan.table, condition), replacing, run) as remainder:
                 yield remainder
         case ReplaceEqual() | ReplaceRelated():
             if not new.adds or source.going is None:
                 yield None
                 return
-            with without_rows(plan.table, source.going(new), replacing, writing) as remainder:
+            with without_rows(plan.table, source.going(new), replacing, run) as remainder:
                 yield remainder
 
 
@@ -164,11 +153,11 @@ def _was_written(numbered: SetTransaction, snapshot: Snapshot) -> bool:
     return last is not None and last.version >= numbered.version
 
 
-def _is_there(plan: InsertPlan, writing: Writing) -> bool:
+def _is_there(plan: InsertPlan, run: Run) -> bool:
     """Whether the partitions that would be replaced have files."""
     assert isinstance(plan.replacement, ReplaceMatching)
-    wanted = matching_partitions(plan.table, plan.replacement.condition, writing)
-    return len(without_partitions(plan.table, wanted, writing).removed) > 0
+    wanted = matching_partitions(plan.table, plan.replacement.condition, run)
+    return len(without_partitions(plan.table, wanted, run).removed) > 0
 
 
 # --- Small things ----------------------------------------------------------------------------------------------------
@@ -193,6 +182,7 @@ def with_file_metrics(
     return with_metrics(description, **{name: str(value) for name, value in metrics.items()})
 
 
-def counted(num_rows: int) -> ResultStream:
+def counted(num_rows: int) -> Outcome:
     """Nothing to show, and how many rows were inserted; those that they replaced are not counted."""
-    return replace(empty_result(), row_counts=RowCounts(affected=num_rows, inserted=num_rows))
+    counts = RowCounts(affected=num_rows, inserted=num_rows)
+    return Outcome(result=replace(empty_result(), row_counts=counts))

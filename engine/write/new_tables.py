@@ -1,86 +1,94 @@
-"""Tables that are made with the rows of a query, or take the place of one that is there, carried out.
+"""Tables that are made, with or without the rows of a query, or take the place of one that exists.
 
 As with every write, files come first and one commit makes them part of a table; what fails before leaves all as it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
-from catalog.catalog import Catalog
 from catalog.changes import CreateTable
+from catalog.entries import TableEntry
 from engine.bind.bound import Outcome
 from engine.delta.commit.staged_commit import CommitDescription
-from engine.delta.commit.transaction import Committed, Transaction
+from engine.delta.commit.transaction import Transaction
+from engine.delta.definition.table_draft import Definition
 from engine.delta.log.storage import open_storage
-from engine.delta.spec.features import Operation
-from engine.enforce.rules import enforce
 from engine.errors.table_errors import naming
-from engine.plans.ddl import CreateTableAsPlan, ReplaceTableAsPlan, ReplaceTablePlan
-from engine.plans.reads import ReadPlan
-from engine.plans.write_plan import WritePlan
+from engine.exec.run import Run
+from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
 from engine.runtime.results import empty_result
-from engine.types.schema import StructType
 from engine.write.insert import counted, with_file_metrics
-from engine.write.query_columns import table_fields
-from engine.write.staged_files import Writing, drop_told, new_files
-from engine.write.table_ddl import commit_creation, stage_definition
+from engine.write.staged_files import drop_told, new_files
+from engine.write.staged_write import StagedWrite
 
 
-def create_table_as(plan: CreateTableAsPlan, catalog: Catalog, writing: Writing) -> Outcome:
+def create_table(plan: CreateTablePlan, now_ms: int) -> StagedWrite:
+    """The log, then the name."""
+    outcome = Outcome(result=empty_result())
+    if plan.entry is None:
+        return StagedWrite(outcome=outcome)
+    label, then = str(plan.entry.name), _named(plan.entry, now_ms)
+    if plan.definition is None:
+        return StagedWrite(outcome=outcome, then=then)
+    assert plan.description is not None
+    with naming(label):
+        transaction = Transaction.create(open_storage(plan.entry.location), plan.description)
+        _define(transaction, plan.definition, now_ms)
+    return StagedWrite(outcome=outcome, transaction=transaction, label=label, then=then)
+
+
+@contextmanager
+def create_table_as(plan: CreateTableAsPlan, run: Run) -> Iterator[StagedWrite]:
     """Files, then the log, then the name."""
-    creation = plan.define(_columns_of(plan.source, writing))
-    entry, definition, description = creation.entry, creation.definition, creation.description
-    assert entry is not None and definition is not None and description is not None
-    label, storage, now_ms = str(entry.name), open_storage(entry.location), writing.context.now_ms()
-    config = definition.config(label)
-    config.ensure_supported(Operation.APPEND)
-    rows = enforce(WritePlan(table=label, config=config))
-    try:
-        with new_files(plan.source, rows, storage, writing) as new, naming(label):
-            transaction = Transaction.create(storage, with_file_metrics(description, new), table=label)
-            stage_definition(transaction, definition, now_ms)
-            transaction.stage(*new.adds)
-            committed = commit_creation(transaction, entry)
-        catalog.change(CreateTable(replace(entry, created_ms=now_ms)))
-    except creation.tolerated:
-        return Outcome(result=empty_result())
-    writing.after_commit(committed)
-    return Outcome(result=counted(new.num_rows))
-
-
-def replace_table(plan: ReplaceTablePlan, after_commit: Callable[[Committed], None]) -> Outcome:
-    """Another definition and no files, as one version."""
-    with naming(plan.table.label):
-        committed = _replacing(plan, plan.description).commit()
-    after_commit(committed)
-    return Outcome(result=empty_result())
-
-
-def replace_table_as(plan: ReplaceTableAsPlan, writing: Writing) -> Outcome:
-    """Files, then another definition with them in the place of all others, as one version."""
-    label, storage = plan.table.label, plan.table.snapshot.storage
-    new_table = plan.define(_columns_of(plan.source, writing))
-    config = new_table.definition.config(label)
-    config.ensure_supported(Operation.APPEND)
-    rows = enforce(WritePlan(table=label, config=config))
-    with drop_told(plan.table), new_files(plan.source, rows, storage, writing) as new, naming(label):
-        transaction = _replacing(new_table, with_file_metrics(new_table.description, new))
+    label, storage, now_ms = str(plan.entry.name), open_storage(plan.entry.location), run.context.now_ms()
+    with new_files(plan.source, plan.rows, storage, run) as new, naming(label):
+        transaction = Transaction.create(storage, with_file_metrics(plan.description, new), table=label)
+        _define(transaction, plan.definition, now_ms)
         transaction.stage(*new.adds)
-        committed = transaction.commit()
-    writing.after_commit(committed)
-    return Outcome(result=counted(new.num_rows))
+        yield StagedWrite(
+            outcome=counted(new.num_rows), transaction=transaction, label=label, then=_named(plan.entry, now_ms)
+        )
 
 
-def _replacing(plan: ReplaceTablePlan, description: CommitDescription) -> Transaction:
-    """Whoever changed the table meanwhile is not overwritten unseen: the commit depends on all that was there."""
-    transaction = Transaction.on(plan.table.snapshot, description, table=plan.table.label)
-    transaction.stage_removes(transaction.read_whole_table())
-    transaction.define(plan.definition)
+def replace_table(plan: ReplaceTablePlan) -> StagedWrite:
+    """Another definition and no files, as one version."""
+    return StagedWrite(
+        outcome=Outcome(result=empty_result()),
+        transaction=_replacing(plan, plan.description),
+        label=plan.table.label,
+    )
+
+
+@contextmanager
+def replace_table_as(plan: ReplaceTableAsPlan, run: Run) -> Iterator[StagedWrite]:
+    """Files, then another definition with them in the place of all others, as one version."""
+    table = plan.table
+    with (
+        drop_told(table),
+        new_files(plan.source, plan.rows, table.snapshot.storage, run) as new,
+        naming(table.label),
+    ):
+        transaction = _replacing(plan, with_file_metrics(plan.description, new))
+        transaction.stage(*new.adds)
+        yield StagedWrite(outcome=counted(new.num_rows), transaction=transaction, label=table.label)
+
+
+def _named(entry: TableEntry, now_ms: int) -> CreateTable:
+    return CreateTable(replace(entry, created_ms=now_ms))
+
+
+def _define(transaction: Transaction, definition: Definition, now_ms: int) -> None:
+    """The definition of a table that is made now."""
+    transaction.define(replace(definition, metadata=replace(definition.metadata, created_time=now_ms)))
+
+
+def _replacing(plan: ReplaceTablePlan | ReplaceTableAsPlan, description: CommitDescription) -> Transaction:
+    """The commit depends on all that the table had, so that nobody's change is overwritten unseen."""
+    with naming(plan.table.label):
+        transaction = Transaction.on(plan.table.snapshot, description, table=plan.table.label)
+        transaction.stage_removes(transaction.read_whole_table())
+        transaction.define(plan.definition)
     return transaction
-
-
-def _columns_of(source: ReadPlan, writing: Writing) -> StructType:
-    """The columns of a query as those of a table."""
-    return StructType(table_fields(writing.executor.columns_of(source, writing.context, writing.parameters)))

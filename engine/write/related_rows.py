@@ -28,25 +28,24 @@ from engine.delta.log.file_table import FILES_SCHEMA
 from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.errors.expression_errors import AmbiguousInCondition, UnresolvedInCondition
 from engine.errors.statement_errors import SparkFailure
-from engine.exec.frame import Column
+from engine.exec.run import Run
 from engine.plan.reads.empty_scan import empty_scan
 from engine.plan.reads.scans import scan_of
 from engine.plan.rules.probes import ensure_probed
+from engine.plan.rules.query_columns import table_type
 from engine.plan.rules.rule_probes import condition_probe
 from engine.plans.file_writes import RowRules, WriteTarget, WrittenFile
 from engine.plans.probes import ProbePlan
-from engine.plans.reads import ReadPlan, Scan
+from engine.plans.reads import QueryColumn, ReadPlan, Scan
 from engine.plans.write_plan import WritePlan
-from engine.plans.writes import ReplaceRelated
+from engine.plans.writes import InsertPlan, ReplaceRelated
 from engine.runtime.parameters import Parameter
 from engine.sql.expressions import requalified
 from engine.sql.free_names import free_names
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType, parse_data_type
 from engine.types.sql_types import ddl_type, format_sql_type
-from engine.write.probing import SparkProber
-from engine.write.query_columns import table_type
 from engine.write.replaced_rows import Selection
-from engine.write.staged_files import Writing, discard
+from engine.write.staged_files import discard
 
 _RELATION = "__scan_1"
 _WHOLE = (PrimitiveType.BYTE, PrimitiveType.SHORT, PrimitiveType.INTEGER, PrimitiveType.LONG)
@@ -65,13 +64,11 @@ class SourceRows:
 
 
 @contextmanager
-def related_rows(
-    table: BoundTable, relation: ReplaceRelated, source: ReadPlan, rows: WritePlan, writing: Writing
-) -> Iterator[SourceRows]:
-    """`rows` has been through the rules. Raises for a condition that cannot decide, before anything is written."""
-    columns = writing.executor.columns_of(source, writing.context, writing.parameters)
+def related_rows(plan: InsertPlan, relation: ReplaceRelated, run: Run) -> Iterator[SourceRows]:
+    """Raises for a condition that cannot decide, before anything is written."""
+    table, source, rows, columns = plan.table, plan.source, plan.rows, plan.columns
     source_alias = relation.source_alias or _unused_alias(relation, table, columns)
-    _ensure_condition(table, relation, source_alias, columns, writing)
+    _ensure_condition(table, relation, source_alias, columns, run)
     condition = _qualified(table, relation, source_alias, columns)
 
     def selection(query: str, scan: Scan) -> Selection:
@@ -85,11 +82,11 @@ def related_rows(
         query = f"SELECT {stored} FROM {_RELATION}"
         yield SourceRows(
             read=source,
-            parameters=writing.parameters,
+            parameters=run.parameters,
             going=lambda new: selection(query, _scan_of_new(table, rows, new)),
         )
         return
-    with _kept_rows(table, source, columns, writing) as (query, scan):
+    with _kept_rows(table, source, columns, run) as (query, scan):
         yield SourceRows(
             read=ReadPlan(text=query, scans=(scan,)), parameters=(), going=lambda _: selection(query, scan)
         )
@@ -98,14 +95,14 @@ def related_rows(
 # --- The condition ---------------------------------------------------------------------------------------------------
 
 
-def _unused_alias(relation: ReplaceRelated, table: BoundTable, columns: Sequence[Column]) -> str:
+def _unused_alias(relation: ReplaceRelated, table: BoundTable, columns: Sequence[QueryColumn]) -> str:
     named = [part for path in relation.condition.columns for part in path]
     taken = (*named, *table.snapshot.schema.names, *(column.name for column in columns))
     return free_names("__query", taken, 1)[0]
 
 
 def _ensure_condition(
-    table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[Column], writing: Writing
+    table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[QueryColumn], run: Run
 ) -> None:
     scan = empty_scan(table.snapshot.schema, table.entry.location)
     nulls = ", ".join(f"CAST(NULL AS {_sql_type(column)}) AS {quote(column.name)}" for column in columns)
@@ -113,10 +110,10 @@ def _ensure_condition(
     probe = condition_probe("REPLACE ON", relation.shown, relation.condition.in_parentheses)
     probe = replace(probe, translated=_translated)
     plan = ProbePlan(over=ReadPlan(text=over, scans=(scan,)), probes=(probe,))
-    ensure_probed(plan, SparkProber(writing.executor, writing.context))
+    ensure_probed(plan, run)
 
 
-def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[Column]) -> str:
+def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[QueryColumn]) -> str:
     """The condition with all columns qualified, so that it means the same where the table has other columns too: those
     that come with the statement, or are ours.
     """
@@ -131,7 +128,7 @@ def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, c
     return requalified(relation.condition.text, qualified)
 
 
-def _sql_type(column: Column) -> str:
+def _sql_type(column: QueryColumn) -> str:
     nested = not isinstance(column.json_type, str)
     return ddl_type(parse_data_type(column.json_type)) if nested else column.sql_type
 
@@ -151,7 +148,7 @@ def _translated(failure: SparkFailure) -> SqlError:
 # --- The query's values, out of the new files ------------------------------------------------------------------------
 
 
-def _stored_values(columns: Sequence[Column], relation: ReplaceRelated, rows: WritePlan) -> str | None:
+def _stored_values(columns: Sequence[QueryColumn], relation: ReplaceRelated, rows: WritePlan) -> str | None:
     """The query's columns that the condition needs, as a list over the new files; None where it cannot be had so."""
     parts = {fold(part) for path in relation.condition.columns for part in path}
     by_position = [None] * len(columns) if rows.source_columns is not None else rows.given
@@ -167,7 +164,7 @@ def _stored_values(columns: Sequence[Column], relation: ReplaceRelated, rows: Wr
     return ", ".join(texts or ["1"])
 
 
-def _stored_value(column: Column, field: StructField | None, rows: WritePlan) -> str | None:
+def _stored_value(column: QueryColumn, field: StructField | None, rows: WritePlan) -> str | None:
     """The value that the query gave, from the one that is stored; None where that may be another one."""
     if _is_void(column):
         return "NULL"
@@ -192,7 +189,7 @@ def _scan_of_new(table: BoundTable, rows: WritePlan, new: NewFiles) -> Scan:
 
 @contextmanager
 def _kept_rows(
-    table: BoundTable, source: ReadPlan, columns: Sequence[Column], writing: Writing
+    table: BoundTable, source: ReadPlan, columns: Sequence[QueryColumn], run: Run
 ) -> Iterator[tuple[str, Scan]]:
     """A query, and the scan that it reads, that gives the rows of `source`."""
     storage = table.snapshot.storage
@@ -208,7 +205,7 @@ def _kept_rows(
         partition_columns=(),
     )
     target = WriteTarget(folder=storage.root, rules=rules)
-    written = writing.executor.write_files(source, target, writing.context, writing.parameters)
+    written = run.executor.write_files(source, target, run.context, run.parameters)
     try:
         scan = Scan(
             relation=_RELATION,
@@ -225,11 +222,11 @@ def _kept_rows(
         discard(storage, (file.path for file in written))
 
 
-def _is_void(column: Column) -> bool:
+def _is_void(column: QueryColumn) -> bool:
     return column.json_type == PrimitiveType.VOID.value
 
 
-def _kept_type(column: Column) -> DataType:
+def _kept_type(column: QueryColumn) -> DataType:
     """Parquet has no type for what is nothing but NULL."""
     return PrimitiveType.STRING if _is_void(column) else table_type(parse_data_type(column.json_type))
 

@@ -21,6 +21,7 @@ from engine.delta.commit.new_files import NewFiles
 from engine.delta.log.file_table import Array
 from engine.delta.spec.partition_values import PartitionValue, parse_partition_value
 from engine.errors.statement_errors import StatementNotSupported
+from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.runtime.time_zones import find_zone
 from engine.sql.free_names import free_names
@@ -28,7 +29,6 @@ from engine.sql.settings_text import TIME_ZONE
 from engine.types.schema import PrimitiveType, StructField
 from engine.types.sql_types import ddl_type
 from engine.write.replaced_rows import Remainder
-from engine.write.staged_files import Writing
 
 PartitionKey = tuple[PartitionValue, ...]
 Wanted = Callable[[Iterable[PartitionKey]], set[PartitionKey]]
@@ -38,30 +38,30 @@ _NAN = float("nan")
 """The only one in keys, so that it equals itself."""
 
 
-def partitions_of(table: BoundTable, new: NewFiles, writing: Writing) -> Wanted:
+def partitions_of(table: BoundTable, new: NewFiles, run: Run) -> Wanted:
     """Those that the new files are in."""
-    keys = _Keys(table, writing)
+    keys = _Keys(table, run)
     touched = {keys.key(add.partition_values) for add in new.adds}
     return touched.intersection
 
 
-def matching_partitions(table: BoundTable, condition: str, writing: Writing) -> Wanted:
+def matching_partitions(table: BoundTable, condition: str, run: Run) -> Wanted:
     """Those for which Spark finds the condition (SQL over the partition columns) true. A partition is asked of once."""
-    columns, known = _Keys(table, writing).columns, dict[PartitionKey, bool]()
+    columns, known = _Keys(table, run).columns, dict[PartitionKey, bool]()
 
     def wanted(keys: Iterable[PartitionKey]) -> set[PartitionKey]:
         keys = set(keys)
         unknown = [key for key in keys if key not in known]
-        matching = _matching(unknown, columns, condition, writing)
+        matching = _matching(unknown, columns, condition, run)
         known.update((key, key in matching) for key in unknown)
         return {key for key in keys if known[key]}
 
     return wanted
 
 
-def without_partitions(table: BoundTable, wanted: Wanted, writing: Writing) -> Remainder:
+def without_partitions(table: BoundTable, wanted: Wanted, run: Run) -> Remainder:
     """The files of the partitions that are replaced; nothing of them stays."""
-    keys = _Keys(table, writing)
+    keys = _Keys(table, run)
 
     def may_go(files: Any) -> Array:
         found = keys.of(files["partition_values"])
@@ -75,12 +75,12 @@ def without_partitions(table: BoundTable, wanted: Wanted, writing: Writing) -> R
 class _Keys:
     """The values of partitions, from their texts in the log."""
 
-    def __init__(self, table: BoundTable, writing: Writing) -> None:
+    def __init__(self, table: BoundTable, run: Run) -> None:
         snapshot = table.snapshot
         self.columns = [column for name in snapshot.partition_columns if (column := snapshot.schema.field(name))]
         self._types = [column.data_type for column in self.columns]
         self._physical = snapshot.config.physical_partition_columns
-        self._zone = _session_zone(writing) if PrimitiveType.TIMESTAMP in self._types else UTC
+        self._zone = _session_zone(run) if PrimitiveType.TIMESTAMP in self._types else UTC
 
     def key(self, texts: Mapping[str, str | None]) -> PartitionKey:
         values = (
@@ -94,8 +94,8 @@ class _Keys:
         return [self.key(dict(pairs)) for pairs in partition_values.to_pylist()]
 
 
-def _session_zone(writing: Writing) -> tzinfo:
-    name = writing.executor.get_setting(TIME_ZONE) or "UTC"
+def _session_zone(run: Run) -> tzinfo:
+    name = run.executor.get_setting(TIME_ZONE) or "UTC"
     zone = find_zone(name)
     if zone is None:
         raise StatementNotSupported(f"Replacing partitions by timestamps in the time zone {name}")
@@ -103,7 +103,7 @@ def _session_zone(writing: Writing) -> tzinfo:
 
 
 def _matching(
-    keys: list[PartitionKey], partition_columns: list[StructField], condition: str, writing: Writing
+    keys: list[PartitionKey], partition_columns: list[StructField], condition: str, run: Run
 ) -> set[PartitionKey]:
     if not keys:
         return set()
@@ -112,8 +112,8 @@ def _matching(
     columns = ", ".join(map(quote, (position, *names)))
     rows = ", ".join(f"({number}, {', '.join(map(_value, key, partition_columns))})" for number, key in enumerate(keys))
     read = ReadPlan(text=f"SELECT {position} FROM VALUES {rows} AS t({columns}) WHERE {condition}", scans=())
-    context = replace(writing.context, statement_id=f"{writing.context.statement_id}-partitions")
-    result = writing.executor.run_query(read, context)
+    context = replace(run.context, statement_id=f"{run.context.statement_id}-partitions")
+    result = run.executor.run_query(read, context)
     try:
         return {keys[number] for batch in result.batches() for number in batch.column(0).to_pylist()}
     finally:

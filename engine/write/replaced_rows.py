@@ -30,13 +30,14 @@ from engine.delta.definition.table_config import TableConfig
 from engine.delta.feed.change_files import CHANGE_FOLDER, CHANGE_TYPE
 from engine.delta.log.file_table import with_entries
 from engine.delta.spec.actions import AddCdcFile
+from engine.exec.run import Run
 from engine.plan.reads.scans import scan_of
 from engine.plans.reads import ReadPlan, Scan
 from engine.plans.write_plan import WritePlan
 from engine.sql.free_names import free_names
 from engine.types.schema import PrimitiveType, StructField, StructType
 from engine.write.copied_rows import RELATION, Copying, copied_rows
-from engine.write.staged_files import Writing, new_files
+from engine.write.staged_files import new_files
 
 _NEW, _INSERTED = "__scan_1", "__scan_2"
 _OLD_ROWS, _NEW_ROWS = "__old_rows", "__new_rows"
@@ -105,11 +106,9 @@ def _alias(stem: str, schema: StructType) -> str:
 
 
 @contextmanager
-def without_rows(
-    table: BoundTable, selection: Selection, replacing: Replacing, writing: Writing
-) -> Iterator[Remainder]:
+def without_rows(table: BoundTable, selection: Selection, replacing: Replacing, run: Run) -> Iterator[Remainder]:
     """What takes the selected rows away; if the block that commits it fails, the files that it wrote go."""
-    files, found = table.snapshot.files, _count_going(table, selection, writing)
+    files, found = table.snapshot.files, _count_going(table, selection, run)
     counts = np.zeros(files.num_rows, np.int64)
     for position, count in found:
         counts[position] = count
@@ -121,15 +120,15 @@ def without_rows(
         return
     copying = Copying(alias=selection.alias, rest=selection.staying, scans=selection.scans)
     with (
-        copied_rows(table, files.filter(pa.array(partly)), copying, writing) as copied,
-        _changes(table, selection, removed, replacing, writing) as changes,
+        copied_rows(table, files.filter(pa.array(partly)), copying, run) as copied,
+        _changes(table, selection, removed, replacing, run) as changes,
     ):
         yield Remainder(removed=removed, copied=copied, num_deleted=num_deleted, changes=changes)
 
 
 @contextmanager
 def _changes(
-    table: BoundTable, selection: Selection, removed: pa.Table, replacing: Replacing, writing: Writing
+    table: BoundTable, selection: Selection, removed: pa.Table, replacing: Replacing, run: Run
 ) -> Iterator[tuple[AddCdcFile, ...]]:
     """The rows of `removed` that go and the new ones, in the columns that the table has from now on."""
     config = replacing.config
@@ -150,7 +149,7 @@ def _changes(
         beside=(StructField(CHANGE_TYPE, PrimitiveType.STRING),),
     )
     source = ReadPlan(text=f"{going} UNION ALL {coming}", scans=scans)
-    without_parameters = replace(writing, parameters=())
+    without_parameters = replace(run, parameters=())
     with new_files(source, rows, table.snapshot.storage, without_parameters, CHANGE_FOLDER) as written:
         yield tuple(
             AddCdcFile(path=add.path, partition_values=add.partition_values, size=add.size) for add in written.adds
@@ -161,15 +160,15 @@ def _columns(alias: str, names: Iterable[str]) -> str:
     return ", ".join(f"{alias}.{quote(name)}" for name in names)
 
 
-def _count_going(table: BoundTable, selection: Selection, writing: Writing) -> list[tuple[int, int]]:
+def _count_going(table: BoundTable, selection: Selection, run: Run) -> list[tuple[int, int]]:
     """Position of a file, and how many of its rows go, for each with some."""
     (position,) = free_names("__file", table.snapshot.schema.names, 1)
     marked = f"{selection.alias}.{position}"
     text = f"SELECT {marked}, count(*) FROM {RELATION} AS {selection.alias} {selection.going} GROUP BY {marked}"
     scan = replace(_with_positions(scan_of(RELATION, table), position), row_tracking=None)
     read = ReadPlan(text=text, scans=(scan, *selection.scans))
-    context = replace(writing.context, statement_id=f"{writing.context.statement_id}-matching")
-    result = writing.executor.run_query(read, context)
+    context = replace(run.context, statement_id=f"{run.context.statement_id}-matching")
+    result = run.executor.run_query(read, context)
     try:
         return [(row[0], row[1]) for batch in result.batches() for row in zip(*batch.to_pydict().values(), strict=True)]
     finally:

@@ -8,49 +8,31 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from engine.bind.bound import BoundTable
 from engine.delta.commit.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.delta.commit.new_files import DataFile, NewFiles, describe_files
-from engine.delta.commit.transaction import Committed
 from engine.delta.log.storage import Storage
 from engine.delta.spec.properties import PARQUET_COMPRESSION
 from engine.enforce.row_rules import row_rules, violation
 from engine.errors.statement_errors import SparkFailure
-from engine.exec.query import ExecSession
+from engine.exec.run import Run
 from engine.plans.file_writes import WriteTarget, WrittenFile
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
-from engine.runtime.context import StatementContext
-from engine.runtime.parameters import Parameter
 
 logger = logging.getLogger(__name__)
 
-AfterCommit = Callable[[Committed], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writing:
-    """What writes need besides their plan. `after_commit` is told of every version that was made."""
-
-    executor: ExecSession
-    context: StatementContext
-    parameters: Sequence[Parameter]
-    after_commit: AfterCommit
-
 
 @contextmanager
-def new_files(
-    source: ReadPlan, rows: WritePlan, storage: Storage, writing: Writing, folder: str = ""
-) -> Iterator[NewFiles]:
+def new_files(source: ReadPlan, rows: WritePlan, storage: Storage, run: Run, folder: str = "") -> Iterator[NewFiles]:
     """Writes the rows of `source`, below a folder of the table's (`name/`); if the block that commits them fails, the
     files go.
     """
     storage.ensure_writable()
-    written = _write(source, rows, f"{storage.root}/{folder}".rstrip("/"), writing)
+    written = _write(source, rows, f"{storage.root}/{folder}".rstrip("/"), run)
     try:
         files = [
             DataFile(
@@ -63,7 +45,7 @@ def new_files(
         ]
         new = describe_files(storage, rows.config, files, measured=rows.identity_names)
         discard(storage, new.empty)
-        writing.context.cancel.ensure_live()
+        run.context.cancel.ensure_live()
         yield new
     except CommitOutcomeUnknown:
         raise
@@ -83,7 +65,7 @@ def drop_told(table: BoundTable) -> Iterator[None]:
         raise
 
 
-def _write(source: ReadPlan, rows: WritePlan, folder: str, writing: Writing) -> tuple[WrittenFile, ...]:
+def _write(source: ReadPlan, rows: WritePlan, folder: str, run: Run) -> tuple[WrittenFile, ...]:
     token = uuid.uuid4().hex
     target = WriteTarget(
         folder=folder,
@@ -92,7 +74,7 @@ def _write(source: ReadPlan, rows: WritePlan, folder: str, writing: Writing) -> 
         rules=row_rules(rows, token),
     )
     try:
-        return writing.executor.write_files(source, target, writing.context, writing.parameters)
+        return run.executor.write_files(source, target, run.context, run.parameters)
     except SparkFailure as failure:
         error = violation(rows, token, failure)
         if error is None:

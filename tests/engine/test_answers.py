@@ -14,12 +14,10 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from engine.authorize.authorize import authorize
-from engine.bind.binder import Sources, bind
+from engine.bind.sources import Sources
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.exec.session import ExecSession
 from engine.main import EngineOptions, open_sources
-from engine.plan.planner import plan_statement
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, ExplainPlan, ReadPlan
 from engine.runtime.context import StatementContext
@@ -27,6 +25,7 @@ from engine.runtime.profile import TableRead
 from engine.runtime.session_state import SessionState
 from engine.sql.parser import parse
 from engine.statement import run_statement
+from tests.engine.planned import planned
 
 STATE = SessionState(principal="ann", catalog="spark_catalog", schema="default")
 ROWS = pa.table(
@@ -64,7 +63,7 @@ def _strip_statistics(table: Path) -> None:
 
 
 def plan(sources: Sources, text: str) -> Plan:
-    return plan_statement(authorize(bind(parse(text), STATE, sources, lambda expression: None)))
+    return planned(text, STATE, sources)
 
 
 ANSWERED: list[tuple[str, tuple[Any, ...]]] = [

@@ -18,20 +18,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.authorize.authorize import authorize
-from engine.bind.binder import Sources, bind
+from engine.bind.sources import Sources
 from engine.delta.pruning.predicates import Predicate
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.session import ExecSession, SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.plan.planner import plan_statement
 from engine.plan.reads.file_choice import FileChoice
 from engine.plans.reads import ChosenFiles, ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.profile import TableRead
 from engine.runtime.session_state import SessionState
-from engine.sql.parser import parse
+from tests.engine.planned import planned
 
 pytestmark = pytest.mark.spark
 
@@ -221,8 +219,7 @@ def test_random_conditions_find_the_same_rows_with_and_without_pruning(
         f"SELECT {number} AS condition, id FROM {table.name} WHERE {condition}"
         for number, condition in enumerate(conditions)
     )
-    bound = bind(parse(text), SessionState(principal="ann", catalog="spark_catalog", schema="default"), sources, int)
-    plan = plan_statement(authorize(bound))
+    plan = planned(text, SessionState(principal="ann", catalog="spark_catalog", schema="default"), sources)
     assert isinstance(plan, ReadPlan)
 
     def found(read: ReadPlan) -> tuple[dict[int, list[int]], tuple[TableRead, ...]]:
@@ -356,7 +353,7 @@ def test_what_fails_while_spark_plans_is_told_as_what_it_is(
     sources: Sources, session: LakeSession, spark: ExecSession, events: str
 ) -> None:
     state = SessionState(principal="ann", catalog="spark_catalog", schema="default")
-    plan = plan_statement(authorize(bind(parse(f"SELECT word FROM {events} WHERE id = 1"), state, sources, int)))
+    plan = planned(f"SELECT word FROM {events} WHERE id = 1", state, sources)
     assert isinstance(plan, ReadPlan)
     broken = tuple(replace(scan, choice=BrokenChoice("t", scan.choice.snapshot)) for scan in plan.scans if scan.choice)
     with pytest.raises(MalformedLogEntry):

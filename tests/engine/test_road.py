@@ -12,10 +12,11 @@ import pytest
 from deltalake import write_deltalake
 
 from catalog.errors import SqlError
+from engine.concurrency.cancel import CancelToken
 from engine.errors.statement_errors import StatementCancelled
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import CancelToken, StatementContext
+from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import sql_type_of
 from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables

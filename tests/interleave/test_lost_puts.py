@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from engine.delta.commit.committer import StoragePatience
+from engine.delta.commit.committer import StorageRetries
 from engine.delta.commit.conflict_errors import CommitOutcomeUnknown, ConcurrentAppend
-from engine.delta.commit.transaction import CommitLimits, Committed
+from engine.delta.commit.transaction import Committed
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.errors import LogWriteFailed
 from tests.interleave import histories
@@ -19,7 +19,7 @@ from tests.interleave.storages import DictStorage, Interposed
 
 Put: TypeAlias = Callable[[], bool]
 
-LIMITS = CommitLimits(patience=StoragePatience(tries_max=4, sleep=lambda _: None))
+RETRIES = StorageRetries(tries_max=4, sleep=lambda _: None)
 
 
 def done(put: Put) -> bool:
@@ -102,7 +102,7 @@ def test_a_put_of_unknown_outcome_commits_once(script: list[Callable[[Put], bool
         begin(before, histories.APPEND_B, "y").commit()
     transaction = begin(before, histories.APPEND_A, "x")
     transaction.storage = failing(storage, script)
-    committed = transaction.commit(LIMITS)
+    committed = transaction.commit(storage_retries=RETRIES)
     assert committed.version == (2 if is_contended else 1)
     check_history(storage, ops, {"x": committed})
 
@@ -115,7 +115,7 @@ def test_a_lost_answer_is_no_excuse_for_a_conflict() -> None:
     transaction = begin(before, histories.REWRITE_A, "x")
     transaction.storage = failing(storage, [answer_lost])
     with pytest.raises(ConcurrentAppend):
-        transaction.commit(LIMITS)
+        transaction.commit(storage_retries=RETRIES)
 
 
 @pytest.mark.parametrize("failed_reads", [1, 2])
@@ -124,7 +124,7 @@ def test_the_outcome_is_read_back_until_it_can_be_read(failed_reads: int) -> Non
     create_table(storage)
     transaction = begin(Snapshot.load(storage), histories.APPEND_A, "x")
     transaction.storage = failing(storage, [answer_lost], [True] * failed_reads)
-    committed = transaction.commit(LIMITS)
+    committed = transaction.commit(storage_retries=RETRIES)
     assert isinstance(committed, Committed)
     check_history(storage, {"x": histories.APPEND_A}, {"x": committed})
 
@@ -135,7 +135,7 @@ def test_an_outcome_that_cannot_be_read_is_reported_as_unknown() -> None:
     transaction = begin(Snapshot.load(storage), histories.APPEND_A, "x")
     transaction.storage = failing(storage, [answer_lost], [True] * 10)
     with pytest.raises(CommitOutcomeUnknown, match="txn-x") as raised:
-        transaction.commit(LIMITS)
+        transaction.commit(storage_retries=RETRIES)
     assert raised.value.sqlstate == "08007"
     check_history(storage, {"x": histories.APPEND_A}, {"x": None})
 
@@ -149,5 +149,5 @@ def test_a_storage_that_refuses_is_a_plain_failure() -> None:
     transaction = begin(Snapshot.load(storage), histories.APPEND_A, "x")
     transaction.storage = failing(storage, [refused])
     with pytest.raises(LogWriteFailed):
-        transaction.commit(LIMITS)
+        transaction.commit(storage_retries=RETRIES)
     check_history(storage, {}, {})

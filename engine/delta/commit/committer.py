@@ -33,7 +33,7 @@ _REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoragePatience:
+class StorageRetries:
     """How long a storage may fail before the outcome is called unknown."""
 
     tries_max: int = 5
@@ -46,14 +46,14 @@ class StoragePatience:
         self.sleep(self.pause_s * 2 ** (tries - 1))
 
 
-def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, patience: StoragePatience) -> bool:
+def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, retries: StorageRetries) -> bool:
     """True: version `version` of the log is ours. False: it is another writer's.
 
     Raises `StorageNotWritable`, `LogWriteFailed`, `ConcurrentDrop`, `CommitOutcomeUnknown`.
     """
     name = f"{LOG_DIR}/{commit_name(version)}"
     failure: OSError | None = None
-    for tries in range(1, patience.tries_max + 1):
+    for tries in range(1, retries.tries_max + 1):
         try:
             if failure is None or not storage.exists(name):
                 if _put(storage, version, name, data):
@@ -63,8 +63,8 @@ def put_commit(storage: Storage, version: int, data: bytes, txn_id: str, patienc
             if failure is None and error.errno in _REFUSALS:
                 raise LogWriteFailed(storage.root, version, str(error)) from error
             failure = error
-            if tries < patience.tries_max:
-                patience.pause(tries)
+            if tries < retries.tries_max:
+                retries.pause(tries)
     raise CommitOutcomeUnknown(storage.root, version, txn_id, str(failure)) from failure
 
 

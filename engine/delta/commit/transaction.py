@@ -1,4 +1,4 @@
-"""Transaction: what was read, what shall be written, and the loop that makes it a version.
+"""Transaction: what was read, what shall be written, and the attempts to make it a version.
 
     transaction = Transaction.on(snapshot, description)
     files = transaction.read(predicate)          # or read_whole_table(), read_files(paths), last_version_of(app_id)
@@ -10,7 +10,7 @@ actions against the obligations of a writer, then tries versions:
 
 1. make the file of version `head + 1` and put it if absent;
 2. if another writer has that version, read every commit since, ask the conflict rules about each, and take it up;
-3. go on with the next version, until it is ours, a rule objects, or the limits are reached.
+3. go on with the next version, until it is ours, a rule objects, or the retry policy allows no more.
 
 Guarantees: at most one version carries the transaction; when `commit` returns, one does; when it raises anything but
 `CommitOutcomeUnknown`, none does. Two transactions that both commit are serializable in the order of their versions (at
@@ -31,9 +31,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.commit_checks import Commitment, ensure_obligations
 from engine.delta.commit.commit_file import CommitFile, make_commit_file
-from engine.delta.commit.committer import StoragePatience, put_commit, read_winners, take_back
+from engine.delta.commit.committer import StorageRetries, put_commit, read_winners, take_back
 from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentDrop
 from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
 from engine.delta.commit.read_set import FilePredicate, ReadSet
@@ -69,16 +70,6 @@ from engine.delta.spec.properties import ISOLATION_LEVEL
 def clock_ms() -> int:
     """Milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitLimits:
-    """When to give up."""
-
-    attempts_max: int = 1000
-    """Each lost attempt means that another writer got through."""
-    duration_ms_max: int = 300_000
-    patience: StoragePatience = field(default_factory=StoragePatience)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +222,7 @@ class Transaction:
 
     # --- Commit ------------------------------------------------------------------------------------------------------
 
-    def commit(self, limits: CommitLimits | None = None) -> Committed:
+    def commit(self, policy: RetryPolicy | None = None, storage_retries: StorageRetries | None = None) -> Committed:
         """Makes the transaction a version.
 
         Raises a `ConcurrentModification` when another writer's commit stands in the way, or the table was dropped,
@@ -243,31 +234,36 @@ class Transaction:
         self._is_closed = True
         self.storage.ensure_writable()
         staged, head = self._close(), self._head()
-        limits = limits or CommitLimits()
+        retries = storage_retries or StorageRetries()
         begun_ms = clock_ms()
-        for attempt in range(1, limits.attempts_max + 1):
+
+        def attempt() -> CommitFile | None:
+            nonlocal head
             file, level = self._attempt(staged, head)
             self._ensure_there()
-            if put_commit(self.storage, file.version, file.data, self._txn_id, limits.patience):
+            if put_commit(self.storage, file.version, file.data, self._txn_id, retries):
                 self._ensure_there(file.version)
-                return Committed(
-                    storage=self.storage,
-                    version=file.version,
-                    timestamp_ms=file.timestamp_ms,
-                    config=file.config,
-                    attempts=attempt,
-                    txn_id=self._txn_id,
-                    size_bytes=len(file.data),
-                    staged=staged,
-                    adds=file.adds,
-                    domain_metadata=file.domain_metadata,
-                )
+                return file
             before, head = head, self._take_up_winners(staged, head, level)
             if head is before:  # the storage has the winner's file, but does not list it yet
-                limits.patience.pause(1)
-            if clock_ms() - begun_ms > limits.duration_ms_max:
-                break
-        raise CommitAttemptsExceeded(self.table, attempt, (clock_ms() - begun_ms) / 1000)
+                retries.pause(1)
+            return None
+
+        file, attempts = (policy or RetryPolicy()).rebase(attempt)
+        if file is None:
+            raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000)
+        return Committed(
+            storage=self.storage,
+            version=file.version,
+            timestamp_ms=file.timestamp_ms,
+            config=file.config,
+            attempts=attempts,
+            txn_id=self._txn_id,
+            size_bytes=len(file.data),
+            staged=staged,
+            adds=file.adds,
+            domain_metadata=file.domain_metadata,
+        )
 
     def _close(self) -> StagedCommit:
         for name, actions in (("the metadata", self._metadata), ("the protocol", self._protocols)):

@@ -34,7 +34,7 @@ from engine.plan.ddl.new_tables import COMMENT, plan_probes
 from engine.plan.ddl.replace_columns import replace_columns
 from engine.plan.ddl.table_ddl import spelled_columns
 from engine.plan.rules.row_checks import plan_row_checks
-from engine.plans.ddl import AlterPlan, CatalogPlan, DropFeaturePlan, SyncIdentityPlan
+from engine.plans.ddl import AlterPlan, CatalogPlan, RewritePlan, SyncIdentityPlan
 from engine.plans.probes import ProbePlan
 from engine.statements.alters import (
     AddColumns,
@@ -62,7 +62,7 @@ _REPLACE_REFUSALS = (AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapp
 
 def plan_alter(
     bound: BoundStatement, statement: AlterTable
-) -> AlterPlan | CatalogPlan | DropFeaturePlan | SyncIdentityPlan:
+) -> AlterPlan | CatalogPlan | RewritePlan | SyncIdentityPlan:
     """Raises for what the table, or this release, cannot do."""
     table = _table(bound)
     match statement.changes[0]:
@@ -125,27 +125,35 @@ def _moved(bound: BoundStatement, table: BoundTable) -> CatalogPlan:
     return CatalogPlan(change=SetLocationChange(table.name, other.entry.location))
 
 
-def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature) -> AlterPlan | DropFeaturePlan:
-    """Alone in its version: what it looked at must be what it is committed over."""
+def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature) -> AlterPlan | RewritePlan:
+    """Alone in its version: what it looked at must be what it is committed over.
+
+    Where files need the feature these are written first, in a version of their own that only rearranges: no row changes
+    by it, so that it is in nobody's way. The statement is then planned again: what others wrote with the feature in
+    between is written too. Whatever happens, every version is a table with the same rows. Where files are readable
+    either with the feature or without it (column mapping), both are one version; it holds all files of the table, so a
+    commit beside it is a conflict for the user: to write all of them again would be asking for the next one.
+    """
     parameters = {"featureName": drop.feature, "truncateHistory": alter_history.compact(drop.truncate_history)}
     description = replace(_description(bound, ("DROP FEATURE", parameters)), exclusive=True)
-
-    def without_feature(table: BoundTable) -> AlterPlan:
-        with naming(table.label):
-            table.snapshot.config.ensure_supported(Operation.METADATA)
-        definition = _changed(table, drop_feature(table.snapshot, drop))
+    with naming(table.label):
+        table.snapshot.config.ensure_supported(Operation.METADATA)
+    definition = _changed(table, drop_feature(table.snapshot, drop))
+    finder = stale_files(drop)
+    stale = None if finder is None else finder(table.snapshot)
+    if stale is None or stale.num_rows == 0:
         return AlterPlan(table=table, definition=definition, description=description)
-
-    plan, finder = without_feature(table), stale_files(drop)
-    if finder is None:
-        return plan
+    with naming(table.label):
+        table.snapshot.config.ensure_supported(Operation.OVERWRITE)
+    if goes_with_files(drop):
+        return RewritePlan(table=table, files=stale, definition=definition, description=description, is_last=True)
     purge = _description(bound, ("REORG", {"predicate": "[]", "applyPurge": "true"}))
-    return DropFeaturePlan(
+    return RewritePlan(
         table=table,
-        stale_files=finder,
-        rewriting=replace(purge, operation=Operation.OVERWRITE, changes_data=False),
-        drop=without_feature,
-        at_once=goes_with_files(drop),
+        files=stale,
+        definition=Definition.of(table.snapshot.config),
+        description=replace(purge, operation=Operation.OVERWRITE, changes_data=False),
+        is_last=False,
     )
 
 

@@ -6,12 +6,15 @@ so that two sessions that create the same schema at once both succeed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from catalog.changes import CreateCatalog as CreateCatalogChange
 from catalog.changes import CreateSchema as CreateSchemaChange
+from catalog.changes import CreateView as CreateViewChange
 from catalog.changes import DropCatalog as DropCatalogChange
 from catalog.changes import DropView as DropViewChange
 from catalog.changes import SetComment
-from catalog.entries import CatalogEntry, SchemaEntry, ViewEntry
+from catalog.entries import CatalogEntry, SchemaEntry, ViewColumn, ViewEntry
 from catalog.errors import (
     CatalogAlreadyExists,
     CatalogNotFound,
@@ -22,9 +25,15 @@ from catalog.errors import (
 )
 from catalog.names import CatalogName, SchemaName, TableName
 from engine.bind.bound import BoundRelation, BoundStatement, BoundView
-from engine.errors.statement_errors import RecursiveView, StatementNotSupported, TemporaryReference
-from engine.plans.ddl import CatalogPlan, CreateViewPlan, DropSchemaPlan, DropTemporaryViewPlan
-from engine.plans.reads import ReadPlan
+from engine.errors.statement_errors import (
+    DuplicateViewColumn,
+    RecursiveView,
+    StatementNotSupported,
+    TemporaryReference,
+    ViewColumnCount,
+)
+from engine.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropSchemaPlan, DropTemporaryViewPlan
+from engine.plans.reads import QueryColumn
 from engine.runtime.session_state import is_temporary, temporary_name
 from engine.statements.catalog import (
     Commentable,
@@ -36,6 +45,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.catalog import ViewColumn as ViewColumnName
 
 
 def plan_create_catalog(bound: BoundStatement, statement: CreateCatalog) -> CatalogPlan:
@@ -87,8 +97,13 @@ def plan_drop_schema(bound: BoundStatement, statement: DropSchema) -> DropSchema
     )
 
 
-def plan_create_view(bound: BoundStatement, statement: CreateView, read: ReadPlan) -> CreateViewPlan:
-    """Refuses a view that would read itself, and one in the catalog that would stand on a session's own."""
+def plan_create_view(
+    bound: BoundStatement, statement: CreateView, columns: Sequence[QueryColumn]
+) -> CatalogPlan | CreateTemporaryViewPlan:
+    """The view with the columns that its query has now.
+
+    Refuses a view that would read itself, and one in the catalog that reads a session's own.
+    """
     state = bound.state
     if statement.temporary:
         name = temporary_name(statement.view_parts[-1])
@@ -99,10 +114,35 @@ def plan_create_view(bound: BoundStatement, statement: CreateView, read: ReadPla
     for relation in bound.relations:
         _ensure_may_stand_on(name, relation, (name,))
     entry = ViewEntry(
-        name=name, text=statement.query.text, current=state.current, owner=state.principal, comment=statement.comment
+        name=name,
+        text=statement.query.text,
+        current=state.current,
+        owner=state.principal,
+        comment=statement.comment,
+        columns=_view_columns(name, statement.columns, columns),
     )
+    if statement.temporary:
+        return CreateTemporaryViewPlan(entry=entry, replace=replace, tolerates=statement.if_not_exists)
     tolerated = (TableAlreadyExists,) if statement.if_not_exists else ()
-    return CreateViewPlan(entry=entry, read=read, names=statement.columns, replace=replace, tolerated=tolerated)
+    return CatalogPlan(change=CreateViewChange(entry, replace), tolerated=tolerated)
+
+
+def _view_columns(
+    view: TableName, names: Sequence[ViewColumnName], columns: Sequence[QueryColumn]
+) -> tuple[ViewColumn, ...]:
+    """The view's own names over the query's; both must be unique, since rows are matched to them by name."""
+    if names and len(names) != len(columns):
+        raise ViewColumnCount(str(view), len(names), len(columns))
+    named = [(column.name, column.comment) for column in names or columns]
+    for group in ([name for name, _ in named], [column.name for column in columns]):
+        folded = [name.casefold() for name in group]
+        for name in group:
+            if folded.count(name.casefold()) > 1:
+                raise DuplicateViewColumn(str(view), name)
+    return tuple(
+        ViewColumn(name=name, source=column.name, type=column.sql_type, comment=comment)
+        for (name, comment), column in zip(named, columns, strict=True)
+    )
 
 
 def plan_drop_view(bound: BoundStatement, statement: DropView) -> CatalogPlan | DropTemporaryViewPlan:

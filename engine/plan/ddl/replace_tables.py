@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.definition.metadata_changes import redefine_table
 from engine.delta.definition.table_draft import Definition
@@ -19,8 +20,9 @@ from engine.errors.definition_errors import ColumnsWithQuery, SchemaNotProvided
 from engine.errors.table_errors import naming
 from engine.plan.ddl.new_tables import checks_of, plan_probes, table_changes, table_schema
 from engine.plan.ddl.table_ddl import describe_creation, ensure_creatable, operation_name, partition_names
+from engine.plan.rules.query_columns import table_fields
 from engine.plans.ddl import ReplaceTableAsPlan, ReplaceTablePlan
-from engine.plans.reads import ReadPlan
+from engine.plans.write_plan import WritePlan
 from engine.statements.tables import CreateTable
 from engine.types.schema import StructType
 
@@ -35,11 +37,20 @@ def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> Replace
     return replace(plan, probes=plan_probes(schema, checks, table.entry.location))
 
 
-def plan_replace_table_as(bound: BoundStatement, statement: CreateTable, source: ReadPlan) -> ReplaceTableAsPlan:
-    table = _replaceable(bound, statement)
+def plan_replace_table_as(analyzed: AnalyzedStatement, statement: CreateTable) -> ReplaceTableAsPlan:
+    table = _replaceable(analyzed.bound, statement)
     if statement.columns or statement.checks:
         raise ColumnsWithQuery(f"{statement.mode} TABLE")
-    return ReplaceTableAsPlan(table=table, source=source, define=lambda schema: _plan(bound, statement, table, schema))
+    plan = _plan(analyzed.bound, statement, table, StructType(table_fields(analyzed.columns or ())))
+    config = plan.definition.config(table.label)
+    config.ensure_supported(Operation.APPEND)
+    return ReplaceTableAsPlan(
+        table=table,
+        definition=plan.definition,
+        description=plan.description,
+        source=analyzed.query,
+        rows=WritePlan(table=table.label, config=config),
+    )
 
 
 def _replaceable(bound: BoundStatement, statement: CreateTable) -> BoundTable:

@@ -7,22 +7,14 @@ question. Only where something is not right they are asked one by one, to find t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from catalog.errors import SqlError
 from engine.errors.statement_errors import SparkFailure
-from engine.plans.probes import Probe, ProbePlan, Trait
+from engine.plans.probes import Examination, Probe, ProbePlan, Trait
 from engine.plans.reads import ReadPlan
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Examination:
-    """The types (in SQL's spelling) of a query's columns, and for each trait that it has an expression (SQL)."""
-
-    types: tuple[str, ...]
-    traits: Mapping[Trait, str]
 
 
 class Prober(Protocol):

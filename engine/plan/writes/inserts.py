@@ -7,18 +7,17 @@ condition on other columns decides, files are written again without these rows (
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from types import MappingProxyType
+from dataclasses import replace
 
 from catalog.names import quote
+from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundChanges, BoundRelation, BoundStatement, BoundTable, BoundView
 from engine.delta.commit.staged_commit import CommitDescription
+from engine.delta.definition.table_draft import Definition
 from engine.delta.schema.schema_errors import ColumnNotFound
 from engine.delta.spec.features import Operation
-from engine.enforce.errors import DuplicatePartitionColumn
 from engine.enforce.partition_values import stored_partition_value
 from engine.errors.definition_errors import ColumnsWithQuery, LocationNotEmpty
-from engine.errors.expression_errors import AliasWithReplaceWhere, ColumnsWithReplaceOn
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.plan.ddl.table_ddl import (
@@ -30,9 +29,11 @@ from engine.plan.ddl.table_ddl import (
     operation_name,
     tolerated,
 )
-from engine.plan.rules.default_values import find_defaults
-from engine.plan.writes.conditions import joint_condition, own_condition, probe_own
+from engine.plan.rules.conditions import joint_condition, probe_own
+from engine.plan.rules.insert_rows import REPLACE_WHERE, InsertRows
+from engine.plan.rules.query_columns import table_fields
 from engine.plan.writes.idempotence import numbered_write
+from engine.plan.writes.schema_evolution import evolved, filled
 from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
@@ -48,45 +49,53 @@ from engine.plans.writes import (
     ReplaceTouched,
     TruncatePlan,
 )
-from engine.runtime.settings import AUTO_MERGE
 from engine.sql.expressions import Expression, one_line, parse_expression
-from engine.sql.query.splice import Edit
 from engine.statements.tables import CreateTable
-from engine.statements.writes import Insert, ReplaceOn, ReplaceUsing, ReplaceWhere
+from engine.statements.writes import Insert, ReplaceOn, ReplaceUsing
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import ddl_type
 
-REPLACE_ON, _REPLACE_WHERE = "REPLACE ON", "REPLACE WHERE"
+REPLACE_ON = "REPLACE ON"
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
-def plan_insert(bound: BoundStatement, statement: Insert, read: Callable[[list[Edit]], ReadPlan]) -> InsertPlan:
-    """`read` makes the plan of the query with these edits.
-
-    Raises for tables that cannot be written, by feature, and for what this release does not do, by name.
-    """
+def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
+    """Raises for tables that cannot be written, by feature, and for what this release does not do, by name."""
+    bound, insert = analyzed.bound, analyzed.insert
     table = bound.target
-    assert isinstance(table, BoundTable)
-    _ensure_sayable(statement)
-    own = _own_condition(table, statement)
-    defaults = find_defaults(_rows(table, statement, own), statement)
-    rows, source = defaults.rows, defaults.given(read(defaults.edits))
-    replacement = _replacement(bound, statement, rows, own)
+    assert isinstance(table, BoundTable) and insert is not None
+    replacement = _replacement(bound, statement, insert.rows, insert.condition)
     with naming(table.label):
         table.snapshot.config.ensure_supported(_operation(replacement))
+    rows, definition, source = _evolved(insert, analyzed, statement)
     return InsertPlan(
         table=table,
         source=source,
+        columns=analyzed.columns or (),
         rows=rows,
-        by_name=statement.by_name,
+        definition=definition,
         replacement=replacement,
         reads_table=any(_reads(relation, table) for relation in bound.relations),
         description=_description(bound, table, replacement),
         only_if_absent=statement.if_not_exists,
-        evolves=statement.schema_evolution or bound.state.value(AUTO_MERGE) == "true",
         numbered=numbered_write(bound.state),
-        probes=None if own is None else probe_own(table, _REPLACE_WHERE, own),
+        probes=None if insert.condition is None else probe_own(table, REPLACE_WHERE, insert.condition),
     )
+
+
+def _evolved(
+    insert: InsertRows, analyzed: AnalyzedStatement, statement: Insert
+) -> tuple[WritePlan, Definition, ReadPlan]:
+    """The rows with what they have to know of the query's columns, and the definition with the columns that are new."""
+    rows, source, columns = insert.rows, analyzed.query, analyzed.columns or ()
+    definition = Definition.of(rows.config)
+    if insert.evolves:
+        definition = evolved(rows, columns, statement.by_name)
+        rows = replace(rows, config=definition.config(rows.table))
+    if statement.by_name:
+        rows = replace(rows, source_columns=tuple(column.name for column in columns))
+        source = filled(source, columns, rows.schema) if insert.evolves else source
+    return rows, definition, source
 
 
 def plan_truncate(bound: BoundStatement) -> TruncatePlan:
@@ -100,10 +109,9 @@ def plan_truncate(bound: BoundStatement) -> TruncatePlan:
     return TruncatePlan(table=table, description=description)
 
 
-def plan_create_table_as(
-    bound: BoundStatement, statement: CreateTable, source: ReadPlan
-) -> CreateTableAsPlan | CreateTablePlan:
+def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) -> CreateTableAsPlan | CreateTablePlan:
     """The columns are the query's, so the statement can have none of its own."""
+    bound = analyzed.bound
     ensure_creatable(statement)
     if statement.columns or statement.checks:
         raise ColumnsWithQuery("CREATE TABLE")
@@ -112,48 +120,16 @@ def plan_create_table_as(
         return CreateTablePlan(entry=None)
     if target.found is not None:
         raise LocationNotEmpty(str(target.name), target.location)
-    entry = new_entry(bound, target)
-
-    def of_columns(schema: StructType) -> CreateTablePlan:
-        definition = define(bound, target, statement, schema)
-        return CreateTablePlan(
-            entry=entry,
-            definition=definition,
-            description=describe_creation(operation_name(statement), bound, target.managed, definition),
-            tolerated=tolerated(if_not_exists=statement.if_not_exists),
-        )
-
-    return CreateTableAsPlan(source=source, define=of_columns)
-
-
-def _ensure_sayable(statement: Insert) -> None:
-    if isinstance(statement.replace, ReplaceWhere) and statement.alias is not None:
-        raise AliasWithReplaceWhere(statement.alias)
-    if isinstance(statement.replace, ReplaceOn) and statement.columns:
-        raise ColumnsWithReplaceOn()
-
-
-def _own_condition(table: BoundTable, statement: Insert) -> Expression | None:
-    """That of REPLACE WHERE."""
-    match statement.replace:
-        case ReplaceWhere(condition=condition):
-            return own_condition(table, _REPLACE_WHERE, condition)
-        case _:
-            return None
-
-
-def _rows(table: BoundTable, statement: Insert, own: Expression | None) -> WritePlan:
-    for number, item in enumerate(statement.partition):
-        if item.column.casefold() in (other.column.casefold() for other in statement.partition[:number]):
-            raise DuplicatePartitionColumn(item.column)
-    static = {item.column: item.value for item in statement.partition if item.value is not None}
-    return WritePlan(
-        table=table.label,
-        config=table.snapshot.config,
-        listed=statement.columns,
-        static=MappingProxyType(static),
-        replaces=None if own is None else own.text,
-        removes=statement.overwrite or statement.replace is not None,
+    definition = define(bound, target, statement, StructType(table_fields(analyzed.columns or ())))
+    config = definition.config(str(target.name))
+    config.ensure_supported(Operation.APPEND)
+    return CreateTableAsPlan(
+        entry=new_entry(bound, target),
+        definition=definition,
+        description=describe_creation(operation_name(statement), bound, target.managed, definition),
+        source=analyzed.query,
+        rows=WritePlan(table=str(target.name), config=config),
+        tolerated=tolerated(if_not_exists=statement.if_not_exists),
     )
 
 

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentDeleteRead
-from engine.delta.commit.transaction import CommitLimits, Transaction, with_metrics
+from engine.delta.commit.transaction import Transaction, with_metrics
 from engine.delta.log.storage import open_storage
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.delta.spec.actions import SetTransaction
@@ -104,16 +105,18 @@ class AlwaysBeaten(Interposed):
         return do()
 
 
-@pytest.mark.parametrize("limits", [CommitLimits(attempts_max=3), CommitLimits(duration_ms_max=-1)], ids=str)
-def test_a_writer_that_is_always_beaten_gives_up(limits: CommitLimits) -> None:
+@pytest.mark.parametrize(
+    ("policy", "attempts"), [(RetryPolicy(rebases_max=3), 3), (RetryPolicy(rebase_s_max=-1), 1)], ids=str
+)
+def test_a_writer_that_is_always_beaten_gives_up(policy: RetryPolicy, attempts: int) -> None:
     storage = table()
     transaction = Transaction.on(Snapshot.load(storage), describe())
     beaten = AlwaysBeaten(storage)
     transaction.storage = beaten
     transaction.stage(add("mine"))
     with pytest.raises(CommitAttemptsExceeded) as raised:
-        transaction.commit(limits)
-    assert raised.value.attempts == beaten.others == min(limits.attempts_max, beaten.others)
+        transaction.commit(policy)
+    assert raised.value.attempts == beaten.others == attempts
     assert "mine" not in Snapshot.load(storage).files.column("path").to_pylist()
 
 

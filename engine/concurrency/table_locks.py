@@ -1,14 +1,9 @@
-"""Statements that would fail each other take turns, and what lost to another writer is run again.
+"""Locks of this server on tables, for statements that would only fail each other.
 
 An INSERT into a table with identity columns, and SYNC IDENTITY, move high-water marks, so that of two that run at once
 only one can commit (`engine.enforce.identity`). Within this server they therefore wait for each other before they bind:
-the one behind sees the marks that the one before it left, and no file is written twice. Writers elsewhere cannot be
-waited for. Whoever loses to them is run again from binding on, on the table as it is then, so that it gives out other
-values; a statement that loses `ATTEMPTS_MAX` times fails with the conflict. Before it is run again it waits for a
-random time, which may be twice as long after each loss: those who met once are not to meet again, and the more there
-are, the more room they make.
-
-Nothing is visible of a lost attempt, and its files are removed, so running it again is what the user would have to do.
+the second one sees the high-water marks that the first one left, and no file is written twice. Writers of other servers
+cannot be waited for; who loses to them is run again (`engine.concurrency.retry`).
 """
 
 from __future__ import annotations
@@ -17,10 +12,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from engine.runtime.context import CancelToken
+from engine.concurrency.cancel import CancelToken
 
 
-class Turns:
+class TableLocks:
     """At most one holder for each key; the others wait, until their statement is cancelled."""
 
     def __init__(self) -> None:
@@ -28,7 +23,7 @@ class Turns:
         self._held: set[str] = set()
 
     @contextmanager
-    def take(self, key: str, cancel: CancelToken) -> Iterator[None]:
+    def hold(self, key: str, cancel: CancelToken) -> Iterator[None]:
         """Hold `key` for the block. Raises what `cancel` says when it is thrown while waiting."""
         cancel.on_cancel(self._wake)
         with self._changed:

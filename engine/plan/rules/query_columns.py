@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.errors.table_errors import UnsupportedDataType
-from engine.exec.frame import Column
+from engine.plans.reads import QueryColumn
 from engine.types.schema import (
     ArrayType,
     DataType,
@@ -18,7 +18,7 @@ from engine.types.schema import (
 )
 
 
-def table_fields(columns: Iterable[Column]) -> tuple[StructField, ...]:
+def table_fields(columns: Iterable[QueryColumn]) -> tuple[StructField, ...]:
     """Raises `UnsupportedDataType` for what no table has."""
     return tuple(StructField(column.name, table_type(parse_data_type(column.json_type))) for column in columns)
 

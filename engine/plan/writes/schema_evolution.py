@@ -13,7 +13,7 @@ type, and a struct that is used as a whole gets no new fields.
 delta-spark looks at fields inside of structs by position also with BY NAME, so that fields in another order change
 places; here names decide, as Spark decides without evolution.
 
-Protocol: "Type Widening"; "Column Mapping" for the ids of what is new.
+Protocol: "Type Widening"; "QueryColumn Mapping" for the ids of what is new.
 """
 
 from __future__ import annotations
@@ -33,16 +33,15 @@ from engine.enforce.columns import match_columns
 from engine.enforce.generated import GENERATION
 from engine.errors.expression_errors import ConstraintHoldsType, GeneratedHoldsType
 from engine.errors.table_errors import naming
-from engine.exec.frame import Column
 from engine.plan.rules.dependencies import uses
-from engine.plans.reads import ReadPlan
+from engine.plan.rules.query_columns import table_fields, table_type
+from engine.plans.reads import QueryColumn, ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType, parse_data_type
 from engine.types.sql_types import format_sql_type
-from engine.write.query_columns import table_fields, table_type
 
 
-def evolved(rows: WritePlan, columns: Sequence[Column], by_name: bool) -> Definition:
+def evolved(rows: WritePlan, columns: Sequence[QueryColumn], by_name: bool) -> Definition:
     """The table's definition with what is new; the one that it has where nothing is.
 
     Raises `UnsupportedDataType`, and the refusals of the module's text.
@@ -59,7 +58,7 @@ def evolved(rows: WritePlan, columns: Sequence[Column], by_name: bool) -> Defini
 # --- What is new -----------------------------------------------------------------------------------------------------
 
 
-def _changes(rows: WritePlan, columns: Sequence[Column], by_name: bool) -> Iterator[MetadataChange]:
+def _changes(rows: WritePlan, columns: Sequence[QueryColumn], by_name: bool) -> Iterator[MetadataChange]:
     if by_name:
         pairs = [(rows.schema.field(column.name), column) for column in columns]
     else:
@@ -151,7 +150,7 @@ def _ensure_unused(rows: WritePlan, path: Path, becomes: str, *, whole: bool) ->
 # --- What the query has not ------------------------------------------------------------------------------------------
 
 
-def filled(source: ReadPlan, columns: Sequence[Column], schema: StructType) -> ReadPlan:
+def filled(source: ReadPlan, columns: Sequence[QueryColumn], schema: StructType) -> ReadPlan:
     """The query with null for fields inside of its columns that only the table has; all others are found by name."""
     texts = []
     for at, column in enumerate(columns):

@@ -1,0 +1,83 @@
+"""Analyse: the statement's query over the pinned tables, and its columns and types where the plan depends on them.
+
+Spark's analyser runs, under the guard, and no job. A plan is therefore made of values: what a table gets from a query
+is known when it is planned.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, assert_never
+
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.bind.bound import AuthorizedStatement, BoundStatement, TakenName
+from engine.plan.reads.read_plan import read_plan
+from engine.plan.rules.insert_rows import insert_rows
+from engine.plans.reads import QueryColumn, ReadPlan
+from engine.statements.alters import AlterTable
+from engine.statements.catalog import (
+    CommentOn,
+    CreateCatalog,
+    CreateSchema,
+    CreateView,
+    DropCatalog,
+    DropSchema,
+    DropView,
+)
+from engine.statements.queries import DescribeQuery, Explain, Query
+from engine.statements.statement import AnsweredStatement
+from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.writes import Insert, ReplaceOn, TruncateTable
+
+
+class Analyzer(Protocol):
+    """Whoever asks Spark."""
+
+    def columns_of(self, plan: ReadPlan) -> tuple[QueryColumn, ...]:
+        """The columns that `plan` would answer; nothing runs."""
+
+
+def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStatement:
+    """Raises what Spark says of the query, and what the guard refuses."""
+    bound, statement = authorized.bound, authorized.bound.statement
+    if isinstance(statement, AnsweredStatement):
+        return AnalyzedStatement(bound=bound)
+    match statement:
+        case Query() as query:
+            return AnalyzedStatement(bound=bound, source=read_plan(query, bound.relations))
+        case Explain(inner=query) | DescribeQuery(inner=query):
+            return AnalyzedStatement(bound=bound, source=read_plan(query, bound.relations))
+        case CreateView(query=query):
+            return _with_columns(bound, read_plan(query, bound.relations), analyzer)
+        case CreateTable(query=query):
+            if query is None or isinstance(bound.target, TakenName):
+                return AnalyzedStatement(bound=bound)
+            return _with_columns(bound, read_plan(query, bound.relations), analyzer)
+        case Insert() as insert:
+            return _insert(bound, insert, analyzer)
+        case (
+            CreateTableLike()
+            | DropTable()
+            | AlterTable()
+            | TruncateTable()
+            | CreateSchema()
+            | DropSchema()
+            | CreateCatalog()
+            | DropCatalog()
+            | DropView()
+            | CommentOn()
+        ):
+            return AnalyzedStatement(bound=bound)
+        case _:
+            assert_never(statement)
+
+
+def _with_columns(bound: BoundStatement, source: ReadPlan, analyzer: Analyzer) -> AnalyzedStatement:
+    return AnalyzedStatement(bound=bound, source=source, columns=analyzer.columns_of(source))
+
+
+def _insert(bound: BoundStatement, statement: Insert, analyzer: Analyzer) -> AnalyzedStatement:
+    found = insert_rows(bound, statement)
+    source = found.given(read_plan(statement.source, bound.relations, found.edits))
+    needs_columns = statement.by_name or found.evolves or isinstance(statement.replace, ReplaceOn)
+    columns = analyzer.columns_of(source) if needs_columns else None
+    return AnalyzedStatement(bound=bound, source=source, columns=columns, insert=found)

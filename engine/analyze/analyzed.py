@@ -1,0 +1,29 @@
+"""A statement whose query Spark has analysed. Made by `engine.analyze.analyze` alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.bind.bound import BoundStatement
+from engine.plan.rules.insert_rows import InsertRows
+from engine.plans.reads import QueryColumn, ReadPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalyzedStatement:
+    """An authorised statement; what is None the statement does not have, or its plan does not depend on.
+
+    `source` is its query over scans of the pinned tables, `columns` what Spark says that the query answers, and
+    `insert` what an INSERT says of the rows.
+    """
+
+    bound: BoundStatement
+    source: ReadPlan | None = None
+    columns: tuple[QueryColumn, ...] | None = None
+    insert: InsertRows | None = None
+
+    @property
+    def query(self) -> ReadPlan:
+        """The source of a statement that has a query."""
+        assert self.source is not None
+        return self.source

@@ -1,0 +1,46 @@
+"""Dropping tables and schemas: the name first, then the files, so that a crash leaves no name that leads nowhere."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from catalog.catalog import Catalog
+from catalog.changes import DropTable
+from catalog.entries import TableEntry
+from engine.bind.bound import Outcome
+from engine.delta.log.storage import open_storage
+from engine.plans.ddl import DropSchemaPlan, DropTablePlan
+from engine.runtime.results import empty_result
+
+logger = logging.getLogger(__name__)
+
+
+def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[str], None]) -> Outcome:
+    """The name, then the files."""
+    if plan.entry is not None:
+        catalog.change(DropTable(plan.entry.name))
+        _remove_files(plan.entry, before_removal)
+    return Outcome(result=empty_result())
+
+
+def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable[[str], None]) -> Outcome:
+    """The names, then the files."""
+    try:
+        dropped = catalog.drop_schema(plan.name, plan.cascade)
+    except plan.tolerated:
+        dropped = ()
+    for entry in dropped:
+        if isinstance(entry, TableEntry):
+            _remove_files(entry, before_removal)
+    return Outcome(result=empty_result())
+
+
+def _remove_files(entry: TableEntry, before_removal: Callable[[str], None]) -> None:
+    """Of a managed table without a name; files that cannot be removed are in nobody's way, so that is no failure."""
+    if entry.managed:
+        before_removal(entry.location)
+        try:
+            open_storage(entry.location).delete_tree()
+        except OSError:
+            logger.warning("the files of the dropped table %s stay at %s", entry.name, entry.location)

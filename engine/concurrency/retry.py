@@ -1,0 +1,70 @@
+"""The retry policy: what happens to a write that lost a race to another writer.
+
+There are three answers, and this module is the only place that gives them:
+
+1. **Rebase.** The commits that won do not concern what the transaction read and wrote: the same files are tried as the
+   next version (:meth:`RetryPolicy.rebase`, called by `Transaction.commit`). Each lost attempt means that another
+   writer got through, so many are allowed; after the first few, writers that keep meeting pause.
+2. **Run again.** The commits that won changed what the statement was planned from: it is bound, planned and executed
+   again on the newest version (:meth:`RetryPolicy.run_again`, called by the road of a statement). Nothing is visible of
+   a lost run, and its files are removed, so this is what the user would have to do.
+3. **Give up** with the conflict, when the policy allows no more attempts.
+
+A pause is random, and its upper bound doubles with each loss: writers that met once are not to meet again, and the more
+there are, the more room they make. Pauses end when the statement is cancelled.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from catalog.errors import SqlError
+
+T = TypeVar("T")
+
+_PATIENT_REBASES = 10
+"""Lost attempts without a pause: most races are between two writers, and the next attempt wins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often, for how long, and with which pauses. `wait` sleeps for so many seconds, or raises when cancelled."""
+
+    rebases_max: int = 1000
+    rebase_s_max: float = 300.0
+    runs_max: int = 20
+    pause_min_s: float = 0.02
+    pause_max_s: float = 1.0
+    """The longest pause after the first loss, and after any."""
+    wait: Callable[[float], None] = time.sleep
+
+    def rebase(self, attempt: Callable[[], T | None]) -> tuple[T | None, int]:
+        """What `attempt` returns when it is not None any more, and the number of attempts; None at the limits."""
+        begun_s = time.monotonic()
+        for number in range(1, self.rebases_max + 1):
+            done = attempt()
+            if done is not None:
+                return done, number
+            if time.monotonic() - begun_s > self.rebase_s_max:
+                return None, number
+            if number >= _PATIENT_REBASES:
+                self._pause(number - _PATIENT_REBASES)
+        return None, self.rebases_max
+
+    def run_again(self, run: Callable[[], T], is_lost_race: Callable[[SqlError], bool]) -> T:
+        """What `run` returns. Raises what it raises, unless that is a lost race and another run is allowed."""
+        for lost in range(self.runs_max - 1):
+            try:
+                return run()
+            except SqlError as error:
+                if not is_lost_race(error):
+                    raise
+            self._pause(lost)
+        return run()
+
+    def _pause(self, lost: int) -> None:
+        self.wait(random.uniform(0, min(self.pause_max_s, self.pause_min_s * 2.0 ** min(lost, 30))))

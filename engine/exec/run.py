@@ -1,0 +1,51 @@
+"""One run of a statement in its session's Spark: what the stages ask of Spark besides the plan's own work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from engine.exec.query import ExecSession
+from engine.plans.probes import Examination
+from engine.plans.reads import QueryColumn, ReadPlan
+from engine.runtime.context import StatementContext
+from engine.runtime.parameters import Parameter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """`parameters` are for the markers of the statement's own text."""
+
+    executor: ExecSession
+    context: StatementContext
+    parameters: Sequence[Parameter] = ()
+
+    def columns_of(self, plan: ReadPlan) -> tuple[QueryColumn, ...]:
+        """The columns that `plan` would answer; nothing runs."""
+        return tuple(self.executor.columns_of(plan, self.context, self.parameters))
+
+    def examine(self, plan: ReadPlan) -> Examination:
+        """The types of `plan`, which has no markers, and what its values depend on; nothing runs."""
+        return self.executor.examine(plan, self.context)
+
+    def evaluate(self, plan: ReadPlan) -> tuple[Any, ...]:
+        """The values of the only row of `plan`, which has no markers."""
+        return only_row(self, plan, ())
+
+    def values_of(self, expressions: str) -> tuple[Any, ...]:
+        """The values of a list of expressions without columns, in the session's zone; they may have named markers."""
+        named = tuple(item for item in self.parameters if item.name is not None)
+        return only_row(self, ReadPlan(text=f"SELECT {expressions}", scans=()), named)
+
+
+def only_row(run: Run, plan: ReadPlan, parameters: Sequence[Parameter]) -> tuple[Any, ...]:
+    result = run.executor.run_query(plan, run.context, parameters)
+    try:
+        table = pa.Table.from_batches(result.batches(), result.schema)
+    finally:
+        result.close()
+    (row,) = zip(*(column.to_pylist() for column in table.columns), strict=True)
+    return row

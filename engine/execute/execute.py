@@ -1,0 +1,123 @@
+"""Execute: which function runs which plan.
+
+What a plan writes is staged when the block of :func:`execute` is entered, and stays if the block commits it; if the
+block fails, the files that were written are removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import assert_never
+
+from engine.answers.answers import answer
+from engine.answers.catalog_changes import change_catalog, create_temporary_view, drop_temporary_view
+from engine.answers.drops import drop_schema, drop_table
+from engine.bind.bound import Outcome
+from engine.bind.sources import Sources
+from engine.exec.run import Run
+from engine.plan.rules.probes import ensure_probed
+from engine.plan.rules.row_checks import ensure_kept
+from engine.plans.ddl import (
+    AlterPlan,
+    CatalogPlan,
+    CreateTableAsPlan,
+    CreateTablePlan,
+    CreateTemporaryViewPlan,
+    DropSchemaPlan,
+    DropTablePlan,
+    DropTemporaryViewPlan,
+    ReplaceTableAsPlan,
+    ReplaceTablePlan,
+    RewritePlan,
+    SyncIdentityPlan,
+)
+from engine.plans.plan import AnsweringPlan, Plan, WritingPlan
+from engine.plans.probes import ProbePlan
+from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
+from engine.plans.writes import InsertPlan, TruncatePlan
+from engine.runtime.results import small_result
+from engine.write.alter_table import alter_table
+from engine.write.insert import insert, truncate
+from engine.write.new_tables import create_table, create_table_as, replace_table, replace_table_as
+from engine.write.rewrite import rewrite_files
+from engine.write.staged_write import StagedWrite
+from engine.write.sync_identity import sync_identity
+
+
+@contextmanager
+def execute(plan: Plan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+    """Raises what Spark says, what the rules of the table say of rows, and what the catalog refuses."""
+    if isinstance(plan, WritingPlan):
+        with _stage(plan, run) as staged:
+            yield staged
+    else:
+        yield StagedWrite(outcome=_answer(plan, sources, run))
+
+
+def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
+    match plan:
+        case ReadPlan():
+            return Outcome(result=run.executor.run_query(plan, run.context, run.parameters))
+        case AnswerPlan(table=table, columns=columns, rows=rows):
+            run.context.profile.add_note(f"{table.label}: version {table.snapshot.version}, answered from the log")
+            return Outcome(result=small_result(columns, rows))
+        case ExplainPlan(mode=mode, read=read, note=note):
+            return Outcome(result=run.executor.explain(read, mode, note, run.context, run.parameters))
+        case SchemaPlan(read=read):
+            return Outcome(result=run.executor.describe(read, run.context, run.parameters))
+        case CommandPlan(statement=statement, bound=bound):
+            return answer(statement, bound)
+        case CatalogPlan():
+            return change_catalog(plan, sources.catalog, run.context.now_ms())
+        case CreateTemporaryViewPlan():
+            return create_temporary_view(plan, run.context.now_ms())
+        case DropTemporaryViewPlan():
+            return drop_temporary_view(plan)
+        case DropSchemaPlan():
+            return drop_schema(plan, sources.catalog, sources.before_removal)
+        case DropTablePlan():
+            return drop_table(plan, sources.catalog, sources.before_removal)
+        case _:
+            assert_never(plan)
+
+
+@contextmanager
+def _stage(plan: WritingPlan, run: Run) -> Iterator[StagedWrite]:
+    match plan:
+        case CreateTablePlan(probes=probes):
+            _ensure_probed(probes, run)
+            yield create_table(plan, run.context.now_ms())
+        case ReplaceTablePlan(probes=probes):
+            _ensure_probed(probes, run)
+            yield replace_table(plan)
+        case AlterPlan(probes=probes, checks=checks):
+            _ensure_probed(probes, run)
+            if checks is not None:
+                ensure_kept(checks, run.evaluate(checks.read))
+            yield alter_table(plan)
+        case SyncIdentityPlan(read=read):
+            yield sync_identity(plan, run.evaluate(read))
+        case CreateTableAsPlan():
+            with create_table_as(plan, run) as staged:
+                yield staged
+        case ReplaceTableAsPlan():
+            with replace_table_as(plan, run) as staged:
+                yield staged
+        case RewritePlan():
+            with rewrite_files(plan, run) as staged:
+                yield staged
+        case InsertPlan(probes=probes):
+            _ensure_probed(probes, run)
+            with insert(plan, run) as staged:
+                yield staged
+        case TruncatePlan():
+            with truncate(plan) as staged:
+                yield staged
+        case _:
+            assert_never(plan)
+
+
+def _ensure_probed(probes: ProbePlan | None, run: Run) -> None:
+    if probes is not None:
+        ensure_probed(probes, run)

@@ -1,0 +1,92 @@
+"""The plan of a query: the user's text with each relation replaced by the name of a scan or of a view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import assert_never
+
+from engine.bind.bound import BoundChanges, BoundRelation, BoundTable, BoundView
+from engine.plan.reads.scans import change_scan, kinds_of_changes, scan_of, with_row_ids_if_asked
+from engine.plans.reads import ReadPlan, Scan, ViewScan
+from engine.sql.query.splice import Edit, splice
+from engine.statements.queries import Query
+
+_SCAN, _VIEW = "__scan_", "__view_"
+"""Names in the rewritten text, followed by a number; longer ones where a text of the statement has these."""
+
+
+def read_plan(query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> ReadPlan:
+    """`others` are more edits of the query's text. Raises for a table whose features we cannot read, by name."""
+    reading = _Reading(_unused_prefix(query, relations))
+    text = reading.spliced(query, relations, others)
+    return with_row_ids_if_asked(ReadPlan(text=text, scans=tuple(reading.scans), views=tuple(reading.views)))
+
+
+def _unused_prefix(query: Query, relations: tuple[BoundRelation, ...]) -> str:
+    """What keeps our names apart from those that the texts define themselves, in WITH or as aliases."""
+    text, prefix = "\n".join(_texts(query, relations)).casefold(), ""
+    while f"{prefix}{_SCAN}" in text or f"{prefix}{_VIEW}" in text:
+        prefix += "_"
+    return prefix
+
+
+def _texts(query: Query, relations: tuple[BoundRelation, ...]) -> Iterator[str]:
+    """Of the query and of all views below it."""
+    yield query.text
+    for relation in relations:
+        if isinstance(relation, BoundView):
+            yield from _texts(relation.query, relation.relations)
+
+
+class _Reading:
+    """The scans and views of one query, each once however often it is named, if the names mean the same version."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self.scans: list[Scan] = []
+        self.views: list[ViewScan] = []
+        self._names: dict[Hashable, str] = {}
+
+    def spliced(self, query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> str:
+        names = [self._name(relation) for relation in relations]
+        return splice(query, names, [relation.name.parts if relation.name else () for relation in relations], others)
+
+    def _name(self, relation: BoundRelation) -> str:
+        match relation:
+            case BoundTable(snapshot=snapshot):
+                return self._once((snapshot.table_root, snapshot.version), lambda: self._scan(relation))
+            case BoundChanges(table=table, feed=feed):
+                return self._once((table.snapshot.table_root, feed.versions), lambda: self._changes(relation))
+            case BoundView(entry=entry):
+                return self._once(entry.name, lambda: self._view(relation))
+            case _:
+                assert_never(relation)
+
+    def _once(self, key: Hashable, make: Callable[[], str]) -> str:
+        if key not in self._names:
+            self._names[key] = make()
+        return self._names[key]
+
+    def _scan(self, table: BoundTable) -> str:
+        self.scans.append(scan_of(f"{self._prefix}{_SCAN}{len(self.scans)}", table))
+        return self.scans[-1].relation
+
+    def _changes(self, changes: BoundChanges) -> str:
+        """One scan, or a view of two."""
+        names = []
+        for kind in kinds_of_changes(changes.feed):
+            names.append(f"{self._prefix}{_SCAN}{len(self.scans)}")
+            self.scans.append(change_scan(names[-1], changes, kind))
+        if len(names) == 1:
+            return names[0]
+        return self._add_view(changes.table.label, " UNION ALL ".join(f"SELECT * FROM {name}" for name in names))
+
+    def _view(self, view: BoundView) -> str:
+        text = self.spliced(view.query, view.relations)
+        columns = tuple((column.source, column.name) for column in view.entry.columns)
+        return self._add_view(view.label, text, columns)
+
+    def _add_view(self, label: str, text: str, columns: tuple[tuple[str, str], ...] = ()) -> str:
+        name = f"{self._prefix}{_VIEW}{len(self.views)}"
+        self.views.append(ViewScan(relation=name, label=label, text=text, columns=columns))
+        return name

@@ -1,0 +1,32 @@
+"""Locks on tables: one holder at a time, and who waits can be cancelled."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from engine.concurrency.cancel import CancelToken
+from engine.concurrency.table_locks import TableLocks
+from engine.errors.statement_errors import StatementCancelled
+
+
+def test_one_holds_a_key_at_a_time_and_who_waits_can_be_cancelled() -> None:
+    locks, held = TableLocks(), threading.Event()
+    cancel = CancelToken()
+
+    def wait() -> None:
+        with locks.hold("t", cancel):
+            held.set()
+
+    with ThreadPoolExecutor(1) as threads:
+        with locks.hold("t", CancelToken()), locks.hold("u", CancelToken()):
+            waiting = threads.submit(wait)
+            cancel.cancel()
+            with pytest.raises(StatementCancelled):
+                waiting.result()
+        assert not held.is_set()
+    with locks.hold("t", CancelToken()):
+        held.set()
+    assert held.is_set()

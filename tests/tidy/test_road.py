@@ -1,0 +1,52 @@
+"""The stages of a statement are called by one function each, once, in their order, and by nobody else."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.tidy.sources import MODULES, Module
+
+ROAD = "engine.statement"
+STAGES = (
+    ("engine.sql.parser", "parse_any"),
+    ("engine.bind.bind", "bind"),
+    ("engine.authorize.authorize", "authorize"),
+    ("engine.analyze.analyze", "analyze"),
+    ("engine.plan.planner", "plan_statement"),
+    ("engine.enforce.rules", "enforce"),
+    ("engine.execute.execute", "execute"),
+    ("engine.write.commit", "commit"),
+    ("engine.write.commit", "follow_up"),
+)
+
+
+def test_only_the_road_knows_the_stages() -> None:
+    others = [
+        f"{module.path}:{node.lineno} imports {alias.name}"
+        for module in MODULES.values()
+        if module.name != ROAD
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if (node.module, alias.name) in STAGES
+    ]
+    assert not others
+
+
+def test_the_road_calls_each_stage_once_and_in_order() -> None:
+    names = [name for _, name in STAGES]
+    assert [name for name in calls(MODULES[ROAD]) if name in names] == names
+
+
+def test_the_walk_finds_calls_in_order() -> None:
+    module = Module("m", "m.py", "def f():\n    a(1)\n    while b():\n        c(d(2))\n")
+    assert calls(module) == ["a", "b", "c", "d"]
+
+
+def calls(module: Module) -> list[str]:
+    found = [
+        (node.lineno, node.col_offset, node.func.id)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+    return [name for _, _, name in sorted(found)]
