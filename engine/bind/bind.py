@@ -60,7 +60,7 @@ from engine.statements.shows import (
     ShowTblProperties,
     ShowViews,
 )
-from engine.statements.statement import AnyStatement
+from engine.statements.statement import AnsweredStatement, AnyStatement, WriteStatement
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
 from engine.statements.writes import Insert, TruncateTable
 
@@ -71,40 +71,53 @@ def bind(statement: AnyStatement, binder: Binder) -> BoundStatement | Unevaluate
     Raises the catalog's and the log's errors, by name.
     """
     try:
-        return _bind(statement, binder)
+        if isinstance(statement, AnsweredStatement):
+            target, relations = None, _shown(statement, binder)
+        else:
+            target, relations = _named(statement, binder)
     except ValueNeeded as needed:
         return Unevaluated(needed.expressions)
+    return BoundStatement(statement=statement, state=binder.state, view=binder.view, relations=relations, target=target)
 
 
-def _bind(statement: AnyStatement, binder: Binder) -> BoundStatement:
-    state = binder.state
-    target: Target | None = None
+def _named(
+    statement: Query | Explain | DescribeQuery | WriteStatement, binder: Binder
+) -> tuple[Target | None, tuple[BoundRelation, ...]]:
+    """What the statement writes, makes or drops, and the relations that it reads."""
+    current = binder.state.current
     match statement:
         case Query(relations=relations):
-            bound = binder.relations(relations, state.current)
-        case Explain(inner=query) | DescribeQuery(inner=query):
-            bound = binder.relations(query.relations, state.current)
-        case CreateView(query=query):
-            bound = binder.relations(query.relations, state.current)
+            return None, binder.relations(relations, current)
+        case Explain(inner=query) | DescribeQuery(inner=query) | CreateView(query=query):
+            return None, binder.relations(query.relations, current)
         case CreateTable(table_parts=parts, location=location, query=written, mode=mode):
             target = binder.replaced_table(parts, location, mode) or binder.new_table(parts, location)
-            bound = binder.relations(written.relations, state.current) if written else ()
+            return target, binder.relations(written.relations, current) if written else ()
         case Insert(table_parts=parts, source=source):
-            target, bound = binder.table(parts), binder.relations(source.relations, state.current)
+            return binder.table(parts), binder.relations(source.relations, current)
         case CommentOn(kind=Commentable.COLUMN, parts=parts):
-            target, bound = binder.table(parts[:-1]), ()
-        case AlterTable(table_parts=parts, changes=(SetLocation(location=location),)):
-            target, bound = binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
-        case TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
-            target, bound = binder.table(parts), ()
-        case CreateTableLike(table_parts=parts, location=location, source_parts=source_parts):
-            target, bound = binder.new_table(parts, location), (binder.table(source_parts),)
+            return binder.table(parts[:-1]), ()
         case CommentOn(kind=Commentable.TABLE, parts=parts):
-            target, bound = binder.table(parts), ()
+            return binder.table(parts), ()
+        case AlterTable(table_parts=parts, changes=(SetLocation(location=location),)):
+            return binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
+        case TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
+            return binder.table(parts), ()
+        case CreateTableLike(table_parts=parts, location=location, source_parts=source_parts):
+            return binder.new_table(parts, location), (binder.table(source_parts),)
         case DropTable(table_parts=parts, if_exists=if_exists):
-            target, bound = binder.dropped(parts, if_exists), ()
+            return binder.dropped(parts, if_exists), ()
+        case CommentOn() | DropView() | CreateSchema() | DropSchema() | CreateCatalog() | DropCatalog():
+            return None, ()
+        case _:
+            assert_never(statement)
+
+
+def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation, ...]:
+    """The tables and views of which the statement tells something."""
+    match statement:
         case DescribeTable(table_parts=parts) | ShowColumns(table_parts=parts):
-            bound = (binder.relation(parts, None, state.current),)
+            return (binder.relation(parts, None, binder.state.current),)
         case (
             DescribeDetail(table_parts=parts)
             | DescribeHistory(table_parts=parts)
@@ -112,39 +125,18 @@ def _bind(statement: AnyStatement, binder: Binder) -> BoundStatement:
             | ShowPartitions(table_parts=parts)
             | ShowCreateTable(table_parts=parts)
         ):
-            bound = (binder.table(parts),)
+            return (binder.table(parts),)
         case ListColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
-            bound = tuple(binder.listed(catalog, jdbc_matcher(schemas), jdbc_matcher(names)))
+            return tuple(binder.listed(catalog, jdbc_matcher(schemas), jdbc_matcher(names)))
         case FindColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
-            bound = tuple(binder.listed(catalog, any_matcher(schemas), any_matcher(names)))
+            return tuple(binder.listed(catalog, any_matcher(schemas), any_matcher(names)))
         case ShowTableExtended(schema_parts=parts, pattern=pattern):
-            bound = tuple(binder.listed_in(binder.schema(parts), like_matcher(pattern)))
-        case (
-            DropView()
-            | CreateSchema()
-            | DropSchema()
-            | CreateCatalog()
-            | DropCatalog()
-            | CommentOn()
-            | ShowCatalogs()
-            | ShowSchemas()
-            | ShowTables()
-            | ShowViews()
-            | ShowFunctions()
-            | ShowCurrentNamespace()
-            | FindSchemas()
-            | FindTables()
-            | DescribeSchema()
-            | ListSchemas()
-            | ListTables()
-            | ListFunctions()
-            | UseSchema()
-            | UseCatalog()
-            | SetSetting()
-            | ShowSettings()
-            | ResetSetting()
-        ):
-            bound = ()
+            return tuple(binder.listed_in(binder.schema(parts), like_matcher(pattern)))
+        case ShowCatalogs() | ShowSchemas() | ShowTables() | ShowViews() | ShowFunctions() | ShowCurrentNamespace():
+            return ()
+        case FindSchemas() | FindTables() | DescribeSchema() | ListSchemas() | ListTables() | ListFunctions():
+            return ()
+        case UseSchema() | UseCatalog() | SetSetting() | ShowSettings() | ResetSetting():
+            return ()
         case _:
             assert_never(statement)
-    return BoundStatement(statement=statement, state=state, view=binder.view, relations=bound, target=target)
