@@ -15,6 +15,7 @@ from catalog.names import (
 )
 from engine.bind.binder import Binder
 from engine.bind.bound import (
+    BoundRelation,
     BoundStatement,
     Target,
 )
