@@ -10,7 +10,7 @@ TEST_ARGS ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test test-slow lint format bench oracle clean java
+.PHONY: help install serve check test test-slow lint format bench oracle clean java
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,6 +19,11 @@ install: $(VENV)/.installed java ## make the environment: .venv with the package
 
 serve: install ## serve LAKE=folder (a small sample lake if not given) to Thrift and HTTP clients
 	@exec $(BIN)/delta-gateway serve $(if $(LAKE),"$(LAKE)") $(SERVE_ARGS)
+
+check: $(VENV)/.installed-test ## style, types and the tests that need no Spark: the inner loop
+	$(BIN)/ruff check -q
+	$(BIN)/mypy
+	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
 test: $(VENV)/.installed-test java ## run the tests
 	$(RUN) pytest $(TEST_ARGS)

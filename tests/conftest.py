@@ -1,7 +1,7 @@
 """Fixtures come from the `fix_*` plugins, a topic each.
 
-Property tests draw the same examples in every run unless `HYPOTHESIS_PROFILE=explore` asks for new ones, and no
-example is judged by its time: other work on the machine must not fail a test.
+Property tests draw the same examples in every run unless `HYPOTHESIS_PROFILE=explore` asks for new ones (`quick`: a few
+of them), and no example is judged by its time: other work on the machine must not fail a test.
 """
 
 import os
@@ -14,6 +14,7 @@ from tests.paths import HAS_TESTDATA, TESTDATA
 pytest_plugins = ["tests.fix_spark", "tests.clients.fix_server"]
 
 settings.register_profile("repeat", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("repeat"), max_examples=10)
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
