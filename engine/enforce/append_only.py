@@ -12,6 +12,6 @@ from engine.plans.write_plan import WritePlan
 
 def ensure_append_only(plan: WritePlan) -> WritePlan:
     """Raises `CannotModifyAppendOnly`."""
-    if plan.removes and plan.config.is_supported("appendOnly") and plan.config.get(APPEND_ONLY):
+    if plan.removes and plan.config.get(APPEND_ONLY):
         raise CannotModifyAppendOnly(plan.table)
     return plan

@@ -1,7 +1,9 @@
 """CHECK constraints and column invariants: true of every row, or the write fails.
 
-Protocol: "CHECK Constraints", "Column Invariants". An invariant counts only where the protocol has the feature, which
-every writer version from 2 on does.
+They count whatever the protocol says: legacy versions that do not imply them have metadata of writers that do
+(`engine.delta.definition.dormant`).
+
+Protocol: "CHECK Constraints", "Column Invariants".
 """
 
 from __future__ import annotations
@@ -18,9 +20,7 @@ from engine.sql.expressions import parse_expression
 def enforce_constraints(plan: WritePlan) -> WritePlan:
     """Adds a check for each."""
     config = plan.config
-    demanded = check_constraints(config.metadata.configuration) if config.is_supported("checkConstraints") else []
-    if config.is_supported("invariants"):
-        demanded += column_invariants(config.schema)
+    demanded = [*check_constraints(config.metadata.configuration), *column_invariants(config.schema)]
     return replace(plan, checks=(*plan.checks, *map(constraint_check, demanded)))
 
 

@@ -62,7 +62,7 @@ def ensure_obligations(commitment: Commitment) -> None:
 
 def _metadata_is_sound(commitment: Commitment) -> None:
     after = commitment.after
-    after.ensure_protocol_carries_metadata()
+    after.ensure_protocol_carries_metadata(commitment.before)
     if commitment.staged.metadata is not None:
         ensure_consistent(after.metadata.configuration)
         ensure_schema(after)
@@ -106,7 +106,7 @@ def _one_action_per_domain(commitment: Commitment) -> None:
 
 def _append_only(commitment: Commitment) -> None:
     after, removes = commitment.after, commitment.staged.removes
-    if after.is_supported("appendOnly") and after.get(properties.APPEND_ONLY):
+    if after.get(properties.APPEND_ONLY):
         if pc.any(removes.column("data_change")).as_py():
             raise CannotModifyAppendOnly(after.table)
 

@@ -31,6 +31,7 @@ from engine.delta.definition.column_changes import (
     move_column,
     rename_column,
 )
+from engine.delta.definition.dormant import without_idle_settings
 from engine.delta.definition.property_changes import (
     add_constraint,
     drop_constraint,
@@ -182,8 +183,8 @@ def change_table(
     """
     draft = TableDraft(
         table=old.table,
-        protocol=old.protocol,
-        metadata=old.metadata,
+        before=old,
+        metadata=replace(old.metadata, configuration=without_idle_settings(old.metadata.configuration, old.features)),
         schema=old.schema,
         new_name=new_name,
         clustering=old.clustering,
@@ -203,7 +204,7 @@ def define_table(
 ) -> Definition:
     """The definition of a new table with `schema`, after `changes`. Errors as above."""
     metadata = Metadata(id=str(uuid.uuid4()), partition_columns=partition_columns, created_time=created_ms)
-    draft = TableDraft(table=table, protocol=None, metadata=metadata, schema=schema, new_name=new_name)
+    draft = TableDraft(table=table, before=None, metadata=metadata, schema=schema, new_name=new_name)
     return _fold(draft, changes)
 
 
@@ -230,7 +231,7 @@ def redefine_table(
         created_time=old.metadata.created_time,
         configuration=past,
     )
-    draft = TableDraft(table=old.table, protocol=None, metadata=metadata, schema=schema, new_name=new_name)
+    draft = TableDraft(table=old.table, before=None, metadata=metadata, schema=schema, new_name=new_name)
     new = _fold(draft, changes)
     protocol = add_features(old.protocol, protocol_features(new.protocol))
     clustering = new.clustering or (format_clustering([]) if old.clustering else None)

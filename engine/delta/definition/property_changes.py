@@ -139,7 +139,7 @@ def drop_feature(draft: TableDraft, name: str, protect_before: int | None) -> Ta
     feature = _droppable(draft, name)
     protocol = remove_feature(draft.protocol, feature.name)
     dropped = draft.with_settings(dict.fromkeys(_SWITCHES.get(feature.canonical_name, ())))
-    dropped = replace(dropped, protocol=protocol, drops=draft.drops | {feature.name})
+    dropped = replace(dropped, dropped_to=protocol, drops=draft.drops | {feature.name})
     if protect_before is None or feature.removal is not Removal.WITH_HISTORY:
         return dropped
     protected = {properties.CHECKPOINT_PROTECTION_VERSION.key: str(protect_before)}
@@ -204,8 +204,9 @@ def _set_mapping_mode(draft: TableDraft, mode: str) -> TableDraft:
     if current != NO_MAPPING or mode != "name":
         raise MappingModeNotChangeable(current, mode)
     changed = draft.with_settings({properties.COLUMN_MAPPING_MODE.key: mode})
-    # The files that are there have the columns under the names they have now.
-    mapped = replace(changed, new_name=keep_logical_name).with_ids()
+    # The files that are there have the columns under the names they have now, whatever an earlier mapping left behind.
+    bare = changed.with_schema(without_ids(draft.schema))
+    mapped = replace(bare, new_name=keep_logical_name).with_ids()
     return replace(mapped, new_name=draft.new_name)
 
 

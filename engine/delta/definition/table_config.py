@@ -7,7 +7,8 @@ two kinds of questions:
   table in `engine.delta.spec.features` and knows no feature itself.
 - *What holds for this table?* Properties by their rows (`config.get(properties.CHECKPOINT_INTERVAL)`), and whether a
   feature is enabled. A property counts only if the protocol supports its feature: `delta.columnMapping.mode` in a
-  (1, 2) table is text, not column mapping.
+  (1, 2) table is text, not column mapping. `engine.delta.definition.dormant` has the exceptions, and what becomes of
+  such text.
 
 `choose_protocol` goes the other way: from what the metadata needs to the weakest protocol that carries it.
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
+from engine.delta.definition.dormant import effective_schema
 from engine.delta.schema.column_mapping import physical_name
 from engine.delta.spec.actions import DomainMetadata, Metadata, Protocol
 from engine.delta.spec.errors import (
@@ -43,6 +45,7 @@ from engine.delta.spec.protocols import (
     READER_VERSION_MAX,
     WRITER_VERSION_MAX,
     add_features,
+    lists_features,
     protocol_features,
     weakest_protocol,
 )
@@ -60,24 +63,27 @@ class TableConfig:
     protocol: Protocol
     metadata: Metadata
     schema: StructType
+    """Without what the metadata of columns says for features that the protocol does not support."""
     features: frozenset[str]
     """Names that the protocol lists or implies, unknown ones included."""
     traits: TableTraits
+    """Of the metadata as it stands in the log."""
     clustering: DomainMetadata | None = None
     """The domain of clustering columns, raw (`engine.delta.definition.clustering`); None where the table has none."""
 
     @classmethod
     def of(cls, table: str, protocol: Protocol, metadata: Metadata, clustering: DomainMetadata | None = None) -> Self:
         """Raises `MalformedLogEntry` and `UnsupportedDataType` for what cannot be understood at all."""
-        schema = parse_schema(metadata.schema_string)
+        written = parse_schema(metadata.schema_string)
+        features = protocol_features(protocol)
         return cls(
             table=table,
             protocol=protocol,
             metadata=metadata,
-            schema=schema,
-            features=protocol_features(protocol),
-            traits=table_traits(metadata.configuration, schema),
-            clustering=clustering,
+            schema=effective_schema(written, features),
+            features=features,
+            traits=table_traits(metadata.configuration, written),
+            clustering=clustering if is_listed("clustering", features) else None,
         )
 
     def get(self, key: Property[T]) -> T:
@@ -89,8 +95,20 @@ class TableConfig:
         return is_listed(feature, self.features)
 
     def is_enabled(self, feature: str) -> bool:
-        """Does the protocol carry it and the metadata ask for it?"""
-        return self.is_supported(feature) and FEATURES[feature].demanded(self.traits)
+        """Does the metadata ask for it, and does that count?"""
+        row = FEATURES[feature]
+        counts = self.is_supported(feature) or (row.by_metadata and not self.lists_features)
+        return counts and row.demanded(self.traits)
+
+    @property
+    def lists_features(self) -> bool:
+        """Does the protocol name what it supports, instead of implying it by versions?"""
+        return lists_features(self.protocol)
+
+    @property
+    def lacking(self) -> frozenset[str]:
+        """What the metadata asks for and the protocol does not support."""
+        return frozenset(name for name in demanded_features(self.traits) if not self.is_supported(name))
 
     @property
     def column_mapping_mode(self) -> str:
@@ -120,7 +138,8 @@ class TableConfig:
                 self.protocol.min_writer_version,
                 f"reader versions to {READER_VERSION_MAX} and writer versions to {WRITER_VERSION_MAX}",
             )
-        blocking = [name for name in sorted(self.features) if self._blocks(name, operation)]
+        enabled = {name for name in self.lacking if self.is_enabled(name)}
+        blocking = [name for name in sorted(self.features | enabled) if self._blocks(name, operation)]
         if blocking:
             refuse = UnsupportedReaderFeatures if reads else UnsupportedWriterFeatures
             raise refuse(self.table, ", ".join(blocking), operation.value)
@@ -131,31 +150,39 @@ class TableConfig:
             return operation not in READS or name in (self.protocol.reader_features or ())
         return operation not in feature.allows and feature.is_in_use(self.traits)
 
-    def ensure_protocol_carries_metadata(self) -> None:
+    def ensure_protocol_carries_metadata(self, before: TableConfig | None) -> None:
         """Raises `FeaturesProtocolMismatch` where the metadata demands what the protocol lacks.
 
-        A reader does without; a writer must not commit such a pair.
+        A reader does without; a writer must not commit such a pair. Under a protocol of legacy versions older writers
+        left such metadata behind: what was lacking `before` may go on to lack.
         """
-        missing = sorted(name for name in demanded_features(self.traits) if not self.is_supported(name))
+        tolerated = before.lacking if before is not None and not self.lists_features else frozenset()
+        missing = sorted(self.lacking - tolerated)
         if missing:
             raise FeaturesProtocolMismatch(self.table, ", ".join(missing))
 
 
 def choose_protocol(
-    table: str, current: Protocol | None, metadata: Metadata, explicit: frozenset[str] = frozenset()
+    table: str,
+    current: Protocol | None,
+    metadata: Metadata,
+    explicit: frozenset[str] = frozenset(),
+    lacking: frozenset[str] = frozenset(),
 ) -> Protocol:
     """The weakest protocol that carries `metadata`, the `explicit` features, and all that `current` carries.
 
     `current` is None for a new table, which begins with what (1, 2) stands for. Returns `current` itself where it
-    suffices. Raises `FeaturesRequireManualEnablement` for a feature that an existing table gets only by name.
+    suffices. Raises `FeaturesRequireManualEnablement` for a feature that an existing table gets only by name; one that
+    was `lacking` before stays so while the protocol lists no features.
     """
     demanded = demanded_features(table_traits(metadata.configuration, parse_schema(metadata.schema_string)))
     if current is None:
         return weakest_protocol(DEFAULT_FEATURES | demanded | explicit)
     present = protocol_features(current)
     missing = {name for name in demanded if not is_listed(name, present)}
-    manual = sorted(name for name in missing - explicit if not FEATURES[name].auto_upgrade)
-    if manual:
-        raise FeaturesRequireManualEnablement(table, ", ".join(manual))
-    wanted = {name for name in missing | explicit if not is_listed(name, present)}
-    return add_features(current, wanted)
+    manual = {name for name in missing - explicit if not FEATURES[name].auto_upgrade}
+    chosen = add_features(current, {name for name in (missing - manual) | explicit if not is_listed(name, present)})
+    refused = sorted(manual if lists_features(chosen) else manual - lacking)
+    if refused:
+        raise FeaturesRequireManualEnablement(table, ", ".join(refused))
+    return chosen

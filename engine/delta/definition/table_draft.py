@@ -48,8 +48,8 @@ class Definition:
 class TableDraft:
     table: str
     """For messages."""
-    protocol: Protocol | None
-    """What the table has; None for a new one."""
+    before: TableConfig | None
+    """What governs the table; None for a new one."""
     metadata: Metadata
     """Its `schema_string` counts for nothing while there is a draft."""
     schema: StructType
@@ -58,13 +58,20 @@ class TableDraft:
     features: frozenset[str] = frozenset()
     """Asked for by name."""
     drops: frozenset[str] = frozenset()
+    dropped_to: Protocol | None = None
+    """What is left of the protocol where features were dropped."""
     clustering: DomainMetadata | None = None
     unmeasured: frozenset[Path] = frozenset()
     """Clustering columns (physical paths) that had no statistics before."""
 
     @property
     def is_new(self) -> bool:
-        return self.protocol is None
+        return self.before is None
+
+    @property
+    def protocol(self) -> Protocol | None:
+        """What the table has now; None for a new one."""
+        return self.dropped_to or (self.before.protocol if self.before else None)
 
     @property
     def configuration(self) -> Mapping[str, str | None]:
@@ -101,13 +108,14 @@ class TableDraft:
         `ClusteringColumnMissingStats` where a clustering column would be without statistics from now on."""
         complete = self.with_ids()
         metadata = replace(complete.metadata, schema_string=complete.schema.to_json())
-        protocol = choose_protocol(self.table, self.protocol, metadata, self.features)
+        lacking = self.before.lacking if self.before else frozenset[str]()
+        protocol = choose_protocol(self.table, self.protocol, metadata, self.features, lacking)
         definition = Definition(protocol=protocol, metadata=metadata, clustering=self.clustering, drops=self.drops)
         config = definition.config(self.table)
         kept = sorted(name for name in self.drops if config.is_supported(name))
         if kept:  # the metadata asks for what was to be dropped
             raise FeaturesProtocolMismatch(self.table, ", ".join(kept))
-        config.ensure_protocol_carries_metadata()
+        config.ensure_protocol_carries_metadata(self.before)
         ensure_schema(config)
         missing = [
             format_name(name) for path, name in unmeasured_columns(config).items() if path not in self.unmeasured

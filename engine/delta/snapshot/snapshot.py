@@ -51,7 +51,7 @@ from engine.delta.spec.errors import (
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, parse_log_path, version_prefix
 from engine.delta.spec.protocols import READER_VERSION_MAX
 from engine.errors.table_errors import DeltaError, MalformedLogEntry
-from engine.types.schema import StructType, parse_schema
+from engine.types.schema import StructType
 
 T = TypeVar("T")
 _ATTEMPTS_MAX = 5
@@ -117,7 +117,7 @@ class Snapshot:
     @cached_property
     def schema(self) -> StructType:
         """Columns by logical name, partition columns included. Raises `UnsupportedDataType`."""
-        return parse_schema(self.metadata.schema_string)
+        return self.config.schema
 
     @cached_property
     def config(self) -> TableConfig:

@@ -164,7 +164,9 @@ class Feature:
     removal: Removal = Removal.NO
     aborts_concurrents: bool = False
     """Does adding it to a protocol fail the commits that are in flight?"""
-    same_as: str | None = None
+    by_metadata: bool = False
+    """Does its metadata count under legacy versions that do not imply the feature? See
+    `engine.delta.definition.dormant`.""" same_as: str | None = None
     """The name under which this feature became final; previews and old spellings mean the same."""
 
     @property
@@ -192,7 +194,9 @@ class Feature:
 
 _READER = FeatureKind.READER_WRITER
 
-_TIMESTAMP_NTZ = Feature(name="timestampNtz", kind=_READER, demanded=_has_type(PrimitiveType.TIMESTAMP_NTZ))
+_TIMESTAMP_NTZ = Feature(
+    name="timestampNtz", kind=_READER, demanded=_has_type(PrimitiveType.TIMESTAMP_NTZ), by_metadata=True
+)
 _CATALOG_MANAGED = Feature(
     name="catalogManaged",
     kind=_READER,
@@ -215,6 +219,7 @@ _VARIANT = Feature(
     demanded=_has_type(PrimitiveType.VARIANT),
     allows=READS | _UPKEEP,
     auto_upgrade=True,
+    by_metadata=True,
     aborts_concurrents=True,
 )
 _VARIANT_SHREDDING = Feature(
@@ -246,13 +251,20 @@ _GEOSPATIAL = Feature(
 
 _ROWS: tuple[Feature, ...] = (
     # Those that old protocol versions imply.
-    Feature(name="appendOnly", legacy=LegacyVersions(1, 2), demanded=_flag(properties.APPEND_ONLY), auto_upgrade=True),
+    Feature(
+        name="appendOnly",
+        legacy=LegacyVersions(1, 2),
+        demanded=_flag(properties.APPEND_ONLY),
+        auto_upgrade=True,
+        by_metadata=True,
+    ),
     Feature(
         name="invariants",
         legacy=LegacyVersions(1, 2),
         demanded=_has_column_key("delta.invariants"),
         allows=_ALL - {Operation.DML},
         auto_upgrade=True,
+        by_metadata=True,
         aborts_concurrents=True,
     ),
     Feature(
@@ -261,6 +273,7 @@ _ROWS: tuple[Feature, ...] = (
         demanded=_has_key(properties.CONSTRAINT_PREFIX),
         allows=_ALL - {Operation.DML},
         auto_upgrade=True,
+        by_metadata=True,
         removal=Removal.YES,
         aborts_concurrents=True,
     ),
@@ -270,6 +283,7 @@ _ROWS: tuple[Feature, ...] = (
         demanded=_flag(properties.CHANGE_DATA_FEED),
         allows=_ALL - {Operation.DML},
         auto_upgrade=True,
+        by_metadata=True,
     ),
     Feature(
         name="generatedColumns",
@@ -359,6 +373,7 @@ _ROWS: tuple[Feature, ...] = (
         name="allowColumnDefaults",
         demanded=_has_column_key("CURRENT_DEFAULT"),
         allows=_ALL - {Operation.DML},
+        by_metadata=True,
         aborts_concurrents=True,
     ),
     # Those that real writers leave behind, without a section in the protocol.

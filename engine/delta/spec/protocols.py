@@ -37,6 +37,11 @@ def implied_features(reader_version: int, writer_version: int) -> frozenset[str]
     )
 
 
+def lists_features(protocol: Protocol) -> bool:
+    """Does the protocol name what its writers must support? Every version that does not implies it."""
+    return protocol.min_writer_version >= WRITER_FEATURES_VERSION
+
+
 def protocol_features(protocol: Protocol) -> frozenset[str]:
     """Every feature that the protocol carries, listed or implied.
 

@@ -62,7 +62,7 @@ def _replaceable(bound: BoundStatement, statement: CreateTable) -> BoundTable:
     with naming(table.label):
         config.ensure_supported(Operation.OVERWRITE)
         config.ensure_supported(Operation.METADATA)
-    if config.is_supported("appendOnly") and config.get(APPEND_ONLY):
+    if config.get(APPEND_ONLY):
         raise CannotModifyAppendOnly(table.label)
     return table
 

@@ -137,7 +137,7 @@ def test_a_property_without_its_feature_is_only_text() -> None:
     assert table.column_mapping_mode == "none"
     assert not table.is_enabled("columnMapping")
     with pytest.raises(FeaturesProtocolMismatch, match="columnMapping"):
-        table.ensure_protocol_carries_metadata()
+        table.ensure_protocol_carries_metadata(None)
 
 
 def test_partition_values_go_by_physical_names() -> None:
