@@ -18,6 +18,7 @@ from engine.bind.bound import BoundTable
 from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.identity import IdentityColumn
 from engine.delta.definition.table_draft import Definition
+from engine.delta.spec.actions import SetTransaction
 from engine.plans.probes import ProbePlan, RowChecks
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
@@ -86,6 +87,8 @@ class CreateTableAsPlan:
     description: CommitDescription
     source: ReadPlan
     rows: WritePlan
+    numbered: SetTransaction | None = None
+    """Noted in the commit."""
     tolerated: tuple[type[SqlError], ...] = ()
 
 
@@ -108,6 +111,8 @@ class ReplaceTableAsPlan:
     description: CommitDescription
     source: ReadPlan
     rows: WritePlan
+    numbered: SetTransaction | None = None
+    """As in `InsertPlan`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

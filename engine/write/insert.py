@@ -19,7 +19,6 @@ from engine.delta.definition.identity import MARK_ONLY_TAG
 from engine.delta.definition.metadata_changes import MetadataChange, change_table
 from engine.delta.definition.table_draft import Definition
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.actions import SetTransaction
 from engine.enforce.identity import moved_marks
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
@@ -36,6 +35,7 @@ from engine.plans.writes import (
 )
 from engine.runtime.results import RowCounts, empty_result
 from engine.write.copied_rows import preserving
+from engine.write.numbered_writes import stage_number, was_written
 from engine.write.related_rows import SourceRows, related_rows
 from engine.write.replaced_partitions import matching_partitions, partitions_of, without_partitions
 from engine.write.replaced_rows import Remainder, Replacing, equal_to, where, without_rows
@@ -47,7 +47,7 @@ from engine.write.staged_write import StagedWrite
 def insert(plan: InsertPlan, run: Run) -> Iterator[StagedWrite]:
     """Rows into a table, as one version."""
     snapshot, rows = plan.table.snapshot, plan.rows
-    if plan.numbered is not None and _was_written(plan.numbered, snapshot):
+    if was_written(plan.numbered, snapshot):
         yield StagedWrite(outcome=counted(0))
         return
     if plan.only_if_absent and _is_there(plan, run):
@@ -61,9 +61,7 @@ def insert(plan: InsertPlan, run: Run) -> Iterator[StagedWrite]:
         naming(plan.table.label),
     ):
         transaction = _transaction(plan, new, remainder)
-        if plan.numbered is not None:
-            transaction.last_version_of(plan.numbered.app_id)
-            transaction.stage(replace(plan.numbered, last_updated=run.context.now_ms()))
+        stage_number(transaction, plan.numbered, run.context.now_ms())
         yield StagedWrite(outcome=counted(new.num_rows), transaction=transaction, label=plan.table.label)
 
 
@@ -146,11 +144,6 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
                 return
             with without_rows(plan.table, source.going(new), replacing, run) as remainder:
                 yield remainder
-
-
-def _was_written(numbered: SetTransaction, snapshot: Snapshot) -> bool:
-    last = snapshot.set_transactions.get(numbered.app_id)
-    return last is not None and last.version >= numbered.version
 
 
 def _is_there(plan: InsertPlan, run: Run) -> bool:

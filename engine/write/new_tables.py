@@ -13,7 +13,7 @@ from catalog.changes import CreateTable
 from catalog.entries import TableEntry
 from engine.bind.bound import Outcome
 from engine.delta.commit.staged_commit import CommitDescription
-from engine.delta.commit.transaction import Transaction
+from engine.delta.commit.transaction import Transaction, with_metrics
 from engine.delta.definition.table_draft import Definition
 from engine.delta.log.storage import open_storage
 from engine.errors.table_errors import naming
@@ -21,6 +21,7 @@ from engine.exec.run import Run
 from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
 from engine.runtime.results import empty_result
 from engine.write.insert import counted, with_file_metrics
+from engine.write.numbered_writes import stage_number, was_written
 from engine.write.staged_files import drop_told, new_files
 from engine.write.staged_write import StagedWrite
 
@@ -48,6 +49,7 @@ def create_table_as(plan: CreateTableAsPlan, run: Run) -> Iterator[StagedWrite]:
         transaction = Transaction.create(storage, with_file_metrics(plan.description, new), table=label)
         _define(transaction, plan.definition, now_ms)
         transaction.stage(*new.adds)
+        stage_number(transaction, plan.numbered, now_ms)
         yield StagedWrite(
             outcome=counted(new.num_rows), transaction=transaction, label=label, then=_named(plan.entry, now_ms)
         )
@@ -66,6 +68,9 @@ def replace_table(plan: ReplaceTablePlan) -> StagedWrite:
 def replace_table_as(plan: ReplaceTableAsPlan, run: Run) -> Iterator[StagedWrite]:
     """Files, then another definition with them in the place of all others, as one version."""
     table = plan.table
+    if was_written(plan.numbered, table.snapshot):
+        yield StagedWrite(outcome=counted(0))
+        return
     with (
         drop_told(table),
         new_files(plan.source, plan.rows, table.snapshot.storage, run) as new,
@@ -73,6 +78,7 @@ def replace_table_as(plan: ReplaceTableAsPlan, run: Run) -> Iterator[StagedWrite
     ):
         transaction = _replacing(plan, with_file_metrics(plan.description, new))
         transaction.stage(*new.adds)
+        stage_number(transaction, plan.numbered, run.context.now_ms())
         yield StagedWrite(outcome=counted(new.num_rows), transaction=transaction, label=table.label)
 
 
@@ -88,7 +94,9 @@ def _define(transaction: Transaction, definition: Definition, now_ms: int) -> No
 def _replacing(plan: ReplaceTablePlan | ReplaceTableAsPlan, description: CommitDescription) -> Transaction:
     """The commit depends on all that the table had, so that nobody's change is overwritten unseen."""
     with naming(plan.table.label):
-        transaction = Transaction.on(plan.table.snapshot, description, table=plan.table.label)
+        snapshot = plan.table.snapshot
+        gone = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
+        transaction = Transaction.on(snapshot, with_metrics(description, **gone), table=plan.table.label)
         transaction.stage_removes(transaction.read_whole_table())
         transaction.define(plan.definition)
     return transaction

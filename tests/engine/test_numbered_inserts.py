@@ -1,4 +1,4 @@
-"""INSERTs that are sent again: what the table has is left out, by application and number."""
+"""Writes that are sent again: what the table has is left out, by application and number."""
 
 from __future__ import annotations
 
@@ -38,6 +38,32 @@ def test_what_the_table_has_is_left_out(session: LakeSession, lake: Path) -> Non
     run(session, f"RESET {APP}")
     run(session, "INSERT INTO sent VALUES ('x')")
     assert version_of(lake, "sent") == 5
+
+
+REPLACEMENTS = [
+    ("CREATE OR REPLACE TABLE", "loader", 1, 1),  # makes it
+    ("CREATE OR REPLACE TABLE", "loader", 1, 0),
+    ("REPLACE TABLE", "loader", 0, 0),
+    ("REPLACE TABLE", "loader", 2, 1),
+    ("REPLACE TABLE", "other", 2, 1),
+    ("CREATE OR REPLACE TABLE", "other", 2, 0),
+]
+
+
+def test_tables_that_are_made_or_replaced_by_a_query_are_left_out_as_well(session: LakeSession, lake: Path) -> None:
+    last = None
+    for at, (verb, app, version, count) in enumerate(REPLACEMENTS):
+        number(session, app, version)
+        assert run(session, f"{verb} remade AS SELECT {at} AS a") == count
+        last = at if count else last
+        assert rows(session, "SELECT a FROM remade") == [(last,)]
+    assert version_of(lake, "remade") == 2
+    (txn,) = [action["txn"] for action in actions(lake, "remade", 0) if "txn" in action]
+    assert (txn["appId"], txn["version"]) == ("loader", 1)
+    number(session, "loader", 9)
+    assert run(session, "CREATE TABLE made_once AS SELECT 1 AS a") == 1
+    assert run(session, "INSERT INTO made_once VALUES (2)") == 0
+    assert refuse(session, "CREATE TABLE made_once AS SELECT 1 AS a").condition == "TABLE_OR_VIEW_ALREADY_EXISTS"
 
 
 def test_one_number_is_written_once_by_many(engine: LakeEngine, session: LakeSession, lake: Path) -> None:

@@ -166,7 +166,8 @@ class Feature:
     """Does adding it to a protocol fail the commits that are in flight?"""
     by_metadata: bool = False
     """Does its metadata count under legacy versions that do not imply the feature? See
-    `engine.delta.definition.dormant`.""" same_as: str | None = None
+    `engine.delta.definition.dormant`."""
+    same_as: str | None = None
     """The name under which this feature became final; previews and old spellings mean the same."""
 
     @property

@@ -16,10 +16,11 @@ from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.errors import CannotModifyAppendOnly
 from engine.delta.spec.features import Operation
 from engine.delta.spec.properties import APPEND_ONLY
-from engine.errors.definition_errors import ColumnsWithQuery, SchemaNotProvided
+from engine.errors.definition_errors import ColumnsWithQuery
 from engine.errors.table_errors import naming
 from engine.plan.ddl.new_tables import checks_of, plan_probes, table_changes, table_schema
 from engine.plan.ddl.table_ddl import describe_creation, ensure_creatable, operation_name, partition_names
+from engine.plan.rules.idempotence import numbered_write
 from engine.plan.rules.query_columns import table_fields
 from engine.plans.ddl import ReplaceTableAsPlan, ReplaceTablePlan
 from engine.plans.write_plan import WritePlan
@@ -30,8 +31,6 @@ from engine.types.schema import StructType
 def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> ReplaceTablePlan:
     table = _replaceable(bound, statement)
     schema = table_schema(statement.columns)
-    if not schema.fields:
-        raise SchemaNotProvided(table.label, table.entry.location)
     plan = _plan(bound, statement, table, schema)
     checks = [(name, check.expression) for name, check in checks_of(statement)]
     return replace(plan, probes=plan_probes(schema, checks, table.entry.location))
@@ -50,6 +49,7 @@ def plan_replace_table_as(analyzed: AnalyzedStatement, statement: CreateTable) -
         description=plan.description,
         source=analyzed.query,
         rows=WritePlan(table=table.label, config=config),
+        numbered=numbered_write(analyzed.bound.state),
     )
 
 

@@ -6,7 +6,6 @@ condition on other columns decides, files are written again without these rows (
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 from catalog.names import quote
@@ -30,9 +29,9 @@ from engine.plan.ddl.table_ddl import (
     tolerated,
 )
 from engine.plan.rules.conditions import joint_condition, probe_own
+from engine.plan.rules.idempotence import numbered_write
 from engine.plan.rules.insert_rows import REPLACE_WHERE, InsertRows
 from engine.plan.rules.query_columns import table_fields
-from engine.plan.writes.idempotence import numbered_write
 from engine.plan.writes.schema_evolution import evolved, filled
 from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.plans.reads import ReadPlan
@@ -76,7 +75,7 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
         definition=definition,
         replacement=replacement,
         reads_table=any(_reads(relation, table) for relation in bound.relations),
-        description=_description(bound, table, replacement),
+        description=_description(bound, replacement, evolves=insert.evolves),
         only_if_absent=statement.if_not_exists,
         numbered=numbered_write(bound.state),
         probes=None if insert.condition is None else probe_own(table, REPLACE_WHERE, insert.condition),
@@ -129,6 +128,7 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
         description=describe_creation(operation_name(statement), bound, target.managed, definition),
         source=analyzed.query,
         rows=WritePlan(table=str(target.name), config=config),
+        numbered=numbered_write(bound.state),
         tolerated=tolerated(if_not_exists=statement.if_not_exists),
     )
 
@@ -191,11 +191,9 @@ def _operation(replacement: Replacement) -> Operation:
     return Operation.APPEND if isinstance(replacement, KeepAll) else Operation.OVERWRITE
 
 
-def _description(bound: BoundStatement, table: BoundTable, replacement: Replacement) -> CommitDescription:
-    parameters = {
-        "mode": "Append" if isinstance(replacement, KeepAll) else "Overwrite",
-        "partitionBy": json.dumps(list(table.snapshot.partition_columns), separators=(",", ":")),
-    }
+def _description(bound: BoundStatement, replacement: Replacement, *, evolves: bool) -> CommitDescription:
+    """`partitionBy` is what a statement says of partitioning, and an INSERT says nothing."""
+    parameters = {"mode": "Append" if isinstance(replacement, KeepAll) else "Overwrite", "partitionBy": "[]"}
     if isinstance(replacement, ReplaceMatching | ReplaceRows):
         parameters["predicate"] = replacement.shown
     if isinstance(replacement, ReplaceEqual):
@@ -204,6 +202,8 @@ def _description(bound: BoundStatement, table: BoundTable, replacement: Replacem
         parameters["replaceOnCond"] = replacement.shown
     if isinstance(replacement, ReplaceTouched):
         parameters["isDynamicPartitionOverwrite"] = "true"
+    if evolves:
+        parameters["canMergeSchema"] = "true"
     return CommitDescription(
         name="WRITE", operation=_operation(replacement), parameters=parameters, user_name=bound.state.principal
     )
