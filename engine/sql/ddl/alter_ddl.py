@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TypeAlias
 
 from engine.sql.ddl.clauses import (
     read_clustering,
@@ -18,7 +19,7 @@ from engine.sql.ddl.clauses import (
     take_position,
 )
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedStatement
+from engine.sql.dialect.errors import ColumnChangedTwice, UnsupportedStatement
 from engine.sql.query.names import read_table
 from engine.statements.alters import (
     AddColumns,
@@ -39,6 +40,8 @@ from engine.statements.alters import (
     UnsetProperties,
 )
 from engine.statements.tables import ColumnDef
+
+_ColumnChange: TypeAlias = SyncIdentity | AlterColumn | RenameColumn
 
 
 def parse_alter_table(cursor: Cursor) -> AlterTable:
@@ -91,13 +94,18 @@ def _drop_columns(cursor: Cursor) -> tuple[TableChange, ...]:
 def _alter_columns(cursor: Cursor) -> tuple[TableChange, ...]:
     """`column change, column change, …`; Hive's `CHANGE old new type` is a rename and a change."""
     cursor.take("COLUMN")
-    changes = [*_alter_column(cursor)]
+    altered = [_alter_column(cursor)]
     while cursor.take(","):
-        changes += _alter_column(cursor)
-    return tuple(changes)
+        altered.append(_alter_column(cursor))
+    names = [".".join(changes[0].parts) for changes in altered]
+    folded = [name.casefold() for name in names]
+    for at, name in enumerate(names):
+        if folded[at] in folded[:at]:
+            raise ColumnChangedTwice(name)
+    return tuple(change for changes in altered for change in changes)
 
 
-def _alter_column(cursor: Cursor) -> tuple[TableChange, ...]:
+def _alter_column(cursor: Cursor) -> tuple[_ColumnChange, ...]:
     parts = cursor.read_names()
     if cursor.take("SYNC", "IDENTITY"):
         return (SyncIdentity(parts=parts),)
@@ -119,7 +127,7 @@ def _alter_column(cursor: Cursor) -> tuple[TableChange, ...]:
     return _change_column(cursor, parts)
 
 
-def _change_column(cursor: Cursor, parts: tuple[str, ...]) -> tuple[TableChange, ...]:
+def _change_column(cursor: Cursor, parts: tuple[str, ...]) -> tuple[_ColumnChange, ...]:
     """Hive's `old new type [COMMENT 'c'] [FIRST|AFTER c]`: the rename comes last, so that names stay good till then."""
     name = cursor.read_name()
     sql_type = read_type(cursor)

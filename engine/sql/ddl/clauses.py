@@ -7,7 +7,7 @@ do (keys, collations, bucketing) is refused by name.
 from __future__ import annotations
 
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedClause
+from engine.sql.dialect.errors import DuplicateColumnClause, DuplicateIdentityOption, UnsupportedClause
 from engine.statements.tables import After, Check, ColumnDef, First, Identity, Position, Properties
 
 _NO_KEYS = "Keys would not be enforced; use CHECK constraints."
@@ -17,6 +17,15 @@ _COLUMN_CLAUSES = (
     *_KEYS,
 )
 """What ends a column's type, and its default."""
+_SPELLED = {
+    "nullable": "NOT NULL",
+    "default": "DEFAULT",
+    "comment": "COMMENT",
+    "generated": "GENERATED ALWAYS AS",
+    "identity": "GENERATED … AS IDENTITY",
+    "position": "FIRST or AFTER",
+}
+_IDENTITY_OPTIONS = frozenset({"START", "INCREMENT"})
 
 
 def read_type(cursor: Cursor) -> str:
@@ -41,7 +50,7 @@ def read_column(cursor: Cursor) -> ColumnDef:
             continue
         key, value = _read_column_clause(cursor)
         if key in column:
-            raise cursor.fail("the clause before this is given twice")
+            raise DuplicateColumnClause(".".join(parts), _SPELLED[key])
         column[key] = value
     return ColumnDef(parts=parts, checks=tuple(checks), **column)  # type: ignore[arg-type]
 
@@ -70,16 +79,18 @@ def _read_generated(cursor: Cursor) -> tuple[str, object]:
         if not always:
             raise cursor.fail("IDENTITY is expected")
         return "generated", cursor.read_parenthesized()
-    start = step = 1
+    options: dict[str, int] = {}
     if cursor.take("("):
         while not cursor.take(")"):
-            if cursor.take("START", "WITH"):
-                start = _read_integer(cursor)
-            else:
+            option = "START" if cursor.take("START", "WITH") else "INCREMENT"
+            if option == "INCREMENT":
                 cursor.read("INCREMENT", "BY")
-                step = _read_integer(cursor)
-            cursor.take(",")
-    return "identity", Identity(always=always, start=start, step=step)
+            if option in options:
+                raise DuplicateIdentityOption(option)
+            options[option] = _read_integer(cursor)
+            if options.keys() < _IDENTITY_OPTIONS:
+                cursor.take(",")
+    return "identity", Identity(always=always, start=options.get("START", 1), step=options.get("INCREMENT", 1))
 
 
 def _read_integer(cursor: Cursor) -> int:

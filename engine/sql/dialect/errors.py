@@ -57,6 +57,27 @@ class StatementTooComplex(SqlError, condition="FAILED_TO_PARSE_TOO_COMPLEX", sql
 
 
 @dataclass(eq=False)
+class DuplicateIdentityOption(
+    SqlError, condition="IDENTITY_COLUMNS_DUPLICATED_SEQUENCE_GENERATOR_OPTION", sqlstate="42601"
+):
+    option: str
+    template = "{option} is given twice in the parentheses after IDENTITY. Leave one of them out."
+
+
+@dataclass(eq=False)
+class DuplicateColumnClause(SqlError, condition="CREATE_TABLE_COLUMN_DESCRIPTOR_DUPLICATE", sqlstate="42710"):
+    column: str
+    clause: str
+    template = "The definition of the column {column} has {clause} more than once. Leave one of them out."
+
+
+@dataclass(eq=False)
+class ColumnChangedTwice(SqlError, condition="NOT_SUPPORTED_CHANGE_SAME_COLUMN", sqlstate="0A000"):
+    column: str
+    template = "The statement changes the column {column} more than once. Send the changes one by one."
+
+
+@dataclass(eq=False)
 class UnsupportedStatement(SqlError, condition="UNSUPPORTED_STATEMENT", sqlstate="0A000"):
     """A statement that is known by name and does not run here."""
 
