@@ -174,9 +174,9 @@ def _commit_info(
     )
 
 
-def _parameter(value: Json) -> str:
-    """Parameters are strings in the log; what is none becomes JSON, as Delta users see it."""
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+def _parameter(value: Json) -> str | None:
+    """Parameters are strings in the log, or null; what is neither becomes JSON, as Delta users see it."""
+    return value if isinstance(value, str | None) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _mark_domain(mark: int) -> DomainMetadata:

@@ -37,6 +37,12 @@ def check_constraints(configuration: Configuration) -> list[Constraint]:
     return sorted(found, key=lambda constraint: constraint.name)
 
 
+def find_constraint(configuration: Configuration, name: str) -> str | None:
+    """The key of the constraint that a statement means by `name`."""
+    wanted = f"{CONSTRAINT_PREFIX}{name}".lower()
+    return next((key for key in configuration if key.lower() == wanted), None)
+
+
 def column_invariants(schema: StructType) -> Iterator[Constraint]:
     """In the order of the columns. Raises `MalformedLogEntry`."""
     for path, column in walk_fields(schema):

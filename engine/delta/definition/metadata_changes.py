@@ -109,7 +109,6 @@ class SetProperty:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnsetProperty:
     key: str
-    if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,7 +284,7 @@ def apply_change(draft: TableDraft, change: MetadataChange) -> TableDraft:
         case SetProperty():
             return set_property(draft, change.key, change.value)
         case UnsetProperty():
-            return unset_property(draft, change.key, if_exists=change.if_exists)
+            return unset_property(draft, change.key)
         case AddConstraint():
             return add_constraint(draft, change.name, change.expression)
         case DropConstraint():

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from engine.delta.definition.clustering import CLUSTERING, format_clustering
 from engine.delta.definition.clustering_errors import ClusteringFeatureOfNewTable, ClusteringFeatureOfTable
+from engine.delta.definition.constraints import find_constraint
 from engine.delta.definition.schema_rules import odd_names
 from engine.delta.definition.table_draft import TableDraft
 from engine.delta.schema.column_ids import keep_logical_name, without_ids
@@ -23,7 +24,6 @@ from engine.delta.schema.schema_errors import (
     ConstraintsAreNoProperties,
     MappingModeNotChangeable,
     MappingNeededByNames,
-    PropertyDoesNotExist,
 )
 from engine.delta.spec import properties
 from engine.delta.spec.errors import (
@@ -47,11 +47,8 @@ from engine.delta.spec.properties import (
     parse_setting,
 )
 from engine.delta.spec.protocols import (
-    READER_FEATURES_VERSION,
     READER_VERSION_MAX,
-    WRITER_FEATURES_VERSION,
     WRITER_VERSION_MAX,
-    implied_features,
     protocol_features,
     remove_feature,
 )
@@ -94,20 +91,18 @@ def set_property(draft: TableDraft, key: str, value: str) -> TableDraft:
     return draft.with_settings({stored: text})
 
 
-def unset_property(draft: TableDraft, key: str, *, if_exists: bool) -> TableDraft:
+def unset_property(draft: TableDraft, key: str) -> TableDraft:
+    """Nothing happens where the table has no such key, as in Spark."""
     stored = canonical_key(key)
     if stored.lower().startswith(CONSTRAINT_PREFIX):
         raise ConstraintsAreNoProperties(key)
     known = properties.PROPERTIES.get(stored)
     if known is not None and not known.settable:
         raise PropertyNotSettable(stored)
-    if stored not in draft.configuration:
-        if if_exists:
-            return draft
-        raise PropertyDoesNotExist(key, draft.table)
     if stored == properties.COLUMN_MAPPING_MODE.key and draft.mapping_mode != NO_MAPPING:
         raise MappingModeNotChangeable(draft.mapping_mode, NO_MAPPING)
-    return draft.with_settings({stored: None})
+    early = known.early if known is not None else None
+    return draft.with_settings({stored: None, **({early: None} if early is not None else {})})
 
 
 def add_constraint(draft: TableDraft, name: str, expression: str) -> TableDraft:
@@ -120,8 +115,7 @@ def add_constraint(draft: TableDraft, name: str, expression: str) -> TableDraft:
 
 
 def drop_constraint(draft: TableDraft, name: str, *, if_exists: bool) -> TableDraft:
-    wanted = f"{CONSTRAINT_PREFIX}{name}".lower()
-    key = next((present for present in draft.configuration if present.lower() == wanted), None)
+    key = find_constraint(draft.configuration, name)
     if key is None:
         if if_exists:
             return draft
@@ -164,7 +158,10 @@ def _droppable(draft: TableDraft, name: str) -> Feature:
 
 
 def _ask_for_version(draft: TableDraft, folded: str, key: str, value: str) -> TableDraft:
-    """A legacy version asks for the features that it stands for; the highest ones, which list features, for none."""
+    """Legacy versions ask for the features that they stand for, the one of readers together with that of writers.
+
+    The highest ones, which list features, ask for none.
+    """
     highest = _VERSIONS[folded]
     if not value.strip().isdecimal():
         raise ProtocolPropertyNotInteger(key, value)
@@ -177,11 +174,10 @@ def _ask_for_version(draft: TableDraft, folded: str, key: str, value: str) -> Ta
         present = current.min_reader_version if is_reader else current.min_writer_version
         if wanted < present:
             raise InvalidProtocolDowngrade(draft.table, f"{key} {present}", str(wanted))
-    if is_reader:
-        asked = frozenset({"columnMapping"}) if wanted == READER_FEATURES_VERSION - 1 else frozenset[str]()
-    else:
-        asked = implied_features(1, wanted) if wanted < WRITER_FEATURES_VERSION else frozenset()
-    return replace(draft, features=draft.features | asked)
+    if wanted == highest:
+        return draft
+    versions = replace(draft.versions, **{"reader" if is_reader else "writer": wanted})
+    return replace(draft, versions=versions)
 
 
 def _ask_for_feature(draft: TableDraft, name: str, status: str) -> TableDraft:
@@ -198,7 +194,7 @@ def _ask_for_feature(draft: TableDraft, name: str, status: str) -> TableDraft:
 def _set_mapping_mode(draft: TableDraft, mode: str) -> TableDraft:
     current = draft.mapping_mode
     if mode == current:
-        return draft
+        return draft.with_settings({properties.COLUMN_MAPPING_MODE.key: mode})
     if draft.is_new and current == NO_MAPPING:
         return draft.with_settings({properties.COLUMN_MAPPING_MODE.key: mode})
     if current != NO_MAPPING or mode != "name":

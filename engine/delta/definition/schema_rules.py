@@ -23,15 +23,17 @@ from engine.delta.schema.schema_errors import (
     MappingInconsistent,
     MaxColumnIdNotSet,
     MaxColumnIdTooLow,
+    NestedVoid,
     PartitionColumnNotFound,
     ReservedColumnNames,
 )
 from engine.delta.spec.properties import COLUMN_MAPPING_MAX_ID
-from engine.types.schema import ArrayType, MapType, PrimitiveType, StructType, format_data_type, walk_fields
+from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructType, format_data_type, walk_fields
 
 T = TypeVar("T", bound=Hashable)
 
 _ODD_CHARACTERS = frozenset(" ,;{}()\n\t=")
+_NO_PARTITIONS = (PrimitiveType.VARIANT, PrimitiveType.VOID)
 _CDC_COLUMNS = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})
 
 
@@ -64,6 +66,38 @@ def _ensure_names(config: TableConfig) -> None:
             raise ReservedColumnNames(", ".join(reserved))
 
 
+def ensure_no_nested_void(schema: StructType, before: StructType | None = None) -> None:
+    """Raises `NestedVoid`: a file has no columns of type void, and inside of another type it would have to.
+
+    Columns that were so `before` may stay.
+    """
+    known = nested_voids(before) if before is not None else []
+    new = [name for name in nested_voids(schema) if name not in known]
+    if new:
+        raise NestedVoid(new[0])
+
+
+def nested_voids(schema: StructType) -> list[str]:
+    """The columns of other types that hold the type void."""
+    return [
+        field.name
+        for field in schema.fields
+        if field.data_type is not PrimitiveType.VOID and _has_void(field.data_type)
+    ]
+
+
+def _has_void(data_type: DataType) -> bool:
+    match data_type:
+        case StructType(fields):
+            return any(_has_void(field.data_type) for field in fields)
+        case ArrayType(element):
+            return _has_void(element)
+        case MapType(key, value):
+            return _has_void(key) or _has_void(value)
+        case _:
+            return data_type is PrimitiveType.VOID
+
+
 def _ensure_partition_columns(config: TableConfig) -> None:
     columns = config.metadata.partition_columns
     exact = {field.name: field for field in config.schema.fields}
@@ -71,7 +105,7 @@ def _ensure_partition_columns(config: TableConfig) -> None:
         field = exact.get(name)
         if field is None:
             raise PartitionColumnNotFound(name, ", ".join(config.schema.names))
-        if isinstance(field.data_type, StructType | ArrayType | MapType) or field.data_type is PrimitiveType.VARIANT:
+        if isinstance(field.data_type, StructType | ArrayType | MapType) or field.data_type in _NO_PARTITIONS:
             raise InvalidPartitionColumnType(name, str(format_data_type(field.data_type)))
     if columns and len(columns) == len(config.schema.fields):
         raise AllColumnsArePartitions(", ".join(columns))

@@ -45,6 +45,7 @@ from engine.delta.spec.protocols import (
     READER_VERSION_MAX,
     WRITER_VERSION_MAX,
     add_features,
+    at_least,
     lists_features,
     protocol_features,
     weakest_protocol,
@@ -185,4 +186,4 @@ def choose_protocol(
     refused = sorted(manual if lists_features(chosen) else manual - lacking)
     if refused:
         raise FeaturesRequireManualEnablement(table, ", ".join(refused))
-    return chosen
+    return at_least(chosen, current.min_reader_version, current.min_writer_version)

@@ -12,7 +12,7 @@ from typing import Self
 
 from engine.delta.definition.clustering import logical_paths, parse_clustering, unmeasured_columns
 from engine.delta.definition.clustering_errors import ClusteringColumnMissingStats
-from engine.delta.definition.schema_rules import ensure_schema
+from engine.delta.definition.schema_rules import ensure_no_nested_void, ensure_schema
 from engine.delta.definition.table_config import TableConfig, choose_protocol
 from engine.delta.schema.column_ids import assign_ids
 from engine.delta.schema.column_mapping import NO_MAPPING
@@ -20,6 +20,13 @@ from engine.delta.schema.stats_columns import Path, format_name
 from engine.delta.spec import properties
 from engine.delta.spec.actions import DomainMetadata, Metadata, Protocol
 from engine.delta.spec.errors import FeaturesProtocolMismatch
+from engine.delta.spec.features import LegacyVersions
+from engine.delta.spec.protocols import (
+    DEFAULT_FEATURES,
+    at_least,
+    implied_features,
+    weakest_protocol,
+)
 from engine.types.schema import StructType
 
 
@@ -57,6 +64,8 @@ class TableDraft:
     """Makes the physical name of a new column from its logical one."""
     features: frozenset[str] = frozenset()
     """Asked for by name."""
+    versions: LegacyVersions = LegacyVersions(0, 0)
+    """Asked for by number; 0: not."""
     drops: frozenset[str] = frozenset()
     dropped_to: Protocol | None = None
     """What is left of the protocol where features were dropped."""
@@ -108,8 +117,7 @@ class TableDraft:
         `ClusteringColumnMissingStats` where a clustering column would be without statistics from now on."""
         complete = self.with_ids()
         metadata = replace(complete.metadata, schema_string=complete.schema.to_json())
-        lacking = self.before.lacking if self.before else frozenset[str]()
-        protocol = choose_protocol(self.table, self.protocol, metadata, self.features, lacking)
+        protocol = self._protocol(metadata)
         definition = Definition(protocol=protocol, metadata=metadata, clustering=self.clustering, drops=self.drops)
         config = definition.config(self.table)
         kept = sorted(name for name in self.drops if config.is_supported(name))
@@ -117,9 +125,22 @@ class TableDraft:
             raise FeaturesProtocolMismatch(self.table, ", ".join(kept))
         config.ensure_protocol_carries_metadata(self.before)
         ensure_schema(config)
+        ensure_no_nested_void(config.schema, self.before.schema if self.before else None)
         missing = [
             format_name(name) for path, name in unmeasured_columns(config).items() if path not in self.unmeasured
         ]
         if missing:
             raise ClusteringColumnMissingStats(", ".join(missing))
         return definition
+
+    def _protocol(self, metadata: Metadata) -> Protocol:
+        """That of the finished definition. A pair of legacy versions stands for features together."""
+        lacking = self.before.lacking if self.before else frozenset[str]()
+        if self.versions == LegacyVersions(0, 0):
+            return choose_protocol(self.table, self.protocol, metadata, self.features, lacking)
+        current = self.protocol or weakest_protocol(DEFAULT_FEATURES)
+        reader = max(self.versions.reader, current.min_reader_version)
+        writer = max(self.versions.writer, current.min_writer_version)
+        features = self.features | implied_features(reader, writer)
+        chosen = choose_protocol(self.table, self.protocol, metadata, features, lacking)
+        return at_least(chosen, reader, writer)

@@ -85,7 +85,7 @@ class MappingModeNotChangeable(DeltaError, condition="DELTA_UNSUPPORTED_COLUMN_M
     requested: str
     template = (
         "Column mapping cannot be changed from {current} to {requested} by a property. From none it can be set to "
-        "name; ALTER TABLE ... DROP FEATURE columnMapping takes it away; to have ids, create a new table."
+        "name, and by ALTER TABLE to none again; to have ids, create a new table."
     )
 
 
@@ -173,15 +173,17 @@ class ConstraintsAreNoProperties(DeltaError, condition="DELTA_ADD_CONSTRAINTS", 
 
 
 @dataclass(eq=False)
-class PropertyDoesNotExist(DeltaError, condition="DELTA_UNSET_NON_EXISTENT_PROPERTY", sqlstate="42616"):
-    key: str
-    table: str
-    template = "The property {key} of {table} is not set. UNSET TBLPROPERTIES IF EXISTS ignores that."
-
-
-@dataclass(eq=False)
 class ConstraintFeatureInUse(DeltaError, condition="DELTA_CANNOT_DROP_CHECK_CONSTRAINT_FEATURE", sqlstate="0AKDE"):
     constraints: str
     template = (
         "The feature checkConstraints cannot be dropped while there are constraints: {constraints}. Drop them first."
+    )
+
+
+@dataclass(eq=False)
+class NestedVoid(DeltaError, condition="DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE", sqlstate="22005"):
+    column: str
+    template = (
+        "The column {column} holds the type void inside of another type, which no file can have. Cast the NULL in it "
+        "to the type that is meant."
     )

@@ -129,10 +129,14 @@ class Property(Generic[T]):
     """Refuse an unreadable value instead of falling back to the default."""
     settable: bool = True
     """May a user set it? The others are written by the product alone."""
+    early: str | None = None
+    """The key without prefix of the first logs, which counts where the other one is not there."""
 
     def read(self, configuration: Configuration) -> T:
         """The value in `configuration`. Raises `InvalidTableProperty` for an unreadable strict one."""
         text = configuration.get(self.key)
+        if text is None and self.early is not None:
+            text = configuration.get(self.early)
         if text is None:
             return self.default
         try:
@@ -143,7 +147,7 @@ class Property(Generic[T]):
             return self.default
 
 
-APPEND_ONLY = Property(key="delta.appendOnly", parse=parse_boolean, default=False, strict=True)
+APPEND_ONLY = Property(key="delta.appendOnly", parse=parse_boolean, default=False, strict=True, early="appendOnly")
 CHANGE_DATA_FEED = Property(key="delta.enableChangeDataFeed", parse=parse_boolean, default=False, strict=True)
 CHECKPOINT_INTERVAL = Property(key="delta.checkpointInterval", parse=_integer(1), default=10)
 CHECKPOINT_POLICY = Property(key="delta.checkpointPolicy", parse=_one_of("classic", "v2"), default="classic")
@@ -253,23 +257,25 @@ PROPERTIES: Mapping[str, Property[Any]] = {item.key: item for item in (*_ACTED_U
 _CLUSTERING_COLUMNS = "clusteringcolumns"
 """Under this key other products keep in their catalog what CLUSTER BY says; in a log it would mean nothing."""
 _ALIASES = {"delta.enablechangedatacapture": CHANGE_DATA_FEED}
-_BY_FOLDED_KEY = {key.lower(): item for key, item in PROPERTIES.items()} | _ALIASES
+_EARLY = {item.early.lower(): item for item in _ACTED_UPON if item.early is not None}
+_BY_FOLDED_KEY = {key.lower(): item for key, item in PROPERTIES.items()} | _ALIASES | _EARLY
 
 
 def parse_setting(key: str, value: str) -> tuple[str, str]:
     """What a user's `SET TBLPROPERTIES (key = value)` stores.
 
-    Keys without the `delta.` prefix are the user's own and pass. Values are stored as written, except that closed sets
-    take their canonical spelling. Raises `UnknownTableProperty`, `PropertyNotSettable`, `InvalidTableProperty`.
+    Keys without the `delta.` prefix are the user's own and pass, but for early names of ours. Values are stored as
+    written, except that closed sets take their canonical spelling. Raises `UnknownTableProperty`,
+    `PropertyNotSettable`, `InvalidTableProperty`.
 
     The keys that speak to the protocol and the constraints are for the caller to take out first.
     """
     folded = key.lower()
     if folded == _CLUSTERING_COLUMNS:
         raise PropertyNotSettable(key)
-    if not folded.startswith(DELTA_PREFIX):
-        return key, value
     known = _BY_FOLDED_KEY.get(folded)
+    if known is None and not folded.startswith(DELTA_PREFIX):
+        return key, value
     if known is None:
         raise UnknownTableProperty(key, nearest(key))
     if not known.settable:

@@ -12,6 +12,7 @@ Protocol: "Protocol Evolution", "Requirements for Writers".
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from engine.delta.spec.actions import Protocol
 from engine.delta.spec.features import FEATURES, with_requirements
@@ -82,6 +83,20 @@ def add_features(protocol: Protocol, features: Iterable[str]) -> Protocol:
     present = protocol_features(protocol)
     wanted = with_requirements(present | frozenset(features))
     return protocol if wanted == present else weakest_protocol(wanted)
+
+
+def at_least(protocol: Protocol, reader_version: int, writer_version: int) -> Protocol:
+    """`protocol` with legacy versions that are not below these; one that lists features stays as it is.
+
+    The features that the versions stand for must be in it.
+    """
+    if lists_features(protocol):
+        return protocol
+    reader = max(protocol.min_reader_version, min(reader_version, READER_FEATURES_VERSION - 1))
+    writer = max(protocol.min_writer_version, min(writer_version, WRITER_FEATURES_VERSION - 1))
+    if (reader, writer) == (protocol.min_reader_version, protocol.min_writer_version):
+        return protocol
+    return replace(protocol, min_reader_version=reader, min_writer_version=writer)
 
 
 def remove_feature(protocol: Protocol, feature: str) -> Protocol:

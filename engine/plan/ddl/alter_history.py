@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from engine.delta.definition.constraints import find_constraint
 from engine.delta.schema.schema_changes import column_around, find_field
 from engine.delta.schema.stats_columns import format_name
+from engine.delta.spec.properties import Configuration
 from engine.errors.statement_errors import StatementNotSupported
 from engine.statements.alters import (
     AddColumns,
@@ -38,8 +40,13 @@ Operation = tuple[str, dict[str, Any]]
 """A name and its parameters."""
 
 
-def operation_of(changes: tuple[TableChange, ...], before: StructType, after: StructType) -> Operation:
-    """Of changes that led from one schema to another. Refuses by name what changes no definition."""
+def operation_of(
+    changes: tuple[TableChange, ...], before: StructType, after: StructType, configuration: Configuration
+) -> Operation:
+    """Of changes that led from one schema to another, where the properties were `configuration`.
+
+    Refuses by name what changes no definition.
+    """
     altered = [change for change in changes if isinstance(change, AlterColumn)]
     named = after if len(altered) == len(changes) else before
     if len(altered) > 1:
@@ -63,7 +70,7 @@ def operation_of(changes: tuple[TableChange, ...], before: StructType, after: St
         case AddConstraint(check=check):
             return "ADD CONSTRAINT", {"name": check.name, "expr": check.expression}
         case DropConstraint(name=name):
-            return "DROP CONSTRAINT", {"name": name}
+            return "DROP CONSTRAINT", {"name": name, **_dropped(name, configuration)}
         case SetProperties(properties=properties):
             return "SET TBLPROPERTIES", {"properties": compact(dict(properties))}
         case UnsetProperties(keys=keys, if_exists=if_exists):
@@ -80,6 +87,11 @@ def not_supported(change: TableChange) -> StatementNotSupported:
 def compact(value: object) -> str:
     """JSON as the log's other writers spell it."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _dropped(name: str, configuration: Configuration) -> dict[str, Any]:
+    key = find_constraint(configuration, name)
+    return {"existed": "false"} if key is None else {"expr": configuration[key], "existed": "true"}
 
 
 def _altered(change: AlterColumn, schema: StructType) -> dict[str, Any]:

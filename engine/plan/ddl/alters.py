@@ -20,9 +20,12 @@ from engine.delta.definition import metadata_changes as changes
 from engine.delta.definition.clustering import clustering_names
 from engine.delta.definition.metadata_changes import MetadataChange, change_table
 from engine.delta.definition.table_draft import Definition
+from engine.delta.maintenance.stale_files import STALE_FILES
+from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.schema.schema_changes import resolve_path
 from engine.delta.schema.schema_errors import AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapping
 from engine.delta.spec.features import Operation
+from engine.delta.spec.properties import COLUMN_MAPPING_MODE, canonical_key
 from engine.errors.alter_errors import LocationOfPath, LocationSchemaDiffers, RenameOfPath, ReplacedColumnsDiffer
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
@@ -74,6 +77,8 @@ def plan_alter(
             return _moved(bound, table)
         case DropFeature() as drop:
             return _dropped_feature(bound, table, drop)
+        case SetProperties() | UnsetProperties() as change if _ends_mapping(table, change):
+            return _unmapped(bound, table, change)
         case ClusterBy() as cluster:
             return _clustered(bound, table, cluster)
         case _:
@@ -88,7 +93,7 @@ def plan_comment(bound: BoundStatement, statement: CommentOn) -> AlterPlan:
         change: MetadataChange = changes.SetColumnMetadata(path=path, key=COMMENT, value=statement.comment)
         definition = _changed(table, [change])
         operation = alter_history.operation_of(
-            (AlterColumn(parts=path),), table.snapshot.schema, _schema_of(definition)
+            (AlterColumn(parts=path),), table.snapshot.schema, _schema_of(definition), {}
         )
     else:
         definition = _changed(table, [changes.SetDescription(text=statement.comment)])
@@ -157,6 +162,38 @@ def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature
     )
 
 
+def _ends_mapping(table: BoundTable, change: SetProperties | UnsetProperties) -> bool:
+    """Whether columns are to be stored under their own names again."""
+    if table.snapshot.config.column_mapping_mode == NO_MAPPING:
+        return False
+    match change:
+        case SetProperties(properties=properties):
+            written = {canonical_key(key): value.strip().lower() for key, value in properties}
+            return written.get(COLUMN_MAPPING_MODE.key) == NO_MAPPING
+        case UnsetProperties(keys=keys):
+            return COLUMN_MAPPING_MODE.key in map(canonical_key, keys)
+
+
+def _unmapped(bound: BoundStatement, table: BoundTable, change: SetProperties | UnsetProperties) -> DropFeaturePlan:
+    """Files and metadata in one version, as DROP FEATURE does; the protocol stays."""
+    only = len(change.properties if isinstance(change, SetProperties) else change.keys) == 1
+
+    def without_mapping(table: BoundTable) -> AlterPlan:
+        definition = _changed(table, [changes.RemoveMapping(), *_changes(table, change)])
+        named = alter_history.operation_of((change,), table.snapshot.schema, _schema_of(definition), {})
+        operation = ("REMOVE COLUMN MAPPING", {}) if only else named
+        description = replace(_description(bound, operation), exclusive=True)
+        return AlterPlan(table=table, definition=definition, description=description)
+
+    return DropFeaturePlan(
+        table=table,
+        stale_files=STALE_FILES["columnMapping"](),
+        rewriting=without_mapping(table).description,
+        drop=without_mapping,
+        at_once=True,
+    )
+
+
 def _clustered(bound: BoundStatement, table: BoundTable, cluster: ClusterBy) -> AlterPlan:
     definition = _changed(table, [changes.ClusterBy(columns=cluster.columns)])
     parameters = {
@@ -175,13 +212,14 @@ def _altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChang
         if not isinstance(written[0], ReplaceColumns):
             raise
         raise ReplacedColumnsDiffer(error.message) from error
+    after, settings = _schema_of(definition), table.snapshot.metadata.configuration
     constraints = [(change.name, change.expression) for change in folded if isinstance(change, changes.AddConstraint)]
     not_nulls = [path for change in written if isinstance(change, AlterColumn) for path in new_not_nulls(table, change)]
     return AlterPlan(
         table=table,
         definition=definition,
-        description=_description(bound, alter_history.operation_of(written, schema, _schema_of(definition))),
-        probes=_probes(table, written, _schema_of(definition), constraints),
+        description=_description(bound, alter_history.operation_of(written, schema, after, settings)),
+        probes=_probes(table, written, after, constraints),
         checks=plan_row_checks(table, constraints, not_nulls),
     )
 
@@ -240,7 +278,7 @@ def _changes(table: BoundTable, change: TableChange) -> Iterator[MetadataChange]
             yield changes.DropConstraint(name=name, if_exists=if_exists)
         case SetProperties(properties=properties):
             yield from changes.set_properties(dict(properties))
-        case UnsetProperties(keys=keys, if_exists=if_exists):
-            yield from (changes.UnsetProperty(key=key, if_exists=if_exists) for key in keys)
+        case UnsetProperties(keys=keys):
+            yield from (changes.UnsetProperty(key=key) for key in keys)
         case _:
             raise alter_history.not_supported(change)

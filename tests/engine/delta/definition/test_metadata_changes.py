@@ -168,7 +168,6 @@ REFUSED: list[tuple[Definition, MetadataChange, type[Exception]]] = [
     (MAPPED, SetProperty(key="delta.columnMapping.mode", value="none"), schema_errors.MappingModeNotChangeable),
     (MAPPED, UnsetProperty(key="delta.columnMapping.mode"), schema_errors.MappingModeNotChangeable),
     (PLAIN, SetProperty(key="delta.enableRowTracking", value="true"), errors.InvalidTableProperty),
-    (PLAIN, UnsetProperty(key="owner"), schema_errors.PropertyDoesNotExist),
     (MAPPED, UnsetProperty(key="delta.columnMapping.maxColumnId"), errors.PropertyNotSettable),
     (PLAIN, UnsetProperty(key="delta.constraints.a"), schema_errors.ConstraintsAreNoProperties),
     (PLAIN, DropConstraint(name="a"), schema_errors.ConstraintDoesNotExist),
@@ -306,7 +305,7 @@ def test_every_widening_is_remembered() -> None:
 def test_properties_are_set_and_taken_away() -> None:
     after = change(PLAIN, SetProperty(key="DELTA.APPENDONLY", value="true"), SetProperty(key="owner", value="me"))
     assert after.metadata.configuration == {"delta.appendOnly": "true", "owner": "me"}
-    back = change(after, UnsetProperty(key="delta.appendOnly"), UnsetProperty(key="gone", if_exists=True))
+    back = change(after, UnsetProperty(key="delta.appendOnly"), UnsetProperty(key="gone"))
     assert back.metadata.configuration == {"owner": "me"}
 
 
