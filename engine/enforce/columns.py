@@ -2,7 +2,8 @@
 
 By position, for all columns of the table or those of the column list; by name with BY NAME. Columns whose value the
 PARTITION clause says are not the query's to give. Number and types are matched by Spark's own store assignment
-(`RowEnforcer`): it refuses a cast that may lose something, and cuts or refuses what is too long for char and varchar.
+(`RowEnforcer`): it refuses a cast that may lose something and a text that is too long for its char or varchar, except
+that blanks at the end of a varchar go as far as they are too many ('abc  ' is 'abc' in VARCHAR(3)), and pads a char.
 """
 
 from __future__ import annotations

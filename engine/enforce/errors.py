@@ -88,3 +88,12 @@ class IncompleteIdempotence(
 ):
     missing: str
     template = "A write that may be sent again needs an application and a version: set {missing}, or reset the other."
+
+
+@dataclass(eq=False)
+class NothingToStore(SqlError, condition="DELTA_CANNOT_WRITE_EMPTY_SCHEMA", sqlstate="428GU"):
+    table: str
+    template = (
+        "The table {table} has no column that can be stored: it has none, or all are of type void. Add one with ALTER "
+        "TABLE … ADD COLUMNS, or cast the NULLs of the query to the types that are meant."
+    )

@@ -20,8 +20,9 @@ from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.delta.schema.column_mapping import NO_MAPPING, column_id, physical_schema
 from engine.delta.spec.properties import OPTIMIZE_WRITE, TARGET_FILE_SIZE
 from engine.enforce.errors import LengthExceeded
+from engine.enforce.storable import stored_columns
 from engine.errors.statement_errors import SparkFailure
-from engine.plans.file_writes import FILE_BYTES, Counter, NamedExpression, RowRules, Step
+from engine.plans.file_writes import SHUFFLED_BYTES, Counter, NamedExpression, RowRules, Step
 from engine.plans.write_plan import RowCheck, WritePlan
 from engine.sql.free_names import free_names
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
@@ -36,7 +37,7 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
     """What `RowEnforcer` does for a plan that the rules have been over."""
     config = plan.config
     given = StructType(tuple(_plain(column) for column in (*plan.given, *plan.beside)))
-    stored = stored_schema(config.schema, config.column_mapping_mode)
+    stored = stored_schema(stored_columns(config.schema), config.column_mapping_mode)
     target = config.get(TARGET_FILE_SIZE)
     return RowRules(
         label=plan.table,
@@ -46,7 +47,8 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
         stored=StructType((*stored.fields, *plan.beside)).to_json(),
         partition_columns=config.physical_partition_columns,
         rebalanced=config.get(OPTIMIZE_WRITE) or target is not None,
-        file_bytes=target or FILE_BYTES,
+        # Files are to come near the size that somebody named, not beyond it: some rows are in Parquet no smaller.
+        shuffled_bytes=target or SHUFFLED_BYTES,
     )
 
 
@@ -112,7 +114,10 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
         checks = zip(outcomes, plan.checks, strict=True)
         texts = {name: check.text for name, check in checks}
         yield _columns((*names, *outcomes), texts)
-        yield _columns(names, {names[0]: _raising(plan, outcomes, token)})
+        yield _columns(names, {_first_stored(plan): _raising(plan, outcomes, token)})
+    stored = stored_columns(plan.schema).names
+    if stored != names:
+        yield _columns((*stored, *(column.name for column in plan.beside)), {})
 
 
 def _columns(names: Iterable[str], texts: Mapping[str, str]) -> Step:
@@ -139,13 +144,18 @@ def _filled(plan: WritePlan, names: Sequence[str], texts: Mapping[str, str]) -> 
     return replace(_columns(names, texts), assigned=StructType(tuple(assigned)).to_json() if is_limited else None)
 
 
+def _first_stored(plan: WritePlan) -> str:
+    """What raises has to be read by the writer, or Spark leaves it out."""
+    return stored_columns(plan.schema).names[0]
+
+
 def _raising(plan: WritePlan, outcomes: list[str], token: str) -> str:
-    """The first column of the table, unless a check is not true."""
+    """The first column in the files, unless a check is not true."""
     cases = (
         f"WHEN {quote(outcome)} IS NOT TRUE THEN raise_error(concat('{token}:{number}:', {_values(plan, check)}))"
         for number, (outcome, check) in enumerate(zip(outcomes, plan.checks, strict=True))
     )
-    return f"CASE {' '.join(cases)} ELSE {quote(plan.schema.names[0])} END"
+    return f"CASE {' '.join(cases)} ELSE {quote(_first_stored(plan))} END"
 
 
 def _values(plan: WritePlan, check: RowCheck) -> str:

@@ -49,6 +49,9 @@ class Step:
 FILE_BYTES = 128 << 20
 """What files should have where nothing is said: enough that reading one is worth the opening."""
 
+SHUFFLED_BYTES = 2 * FILE_BYTES
+"""What makes such a file: rows in a shuffle take once to several times what they take in Parquet."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowRules:
@@ -65,8 +68,8 @@ class RowRules:
     stored: str
     partition_columns: tuple[str, ...]
     rebalanced: bool = False
-    """Whether rows are shuffled so that files have about `file_bytes`; those of partitioned tables always are."""
-    file_bytes: int = FILE_BYTES
+    """Whether rows are shuffled so that a file is made of `shuffled_bytes`; those of partitioned tables always are."""
+    shuffled_bytes: int = SHUFFLED_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

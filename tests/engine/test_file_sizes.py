@@ -19,9 +19,10 @@ CASES = [
     # clauses, rows, least and most files, least and most bytes of a file
     ("", ROWS, (8, 8), (MB // 4, MB)),
     ("TBLPROPERTIES ('delta.autoOptimize.optimizeWrite' = 'true')", ROWS, (1, 4), (MB // 2, 8 * MB)),
-    ("TBLPROPERTIES ('delta.targetFileSize' = '256kb')", ROWS, (8, 24), (MB // 16, MB)),
+    ("TBLPROPERTIES ('delta.targetFileSize' = '256kb')", ROWS, (12, 32), (MB // 16, MB // 3)),
+    ("TBLPROPERTIES ('delta.targetFileSize' = '1mb')", ROWS, (4, 8), (MB // 4, MB + MB // 5)),
     ("PARTITIONED BY (p)", ROWS, (2, 2), (MB, 4 * MB)),
-    ("PARTITIONED BY (p) TBLPROPERTIES ('delta.targetFileSize' = '256kb')", ROWS, (6, 24), (MB // 16, MB)),
+    ("PARTITIONED BY (p) TBLPROPERTIES ('delta.targetFileSize' = '256kb')", ROWS, (12, 32), (MB // 16, MB // 3)),
     ("PARTITIONED BY (p)", f"{ROWS} WHERE id < 100", (2, 2), (0, MB)),
     ("PARTITIONED BY (p)", "VALUES (1L, 'a', 1), (2L, 'b', 2), (3L, 'c', 1)", (2, 2), (0, MB)),
     ("", "VALUES (1L, 'a', 1), (2L, 'b', 2), (3L, 'c', 1)", (1, 1), (0, MB)),

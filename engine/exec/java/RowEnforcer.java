@@ -39,9 +39,6 @@ import org.apache.spark.sql.types.StructType;
  * where they would judge rows that are not written.
  */
 final class RowEnforcer {
-  /** About how much larger rows are in a shuffle than in a Parquet file. */
-  private static final int SHUFFLED_PER_STORED = 2;
-
   private final SparkSession spark;
   private final PlanGuard guard;
   private final String statementId;
@@ -153,7 +150,7 @@ final class RowEnforcer {
     for (int i = 0; i < output.size(); i++) {
       if (wanted.contains(((Attribute) output.get(i)).name())) keys.add(output.get(i));
     }
-    Long bytes = Long.valueOf(SHUFFLED_PER_STORED * request.get("file_bytes").longValue());
+    Long bytes = Long.valueOf(request.get("shuffled_bytes").longValue());
     return new RebalancePartitions(Scala.seq(keys), plan, Scala.none(), scala.Option.apply(bytes));
   }
 

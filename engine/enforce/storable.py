@@ -1,0 +1,27 @@
+"""Columns of type void: every value is null, and none is stored.
+
+They stand in the schema alone. So something else has to be in the files, and inside of other types, where the reader
+would look for them, they cannot be.
+
+Protocol: "Void Type"; delta-spark for nested ones.
+"""
+
+from __future__ import annotations
+
+from engine.delta.definition.schema_rules import ensure_no_nested_void
+from engine.enforce.errors import NothingToStore
+from engine.plans.write_plan import WritePlan
+from engine.types.schema import PrimitiveType, StructType
+
+
+def ensure_storable(plan: WritePlan) -> WritePlan:
+    """Raises `NothingToStore`, `NestedVoid`."""
+    ensure_no_nested_void(plan.schema)
+    if not stored_columns(plan.schema).fields:
+        raise NothingToStore(plan.table)
+    return plan
+
+
+def stored_columns(schema: StructType) -> StructType:
+    """Those of which there is something in the files."""
+    return StructType(tuple(field for field in schema.fields if field.data_type is not PrimitiveType.VOID))
