@@ -34,7 +34,7 @@ def _lines(table: BoundTable) -> Iterator[str]:
         for constraint in check_constraints(metadata.configuration)
     ]
     columns = ",\n".join(f"  {element}" for element in elements)
-    yield f"CREATE TABLE {table.label} (\n{columns})"
+    yield f"CREATE TABLE {table.label} (\n{columns})" if elements else f"CREATE TABLE {table.label}"
     yield "USING delta"
     if snapshot.partition_columns:
         yield f"PARTITIONED BY ({', '.join(map(quote, snapshot.partition_columns))})"

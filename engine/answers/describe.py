@@ -105,6 +105,7 @@ def _table_details(table: BoundTable) -> dict[str, str | None]:
         "Catalog": table.name.catalog if table.name else "",
         "Database": table.name.schema if table.name else "",
         "Table": table.name.table if table.name else entry.location,
+        "Name in the Log": metadata.name,
         "Owner": entry.owner,
         "Created Time": _time(metadata.created_time),
         "Last Access": "UNKNOWN",

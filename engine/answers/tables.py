@@ -76,7 +76,7 @@ def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome
     row = (
         "delta",
         metadata.id,
-        ".".join(table.name.parts) if table.name else None,
+        ".".join(table.name.parts) if table.name else metadata.name,
         metadata.description,
         table.entry.location,
         _micros(metadata.created_time),

@@ -15,6 +15,7 @@ from engine.enforce.identity import generate_identities
 from engine.enforce.not_null import enforce_not_null
 from engine.enforce.partition_values import fit_partition_values
 from engine.enforce.replace_where import enforce_replace_where
+from engine.enforce.storable import ensure_storable
 from engine.plans.ddl import (
     AlterPlan,
     CreateTableAsPlan,
@@ -30,6 +31,7 @@ from engine.plans.writes import InsertPlan, TruncatePlan
 
 WRITE_RULES: tuple[WriteRule, ...] = (
     ensure_append_only,
+    ensure_storable,
     match_columns,
     generate_identities,
     fill_defaults,

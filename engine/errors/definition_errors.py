@@ -10,10 +10,9 @@ from catalog.errors import SqlError
 @dataclass(eq=False)
 class SchemaNotProvided(SqlError, condition="DELTA_SCHEMA_NOT_PROVIDED", sqlstate="42908"):
     table: str
-    location: str
     template = (
-        "The table {table} needs columns: there is no Delta table at {location} that could give them. Put a list of "
-        "columns or a query (AS SELECT …) into the statement."
+        "The table {table} cannot be replaced by one without columns. Put a list of columns or a query (AS SELECT …) "
+        "into the statement."
     )
 
 

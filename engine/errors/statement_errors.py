@@ -135,3 +135,12 @@ class IdentityExhausted(SqlError, condition="ARITHMETIC_OVERFLOW", sqlstate="220
     template = (
         "The identity column {column} has no more values: the next one does not fit into a BIGINT. Nothing was written."
     )
+
+
+@dataclass(eq=False)
+class TableWithoutColumns(SqlError, condition="DELTA_READ_TABLE_WITHOUT_COLUMNS", sqlstate="428GU"):
+    table: str
+    template = (
+        "The table {table} has no columns, so there is nothing to read. Add some with ALTER TABLE {table} ADD COLUMNS, "
+        "or with the first rows: INSERT WITH SCHEMA EVOLUTION INTO {table} …"
+    )

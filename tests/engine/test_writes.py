@@ -168,7 +168,6 @@ DEFINITION_REFUSALS = [
     ("CREATE CATALOG IF NOT EXISTS `SYSTEM`", "FORBIDDEN_OPERATION"),
     ("CREATE TABLE bad (a INT) USING parquet", "DATA_SOURCE_NOT_SUPPORTED"),
     ("CREATE TABLE bad (a INT) LOCATION '/etc/bad'", "PATH_NOT_ALLOWED"),
-    ("CREATE TABLE bad", "DELTA_SCHEMA_NOT_PROVIDED"),
     ("CREATE TABLE nope.bad (a INT)", "SCHEMA_NOT_FOUND"),
 ]
 
@@ -457,7 +456,7 @@ def test_create_table_as_has_the_querys_columns_and_rows(session: LakeSession, l
     (info,) = [action["commitInfo"] for action in actions(lake, "made", 0) if "commitInfo" in action]
     assert (info["operation"], info["operationMetrics"]["numFiles"]) == ("CREATE TABLE AS SELECT", "2")
     assert refuse(session, "CREATE TABLE unmade AS SELECT 1 / id AS x FROM range(2)").condition == "DIVIDE_BY_ZERO"
-    assert refuse(session, "CREATE TABLE unmade AS SELECT NULL AS x").condition == "DELTA_UNSUPPORTED_DATA_TYPES"
+    assert refuse(session, "CREATE TABLE unmade AS SELECT NULL AS x").condition == "DELTA_CANNOT_WRITE_EMPTY_SCHEMA"
     assert refuse(session, "CREATE TABLE unmade AS SELECT 1 AS x, 2 AS X").condition == "DELTA_DUPLICATE_COLUMNS_FOUND"
     assert refuse(session, "SELECT * FROM unmade").condition == "TABLE_OR_VIEW_NOT_FOUND"
 

@@ -46,7 +46,7 @@ from engine.delta.schema.schema_errors import (
 from engine.delta.schema.stats_columns import format_name, parse_name, split_names
 from engine.delta.schema.type_widening import widen_field
 from engine.delta.spec.properties import DATA_SKIPPING_COLUMNS, TYPE_WIDENING
-from engine.types.schema import DataType, StructField, StructType, format_data_type
+from engine.types.schema import DataType, PrimitiveType, StructField, StructType, format_data_type
 
 
 def add_column(draft: TableDraft, parent: Path, field: StructField, position: Position) -> TableDraft:
@@ -92,7 +92,8 @@ def change_type(draft: TableDraft, path: Path, data_type: DataType) -> TableDraf
     def change(field: StructField) -> StructField:
         if field.data_type == data_type:
             return field
-        widened = widen_field(field, data_type) if TYPE_WIDENING.read(draft.configuration) else None
+        may_widen = TYPE_WIDENING.read(draft.configuration) or field.data_type is PrimitiveType.VOID
+        widened = widen_field(field, data_type) if may_widen else None
         if widened is None:
             old, new = (str(format_data_type(kind)) for kind in (field.data_type, data_type))
             raise ColumnChangeNotSupported(".".join(path), old, new)

@@ -107,6 +107,9 @@ def _ensure_partition_columns(config: TableConfig) -> None:
             raise PartitionColumnNotFound(name, ", ".join(config.schema.names))
         if isinstance(field.data_type, StructType | ArrayType | MapType) or field.data_type in _NO_PARTITIONS:
             raise InvalidPartitionColumnType(name, str(format_data_type(field.data_type)))
+    twice = _repeated(name.casefold() for name in columns)
+    if twice:
+        raise DuplicateColumns(", ".join(twice))
     if columns and len(columns) == len(config.schema.fields):
         raise AllColumnsArePartitions(", ".join(columns))
 

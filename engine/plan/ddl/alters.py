@@ -174,24 +174,23 @@ def _ends_mapping(table: BoundTable, change: SetProperties | UnsetProperties) ->
             return COLUMN_MAPPING_MODE.key in map(canonical_key, keys)
 
 
-def _unmapped(bound: BoundStatement, table: BoundTable, change: SetProperties | UnsetProperties) -> DropFeaturePlan:
+def _unmapped(
+    bound: BoundStatement, table: BoundTable, change: SetProperties | UnsetProperties
+) -> AlterPlan | RewritePlan:
     """Files and metadata in one version, as DROP FEATURE does; the protocol stays."""
     only = len(change.properties if isinstance(change, SetProperties) else change.keys) == 1
-
-    def without_mapping(table: BoundTable) -> AlterPlan:
-        definition = _changed(table, [changes.RemoveMapping(), *_changes(table, change)])
-        named = alter_history.operation_of((change,), table.snapshot.schema, _schema_of(definition), {})
-        operation = ("REMOVE COLUMN MAPPING", {}) if only else named
-        description = replace(_description(bound, operation), exclusive=True)
-        return AlterPlan(table=table, definition=definition, description=description)
-
-    return DropFeaturePlan(
-        table=table,
-        stale_files=STALE_FILES["columnMapping"](),
-        rewriting=without_mapping(table).description,
-        drop=without_mapping,
-        at_once=True,
+    definition = _changed(table, [changes.RemoveMapping(), *_changes(table, change)])
+    named = alter_history.operation_of((change,), table.snapshot.schema, _schema_of(definition), {})
+    description = replace(
+        _description(bound, ("REMOVE COLUMN MAPPING", {}) if only else named),
+        exclusive=True,
     )
+    files = STALE_FILES["columnMapping"]()(table.snapshot)
+    if files.num_rows == 0:
+        return AlterPlan(table=table, definition=definition, description=description)
+    with naming(table.label):
+        table.snapshot.config.ensure_supported(Operation.OVERWRITE)
+    return RewritePlan(table=table, files=files, definition=definition, description=description, is_last=True)
 
 
 def _clustered(bound: BoundStatement, table: BoundTable, cluster: ClusterBy) -> AlterPlan:

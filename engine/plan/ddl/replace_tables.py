@@ -16,7 +16,7 @@ from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.errors import CannotModifyAppendOnly
 from engine.delta.spec.features import Operation
 from engine.delta.spec.properties import APPEND_ONLY
-from engine.errors.definition_errors import ColumnsWithQuery
+from engine.errors.definition_errors import ColumnsWithQuery, SchemaNotProvided
 from engine.errors.table_errors import naming
 from engine.plan.ddl.new_tables import checks_of, plan_probes, table_changes, table_schema
 from engine.plan.ddl.table_ddl import describe_creation, ensure_creatable, operation_name, partition_names
@@ -31,6 +31,8 @@ from engine.types.schema import StructType
 def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> ReplaceTablePlan:
     table = _replaceable(bound, statement)
     schema = table_schema(statement.columns)
+    if not schema.fields:
+        raise SchemaNotProvided(table.label)
     plan = _plan(bound, statement, table, schema)
     checks = [(name, check.expression) for name, check in checks_of(statement)]
     return replace(plan, probes=plan_probes(schema, checks, table.entry.location))

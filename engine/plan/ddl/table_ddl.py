@@ -26,7 +26,6 @@ from engine.errors.definition_errors import (
     PropertyDiffers,
     ProviderNotSupported,
     SchemaDiffers,
-    SchemaNotProvided,
 )
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.ddl.new_tables import checks_of, plan_probes, table_changes, table_schema
@@ -50,8 +49,6 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
     if target.found is not None:
         _ensure_same(statement, schema, target.found)
         return CreateTablePlan(entry=entry, tolerated=tolerated(if_not_exists=statement.if_not_exists))
-    if not schema.fields:
-        raise SchemaNotProvided(str(target.name), target.location)
     definition = define(bound, target, statement, schema)
     return CreateTablePlan(
         entry=entry,

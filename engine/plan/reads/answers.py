@@ -61,6 +61,8 @@ def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> Answe
     if question is None or len(relations) != 1 or not isinstance(relations[0], BoundTable):
         return _NOT_ASKED
     table = relations[0]
+    if not table.snapshot.schema.fields:  # which cannot be read, the number of its rows included
+        return _NOT_ASKED
     table.snapshot.config.ensure_supported(Operation.READ)
     called = query.relations[0].alias or query.relations[0].name_parts[-1]
     if not all(_is_plain(item, table.snapshot, called) for item in question.items):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import assert_never
 
 from engine.bind.bound import BoundChanges, BoundRelation, BoundTable, BoundView
+from engine.errors.statement_errors import TableWithoutColumns
 from engine.plan.reads.scans import change_scan, kinds_of_changes, scan_of, with_row_ids_if_asked
 from engine.plans.reads import ReadPlan, Scan, ViewScan
 from engine.sql.query.splice import Edit, splice
@@ -68,6 +69,8 @@ class _Reading:
         return self._names[key]
 
     def _scan(self, table: BoundTable) -> str:
+        if not table.snapshot.schema.fields:
+            raise TableWithoutColumns(table.label)
         self.scans.append(scan_of(f"{self._prefix}{_SCAN}{len(self.scans)}", table))
         return self.scans[-1].relation
 

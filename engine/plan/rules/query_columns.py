@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.errors.table_errors import UnsupportedDataType
 from engine.plans.reads import QueryColumn
 from engine.types.schema import (
     ArrayType,
@@ -24,10 +23,7 @@ def table_fields(columns: Iterable[QueryColumn]) -> tuple[StructField, ...]:
 
 
 def table_type(data_type: DataType) -> DataType:
-    """The type of a query's column as a table has it: everything may be null, and `void` is nothing to store.
-
-    Raises `UnsupportedDataType`.
-    """
+    """The type of a query's column as a table has it: everything may be null."""
     match data_type:
         case StructType(fields):
             return StructType(tuple(StructField(field.name, table_type(field.data_type)) for field in fields))
@@ -35,7 +31,5 @@ def table_type(data_type: DataType) -> DataType:
             return ArrayType(table_type(element))
         case MapType(key, value):
             return MapType(table_type(key), table_type(value))
-        case PrimitiveType.VOID:
-            raise UnsupportedDataType("void, of a NULL without a type")
         case PrimitiveType() | DecimalType():
             return data_type

@@ -37,7 +37,7 @@ from engine.plan.rules.dependencies import uses
 from engine.plan.rules.query_columns import table_fields, table_type
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.plans.write_plan import WritePlan
-from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType, parse_data_type
+from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType, parse_data_type
 from engine.types.sql_types import format_sql_type
 
 
@@ -76,7 +76,8 @@ def _field_changes(
 ) -> Iterator[MetadataChange]:
     """For a field of the struct at `parent` that gets values of the type `given`."""
     path = (*parent, field.name)
-    if TYPE_WIDENING.read(rows.config.metadata.configuration) and CHAR_VARCHAR_TYPE not in field.metadata:
+    may_widen = TYPE_WIDENING.read(rows.config.metadata.configuration) or field.data_type is PrimitiveType.VOID
+    if may_widen and CHAR_VARCHAR_TYPE not in field.metadata:
         widened = _widened(field.data_type, given)
         if widened != field.data_type:
             yield ChangeType(path=path, data_type=widened)

@@ -47,6 +47,8 @@ def _read_elements(cursor: Cursor) -> tuple[tuple[ColumnDef, ...], tuple[Check, 
     columns: list[ColumnDef] = []
     checks: list[Check] = []
     cursor.read("(")
+    if cursor.take(")"):
+        return (), ()
     while True:
         check = take_check(cursor) if _is_constraint(cursor) else None
         if check is not None:

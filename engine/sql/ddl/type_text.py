@@ -38,6 +38,7 @@ _PRIMITIVES: Mapping[str, PrimitiveType] = MappingProxyType(
         "STRING": PrimitiveType.STRING,
         "BINARY": PrimitiveType.BINARY,
         "VARIANT": PrimitiveType.VARIANT,
+        "VOID": PrimitiveType.VOID,
     }
 )
 _DECIMALS = ("DECIMAL", "DEC", "NUMERIC")

@@ -390,6 +390,9 @@ def test_comments_and_column_metadata() -> None:
         (StructType((column("a=b"),)), (), {}, schema_errors.InvalidColumnNames),
         (StructType((column("a"),)), ("b",), {}, schema_errors.PartitionColumnNotFound),
         (StructType((column("a"),)), ("a",), {}, schema_errors.AllColumnsArePartitions),
+        (StructType((column("a"), column("b"), column("c"))), ("a", "a"), {}, schema_errors.DuplicateColumns),
+        (StructType((column("a"), column("b", ArrayType(P.VOID)))), (), {}, schema_errors.NestedVoid),
+        (StructType((column("a"), column("b", P.VOID))), ("b",), {}, schema_errors.InvalidPartitionColumnType),
         (SCHEMA, ("s",), {}, schema_errors.InvalidPartitionColumnType),
         (
             StructType((column("_change_type"),)),

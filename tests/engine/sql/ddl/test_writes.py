@@ -501,7 +501,6 @@ REFUSED = [
     ("create table t (a int", StatementSyntaxError),
     ("create table t (a.b int)", StatementSyntaxError),
     ("create table t (a int first)", StatementSyntaxError),
-    ("create table t () using delta", StatementSyntaxError),
     ("create table t (a int) using delta using delta", StatementSyntaxError),
     ("create table t tblproperties (a = 'b', a = 'c')", StatementSyntaxError),
     ("create table t tblproperties (a)", StatementSyntaxError),

@@ -1,0 +1,95 @@
+"""Columns of type void: in the schema and in no file; every value is null."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+
+from engine.main import LakeSession
+from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
+
+MAKING = {
+    "created": ("CREATE TABLE {} (n VOID, a INT)", "INSERT INTO {} VALUES (NULL, 1)"),
+    "created with rules": (
+        "CREATE TABLE {} (n VOID, a INT, g INT GENERATED ALWAYS AS (a + 1), CONSTRAINT c CHECK (a > 0))",
+        "INSERT INTO {} (n, a) VALUES (NULL, 1)",
+    ),
+    "mapped": (
+        "CREATE TABLE {} (n VOID, a INT) TBLPROPERTIES ('delta.columnMapping.mode' = 'id')",
+        "INSERT INTO {} (a) VALUES (1)",
+    ),
+    "partitioned": ("CREATE TABLE {} (n VOID, a INT, p INT) PARTITIONED BY (p)", "INSERT INTO {} VALUES (NULL, 1, 2)"),
+    "of a query": ("CREATE TABLE {} AS SELECT NULL AS n, 1 AS a",),
+    "replaced by a query": ("CREATE TABLE {} (x INT)", "REPLACE TABLE {} AS SELECT NULL AS n, 1 AS a"),
+    "added": ("CREATE TABLE {} AS SELECT 1 AS a", "ALTER TABLE {} ADD COLUMN n VOID"),
+    "added by rows": (
+        "CREATE TABLE {} AS SELECT 9 AS a",
+        "INSERT WITH SCHEMA EVOLUTION INTO {} REPLACE WHERE true SELECT 1 AS a, NULL AS n",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", MAKING)
+def test_nulls_are_read_and_nothing_is_stored(lake: Path, session: LakeSession, how: str) -> None:
+    name = f"void_{how.replace(' ', '_')}"
+    for statement in MAKING[how]:
+        run(session, statement.format(name))
+    assert rows(session, f"SELECT n, a FROM {name}") == [(None, 1)]
+    assert [row[1] for row in rows(session, f"DESCRIBE {name}") if row[0] == "n"] == ["void"]
+    run(session, f"INSERT INTO {name} (a) VALUES (2)")
+    run(session, f"INSERT INTO {name} REPLACE WHERE a = 1 SELECT * FROM {name} WHERE a = 1")
+    assert rows(session, f"SELECT a, n, n IS NULL FROM {name} WHERE n IS NULL ORDER BY a") == [
+        (1, None, True),
+        (2, None, True),
+    ]
+    assert rows(session, f"SELECT count(*), count(n) FROM {name}") == [(2, 0)]
+    found = DeltaTable(lake / "default" / name, without_files=False)
+    for path in found.file_uris():
+        assert "n" not in pq.read_schema(unquote(path)).names
+    committed = [action["metaData"]["schemaString"] for action in actions(lake, name, 0) if "metaData" in action]
+    assert committed
+    assert refuse(session, f"INSERT INTO {name} (a, n) VALUES (3, 3)").sqlstate is not None
+    run(session, f"ALTER TABLE {name} ALTER COLUMN n TYPE STRING")
+    run(session, f"INSERT INTO {name} (a, n) VALUES (4, 'x')")
+    assert rows(session, f"SELECT n FROM {name} ORDER BY a") == [(None,), (None,), ("x",)]
+    ((shown,),) = rows(session, f"SHOW CREATE TABLE {name}")
+    assert "VOID" not in shown
+
+
+def test_rules_are_checked_where_the_first_column_is_void(lake: Path, session: LakeSession) -> None:
+    run(session, "CREATE TABLE ruled_void (n VOID, a INT, CONSTRAINT c CHECK (a > 0))")
+    assert (
+        refuse(session, "INSERT INTO ruled_void VALUES (NULL, 0)").condition == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
+    )
+    assert version_of(lake, "ruled_void") == 0
+    ((shown,),) = rows(session, "SHOW CREATE TABLE ruled_void")
+    run(session, "DROP TABLE ruled_void")
+    run(session, shown)
+    assert [row[1] for row in rows(session, "DESCRIBE ruled_void")] == ["void", "int"]
+
+
+NESTED = "DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE"
+REFUSED = [
+    ("CREATE TABLE bad (a INT, s STRUCT<n: VOID>)", NESTED),
+    ("CREATE TABLE bad (a INT, s ARRAY<VOID>)", NESTED),
+    ("CREATE TABLE bad (a INT, s MAP<INT, VOID>)", NESTED),
+    ("CREATE TABLE bad AS SELECT 1 AS a, array(NULL) AS s", NESTED),
+    ("CREATE TABLE bad AS SELECT 1 AS a, named_struct('n', NULL) AS s", NESTED),
+    ("ALTER TABLE good ADD COLUMN s ARRAY<VOID>", NESTED),
+    ("INSERT WITH SCHEMA EVOLUTION INTO good SELECT 1 AS a, map('k', NULL) AS s", NESTED),
+    ("CREATE TABLE bad AS SELECT NULL AS a", "DELTA_CANNOT_WRITE_EMPTY_SCHEMA"),
+    ("INSERT INTO hollow VALUES (NULL)", "DELTA_CANNOT_WRITE_EMPTY_SCHEMA"),
+    ("CREATE TABLE bad (a INT, p VOID) PARTITIONED BY (p)", "DELTA_INVALID_PARTITION_COLUMN_TYPE"),
+]
+
+
+@pytest.mark.parametrize(("statement", "condition"), REFUSED, ids=[row[0] for row in REFUSED])
+def test_what_no_file_can_hold_is_refused(session: LakeSession, statement: str, condition: str) -> None:
+    run(session, "CREATE TABLE IF NOT EXISTS good (a INT)")
+    run(session, "CREATE TABLE IF NOT EXISTS hollow (a VOID)")
+    assert refuse(session, statement).condition == condition
+    assert "bad" not in table(session, "SHOW TABLES").column("tableName").to_pylist()
