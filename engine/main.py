@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from catalog.catalog import Catalog
 from catalog.discovery import ServedFolder
@@ -25,12 +25,18 @@ from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
+from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import find_setting, parse_setting
+from engine.script.immediate import execute_immediate
+from engine.script.interpreter import run_script
+from engine.script.road import Road, Scopes, Step
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
+from engine.sql.script.script_errors import PositionalScriptParameters
 from engine.statement import parse_statement, run_statement
-from engine.statements.statement import AnyStatement, Statement
+from engine.statements.statement import Statement
+from engine.statements.variables import ExecuteImmediate, RoadStatement, Script
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,24 +130,45 @@ class LakeSession:
 
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """Parse `text` and run it."""
-        return self._run(parse_statement(text), context, parameters)
+        match parse_statement(text):
+            case Script() as script:
+                if any(parameter.name is None for parameter in parameters):
+                    raise PositionalScriptParameters()
+                return run_script(script, self._road(context, is_script=True), parameters)
+            case ExecuteImmediate() as immediate:
+                return execute_immediate(immediate, self._road(context), (), parameters).result
+            case statement:
+                return self._take(statement, (), parameters, context).result
 
     def run(self, statement: Statement, context: StatementContext) -> ResultStream:
         """Run a statement that did not come as text."""
-        return self._run(statement, context, ())
+        return self._take(statement, (), (), context).result
 
     def close(self) -> None:
         self._executor.close()
 
-    def _run(self, statement: AnyStatement, context: StatementContext, parameters: Sequence[Parameter]) -> ResultStream:
-        before = self._state
+    def _road(self, context: StatementContext, *, is_script: bool = False) -> Road:
+        """For the statements inside of one; each of a script has its own time, as if it had been sent alone."""
+
+        def take(statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
+            own = replace(context, instant_us=context.now_ms() * 1000, profile=Profile()) if is_script else context
+            return self._take(statement, scopes, parameters, own)
+
+        return Road(parse=parse_statement, take=take, cancel=context.cancel)
+
+    def _take(
+        self, statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter], context: StatementContext
+    ) -> Step:
+        """Take `statement` down the road and apply what it changes, of the session and of the `scopes` it sees."""
+        before = replace(self._state, scopes=scopes)
         outcome = run_statement(statement, before, self._sources, self._executor, context, parameters)
         if outcome.change is not None:
             with self._lock:
-                after = outcome.change(self._state)
+                changed = outcome.change(replace(self._state, scopes=scopes))
+                after, scopes = replace(changed, scopes=()), changed.scopes
                 self._apply_to_spark(self._state, after)
                 self._state = after
-        return outcome.result
+        return Step(result=outcome.result, scopes=scopes, values=outcome.values)
 
     def _apply_to_spark(self, before: SessionState, after: SessionState) -> None:
         """Make the Spark session answer `current_schema()` and keep Spark's settings as `after` says."""

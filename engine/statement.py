@@ -12,6 +12,7 @@ user would do.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from catalog.errors import SqlError
@@ -45,19 +46,19 @@ from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
-from engine.sql.parser import parse_any
+from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
-from engine.statements.statement import AnyStatement
+from engine.statements.variables import Executable, RoadStatement
 from engine.write.commit import commit, follow_up
 
 
-def parse_statement(text: str) -> AnyStatement:
+def parse_statement(text: str) -> Executable:
     """The first stage, for those who have text."""
-    return parse_any(text)
+    return parse_program(text)
 
 
 def run_statement(
-    statement: AnyStatement,
+    statement: RoadStatement,
     state: SessionState,
     sources: Sources,
     executor: ExecSession,
@@ -66,6 +67,7 @@ def run_statement(
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
     own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
+    context = replace(context, variables=state.visible)
     run = Run(executor=executor, context=context, parameters=own)
     policy = RetryPolicy(wait=context.cancel.pause)
     tried = _planned(statement, state, sources, run)
@@ -92,7 +94,7 @@ def run_statement(
         return policy.run_again(once, lambda error: _may_run_again(tried, error))
 
 
-def _planned(statement: AnyStatement, state: SessionState, sources: Sources, run: Run) -> Plan:
+def _planned(statement: RoadStatement, state: SessionState, sources: Sources, run: Run) -> Plan:
     """From binding to the rules: what will be done, on the versions that are pinned now."""
     cancel = run.context.cancel
     binder = Binder(state, sources)

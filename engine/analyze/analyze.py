@@ -6,6 +6,7 @@ is known when it is planned.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol, assert_never
 
 from engine.analyze.analyzed import AnalyzedStatement
@@ -26,6 +27,7 @@ from engine.statements.catalog import (
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Insert, ReplaceOn, TruncateTable
 
 
@@ -34,6 +36,9 @@ class Analyzer(Protocol):
 
     def columns_of(self, plan: ReadPlan) -> tuple[QueryColumn, ...]:
         """The columns that `plan` would answer; nothing runs."""
+
+    def variables_of(self, plan: ReadPlan) -> tuple[str, ...]:
+        """The names of the session variables that `plan` reads; nothing runs."""
 
 
 def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStatement:
@@ -46,8 +51,11 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             return AnalyzedStatement(bound=bound, source=read_plan(query, bound.relations))
         case Explain(inner=query) | DescribeQuery(inner=query):
             return AnalyzedStatement(bound=bound, source=read_plan(query, bound.relations))
-        case CreateView(query=query):
-            return _with_columns(bound, read_plan(query, bound.relations), analyzer)
+        case SetVariables(source=query) | EvaluateQuery(query=query):
+            return AnalyzedStatement(bound=bound, source=read_plan(query, bound.relations))
+        case CreateView(query=query, temporary=temporary):
+            analyzed = _with_columns(bound, read_plan(query, bound.relations), analyzer)
+            return analyzed if temporary else replace(analyzed, variables=analyzer.variables_of(analyzed.query))
         case CreateTable(query=query):
             if query is None or isinstance(bound.target, TakenName):
                 return AnalyzedStatement(bound=bound)
@@ -65,6 +73,8 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             | DropCatalog()
             | DropView()
             | CommentOn()
+            | DeclareVariables()
+            | DropVariable()
         ):
             return AnalyzedStatement(bound=bound)
         case _:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from catalog.errors import SchemaNotFound
 from catalog.names import CatalogName, SchemaName
 from engine.bind.bound import BoundStatement, Outcome
+from engine.errors.variable_errors import VariableSetAsSetting
 from engine.runtime.results import empty_result, string_rows
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import SETTINGS, find_setting, parse_setting
@@ -35,6 +36,8 @@ def use_schema(bound: BoundStatement, statement: UseSchema) -> Outcome:
 
 def set_setting(bound: BoundStatement, statement: SetSetting) -> Outcome:
     """Answers the pair that is in force now, as Spark does."""
+    if statement.key.lower().removeprefix("system.").removeprefix("session.") in bound.state.variables.variables:
+        raise VariableSetAsSetting(statement.key)
     setting, value = parse_setting(statement.key, statement.value)
     return Outcome(
         result=string_rows(("key", "value"), ((setting.key, value),)),

@@ -61,12 +61,20 @@ from engine.statements.shows import (
     ShowTblProperties,
     ShowViews,
 )
-from engine.statements.statement import AnsweredStatement, AnyStatement, WriteStatement
+from engine.statements.statement import AnsweredStatement, WriteStatement
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.variables import (
+    DeclareVariables,
+    DropVariable,
+    EvaluateQuery,
+    RoadStatement,
+    SetVariables,
+    VariableStatement,
+)
 from engine.statements.writes import Insert, TruncateTable
 
 
-def bind(statement: AnyStatement, binder: Binder) -> BoundStatement | Unevaluated:
+def bind(statement: RoadStatement, binder: Binder) -> BoundStatement | Unevaluated:
     """Resolve what `statement` names, or say of which expressions `binder` has to know the values first.
 
     Raises the catalog's and the log's errors, by name.
@@ -82,13 +90,15 @@ def bind(statement: AnyStatement, binder: Binder) -> BoundStatement | Unevaluate
 
 
 def _named(
-    statement: Query | Explain | DescribeQuery | WriteStatement, binder: Binder
+    statement: Query | Explain | DescribeQuery | WriteStatement | VariableStatement, binder: Binder
 ) -> tuple[Target | None, tuple[BoundRelation, ...]]:
     """What the statement writes, makes or drops, and the relations that it reads."""
     current = binder.state.current
     match statement:
         case Query(relations=relations):
             return None, binder.relations(relations, current)
+        case SetVariables(source=query) | EvaluateQuery(query=query):
+            return None, binder.relations(query.relations, current)
         case Explain(inner=query) | DescribeQuery(inner=query) | CreateView(query=query):
             return None, binder.relations(query.relations, current)
         case CreateTable(table_parts=parts, location=location, query=written, mode=mode):
@@ -108,6 +118,8 @@ def _named(
             return binder.new_table(parts, location), (binder.table(source_parts),)
         case DropTable(table_parts=parts, if_exists=if_exists):
             return binder.dropped(parts, if_exists), ()
+        case DeclareVariables() | DropVariable():
+            return None, ()
         case CommentOn() | DropView() | CreateSchema() | DropSchema() | CreateCatalog() | DropCatalog():
             return None, ()
         case _:

@@ -22,8 +22,9 @@ from engine.delta.feed.change_feed import ChangeFeed
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
+from engine.runtime.variables import RowValues
 from engine.statements.queries import Query
-from engine.statements.statement import AnyStatement
+from engine.statements.variables import RoadStatement
 from engine.types.schema import StructType
 from engine.types.sql_types import column_sql_type
 
@@ -152,7 +153,7 @@ class BoundStatement:
     `target` is what the statement writes, makes or drops; None also where it is gone already (DROP … IF EXISTS).
     """
 
-    statement: AnyStatement
+    statement: RoadStatement
     state: SessionState
     view: CatalogView
     relations: tuple[BoundRelation, ...] = ()
@@ -180,8 +181,11 @@ class AuthorizedStatement:
 class Outcome:
     """What a statement answers, and how it changes the session's state (None: not at all).
 
+    `values` are the rows of an `EvaluateQuery`, which answers no client.
+
     The change is a function, so that it applies to the newest state: two statements of a session may end at once.
     """
 
     result: ResultStream
     change: Callable[[SessionState], SessionState] | None = None
+    values: RowValues | None = None

@@ -43,11 +43,18 @@ class CancelToken:
                 return
         callback()
 
+    def forget(self, callback: Callable[[], None]) -> None:
+        """Do not run `callback` any more: a script would collect one for each of its statements."""
+        with self._lock:
+            if callback in self._callbacks:
+                self._callbacks.remove(callback)
+
     def pause(self, seconds: float) -> None:
         """Wait so long. Raises the reason as soon as the switch is thrown."""
         thrown = threading.Event()
         self.on_cancel(thrown.set)
         thrown.wait(seconds)
+        self.forget(thrown.set)
         self.ensure_live()
 
     def ensure_live(self) -> None:

@@ -123,7 +123,8 @@ class DefaultNotDeterministic(SqlError, condition="INVALID_DEFAULT_VALUE.NON_DET
 @dataclass(eq=False)
 class DefaultWithSubquery(SqlError, condition="INVALID_DEFAULT_VALUE.SUBQUERY_EXPRESSION", sqlstate="42623"):
     column: str
-    template = "The default of the column {column} cannot have a subquery. Write a constant."
+    kind: str = "column"
+    template = "The default of the {kind} {column} cannot have a subquery. Write a constant."
 
 
 @dataclass(eq=False)

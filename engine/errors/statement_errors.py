@@ -111,7 +111,8 @@ class ViewNotAQuery(SqlError, condition="INVALID_VIEW_TEXT", sqlstate="XX001"):
 class TemporaryReference(SqlError, condition="INVALID_TEMP_OBJ_REFERENCE", sqlstate="42K0F"):
     view: str
     temporary: str
-    template = "The view {view} cannot stand on the temporary view {temporary}, which only this session has."
+    kind: str = "view"
+    template = "The view {view} cannot stand on the temporary {kind} {temporary}, which only this session has."
 
 
 @dataclass(eq=False)

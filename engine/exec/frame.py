@@ -61,6 +61,11 @@ def read_result(frame: bytes) -> ResultStream:
     return ResultStream(schema=schema, source=batches, time_zone=header["time_zone"], on_close=batches.release)
 
 
+def read_header(frame: bytes) -> dict[str, Any]:
+    """All that an answer says besides rows."""
+    return _split(frame)[0]
+
+
 def _split(frame: bytes) -> tuple[dict[str, Any], pa.Buffer]:
     end = 4 + int.from_bytes(frame[:4], "big")
     return json.loads(frame[4:end]), pa.py_buffer(memoryview(frame)[end:])

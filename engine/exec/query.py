@@ -28,12 +28,14 @@ from engine.exec.file_lists import Asked, FileLists
 from engine.exec.frame import read_columns, read_examination, read_result
 from engine.exec.scan import scan_requests
 from engine.exec.spark_errors import restore_names, translated
+from engine.exec.variables import parameter_request, read_assignment, read_variables, variables_request
 from engine.plans.file_writes import WriteTarget, WrittenFile, read_written, target_request
 from engine.plans.probes import Examination
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, string_rows
+from engine.runtime.variables import Assignment
 from engine.statements.queries import ExplainMode
 
 A = TypeVar("A")
@@ -65,6 +67,17 @@ class ExecSession:
     def examine(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> Examination:
         """What `plan` would answer, and what that depends on; nothing runs."""
         return self._call(self._session.describe, read_examination, plan, context, parameters)
+
+    def variables_read(self, plan: ReadPlan, context: StatementContext) -> tuple[str, ...]:
+        """The names of the variables that `plan` reads; nothing runs."""
+        return self._call(self._session.describe, read_variables, plan, context, ())
+
+    def values(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> Assignment:
+        """Run `plan`, whose text is a query, DECLARE or SET VARIABLE, and answer values that Spark takes back.
+
+        Raises what :meth:`run_query` does.
+        """
+        return self._call(self._session.values, read_assignment, plan, context, parameters)
 
     def describe(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """The columns of `plan` as rows of name, type and comment; nothing runs."""
@@ -135,7 +148,12 @@ class ExecSession:
         parameters: Sequence[Parameter],
     ) -> R:
         ended = threading.Event()
-        context.cancel.on_cancel(lambda: None if ended.is_set() else self._session.cancel(context.statement_id))
+
+        def cancel() -> None:
+            if not ended.is_set():
+                self._session.cancel(context.statement_id)
+
+        context.cancel.on_cancel(cancel)
         try:
             with (
                 temporary_folder(self._spool_dir / context.statement_id) as folder,
@@ -149,6 +167,7 @@ class ExecSession:
             raise
         finally:
             ended.set()
+            context.cancel.forget(cancel)
 
 
 @contextmanager
@@ -186,7 +205,8 @@ def _request(plan: ReadPlan, context: StatementContext, parameters: Sequence[Par
             "text": plan.text,
             "scans": scan_requests(plan.scans),
             "views": [asdict(view) for view in plan.views],
-            "parameters": [{"name": p.name, "value": p.value, "type": p.sql_type} for p in parameters],
+            "parameters": [parameter_request(parameter) for parameter in parameters],
+            "variables": variables_request(context.variables),
             "spool": str(folder),
             "result_bytes_max": context.result_bytes_max,
         }

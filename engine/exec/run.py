@@ -27,6 +27,10 @@ class Run:
         """The columns that `plan` would answer; nothing runs."""
         return tuple(self.executor.columns_of(plan, self.context, self.parameters))
 
+    def variables_of(self, plan: ReadPlan) -> tuple[str, ...]:
+        """The names of the session variables that `plan` reads; nothing runs."""
+        return self.executor.variables_read(plan, self.context)
+
     def examine(self, plan: ReadPlan) -> Examination:
         """The types of `plan`, which has no markers, and what its values depend on; nothing runs."""
         return self.executor.examine(plan, self.context)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import assert_never
 
 from engine.answers.answers import answer
 from engine.answers.catalog_changes import change_catalog, create_temporary_view, drop_temporary_view
 from engine.answers.drops import drop_schema, drop_table
+from engine.answers.variables import assign_variables, declare_variables, drop_variable
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.exec.run import Run
@@ -35,8 +37,10 @@ from engine.plans.ddl import (
 from engine.plans.plan import AnsweringPlan, Plan, WritingPlan
 from engine.plans.probes import ProbePlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
+from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
 from engine.plans.writes import InsertPlan, TruncatePlan
-from engine.runtime.results import small_result
+from engine.runtime.results import empty_result, small_result
+from engine.runtime.variables import VisibleVariables
 from engine.write.alter_table import alter_table
 from engine.write.insert import insert, truncate
 from engine.write.new_tables import create_table, create_table_as, replace_table, replace_table_as
@@ -70,6 +74,15 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
             return answer(statement, bound)
         case CatalogPlan():
             return change_catalog(plan, sources.catalog, run.context.now_ms())
+        case DeclarePlan(read=read, or_replace=or_replace):
+            return declare_variables(run.executor.values(read, run.context, run.parameters), or_replace=or_replace)
+        case AssignPlan(read=read):
+            return assign_variables(run.executor.values(read, run.context, run.parameters))
+        case DropVariablePlan():
+            return drop_variable(plan)
+        case EvaluatePlan(read=read):
+            values = run.executor.values(read, run.context, run.parameters).values
+            return Outcome(result=empty_result(), values=values)
         case CreateTemporaryViewPlan():
             return create_temporary_view(plan, run.context.now_ms())
         case DropTemporaryViewPlan():
@@ -119,5 +132,5 @@ def _stage(plan: WritingPlan, run: Run) -> Iterator[StagedWrite]:
 
 
 def _ensure_probed(probes: ProbePlan | None, run: Run) -> None:
-    if probes is not None:
-        ensure_probed(probes, run)
+    if probes is not None:  # a rule of a table means the same in every session, so it sees no variables
+        ensure_probed(probes, replace(run, context=replace(run.context, variables=VisibleVariables())))

@@ -21,9 +21,11 @@ from engine.plan.ddl.like_tables import plan_create_table_like
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
 from engine.plan.reads.answers import answer_from_log
+from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
 from engine.plan.writes.inserts import plan_create_table_as, plan_insert, plan_truncate
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, SchemaPlan
+from engine.plans.variables import EvaluatePlan
 from engine.statements.alters import AlterTable
 from engine.statements.catalog import (
     Commentable,
@@ -38,6 +40,7 @@ from engine.statements.catalog import (
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Insert, TruncateTable
 
 
@@ -54,8 +57,16 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return ExplainPlan(mode=mode, read=analyzed.query, note=_said(answer_from_log(query, bound.relations)))
         case DescribeQuery():
             return SchemaPlan(read=analyzed.query)
+        case DeclareVariables() as declare:
+            return plan_declare(declare)
+        case SetVariables() as assign:
+            return plan_assign(assign, analyzed.query)
+        case DropVariable() as drop_variable:
+            return plan_drop_variable(drop_variable)
+        case EvaluateQuery():
+            return EvaluatePlan(read=analyzed.query)
         case CreateView() as create:
-            return plan_create_view(bound, create, analyzed.columns or ())
+            return plan_create_view(analyzed, create)
         case DropView() as drop:
             return plan_drop_view(bound, drop)
         case CreateTable() as create_table:

@@ -17,6 +17,7 @@ from engine.plans.ddl import (
     SyncIdentityPlan,
 )
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
+from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
 from engine.plans.writes import InsertPlan, TruncatePlan
 
 AnsweringPlan = (
@@ -30,6 +31,10 @@ AnsweringPlan = (
     | DropTemporaryViewPlan
     | DropSchemaPlan
     | DropTablePlan
+    | DeclarePlan
+    | AssignPlan
+    | DropVariablePlan
+    | EvaluatePlan
 )
 """Plans that answer, or change nothing but names."""
 

@@ -84,6 +84,8 @@ class ViewScan:
     label: str
     text: str
     columns: tuple[tuple[str, str], ...]
+    temporary: bool = False
+    """The session's own, whose text may name variables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

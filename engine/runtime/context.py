@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from engine.concurrency.cancel import CancelToken
 from engine.runtime.profile import Profile
+from engine.runtime.variables import VisibleVariables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,7 @@ class StatementContext:
     """One run: principal, cancel switch, id and clock; `profile` is told what was read.
 
     `instant_us` (microseconds since the epoch) is what `current_timestamp()` answers, in all queries of the run.
+    `variables` are those that its queries may name.
     """
 
     principal: str
@@ -28,3 +30,4 @@ class StatementContext:
     instant_us: int = field(default_factory=lambda: time.time_ns() // 1000)
     result_bytes_max: int = 1 << 30
     profile: Profile = field(default_factory=Profile)
+    variables: VisibleVariables = VisibleVariables()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from catalog.entries import ViewEntry
 from catalog.names import SchemaName, TableName, fold
 from engine.runtime.settings import find_setting
+from engine.runtime.variables import SESSION, RowValue, Scope, Variable, VisibleVariables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +17,8 @@ class SessionState:
     """What a session holds between statements; replaced as a whole, never changed.
 
     `values` has the settings that were set, by their key; `temporary_views` the session's own views, by folded name.
+    `variables` are the session's; `scopes` those of the script whose statement sees this state, the innermost last, and
+    empty between statements.
     """
 
     principal: str
@@ -23,6 +26,8 @@ class SessionState:
     schema: str
     values: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     temporary_views: Mapping[str, ViewEntry] = field(default_factory=lambda: MappingProxyType({}))
+    variables: Scope = Scope(label=SESSION)
+    scopes: tuple[Scope, ...] = ()
 
     def value(self, key: str) -> str | None:
         """The value in force, None where Spark's own default is."""
@@ -52,6 +57,24 @@ class SessionState:
     def without_temporary_view(self, name: TableName) -> SessionState:
         kept = {key: entry for key, entry in self.temporary_views.items() if entry.name != name}
         return replace(self, temporary_views=MappingProxyType(kept))
+
+    @property
+    def visible(self) -> VisibleVariables:
+        """What a statement sees of the variables."""
+        return VisibleVariables(session=self.variables, scopes=self.scopes)
+
+    def with_declared(self, variables: Sequence[Variable], *, or_replace: bool) -> SessionState:
+        """New variables: of the innermost block of a script, else of the session."""
+        if self.scopes:
+            return replace(self, scopes=(*self.scopes[:-1], self.scopes[-1].with_variables(variables)))
+        return replace(self, variables=self.variables.with_variables(variables, or_replace=or_replace))
+
+    def with_value_of(self, label: str, name: str, value: RowValue) -> SessionState:
+        """Another value for the variable `name` of the scope `label`."""
+        if label == SESSION:
+            return replace(self, variables=self.variables.with_value(name, value))
+        scopes = tuple(scope.with_value(name, value) if scope.label == label else scope for scope in self.scopes)
+        return replace(self, scopes=scopes)
 
 
 def temporary_name(name: str) -> TableName:

@@ -72,18 +72,19 @@ def parse(text: str) -> Statement:
 
     Raises a `SqlError` (`engine/sql/dialect/errors.py`) for everything else, never another exception.
     """
-    return _guarded(text, _parse)
+    return guarded(text, _parse)
 
 
 def parse_any(text: str) -> Statement | WriteStatement:
     """As :func:`parse`, with the statements that change something, which :func:`parse` refuses."""
-    return _guarded(text, _parse_any)
+    return guarded(text, parse_unguarded)
 
 
 _Parsed = TypeVar("_Parsed")
 
 
-def _guarded(text: str, parse_text: Callable[[str], _Parsed]) -> _Parsed:
+def guarded(text: str, parse_text: Callable[[str], _Parsed]) -> _Parsed:
+    """What `parse_text` makes of `text`; every failure is a `SqlError`."""
     if len(text) > TEXT_LENGTH_MAX:
         raise StatementTooLong(len(text), TEXT_LENGTH_MAX)
     try:
@@ -145,7 +146,8 @@ def _sets_catalog(cursor: Cursor) -> bool:
     return words[:2] == ["SET", "CATALOG"] and cursor.count > 2 and words[2:] not in (["."], ["="])
 
 
-def _parse_any(text: str) -> Statement | WriteStatement:
+def parse_unguarded(text: str) -> Statement | WriteStatement:
+    """As :func:`parse_any`; raises `SyntaxFailure` besides."""
     try:
         tokens = tokenize(text)
     except TokenError:

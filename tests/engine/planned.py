@@ -22,6 +22,9 @@ class NoAnalyzer:
     def columns_of(self, plan: ReadPlan) -> tuple[QueryColumn, ...]:
         raise AssertionError(f"asked for the columns of {plan.text}")
 
+    def variables_of(self, plan: ReadPlan) -> tuple[str, ...]:
+        raise AssertionError(f"asked for the variables of {plan.text}")
+
 
 def planned(text: str, state: SessionState, sources: Sources) -> Plan:
     bound = bind(parse_any(text), Binder(state, sources))

@@ -8,7 +8,7 @@ from tests.tidy.sources import MODULES, Module
 
 ROAD = "engine.statement"
 STAGES = (
-    ("engine.sql.parser", "parse_any"),
+    ("engine.sql.script.programs", "parse_program"),
     ("engine.bind.bind", "bind"),
     ("engine.authorize.authorize", "authorize"),
     ("engine.analyze.analyze", "analyze"),

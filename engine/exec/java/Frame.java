@@ -15,7 +15,8 @@ import org.apache.spark.sql.types.StructType;
  * The answer of a query in one array of bytes: the length of a JSON header (4 bytes, big-endian), the header, and the
  * record batch messages of a small result. The header has the columns (name, Spark's type as JSON, its DDL spelling,
  * comment), the session's time zone, and the segments: for each partition the file that holds its messages (null: the
- * body of this frame), offset and length; or, of columns alone, the traits ({@link Traits}).
+ * body of this frame), offset and length; or, of columns alone, the traits ({@link Traits}) and the
+ * variables that are read.
  */
 final class Frame {
   private Frame() {}
@@ -23,6 +24,7 @@ final class Frame {
   static byte[] ofColumns(LogicalPlan analyzed, String timeZone) throws Exception {
     ObjectNode header = header(analyzed.schema(), timeZone);
     header.set("traits", Traits.of(analyzed));
+    header.set("variables", Variables.readBy(analyzed));
     return frame(header, new byte[0]);
   }
 

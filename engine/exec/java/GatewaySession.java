@@ -65,6 +65,16 @@ public final class GatewaySession {
     });
   }
 
+  /** What a DECLARE or SET VARIABLE gives to which variables, or the rows of a query, as values of Spark's. */
+  public String values(String request) throws Exception {
+    final Request parsed = new Request(request);
+    return (String) within(parsed, new Work() {
+      public Object apply() throws Exception {
+        return new Assignment(new Statement(spark, guard, parsed, GatewaySession.this), spark, guard, parsed).values();
+      }
+    });
+  }
+
   /** Writes a query's rows into a table's folder and returns the files; see {@link TableWriter}. */
   public String write(String request, String target) throws Exception {
     final Request parsed = new Request(request);

@@ -13,7 +13,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataType;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Parses a text whose markers (`:name` or `?`) stand for values; each value is a text and the type it is cast to. */
+/** Parses a text whose markers (`:name` or `?`) stand for values; each value is a text and the type it is cast to, or a value of Spark's. */
 final class Parameters {
   private Parameters() {}
 
@@ -37,6 +37,7 @@ final class Parameters {
   }
 
   private static Literal literal(ParserInterface parser, JsonNode parameter, String timeZone) throws Exception {
+    if (parameter.has("row_value")) return RowValues.literal(parameter.get("row_value"));
     DataType type = parser.parseDataType(parameter.get("type").textValue());
     String value = parameter.get("value").textValue();
     return new Literal(value == null ? null : FileList.parse(value, type, timeZone), type);

@@ -22,6 +22,7 @@ final class Request {
   final Scan[] scans;
   final View[] views;
   final JsonNode parameters;
+  final Variables variables;
   final String spoolPath;
   final long resultBytesMax;
 
@@ -32,6 +33,7 @@ final class Request {
     instantMicros = node.get("instant_us").longValue();
     text = node.get("text").textValue();
     parameters = node.get("parameters");
+    variables = new Variables(node.get("variables"));
     spoolPath = node.get("spool").textValue();
     resultBytesMax = node.get("result_bytes_max").longValue();
     JsonNode listed = node.get("scans");
@@ -123,11 +125,15 @@ final class Request {
     }
   }
 
-  /** A view of the statement: its name in the text, its query, and what the query's columns are called. */
+  /**
+   * A view of the statement: its name in the text, its query, and what the query's columns are called. Only those of the
+   * session see its variables.
+   */
   static final class View {
     final String relation;
     final String label;
     final String text;
+    final boolean temporary;
     final String[] sources;
     final String[] names;
 
@@ -135,6 +141,7 @@ final class Request {
       relation = node.get("relation").textValue();
       label = node.get("label").textValue();
       text = node.get("text").textValue();
+      temporary = node.get("temporary").booleanValue();
       JsonNode columns = node.get("columns");
       sources = new String[columns.size()];
       names = new String[columns.size()];

@@ -75,14 +75,29 @@ final class Statement {
   }
 
   QueryExecution analyzed() throws Exception {
-    LogicalPlan parsed = Parameters.parse(spark, request.text, request.parameters, timeZone);
+    LogicalPlan parsed = parsed();
     guard.ensureMayAnalyze(parsed, request.relations());
-    parsed = (LogicalPlan) parsed.transformUp(new OneRowAsLocal());
+    QueryExecution execution = analyzed(parsed);
+    return guarded(execution, execution.analyzed());
+  }
+
+  LogicalPlan parsed() throws Exception {
+    return Parameters.parse(spark, request.text, request.parameters, timeZone);
+  }
+
+  /** Analyzes what may be analyzed, be it a query or a command around one. */
+  QueryExecution analyzed(LogicalPlan parsed) throws Exception {
+    LogicalPlan local = (LogicalPlan) parsed.transformUp(new OneRowAsLocal());
     session.ensureLive(request.id);
-    QueryExecution execution = planned(relations().inPlaceOfNames(parsed));
+    QueryExecution execution = planned(relations().inPlaceOfNames(local));
     analyze(execution);
-    guard.ensureMayRun(execution.analyzed(), request.id);
-    LogicalPlan rows = TableScan.rows(spark, execution.analyzed());
+    return execution;
+  }
+
+  /** An analyzed query that may run; `execution` may be its own. */
+  QueryExecution guarded(QueryExecution execution, LogicalPlan query) {
+    guard.ensureMayRun(query, request.id);
+    LogicalPlan rows = TableScan.rows(spark, query);
     return rows == execution.analyzed() ? execution : planned(rows);
   }
 
@@ -93,7 +108,7 @@ final class Statement {
     return fixed == plan ? analyzed : planned(fixed);
   }
 
-  private QueryExecution planned(LogicalPlan plan) {
+  QueryExecution planned(LogicalPlan plan) {
     return spark.sessionState().executePlan(plan, CommandExecutionMode$.MODULE$.SKIP());
   }
 
@@ -114,7 +129,7 @@ final class Statement {
   /** Names of views are unique in a statement only, so statements of one session take turns for this moment. */
   private void analyze(QueryExecution execution) throws Exception {
     if (request.views.length == 0) {
-      execution.assertAnalyzed();
+      analyzeWithVariables(execution);
       return;
     }
     synchronized (session) {
@@ -124,7 +139,7 @@ final class Statement {
           createView(request.views[i]);
           created.add(request.views[i].relation);
         }
-        execution.assertAnalyzed();
+        analyzeWithVariables(execution);
       } finally {
         for (int i = created.size() - 1; i >= 0; i--) {
           spark.sessionState().catalog().dropTempView((String) created.get(i));
@@ -133,12 +148,22 @@ final class Statement {
     }
   }
 
+  private void analyzeWithVariables(final QueryExecution execution) {
+    request.variables.during(spark, new scala.runtime.AbstractFunction0() {
+      public Object apply() {
+        execution.assertAnalyzed();
+        return null;
+      }
+    });
+  }
+
   /** A view's own text takes the same two checks; its columns are those of its record, found by name. */
   private void createView(Request.View view) throws Exception {
     LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(view.text);
     guard.ensureMayAnalyze(parsed, request.relations());
     QueryExecution execution = planned(relations().inPlaceOfNames(parsed));
-    execution.assertAnalyzed();
+    if (view.temporary) analyzeWithVariables(execution);
+    else execution.assertAnalyzed();
     guard.ensureMayRun(execution.analyzed(), request.id);
     Dataset rows = Dataset$.MODULE$.ofRows(spark, execution.analyzed());
     if (view.names.length > 0) rows = rows.select(Scala.seq(columns(rows, view)));

@@ -24,6 +24,7 @@ from catalog.errors import (
     TableNotFound,
 )
 from catalog.names import CatalogName, SchemaName, TableName
+from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundRelation, BoundStatement, BoundView
 from engine.errors.statement_errors import (
     DuplicateViewColumn,
@@ -97,20 +98,20 @@ def plan_drop_schema(bound: BoundStatement, statement: DropSchema) -> DropSchema
     )
 
 
-def plan_create_view(
-    bound: BoundStatement, statement: CreateView, columns: Sequence[QueryColumn]
-) -> CatalogPlan | CreateTemporaryViewPlan:
+def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> CatalogPlan | CreateTemporaryViewPlan:
     """The view with the columns that its query has now.
 
     Refuses a view that would read itself, and one in the catalog that reads a session's own.
     """
-    state = bound.state
+    bound, state = analyzed.bound, analyzed.bound.state
     if statement.temporary:
         name = temporary_name(statement.view_parts[-1])
         replace = statement.or_replace or (statement.if_not_exists and name.table not in state.temporary_views)
     else:
         name = TableName.from_parts(statement.view_parts, state.current)
         replace = statement.or_replace
+    if analyzed.variables:
+        raise TemporaryReference(str(name), analyzed.variables[0], "variable")
     for relation in bound.relations:
         _ensure_may_stand_on(name, relation, (name,))
     entry = ViewEntry(
@@ -119,7 +120,7 @@ def plan_create_view(
         current=state.current,
         owner=state.principal,
         comment=statement.comment,
-        columns=_view_columns(name, statement.columns, columns),
+        columns=_view_columns(name, statement.columns, analyzed.columns or ()),
     )
     if statement.temporary:
         return CreateTemporaryViewPlan(entry=entry, replace=replace, tolerates=statement.if_not_exists)

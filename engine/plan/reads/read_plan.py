@@ -9,6 +9,7 @@ from engine.bind.bound import BoundChanges, BoundRelation, BoundTable, BoundView
 from engine.errors.statement_errors import TableWithoutColumns
 from engine.plan.reads.scans import change_scan, kinds_of_changes, scan_of, with_row_ids_if_asked
 from engine.plans.reads import ReadPlan, Scan, ViewScan
+from engine.runtime.session_state import is_temporary
 from engine.sql.query.splice import Edit, splice
 from engine.statements.queries import Query
 
@@ -87,9 +88,11 @@ class _Reading:
     def _view(self, view: BoundView) -> str:
         text = self.spliced(view.query, view.relations)
         columns = tuple((column.source, column.name) for column in view.entry.columns)
-        return self._add_view(view.label, text, columns)
+        return self._add_view(view.label, text, columns, temporary=is_temporary(view.name))
 
-    def _add_view(self, label: str, text: str, columns: tuple[tuple[str, str], ...] = ()) -> str:
+    def _add_view(
+        self, label: str, text: str, columns: tuple[tuple[str, str], ...] = (), *, temporary: bool = False
+    ) -> str:
         name = f"{self._prefix}{_VIEW}{len(self.views)}"
-        self.views.append(ViewScan(relation=name, label=label, text=text, columns=columns))
+        self.views.append(ViewScan(relation=name, label=label, text=text, columns=columns, temporary=temporary))
         return name

@@ -34,6 +34,11 @@ class Cursor:
         return self._tokens[self._index].start if not self.is_done else len(self.text)
 
     @property
+    def end(self) -> int:
+        """Where the last token ends."""
+        return self._tokens[-1].end + 1 if self._tokens else len(self.text)
+
+    @property
     def is_done(self) -> bool:
         return self._index >= len(self._tokens)
 

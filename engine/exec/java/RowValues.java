@@ -1,0 +1,47 @@
+package deltagateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Base64;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection$;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataType$;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Values that leave Spark and come back as they were: rows in Spark's own binary form, with their type. No other form
+ * is exact for every type (NaN, a timestamp in another session zone, a variant, an interval in an array).
+ */
+final class RowValues {
+  private RowValues() {}
+
+  /** The type of the rows as JSON, and the rows; `bytesMax` bounds their bytes together. */
+  static void put(ObjectNode answer, StructType type, InternalRow[] rows, long bytesMax) {
+    answer.put("row_type", type.json());
+    ArrayNode texts = answer.putArray("rows");
+    UnsafeProjection projection = UnsafeProjection$.MODULE$.create((StructType) type.asNullable());
+    long total = 0;
+    for (int i = 0; i < rows.length; i++) {
+      byte[] bytes = projection.apply(rows[i]).getBytes();
+      total += bytes.length;
+      if (total > bytesMax) throw new Refusal("result too large", Long.toString(bytesMax));
+      texts.add(Base64.getEncoder().encodeToString(bytes));
+    }
+  }
+
+  /** One column of such a row. */
+  static Literal literal(JsonNode value) {
+    StructType type = (StructType) DataType$.MODULE$.fromJson(value.get("row_type").textValue());
+    byte[] bytes = Base64.getDecoder().decode(value.get("row").textValue());
+    int column = value.get("column").intValue();
+    UnsafeRow row = new UnsafeRow(type.length());
+    row.pointTo(bytes, bytes.length);
+    DataType columnType = type.fields()[column].dataType();
+    return new Literal(row.isNullAt(column) ? null : row.get(column, columnType), columnType);
+  }
+}

@@ -1,0 +1,253 @@
+"""Running a script: blocks and loops here, each statement in them down the road by itself.
+
+Errors look for a handler from the innermost block outwards, at the place where they arise. A CONTINUE handler runs and
+the script goes on behind the statement that failed (behind the whole IF or loop whose condition failed); an EXIT
+handler runs and its block is left. While a handler runs, those of its own block do not catch. What cancels the script,
+a timeout included, is never caught, and is looked for before each statement and each turn of a loop.
+
+The script answers what its last query answered; whatever else its statements answer is dropped, as in Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from catalog.errors import SqlError
+from engine.runtime.parameters import Parameter
+from engine.runtime.results import ResultStream, empty_result, sql_type_of
+from engine.runtime.variables import Scope, Variable
+from engine.script.immediate import execute_immediate, only_value
+from engine.script.road import Road, Scopes
+from engine.sql.script.script_errors import NotABoolean
+from engine.statements.queries import Query
+from engine.statements.variables import (
+    CASE_SCOPE,
+    CASE_VALUE,
+    Branch,
+    Choice,
+    Compound,
+    EvaluateQuery,
+    ExecuteImmediate,
+    For,
+    Handler,
+    HandlerKind,
+    Iterate,
+    Leave,
+    Loop,
+    RoadStatement,
+    Script,
+    ScriptPart,
+)
+
+_UNCAUGHT_CLASSES = frozenset({"00", "01", "02", "XX"})
+"""Classes of SQLSTATE that are no exceptions of the statement: success, warnings, no data, and bugs."""
+
+
+def run_script(script: Script, road: Road, parameters: Sequence[Parameter] = ()) -> ResultStream:
+    """Run `script` to its end and answer what its last query answered."""
+    run = _Run(road, parameters)
+    try:
+        run.compound(script.body)
+    except _Uncaught as uncaught:
+        run.result.close()
+        raise uncaught.error from None
+    return run.result
+
+
+class _Uncaught(Exception):
+    """An error for which no handler was found; it ends the script."""
+
+    def __init__(self, error: SqlError) -> None:
+        self.error = error
+
+
+class _Jump(Exception):
+    """LEAVE or ITERATE on its way to the block or loop of its label."""
+
+    def __init__(self, label: str, *, again: bool) -> None:
+        self.label, self.again = label, again
+
+
+class _Exit(Exception):
+    """An EXIT handler ran; on its way to the end of the handler's block."""
+
+    def __init__(self, block: _Block) -> None:
+        self.block = block
+
+
+@dataclass(slots=True, eq=False)
+class _Block:
+    """A block, loop or branch that runs, with its variables as they are now."""
+
+    scope: Scope
+    handlers: tuple[Handler, ...] = ()
+    is_handling: bool = field(default=False)
+
+
+class _Run:
+    """One run of a script; `result` is the answer so far."""
+
+    def __init__(self, road: Road, parameters: Sequence[Parameter]) -> None:
+        self._road, self._parameters = road, parameters
+        self._blocks: list[_Block] = []
+        self.result = empty_result()
+
+    def compound(self, compound: Compound) -> None:
+        label = compound.label or f"block {len(self._blocks)} of a script"
+        with self._block(Scope(label=label), compound.handlers) as block:
+            try:
+                self._body(compound.body)
+            except _Exit as leaving:
+                if leaving.block is not block:
+                    raise
+            except _Jump as jump:
+                if jump.label != compound.label:
+                    raise
+
+    def _body(self, parts: Sequence[ScriptPart]) -> None:
+        for part in parts:
+            self._part(part)
+
+    def _part(self, part: ScriptPart) -> None:
+        """Run `part`. An error of its own is handled here; those of parts inside it were, when they arose."""
+        try:
+            self._road.cancel.ensure_live()
+            self._run(part)
+        except SqlError as error:
+            self._handle(error)
+
+    def _run(self, part: ScriptPart) -> None:
+        match part:
+            case Compound():
+                self.compound(part)
+            case Choice():
+                self._choice(part)
+            case Loop():
+                self._loop(part)
+            case For():
+                self._for(part)
+            case Leave(label=label):
+                raise _Jump(label, again=False)
+            case Iterate(label=label):
+                raise _Jump(label, again=True)
+            case ExecuteImmediate():
+                step = execute_immediate(part, self._road, self._scopes, self._parameters)
+                self._keep(step.scopes)
+                self._answer(step.result, is_query=step.result.has_rows)
+            case _:
+                self._take(part)
+
+    def _take(self, statement: RoadStatement) -> None:
+        step = self._road.take(statement, self._scopes, self._parameters)
+        self._keep(step.scopes)
+        self._answer(step.result, is_query=isinstance(statement, Query))
+
+    def _answer(self, result: ResultStream, *, is_query: bool) -> None:
+        if not is_query:
+            result.close()
+            return
+        self.result.close()
+        self.result = result
+
+    def _choice(self, choice: Choice) -> None:
+        if choice.subject is None:
+            chosen = next((branch.body for branch in choice.branches if self._is_true(branch)), choice.otherwise)
+        else:
+            values = self._road.take(EvaluateQuery(query=choice.subject), self._scopes, self._parameters).values
+            assert values is not None, "an EvaluateQuery has values"
+            subject = Variable(name=CASE_VALUE, value=values.row(0)[0], default="NULL")
+            with self._block(Scope(label=CASE_SCOPE).with_variables([subject])):
+                chosen = next((branch.body for branch in choice.branches if self._is_true(branch)), choice.otherwise)
+        self._body(chosen)
+
+    def _loop(self, loop: Loop) -> None:
+        while loop.before is None or self._is_true(loop.before):
+            if not self._turn(loop.body, loop.label) or (loop.after is not None and self._is_true(loop.after)):
+                return
+
+    def _for(self, loop: For) -> None:
+        values = self._road.take(EvaluateQuery(query=loop.query), self._scopes, self._parameters).values
+        assert values is not None, "an EvaluateQuery has values"
+        label = loop.variable or f"row {len(self._blocks)} of a script"
+        for index in range(len(values.rows)):
+            row = [
+                Variable(name=name.lower(), value=value, default="NULL")
+                for name, value in zip(values.names, values.row(index), strict=True)
+            ]
+            with self._block(Scope(label=label).with_variables(row)):
+                if not self._turn(loop.body, loop.label):
+                    return
+
+    def _turn(self, body: Sequence[ScriptPart], label: str | None) -> bool:
+        """Run a loop's body once; whether the loop goes on."""
+        self._road.cancel.ensure_live()
+        try:
+            self._body(body)
+        except _Jump as jump:
+            if jump.label != label:
+                raise
+            return jump.again
+        return True
+
+    def _is_true(self, branch: Branch) -> bool:
+        """NULL, and no row of a subquery, are not true."""
+        result = self._road.take(branch.condition, self._scopes, self._parameters).result
+        sql_type = sql_type_of(result.schema.field(0))
+        value = only_value(result)
+        if sql_type != "boolean":
+            raise NotABoolean(branch.shown)
+        return value is True
+
+    def _handle(self, error: SqlError) -> None:
+        """Run the handler for `error`; returns where the script goes on behind the statement that failed."""
+        if self._road.cancel.reason is not None:
+            raise _Uncaught(error) from None
+        for depth in range(len(self._blocks) - 1, -1, -1):
+            block = self._blocks[depth]
+            handler = None if block.is_handling else _handler_for(error, block.handlers)
+            if handler is None:
+                continue
+            inner, self._blocks = self._blocks, self._blocks[: depth + 1]
+            block.is_handling = True
+            try:
+                self.compound(handler.body)
+            finally:
+                block.is_handling = False
+                self._blocks = inner
+            if handler.kind is HandlerKind.EXIT:
+                raise _Exit(block)
+            return
+        raise _Uncaught(error) from None
+
+    @property
+    def _scopes(self) -> Scopes:
+        return tuple(block.scope for block in self._blocks)
+
+    def _keep(self, scopes: Scopes) -> None:
+        for block, scope in zip(self._blocks, scopes, strict=True):
+            block.scope = scope
+
+    @contextmanager
+    def _block(self, scope: Scope, handlers: tuple[Handler, ...] = ()) -> Iterator[_Block]:
+        block = _Block(scope, handlers)
+        self._blocks.append(block)
+        try:
+            yield block
+        finally:
+            self._blocks.pop()
+
+
+def _handler_for(error: SqlError, handlers: Sequence[Handler]) -> Handler | None:
+    """The most specific one: by condition, by what stands before the condition's dot, by SQLSTATE, by its class."""
+    condition, sqlstate = error.condition.upper(), error.sqlstate.upper()
+    main = condition.partition(".")[0]
+    tests: tuple[Callable[[Handler], bool], ...] = (
+        lambda handler: condition in handler.conditions,
+        lambda handler: main in handler.conditions,
+        lambda handler: sqlstate in handler.sqlstates,
+        lambda handler: handler.not_found and sqlstate.startswith("02"),
+        lambda handler: handler.sql_exception and sqlstate[:2] not in _UNCAUGHT_CLASSES,
+    )
+    return next((handler for test in tests for handler in handlers if test(handler)), None)

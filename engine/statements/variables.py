@@ -1,0 +1,168 @@
+"""Statements about variables, and the statements that hold others: EXECUTE IMMEDIATE and SQL scripts.
+
+Values before names are bound. The first family takes the road of every statement. The second never does: what it holds
+is run statement by statement (`engine/script`), each down the road by itself. All expressions are queries of one row,
+so that nothing is evaluated that was not bound, authorised and guarded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.statements.queries import Query
+from engine.statements.statement import AnyStatement
+
+Names = tuple[str, ...]
+"""A dotted name, its parts as written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclareVariables:
+    """`DECLARE [OR REPLACE] [VARIABLE] names [type] [DEFAULT|= expression]`, as the text that Spark reads."""
+
+    text: str
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetVariables:
+    """`SET VARIABLE (targets) = (source)`: the one row of `source`, or NULLs if it has none."""
+
+    targets: tuple[Names, ...]
+    source: Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropVariable:
+    """`DROP TEMPORARY VARIABLE [IF EXISTS] name`"""
+
+    parts: Names
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateQuery:
+    """The rows of a query, as values for variables and parameters; no text says it."""
+
+    query: Query
+
+
+VariableStatement = DeclareVariables | SetVariables | DropVariable | EvaluateQuery
+RoadStatement = AnyStatement | VariableStatement
+"""All that is bound, authorised, planned and executed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """An argument of USING: its name is that of AS, or of the variable it is; None for other expressions."""
+
+    text: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecuteImmediate:
+    """`EXECUTE IMMEDIATE source [INTO targets] [USING arguments]`; `source` and `arguments_row` are of one row."""
+
+    source: Query
+    shown: str
+    targets: tuple[Names, ...] = ()
+    arguments: tuple[Argument, ...] = ()
+    arguments_row: Query | None = None
+
+
+class HandlerKind(StrEnum):
+    EXIT = "EXIT"
+    CONTINUE = "CONTINUE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handler:
+    """`DECLARE kind HANDLER FOR …`: `conditions` and `sqlstates` in upper case."""
+
+    kind: HandlerKind
+    body: Compound
+    conditions: tuple[str, ...] = ()
+    sqlstates: tuple[str, ...] = ()
+    sql_exception: bool = False
+    not_found: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compound:
+    """`[label:] BEGIN … END`; also the body of a handler that is one statement."""
+
+    body: tuple[ScriptPart, ...]
+    label: str | None = None
+    handlers: tuple[Handler, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """A body that runs where `condition` (a query of one row) is true."""
+
+    condition: Query
+    shown: str
+    body: tuple[ScriptPart, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """IF, and CASE of either form: the first branch that applies, else `otherwise`.
+
+    `subject` is the expression of `CASE expression WHEN`, evaluated once; the branches then compare with the variable
+    :data:`CASE_VALUE`.
+    """
+
+    branches: tuple[Branch, ...]
+    otherwise: tuple[ScriptPart, ...] = ()
+    subject: Query | None = None
+
+
+CASE_SCOPE, CASE_VALUE = "case of a script", "value"
+"""Where the subject of a CASE is held; no label has blanks unless somebody quotes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """WHILE (`before`), REPEAT (`after`: the loop ends where it is true), LOOP (neither)."""
+
+    body: tuple[ScriptPart, ...]
+    label: str | None = None
+    before: Branch | None = None
+    after: Branch | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class For:
+    """`FOR [variable AS] query DO … END FOR`: the columns of the row are variables of the scope `variable`."""
+
+    query: Query
+    body: tuple[ScriptPart, ...]
+    variable: str | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leave:
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Iterate:
+    label: str
+
+
+ScriptPart = RoadStatement | ExecuteImmediate | Compound | Choice | Loop | For | Leave | Iterate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """`BEGIN … END`, sent as one statement."""
+
+    body: Compound
+
+
+Executable = RoadStatement | ExecuteImmediate | Script
+"""What a text of SQL may be."""
