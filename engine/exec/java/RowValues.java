@@ -4,13 +4,16 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Base64;
+import org.apache.spark.sql.catalyst.CatalystTypeConverters$;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection$;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataType$;
+import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -42,6 +45,14 @@ final class RowValues {
     UnsafeRow row = new UnsafeRow(type.length());
     row.pointTo(bytes, bytes.length);
     DataType columnType = type.fields()[column].dataType();
-    return new Literal(row.isNullAt(column) ? null : row.get(column, columnType), columnType);
+    return new Literal(row.isNullAt(column) ? null : plain(row.get(column, columnType), columnType), columnType);
+  }
+
+  /** Only arrays, maps and structs that are not in the binary form can be spelled as SQL, in names and as parameters. */
+  private static Object plain(Object value, DataType type) {
+    boolean nested = type instanceof ArrayType || type instanceof MapType || type instanceof StructType;
+    if (!nested) return value;
+    Object external = CatalystTypeConverters$.MODULE$.createToScalaConverter(type).apply(value);
+    return CatalystTypeConverters$.MODULE$.createToCatalystConverter(type).apply(external);
   }
 }

@@ -61,7 +61,7 @@ _Parsed = TypeVar("_Parsed")
 def parse_script(text: str, tokens: Sequence[Token], parse_statement: ParseStatement) -> Script:
     """The script that is all of `tokens`. Raises `SyntaxFailure`, or a `SqlError` for what is refused by name."""
     reader = _ScriptReader(text, tokens, parse_statement)
-    body = reader.compound(None)
+    body = reader.compound(None, is_whole=True)
     reader.ensure_done()
     return Script(body=body)
 
@@ -75,8 +75,8 @@ class _ScriptReader:
         self._labels = Labels()
         self._conditions: list[set[str]] = []
 
-    def compound(self, label: str | None) -> Compound:
-        """`BEGIN [NOT ATOMIC] declarations statements END [label]`"""
+    def compound(self, label: str | None, *, is_whole: bool = False) -> Compound:
+        """`BEGIN [NOT ATOMIC] declarations statements END [label]`; a whole script has no label."""
         self._read("BEGIN")
         if self._take("NOT"):
             self._read("ATOMIC")
@@ -94,7 +94,8 @@ class _ScriptReader:
                     parts.append(self._part())
                 self._read(";")
         self._read("END")
-        self._read_end_label(label)
+        if not is_whole:
+            self._read_end_label(label)
         self._conditions.pop()
         self._depth -= 1
         return Compound(body=tuple(parts), label=label, handlers=tuple(handlers))

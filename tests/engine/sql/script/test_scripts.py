@@ -1,0 +1,140 @@
+"""Scripts and statements about variables, as text: the tree that is made, and where a mistake is."""
+
+from __future__ import annotations
+
+import pytest
+
+from catalog.errors import SqlError
+from engine.sql.dialect.errors import StatementSyntaxError
+from engine.sql.script.programs import parse_program
+from engine.sql.script.scripts import NESTING_MAX
+from engine.sql.script.variables import markers
+from engine.statements.queries import Query
+from engine.statements.variables import (
+    Choice,
+    Compound,
+    DeclareVariables,
+    DropVariable,
+    ExecuteImmediate,
+    For,
+    HandlerKind,
+    Iterate,
+    Leave,
+    Loop,
+    Script,
+    SetVariables,
+)
+from engine.statements.writes import Insert
+
+
+def test_a_script_is_a_tree_of_blocks() -> None:
+    script = parse_program(
+        """BEGIN -- a comment; with a semicolon
+  DECLARE x, y INT DEFAULT 1;
+  DECLARE EXIT HANDLER FOR SQLSTATE '22012', UNRESOLVED_COLUMN SET x = 2;
+  l: WHILE x < CASE WHEN y > 0 THEN 3 END DO
+    IF (SELECT count(*) FROM s.t) > 1 THEN LEAVE l; ELSEIF x = 2 THEN ITERATE l; ELSE INSERT INTO t VALUES (x); END IF;
+  END WHILE l;
+  FOR r AS SELECT * FROM s.t DO SELECT ';' AS `end`, r.a; END FOR;
+  CASE x WHEN 1 THEN SELECT 1; END CASE;
+  BEGIN END;
+END"""
+    )
+    assert isinstance(script, Script)
+    (handler,) = script.body.handlers
+    assert (handler.kind, handler.sqlstates, handler.conditions) == (
+        HandlerKind.EXIT,
+        ("22012",),
+        ("UNRESOLVED_COLUMN",),
+    )
+    declare, loop, each, choice, block = script.body.body
+    assert declare == DeclareVariables(text="DECLARE x, y INT DEFAULT 1")
+    assert isinstance(loop, Loop) and loop.label == "l" and loop.before is not None and loop.after is None
+    (branches,) = loop.body
+    assert isinstance(branches, Choice)
+    assert [branch.body[0] for branch in branches.branches] == [Leave(label="l"), Iterate(label="l")]
+    assert [relation.name_parts for relation in branches.branches[0].condition.relations] == [("s", "t")]
+    assert isinstance(branches.otherwise[0], Insert)
+    assert isinstance(each, For) and each.variable == "r" and isinstance(each.body[0], Query)
+    assert each.body[0].text == "SELECT ';' AS `end`, r.a"
+    assert isinstance(choice, Choice) and choice.subject is not None
+    assert block == Compound(body=())
+
+
+def test_statements_about_variables() -> None:
+    assert parse_program("declare or replace v INT = 1;") == DeclareVariables(
+        text="DECLARE or replace v INT = 1", or_replace=True
+    )
+    assert parse_program("DROP TEMPORARY VARIABLE IF EXISTS session.v") == DropVariable(
+        parts=("session", "v"), if_exists=True
+    )
+    both = parse_program("SET VAR (a, s.b) = (SELECT x, y FROM t)")
+    assert isinstance(both, SetVariables) and both.targets == (("a",), ("s", "b"))
+    assert both.source.text == "SELECT x, y FROM t"
+    each = parse_program("SET VARIABLE a = f.b, c = greatest(1, 2)")
+    assert isinstance(each, SetVariables) and each.targets == (("a",), ("c",))
+    immediate = parse_program("EXECUTE IMMEDIATE a || b INTO x, session.y USING 1 + 1 AS n, s.v, 2")
+    assert isinstance(immediate, ExecuteImmediate) and immediate.targets == (("x",), ("session", "y"))
+    assert [(argument.text, argument.name) for argument in immediate.arguments] == [
+        ("1 + 1", "n"),
+        ("s.v", "v"),
+        ("2", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("BEGIN\n  SELECT 1;\n  SELEC 2;\nEND", 3, 3),
+        ("BEGIN\n  SELECT 1 +;\nEND", 2, 13),
+        ("BEGIN\n  IF x = THEN SELECT 1; END IF;\nEND", 2, 9),
+        ("BEGIN SELECT 1;\n", 2, 1),
+        ("BEGIN\nSET x 1;\nEND", 2, 1),
+        ("BEGIN WHILE true DO END WHILE; END", 1, 21),
+        ("BEGIN SELECT 1; END extra", 1, 21),
+        ("l: BEGIN SELECT 1; END", 1, 1),
+        ("SET VAR x = 1 +", 1, 16),
+        ("EXECUTE IMMEDIATE 'SELECT 1' INTO", 1, 34),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(text: str, line: int, column: int) -> None:
+    with pytest.raises(StatementSyntaxError) as caught:
+        parse_program(text)
+    assert (caught.value.line, caught.value.column) == (line, column)
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("BEGIN DECLARE c CURSOR FOR SELECT 1; END", "UNSUPPORTED_STATEMENT"),
+        ("BEGIN SIGNAL SQLSTATE '45000'; END", "UNSUPPORTED_STATEMENT"),
+        ("BEGIN RESIGNAL; END", "UNSUPPORTED_STATEMENT"),
+        ("BEGIN TRANSACTION", "UNSUPPORTED_STATEMENT"),
+        ("BEGIN UPDATE t SET a = 1; END", "UNSUPPORTED_STATEMENT"),
+        ("BEGIN SELECT reflect('a', 'b'); END", "UNSUPPORTED_FUNCTION"),
+        ("SELECT 1; BEGIN SELECT 2; END", "MULTIPLE_STATEMENTS"),
+        ("BEGIN " * (NESTING_MAX + 1) + "END; " * NESTING_MAX + "END", "SQL_SCRIPT_TOO_DEEP"),
+    ],
+)
+def test_what_is_refused_is_refused_before_anything_runs(text: str, condition: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        parse_program(text)
+    assert caught.value.condition == condition
+
+
+def test_blocks_nest_as_deep_as_they_may() -> None:
+    assert isinstance(parse_program("BEGIN " * NESTING_MAX + "END; " * (NESTING_MAX - 1) + "END"), Script)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT ?", (True, False)),
+        ("SELECT :a, x[:b]", (False, True)),
+        ("SELECT '?', ':a' -- ? :b", (False, False)),
+        ("SELECT v:a.b, f(v):a", (False, False)),
+        ("SELECT ?, :a", (True, True)),
+    ],
+)
+def test_markers_of_a_text(text: str, expected: tuple[bool, bool]) -> None:
+    assert markers(text) == expected
