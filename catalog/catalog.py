@@ -65,6 +65,11 @@ class Catalog:
         self._roots = AllowedRoots((*([served.root] if served else []), *allowed_roots))
         self._lock = threading.Lock()
 
+    @property
+    def allowed_roots(self) -> tuple[str, ...]:
+        """Below which all tables lie, the served folder among them."""
+        return self._roots.roots
+
     def view(self) -> CatalogView:
         """The newest generation: one read of the store."""
         return CatalogView(self._store.load(), self._served, self._roots)

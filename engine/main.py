@@ -73,10 +73,11 @@ def open_sources(options: EngineOptions) -> Sources:
     """The catalog's own objects over the tables of the lake's folder, and the cache of their snapshots."""
     store = FileStore(open_files(options.catalog_folder)) if options.catalog_folder else MemoryStore()
     served = ServedFolder(open_tree(options.lake_folder), options.allowed_roots) if options.lake_folder else None
+    roots = (*([options.lake_folder] if options.lake_folder else []), *options.allowed_roots)
     snapshots, after_commits = SnapshotCache(options.snapshot_cache_bytes), PostCommitQueue()
     return Sources(
         catalog=Catalog(store, served, options.allowed_roots),
-        load=lambda location, version: snapshots.load(open_storage(location), version),
+        load=lambda location, version: snapshots.load(open_storage(location, allowed_roots=roots), version),
         after_commit=after_commits.submit,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
         close=after_commits.close,

@@ -65,7 +65,9 @@ class LakeSection:
         "`default`. Empty: a small sample lake, written at the first start.",
     )
     allowed_roots: tuple[str, ...] = _setting(
-        (), "Further folders below which delta.`/path` may name tables; the lake's own folder always may."
+        (),
+        "Further folders below which delta.`/path` may name tables, and a table's log (a shallow clone's) or links may "
+        "lead to files; the lake's own folder always may.",
     )
     catalog_folder: str = _setting("", "Folder of the catalog's own files; empty: `.catalog` in the lake's folder.")
 

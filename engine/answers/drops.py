@@ -10,6 +10,7 @@ from catalog.changes import DropTable
 from catalog.entries import TableEntry
 from engine.bind.bound import Outcome
 from engine.delta.log.storage import open_storage
+from engine.delta.spec.log_errors import LogPathNotAllowed
 from engine.plans.ddl import DropSchemaPlan, DropTablePlan
 from engine.runtime.results import empty_result
 
@@ -20,7 +21,7 @@ def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[
     """The name, then the files."""
     if plan.entry is not None:
         catalog.change(DropTable(plan.entry.name))
-        _remove_files(plan.entry, before_removal)
+        _remove_files(plan.entry, catalog, before_removal)
     return Outcome(result=empty_result())
 
 
@@ -32,15 +33,18 @@ def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable
         dropped = ()
     for entry in dropped:
         if isinstance(entry, TableEntry):
-            _remove_files(entry, before_removal)
+            _remove_files(entry, catalog, before_removal)
     return Outcome(result=empty_result())
 
 
-def _remove_files(entry: TableEntry, before_removal: Callable[[str], None]) -> None:
-    """Of a managed table without a name; files that cannot be removed are in nobody's way, so that is no failure."""
+def _remove_files(entry: TableEntry, catalog: Catalog, before_removal: Callable[[str], None]) -> None:
+    """Of a managed table without a name; files that cannot be removed are in nobody's way, so that is no failure.
+
+    What links lead to outside of the table's folder is not removed.
+    """
     if entry.managed:
         before_removal(entry.location)
         try:
-            open_storage(entry.location).delete_tree()
-        except OSError:
+            open_storage(entry.location, allowed_roots=catalog.allowed_roots).delete_tree()
+        except (OSError, LogPathNotAllowed):
             logger.warning("the files of the dropped table %s stay at %s", entry.name, entry.location)

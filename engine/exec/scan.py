@@ -35,6 +35,7 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
     return {
         "relation": scan.relation,
         "root": scan.table_root,
+        "allowed_roots": list(scan.allowed_roots),
         "source": source,
         "bytes": pc.sum(scan.files["size"]).as_py() or 0,
         "schema": logical_json(scan.schema),
@@ -81,7 +82,7 @@ def file_list(scan: Scan, rows: pa.Array | None = None) -> pa.Table:
     columns = {
         "path": files["path"].cast(pa.string()),
         "size": files["size"].cast(pa.int64()),
-        "modification_time": files["modification_time"].cast(pa.int64()),
+        "modification_time": pc.fill_null(files["modification_time"].cast(pa.int64()), 0),  # some writers leave it out
     }
     names = physical_names(scan.schema, scan.mapping_mode)
     constants = [_values_of(files["partition_values"], names.get(name, name)) for name in scan.partition_columns]

@@ -26,6 +26,7 @@ from engine.delta.spec.errors import (
     DeletionVectorSizeMismatch,
     LogFileNotFound,
 )
+from engine.delta.spec.log_errors import LogPathNotAllowed
 from engine.errors.statement_errors import IdentityExhausted, ResultTooLarge, SparkFailure, StatementCancelled
 from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.errors import (
@@ -122,6 +123,9 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             source, expected, actual = subject.rsplit("\n", 2)
             mismatch = DeletionVectorSizeMismatch if kind.endswith("size") else DeletionVectorCardinalityMismatch
             return mismatch(restore_names(source, labels), int(expected), int(actual))
+        case "log path":
+            root, _, path = subject.partition("\n")
+            return LogPathNotAllowed(restore_names(root, labels), path)
         case "relation":
             return RelationNotBound(restore_names(subject, labels))
         case "identity values":

@@ -6,7 +6,7 @@ block fails, the files that were written are removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import assert_never
@@ -53,7 +53,7 @@ from engine.write.sync_identity import sync_identity
 def execute(plan: Plan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
     """Raises what Spark says, what the rules of the table say of rows, and what the catalog refuses."""
     if isinstance(plan, WritingPlan):
-        with _stage(plan, run) as staged:
+        with _stage(plan, sources.catalog.allowed_roots, run) as staged:
             yield staged
     else:
         yield StagedWrite(outcome=_answer(plan, sources, run))
@@ -96,11 +96,11 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
 
 
 @contextmanager
-def _stage(plan: WritingPlan, run: Run) -> Iterator[StagedWrite]:
+def _stage(plan: WritingPlan, allowed_roots: Sequence[str], run: Run) -> Iterator[StagedWrite]:
     match plan:
         case CreateTablePlan(probes=probes):
             _ensure_probed(probes, run)
-            yield create_table(plan, run.context.now_ms())
+            yield create_table(plan, allowed_roots, run.context.now_ms())
         case ReplaceTablePlan(probes=probes):
             _ensure_probed(probes, run)
             yield replace_table(plan)
@@ -112,7 +112,7 @@ def _stage(plan: WritingPlan, run: Run) -> Iterator[StagedWrite]:
         case SyncIdentityPlan(read=read):
             yield sync_identity(plan, run.evaluate(read))
         case CreateTableAsPlan():
-            with create_table_as(plan, run) as staged:
+            with create_table_as(plan, allowed_roots, run) as staged:
                 yield staged
         case ReplaceTableAsPlan():
             with replace_table_as(plan, run) as staged:

@@ -57,6 +57,7 @@ class Scan:
     column name, as the protocol serialises them; a timestamp without an offset is read in the session's zone) and, as
     in `engine.delta.log.file_table`, `deletion_vector` if some of their rows are deleted and `selected_rows` if no
     others than these are read.
+    Beside the table's folder files may lie below `allowed_roots`, see `engine.delta.log.confinement`.
     `choice` answers which of `files` a condition leaves; None: all.
     `row_tracking` is given where rows have ids and the statement may ask for them: `files` has then, without nulls,
     `base_row_id` int64 and `default_row_commit_version` int64.
@@ -69,6 +70,7 @@ class Scan:
     partition_columns: tuple[str, ...]
     files: pa.Table
     mapping_mode: str = NO_MAPPING
+    allowed_roots: tuple[str, ...] = ()
     row_tracking: RowTracking | None = None
     choice: Choice | None = field(default=None, compare=False, repr=False)
 

@@ -5,7 +5,7 @@ As with every write, files come first and one commit makes them part of a table;
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ from engine.write.staged_files import drop_told, new_files
 from engine.write.staged_write import StagedWrite
 
 
-def create_table(plan: CreateTablePlan, now_ms: int) -> StagedWrite:
+def create_table(plan: CreateTablePlan, allowed_roots: Sequence[str], now_ms: int) -> StagedWrite:
     """The log, then the name."""
     outcome = Outcome(result=empty_result())
     if plan.entry is None:
@@ -36,15 +36,17 @@ def create_table(plan: CreateTablePlan, now_ms: int) -> StagedWrite:
         return StagedWrite(outcome=outcome, then=then)
     assert plan.description is not None
     with naming(label):
-        transaction = Transaction.create(open_storage(plan.entry.location), plan.description)
+        storage = open_storage(plan.entry.location, allowed_roots=allowed_roots)
+        transaction = Transaction.create(storage, plan.description)
         _define(transaction, plan.definition, now_ms)
     return StagedWrite(outcome=outcome, transaction=transaction, label=label, then=then)
 
 
 @contextmanager
-def create_table_as(plan: CreateTableAsPlan, run: Run) -> Iterator[StagedWrite]:
+def create_table_as(plan: CreateTableAsPlan, allowed_roots: Sequence[str], run: Run) -> Iterator[StagedWrite]:
     """Files, then the log, then the name."""
-    label, storage, now_ms = str(plan.entry.name), open_storage(plan.entry.location), run.context.now_ms()
+    label, now_ms = str(plan.entry.name), run.context.now_ms()
+    storage = open_storage(plan.entry.location, allowed_roots=allowed_roots)
     with new_files(plan.source, plan.rows, storage, run) as new, naming(label):
         transaction = Transaction.create(storage, with_file_metrics(plan.description, new), table=label)
         _define(transaction, plan.definition, now_ms)

@@ -35,7 +35,7 @@ from engine.delta.log.log_segment import Checkpoint
 from engine.delta.log.storage import Storage
 from engine.delta.spec.actions import Sidecar, camel_case
 from engine.delta.spec.errors import LogFileNotFound
-from engine.delta.spec.paths import LOG_DIR, SIDECAR_DIR, is_absolute_path
+from engine.delta.spec.paths import LOG_DIR, SIDECAR_DIR, decode_path, is_absolute_path, resolve_path
 from engine.errors.table_errors import MalformedLogEntry
 
 _BATCH_ROWS = 1 << 14
@@ -156,10 +156,9 @@ def _parquet_file(raw: BinaryIO) -> Any:
 
 
 def sidecar_path(sidecar: Sidecar) -> str:
-    """The file of a sidecar: its name under `_sidecars`, or an absolute path."""
-    if is_absolute_path(sidecar.path):
-        return sidecar.path
-    return f"{LOG_DIR}/{SIDECAR_DIR}/{sidecar.path}"
+    """The file of a sidecar: its name under `_sidecars`, or an absolute path; encoded as those of data files are."""
+    path = resolve_path(decode_path(sidecar.path))
+    return path if is_absolute_path(path) else f"{LOG_DIR}/{SIDECAR_DIR}/{path}"
 
 
 def _struct_of(schema: Any, column: str) -> Any:

@@ -120,6 +120,8 @@ class ChangedFiles:
     def _feed_files(self, files: pa.Table, versions: Any, change_type: str | None) -> pa.Table:
         """The files with what the log says of them, one version and change type each."""
         count = len(files)
+        for batch in files.to_batches():
+            self._storage.confinement.ensure_files(batch)
         texts = {
             COMMIT_VERSION: pa.array(versions).cast(pa.string()),
             COMMIT_TIMESTAMP: pa.array(self._times, pa.string()).take(pa.array(versions - self._first)),

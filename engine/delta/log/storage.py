@@ -5,6 +5,10 @@ absolute. Local tables go through plain `os` calls, which matters where ten thou
 scheme goes through fsspec. A missing file is `FileNotFoundError` whatever the scheme; other failures are the scheme's
 own `OSError`.
 
+Every name and path is confined (`engine.delta.log.confinement`): what leads outside of the table's root and the allowed
+roots is `LogPathNotAllowed` before anything is opened. On this machine symbolic links are followed for that; the log's
+own folder is looked at with every listing, other folders with every file.
+
 Listings are consistent in order only: names come sorted, and a file that is written during the listing may be missing.
 
 Writing has two forms. `put_if_absent` is for commits and for whatever must never be overwritten; `write` and
@@ -14,6 +18,7 @@ ever shows half a file.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -23,10 +28,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any, BinaryIO, cast
 
 import fsspec
 
+from engine.delta.log.confinement import Confinement
 from engine.delta.log.put_if_absent import (
     TEMPORARY_SUFFIX,
     ensure_scheme_writable,
@@ -35,7 +42,7 @@ from engine.delta.log.put_if_absent import (
     put_local,
     replace_local,
 )
-from engine.delta.spec.paths import LOG_DIR, is_absolute_path, resolve_path
+from engine.delta.spec.paths import LOG_DIR, resolve_path
 
 _REMOVALS_MAX = 10
 """How often a folder is removed that others put files into meanwhile."""
@@ -65,6 +72,13 @@ class Storage(ABC):
 
     root: str
     """The table root: an absolute local path, or a URL. Never ends in a slash."""
+    allowed_roots: tuple[str, ...] | None = None
+    """Where else the log's paths may lead, and below which the table itself must lie; None: only below the table."""
+
+    @cached_property
+    def confinement(self) -> Confinement:
+        """The decision for each path of this table's log."""
+        return Confinement(self.root, self.allowed_roots)
 
     @abstractmethod
     def list_names(self, directory: str, start: str = "") -> list[str]:
@@ -100,7 +114,7 @@ class Storage(ABC):
 
     @abstractmethod
     def ensure_writable(self) -> None:
-        """Raises `StorageNotWritable` where commits cannot be atomic."""
+        """Raises `StorageNotWritable` where commits cannot be atomic, `LogPathNotAllowed` where they lie elsewhere."""
 
     @abstractmethod
     def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
@@ -130,23 +144,31 @@ class Storage(ABC):
         """
 
     def path_of(self, name: str) -> str:
-        """The absolute path or URL of a name."""
-        path = resolve_path(name)
-        return path if is_absolute_path(path) else f"{self.root}/{path}"
+        """The absolute path or URL of a name, or of a decoded path of the log. Raises `LogPathNotAllowed`."""
+        return self.confinement.resolve(name)
 
 
 class LocalStorage(Storage):
     """A folder of this machine."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, allowed_roots: Sequence[str] | None = None) -> None:
         self.root = os.path.abspath(root)
+        self.allowed_roots = None if allowed_roots is None else tuple(allowed_roots)
+        self._is_log_real = False
+        """Whether the log's folder was found to lie in an allowed place when it was listed last."""
 
     def list_names(self, directory: str, start: str = "") -> list[str]:
+        folder = self.path_of(directory)
+        self._ensure_real_folder(folder)
         try:
-            with os.scandir(self.path_of(directory)) as entries:
-                return sorted(entry.name for entry in entries if entry.name >= start and entry.is_file())
+            with os.scandir(folder) as entries:
+                found = [entry for entry in entries if entry.name >= start and entry.is_file()]
         except (FileNotFoundError, NotADirectoryError):
             return []
+        for entry in found:
+            if entry.is_symlink():
+                self.confinement.ensure_real(entry.path)
+        return sorted(entry.name for entry in found)
 
     def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
         folder = self.path_of(directory)
@@ -160,14 +182,14 @@ class LocalStorage(Storage):
         return result
 
     def stat(self, name: str) -> FileStatus:
-        status = os.stat(self.path_of(name))
+        status = os.stat(self._real(name))
         return FileStatus(os.path.basename(name), status.st_size, status.st_mtime_ns // 1_000_000)
 
     def exists(self, name: str) -> bool:
-        return os.path.exists(self.path_of(name))
+        return os.path.exists(self._real(name))
 
     def read_bytes(self, name: str) -> bytes:
-        descriptor = os.open(self.path_of(name), os.O_RDONLY)
+        descriptor = self._open(name)
         try:
             size = os.fstat(descriptor).st_size
             data = os.read(descriptor, size + 1)
@@ -181,35 +203,74 @@ class LocalStorage(Storage):
             os.close(descriptor)
 
     def read_range(self, name: str, offset: int, length: int) -> bytes:
-        with open(self.path_of(name), "rb") as file:
+        with open(self._open(name), "rb") as file:
             file.seek(offset)
-            return file.read(length)
+            # A reader makes room for all that it is asked for, and the length may be anybody's.
+            return file.read(max(0, min(length, os.fstat(file.fileno()).st_size - offset)))
 
     def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
         return map(self.read_bytes, names)
 
     def open_input(self, name: str) -> BinaryIO:
-        return open(self.path_of(name), "rb")
+        return open(self._open(name), "rb")
 
     def ensure_writable(self) -> None:
-        """Found out by the first put: only the file system knows whether it has hard links."""
+        """Hard links are found out about by the first put: only the file system knows whether it has them.
+
+        Raises `LogPathNotAllowed` where the log's folder is a link, before data files are written for it.
+        """
+        self.confinement.ensure_real(self.path_of(LOG_DIR), to_write=True)
 
     def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
-        return put_local(self.path_of(name), data, in_place=in_place)
+        return put_local(self._own(name), data, in_place=in_place)
 
     def write(self, name: str, data: bytes) -> None:
-        replace_local(self.path_of(name), data)
+        replace_local(self._own(name), data)
 
     def open_output(self, name: str) -> AbstractContextManager[BinaryIO]:
-        return output_local(self.path_of(name))
+        return output_local(self._own(name))
 
     def delete(self, name: str) -> None:
         with suppress(FileNotFoundError):
-            os.unlink(self.path_of(name))
+            os.unlink(self._own(name))
 
     def delete_tree(self) -> None:
-        for folder in (self.path_of(LOG_DIR), self.root):
-            _remove_folder(folder)
+        for folder in (self._own(f"{LOG_DIR}/"), self.root):
+            _remove_folder(folder.rstrip("/"))
+
+    def _open(self, name: str) -> int:
+        """A file to read. Links cost a second look, others none."""
+        path = self.path_of(name)
+        self._ensure_real_folder(os.path.dirname(path), again=False)
+        try:
+            return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+        self.confinement.ensure_real(path)
+        return os.open(path, os.O_RDONLY)
+
+    def _real(self, name: str) -> str:
+        """The path of a name that is looked at, not opened."""
+        path = self.path_of(name)
+        self._ensure_real_folder(os.path.dirname(path), again=False)
+        if os.path.islink(path):
+            self.confinement.ensure_real(path)
+        return path
+
+    def _own(self, name: str) -> str:
+        """The path of a name that is written or removed."""
+        path = self.path_of(name)
+        self.confinement.ensure_real(os.path.dirname(path), to_write=True)
+        return path
+
+    def _ensure_real_folder(self, folder: str, *, again: bool = True) -> None:
+        """Raises `LogPathNotAllowed`. `again` False takes the log's folder for what it was when it was listed last."""
+        is_log = folder == f"{self.root}/{LOG_DIR}"
+        if not is_log or again or not self._is_log_real:
+            self._is_log_real &= not is_log
+            self.confinement.ensure_real(folder)
+            self._is_log_real |= is_log
 
 
 class FsspecStorage(Storage):
@@ -218,8 +279,11 @@ class FsspecStorage(Storage):
     FETCH_AHEAD = 16
     """Files that `read_many` requests at once."""
 
-    def __init__(self, url: str, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, url: str, options: Mapping[str, Any] | None = None, allowed_roots: Sequence[str] | None = None
+    ) -> None:
         self.root = url.rstrip("/")
+        self.allowed_roots = None if allowed_roots is None else tuple(allowed_roots)
         self.scheme = self.root.partition("://")[0]
         self.fs, _ = fsspec.core.url_to_fs(self.root, **dict(options or {}))
 
@@ -307,15 +371,18 @@ def _remove_folder(folder: str) -> None:
             return
 
 
-def open_storage(path: str, options: Mapping[str, Any] | None = None) -> Storage:
+def open_storage(
+    path: str, options: Mapping[str, Any] | None = None, allowed_roots: Sequence[str] | None = None
+) -> Storage:
     """The storage of the table at `path`: a local path, `file:` URL, or any URL that fsspec knows.
 
-    `options` are fsspec's storage options (credentials, endpoint).
+    `options` are fsspec's storage options (credentials, endpoint). `allowed_roots` are the places below which tables
+    lie, and so may the files that their logs name; None: the log's paths lead nowhere but below the table.
     """
     path = resolve_path(os.fspath(path))
     if "://" in path:
-        return FsspecStorage(path, options)
-    return LocalStorage(path)
+        return FsspecStorage(path, options, allowed_roots)
+    return LocalStorage(path, allowed_roots)
 
 
 def _status(entry: Mapping[str, Any]) -> FileStatus:

@@ -1,7 +1,7 @@
 """Deletion vectors as they are stored: inline in the log, or in files beside the data.
 
 What is read is checked against all that is recorded of it: its size, its checksum, its cardinality. Several vectors may
-share a file; only the range of the one is read.
+share a file; only the range of the one is read, and no more than a vector can have.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import (
     FRAME_BYTES,
     INLINE,
+    RELATIVE,
+    VECTOR_BYTES_MAX,
     Rows,
     deletion_vector_path,
     parse_rows,
@@ -32,9 +34,11 @@ def read_deletion_vector(storage: Storage, descriptor: DeletionVectorDescriptor)
     if descriptor.storage_type == INLINE:
         return read_inline(descriptor)
     path = deletion_vector_path(descriptor)
+    if descriptor.storage_type == RELATIVE:
+        storage.confinement.ensure_below_root(path)
     offset = FIRST_OFFSET if descriptor.offset is None else descriptor.offset
-    if offset < 0 or descriptor.size_in_bytes < 0:
-        raise MalformedLogEntry("deletionVector", "an offset or a size is negative")
+    if min(offset, descriptor.cardinality) < 0 or not 0 <= descriptor.size_in_bytes <= VECTOR_BYTES_MAX:
+        raise MalformedLogEntry("deletionVector", "its offset, size or cardinality is out of range")
     try:
         frame = storage.read_range(path, offset, descriptor.size_in_bytes + FRAME_BYTES)
     except FileNotFoundError as error:

@@ -42,10 +42,11 @@ _SMALL_RUNS_MAX = 64
 class Block:
     """A batch of files, and what was derived from it once."""
 
-    __slots__ = ("batch", "_derived", "_lock")
+    __slots__ = ("batch", "is_verified", "_derived", "_lock")
 
-    def __init__(self, batch: RecordBatch) -> None:
+    def __init__(self, batch: RecordBatch, *, is_verified: bool = False) -> None:
         self.batch = batch
+        self.is_verified = is_verified
         self._derived: dict[tuple[str, ...], RecordBatch] = {}
         self._lock = Lock()
 
@@ -103,6 +104,13 @@ class LiveFiles:
     @classmethod
     def of(cls, batches: Iterable[RecordBatch]) -> LiveFiles:
         return cls(tuple(Run(Block(batch), 0, len(batch)) for batch in batches if len(batch)))
+
+    def verify(self, ensure: Callable[[RecordBatch], None]) -> None:
+        """`ensure(batch)` for the blocks that were not verified, in this version or in one that shares them."""
+        for run in self.runs:
+            if not run.block.is_verified:
+                ensure(run.block.batch)
+                run.block.is_verified = True
 
     def table(self) -> Any:
         """A `pyarrow.Table` of `FILES_SCHEMA`; nothing is copied."""
@@ -200,4 +208,4 @@ def _join_small(runs: Iterable[Run]) -> Iterator[Run]:
 
 def _concat(runs: Sequence[Run]) -> Run:
     whole = pa.concat_batches([run.batch for run in runs])
-    return Run(Block(whole), 0, len(whole))
+    return Run(Block(whole, is_verified=all(run.block.is_verified for run in runs)), 0, len(whole))

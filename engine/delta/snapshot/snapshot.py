@@ -62,7 +62,7 @@ def load_snapshot(path: str, version: int | None = None, options: Mapping[str, A
 
     `options` are fsspec's storage options. Raises `DeltaTableNotFound`, `VersionNotFound`, `VersionsNotContiguous`,
     `LogTruncated`, `MissingPartFiles`, `MalformedLogEntry`, `LogFileNotFound`, `StateNotRecoverable`,
-    `InvalidProtocolVersion`.
+    `InvalidProtocolVersion`, `LogPathNotAllowed`.
     """
     return Snapshot.load(open_storage(path, options), version)
 
@@ -84,6 +84,7 @@ class Snapshot:
         self._state = state
         self._source = source
         self._commit = commit
+        self._is_verified = False
         self._lock = Lock()
         if state.protocol is None:
             raise StateNotRecoverable(storage.root, segment.version, "protocol")
@@ -174,7 +175,8 @@ class Snapshot:
     def files(self) -> Any:
         """The live files as a `pyarrow.Table` of `FILES_SCHEMA`, one row each, in no particular order.
 
-        Raises `MalformedLogEntry`, `LogFileNotFound` where the checkpoint cannot be read and nothing stands in.
+        Raises `MalformedLogEntry`, `LogFileNotFound` where the checkpoint cannot be read and nothing stands in, and
+        `LogPathNotAllowed` where a file, or a deletion vector, is said to lie where none may.
         """
         return self.live_files.table()
 
@@ -184,6 +186,9 @@ class Snapshot:
             source = self._source
             if not isinstance(source, LiveFiles):
                 source = self._source = _load(self, source, LogReplay.live_files)
+            if not self._is_verified:
+                source.verify(self.storage.confinement.ensure_files)
+                self._is_verified = True
             return source
 
     @property

@@ -43,6 +43,10 @@ ABSOLUTE = "p"
 FORMAT_VERSION = 1
 FRAME_BYTES = 8
 """What a vector in a file has around it: its length before, its checksum after."""
+VECTOR_BYTES_MAX = 1 << 27
+"""What one vector may take: as much as a bit for each of a billion rows. `DeletionVector.java` has the same limit."""
+UUID_CHARACTERS = 20
+"""The end of `pathOrInlineDv` of a vector below the table's root; before it stands a folder, or nothing."""
 
 _PORTABLE_MAGIC = 1681511377
 _NATIVE_MAGIC = 1681511376
@@ -50,7 +54,6 @@ _COOKIE_RUNS = 12347
 _COOKIE_NO_RUNS = 12346
 _ARRAY_ROWS_MAX = 4096
 _BITSET_BYTES = 8192
-_UUID_CHARACTERS = 20
 _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _Z85_VALUES = {character: value for value, character in enumerate(_Z85)}
 
@@ -62,9 +65,9 @@ def deletion_vector_path(descriptor: DeletionVectorDescriptor) -> str:
     """The file of a vector: relative to the table root, or absolute. Raises `MalformedLogEntry`."""
     text = descriptor.path_or_inline_dv
     if descriptor.storage_type == RELATIVE:
-        if len(text) < _UUID_CHARACTERS:
+        if len(text) < UUID_CHARACTERS:
             raise MalformedLogEntry("deletionVector", f"{text!r} holds no UUID")
-        prefix, encoded = text[:-_UUID_CHARACTERS], text[-_UUID_CHARACTERS:]
+        prefix, encoded = text[:-UUID_CHARACTERS], text[-UUID_CHARACTERS:]
         name = f"deletion_vector_{UUID(bytes=z85_decode(encoded))}.bin"
         return f"{prefix}/{name}" if prefix else name
     if descriptor.storage_type == ABSOLUTE:

@@ -147,6 +147,7 @@ def sidecar_name(uuid: str) -> str:
 
 
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
+_ABSOLUTE = re.compile(r"/|[a-zA-Z][a-zA-Z0-9+.-]*:/")
 _PATH_SAFE = "/:;$&+=,@-_.!~*'()"
 """What a URI path may hold besides letters and digits."""
 
@@ -160,7 +161,7 @@ def encode_path(path: str) -> str:
     """A path as it belongs into the log; the inverse of `decode_path`."""
     encoded = quote(path, safe=_PATH_SAFE)
     # A relative path whose first segment has a colon would read as a scheme: `a:b` is `./a:b` or `a%3Ab` (RFC 2396 5).
-    if not path.startswith("/") and "://" not in path and _SCHEME.match(encoded):
+    if not is_absolute_path(path) and _SCHEME.match(encoded):
         head, slash, rest = encoded.partition("/")
         encoded = head.replace(":", "%3A") + slash + rest
     return encoded
@@ -168,7 +169,7 @@ def encode_path(path: str) -> str:
 
 def is_absolute_path(path: str) -> bool:
     """For a decoded path: does it stand alone, rather than under the table root?"""
-    return path.startswith("/") or "://" in path
+    return _ABSOLUTE.match(path) is not None
 
 
 def resolve_path(path: str) -> str:

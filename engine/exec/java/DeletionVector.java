@@ -1,7 +1,6 @@
 package deltagateway;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -23,6 +22,8 @@ final class DeletionVector {
   private static final int PORTABLE = 1681511377;
   private static final int NATIVE = 1681511376;
   private static final int FRAME_BYTES = 8;
+  private static final int BYTES_MAX = 1 << 27;
+  private static final int BUCKET_BYTES_MIN = 12;
   private static final int UUID_CHARACTERS = 20;
   private static final String Z85 =
       "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
@@ -42,7 +43,7 @@ final class DeletionVector {
     String source = parts[0].equals("i") ? "(inline)" : path(parts[0], parts[4], root).toString();
     byte[] data;
     if (parts[0].equals("i")) data = inline(parts[4], size);
-    else data = framed(path(parts[0], parts[4], root), Long.parseLong(parts[1]), size, conf);
+    else data = framed(real(path(parts[0], parts[4], root), root), Long.parseLong(parts[1]), size, conf);
     DeletionVector vector;
     try {
       vector = parse(ByteBuffer.wrap(data).order(ByteOrder.LITTLE_ENDIAN));
@@ -64,7 +65,12 @@ final class DeletionVector {
     int cut = text.length() - UUID_CHARACTERS;
     ByteBuffer bits = ByteBuffer.wrap(z85(text.substring(cut)));
     String name = "deletion_vector_" + new UUID(bits.getLong(), bits.getLong()) + ".bin";
-    return root.resolve(cut == 0 ? name : text.substring(0, cut) + "/" + name);
+    return root.resolveBelow(cut == 0 ? name : text.substring(0, cut) + "/" + name);
+  }
+
+  private static Path real(Path path, TableRoot root) {
+    root.ensureReal(path);
+    return path;
   }
 
   private static byte[] inline(String text, int size) {
@@ -74,23 +80,26 @@ final class DeletionVector {
   }
 
   private static byte[] framed(Path path, long offset, int size, Configuration conf) {
-    if (size < 0 || size > Integer.MAX_VALUE - FRAME_BYTES) throw wrongSize(path.toString(), size, 0);
-    byte[] frame = new byte[size + FRAME_BYTES];
-    int found = 0;
+    if (size < 0 || size > BYTES_MAX) throw wrongSize(path.toString(), size, 0);
+    if (offset < 0) throw new Refusal("deletion vector", path + "\nits offset is " + offset);
+    byte[] frame;
     try {
       FSDataInputStream in = path.getFileSystem(conf).open(path);
       try {
         in.seek(offset);
-        found = readAll(in, frame);
+        frame = in.readNBytes(size + FRAME_BYTES); // which makes room as the bytes come, whatever the size claims
       } finally {
         in.close();
       }
     } catch (java.io.FileNotFoundException missing) {
       throw new Refusal("deletion vector missing", path.toString());
+    } catch (java.io.EOFException beyond) {
+      throw wrongSize(path.toString(), size, 0);
     } catch (IOException failure) {
       throw new UncheckedIOException(failure);
     }
-    if (found < frame.length) throw wrongSize(path.toString(), size, Math.max(0, found - FRAME_BYTES));
+    int found = frame.length;
+    if (found < size + FRAME_BYTES) throw wrongSize(path.toString(), size, Math.max(0, found - FRAME_BYTES));
     ByteBuffer buffer = ByteBuffer.wrap(frame);
     int recorded = buffer.getInt(0);
     if (recorded != size) throw wrongSize(path.toString(), size, recorded);
@@ -100,16 +109,6 @@ final class DeletionVector {
       throw new Refusal("deletion vector checksum", path.toString());
     }
     return Arrays.copyOfRange(frame, 4, 4 + size);
-  }
-
-  private static int readAll(InputStream in, byte[] target) throws IOException {
-    int total = 0;
-    while (total < target.length) {
-      int count = in.read(target, total, target.length - total);
-      if (count < 0) return total;
-      total += count;
-    }
-    return total;
   }
 
   private static Refusal wrongSize(String source, int expected, int actual) {
@@ -123,7 +122,7 @@ final class DeletionVector {
     if (!isNative && magic != PORTABLE) throw new IOException("unknown magic number " + magic);
     if (isNative && magic != NATIVE) in.order(ByteOrder.BIG_ENDIAN);
     long count = isNative ? in.getInt() : in.getLong();
-    if (count < 0 || count > in.remaining()) throw new IOException("a count of " + count);
+    if (count < 0 || count > in.remaining() / BUCKET_BYTES_MIN) throw new IOException("a count of " + count);
     long[] keys = new long[(int) count];
     RoaringBitmap[] bitmaps = new RoaringBitmap[keys.length];
     for (int i = 0; i < keys.length; i++) {

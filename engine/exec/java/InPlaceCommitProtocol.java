@@ -18,14 +18,17 @@ import org.apache.spark.internal.io.FileNameSpec;
  * Tasks write files under unique names where they will stay; nothing is renamed. The files of the successful attempts
  * are what was written; those of other attempts, and all of them if the job fails, are deleted as far as can be reached.
  * Whatever is left behind is in no commit, hence no part of the table.
+ * A folder that is a link is not written through.
  */
 public final class InPlaceCommitProtocol extends FileCommitProtocol implements Serializable {
+  private final TableRoot root;
   private final String folder;
   private transient List taskFiles;
   private transient List jobFiles;
 
-  InPlaceCommitProtocol(String folder) {
-    this.folder = folder;
+  InPlaceCommitProtocol(TableRoot root) {
+    this.root = root;
+    this.folder = root.path().toString();
   }
 
   /** The files of a committed job. */
@@ -46,6 +49,7 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     String unique = String.format("part-%05d-%s", new Object[] {Integer.valueOf(split), UUID.randomUUID()});
     String name = spec.prefix() + unique + spec.suffix();
     String relative = directory.isDefined() ? directory.get() + "/" + name : name;
+    root.ensureOwn(path(relative));
     taskFiles.add(relative);
     return path(relative).toString();
   }

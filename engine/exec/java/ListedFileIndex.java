@@ -34,7 +34,7 @@ public final class ListedFileIndex implements FileIndex {
   ListedFileIndex(String statementId, Request.Scan scan, FileListing listing) {
     this.statementId = statementId;
     this.scan = scan;
-    this.root = new TableRoot(scan.root);
+    this.root = scan.tableRoot();
     this.listing = listing;
   }
 

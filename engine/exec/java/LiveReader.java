@@ -12,14 +12,14 @@ final class LiveReader extends scala.runtime.AbstractFunction1 implements Serial
   private final int descriptor;
   private final boolean selects;
   private final int rowIndex;
-  private final String root;
+  private final TableRoot root;
   private final Broadcast conf;
 
   private transient UTF8String seen;
   private transient DeletionVector vector;
 
   /** `reader` is Spark's; `descriptor` is the position among a file's constants, `rowIndex` among its columns. */
-  LiveReader(scala.Function1 reader, int descriptor, boolean selects, int rowIndex, String root, Broadcast conf) {
+  LiveReader(scala.Function1 reader, int descriptor, boolean selects, int rowIndex, TableRoot root, Broadcast conf) {
     this.reader = reader;
     this.descriptor = descriptor;
     this.selects = selects;
@@ -39,7 +39,7 @@ final class LiveReader extends scala.runtime.AbstractFunction1 implements Serial
   private DeletionVector vector(UTF8String asked) {
     if (!asked.equals(seen)) {
       SerializableConfiguration configuration = (SerializableConfiguration) conf.value();
-      vector = DeletionVector.read(asked.toString(), new TableRoot(root), configuration.value());
+      vector = DeletionVector.read(asked.toString(), root, configuration.value());
       seen = asked.clone();
     }
     return vector;

@@ -52,7 +52,7 @@ final class Request {
   }
 
   /**
-   * A table of the statement: its name in the text, where it lies, its columns, those of its files (of the same shape),
+   * A table of the statement: its name in the text, where it lies and where its log may lead, its columns, those of its files (of the same shape),
    * and which columns are constants. `deletionVectors` and `selectedRows` are the names of more constants, of vectors
    * whose rows are left out or alone are read; null where no file has one.
    * Scans of the same `source` have the same files, of so many `bytes`. `rowTracking` is null where row ids are not known
@@ -61,6 +61,7 @@ final class Request {
   static final class Scan {
     final String relation;
     final String root;
+    final String[] allowedRoots;
     final int source;
     final long bytes;
     final StructType schema;
@@ -74,6 +75,10 @@ final class Request {
     Scan(JsonNode node) {
       relation = node.get("relation").textValue();
       root = node.get("root").textValue();
+      allowedRoots = new String[node.get("allowed_roots").size()];
+      for (int i = 0; i < allowedRoots.length; i++) {
+        allowedRoots[i] = ((JsonNode) node.get("allowed_roots").get(i)).textValue();
+      }
       source = node.get("source").intValue();
       bytes = node.get("bytes").longValue();
       schema = columns(node.get("schema"));
@@ -95,6 +100,10 @@ final class Request {
     private static String vectors(JsonNode node, String column) {
       JsonNode name = node.get("vectors").get(column);
       return name == null ? null : name.textValue();
+    }
+
+    TableRoot tableRoot() {
+      return new TableRoot(root, allowedRoots);
     }
 
     boolean hasVectors() {

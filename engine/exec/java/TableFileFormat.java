@@ -26,7 +26,8 @@ public final class TableFileFormat extends ParquetFileFormat {
   private final PhysicalColumns columns;
   private final boolean byId;
   private final boolean showsRowIds;
-  private final String root;
+  private final TableRoot root;
+  private final String place;
   private final String deletionVectors;
   private final String selectedRows;
 
@@ -35,7 +36,8 @@ public final class TableFileFormat extends ParquetFileFormat {
     this.columns = new PhysicalColumns(scan.schema, scan.physical);
     this.byId = scan.byId;
     this.showsRowIds = showsRowIds;
-    this.root = scan.root;
+    this.root = scan.tableRoot();
+    this.place = scan.root;
     this.deletionVectors = scan.deletionVectors;
     this.selectedRows = scan.selectedRows;
   }
@@ -64,6 +66,7 @@ public final class TableFileFormat extends ParquetFileFormat {
         byId ? Scala.seq(new ArrayList()) : pushed(filters),
         options,
         conf);
+    reader = new ConfinedReader(reader, root);
     if (!requiredSchema.getFieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME()).isDefined()) return reader;
     int rowIndex = requiredSchema.fieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME());
     Broadcast shared = SerializableConfiguration.broadcast(spark.sparkContext(), conf);
@@ -97,7 +100,7 @@ public final class TableFileFormat extends ParquetFileFormat {
     if (this == other) return true;
     if (!(other instanceof TableFileFormat)) return false;
     TableFileFormat that = (TableFileFormat) other;
-    return byId == that.byId && showsRowIds == that.showsRowIds && root.equals(that.root)
+    return byId == that.byId && showsRowIds == that.showsRowIds && place.equals(that.place)
         && columns.equals(that.columns);
   }
 

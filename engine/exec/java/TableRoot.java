@@ -1,25 +1,42 @@
 package deltagateway;
 
+import java.io.File;
+import java.io.IOException;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
 import java.util.regex.Pattern;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Where the paths of one log are resolved. Strings are decoded paths: `%`, `#`, `?` and blanks in them mean themselves,
- * which is how Hadoop's Path(String) reads text behind a scheme.
+ * Where the paths of one log are resolved, and where they may lead: `engine/delta/log/confinement.py` says what is allowed,
+ * and decided it for the whole table; the same is decided here for each path that becomes Hadoop's, which folds `..`.
+ * Strings are decoded paths: `%`, `#`, `?` and blanks in them mean themselves, which is how Hadoop's Path(String) reads
+ * text behind a scheme.
+ *
+ * Symbolic links are followed by whoever opens a file, with {@link #ensureReal}.
  */
-final class TableRoot {
+final class TableRoot implements Serializable {
   private static final Pattern URI = Pattern.compile("[A-Za-z][A-Za-z0-9+.-]*:/.*", Pattern.DOTALL);
+  private static final Pattern LEADS_UP = Pattern.compile("(.*/)?\\.\\.(/.*)?", Pattern.DOTALL);
 
+  private final String root;
+  private final String[] allowed;
   private final String base;
   private final String authority;
+  private final List prefixes = new ArrayList();
+  private transient java.nio.file.Path[] realRoots;
 
-  TableRoot(String root) {
-    String trimmed = root;
-    while (trimmed.length() > 1 && trimmed.endsWith("/")) trimmed = trimmed.substring(0, trimmed.length() - 1);
-    this.base = URI.matcher(trimmed).matches() ? trimmed : "file:" + trimmed;
+  TableRoot(String root, String[] allowed) {
+    this.root = root;
+    this.allowed = allowed;
+    this.base = withScheme(root);
     Path path = new Path(base);
     String host = path.toUri().getAuthority();
     this.authority = path.toUri().getScheme() + ":" + (host == null ? "" : "//" + host);
+    prefixes.add(spelled(base) + "/");
+    for (int i = 0; i < allowed.length; i++) prefixes.add(spelled(withScheme(allowed[i])) + "/");
   }
 
   Path path() {
@@ -28,8 +45,94 @@ final class TableRoot {
 
   /** `text` is relative to the root, absolute on the root's file system, or a URI. */
   Path resolve(String text) {
-    if (text.startsWith("/")) return new Path(authority + text);
-    if (URI.matcher(text).matches()) return new Path(text);
-    return new Path(base + "/" + text);
+    if (text.isEmpty() || text.indexOf(0) >= 0 || (text.contains("..") && LEADS_UP.matcher(text).matches())) {
+      throw refusal(text);
+    }
+    boolean isUri = URI.matcher(text).matches();
+    if (!isUri && !text.startsWith("/")) return new Path(base + "/" + text);
+    Path path = new Path(isUri ? text : authority + text);
+    String place = spelled(path.toString());
+    for (int i = 0; i < prefixes.size(); i++) {
+      if (place.startsWith((String) prefixes.get(i))) return path;
+    }
+    throw refusal(text);
+  }
+
+  /** `text` is relative to the root and nothing else. */
+  Path resolveBelow(String text) {
+    if (text.startsWith("/") || URI.matcher(text).matches()) throw refusal(text);
+    return resolve(text);
+  }
+
+  /** Refuses a file of this machine that really lies elsewhere. One that is missing is left to whoever opens it. */
+  void ensureReal(Path file) {
+    String scheme = file.toUri().getScheme();
+    if (scheme != null && !scheme.equals("file")) return;
+    java.nio.file.Path real;
+    try {
+      real = real(new File(file.toUri().getPath()).toPath());
+    } catch (IOException missing) {
+      return;
+    }
+    if (realRoots == null) realRoots = realRoots();
+    for (int i = 0; i < realRoots.length; i++) {
+      if (real.startsWith(realRoots[i])) return;
+    }
+    throw refusal(file.toString());
+  }
+
+  /** Refuses a file to be written whose folder, or the part of it that exists, is not just below the root. */
+  void ensureOwn(Path file) {
+    String scheme = file.toUri().getScheme();
+    if (scheme != null && !scheme.equals("file")) return;
+    java.nio.file.Path own = local(base);
+    java.nio.file.Path folder = new File(file.toUri().getPath()).toPath().getParent();
+    for (; folder != null && folder.startsWith(own) && !folder.equals(own); folder = folder.getParent()) {
+      if (java.nio.file.Files.isSymbolicLink(folder)) throw refusal(file.toString());
+    }
+  }
+
+  private java.nio.file.Path[] realRoots() {
+    List found = new ArrayList();
+    for (int i = -1; i < allowed.length; i++) {
+      java.nio.file.Path place = local(i < 0 ? base : withScheme(allowed[i]));
+      try {
+        if (place != null) found.add(real(place));
+      } catch (IOException missing) {
+        continue;
+      }
+    }
+    return (java.nio.file.Path[]) found.toArray(new java.nio.file.Path[0]);
+  }
+
+  /** The place on this machine; null where it is elsewhere. */
+  private static java.nio.file.Path local(String place) {
+    Path path = new Path(place);
+    return "file".equals(path.toUri().getScheme()) ? new File(path.toUri().getPath()).toPath() : null;
+  }
+
+  private static java.nio.file.Path real(java.nio.file.Path place) throws IOException {
+    return place.toRealPath(new java.nio.file.LinkOption[0]);
+  }
+
+  private Refusal refusal(String text) {
+    return new Refusal("log path", root + "\n" + text);
+  }
+
+  private static String withScheme(String place) {
+    String trimmed = place;
+    while (trimmed.length() > 1 && trimmed.endsWith("/")) trimmed = trimmed.substring(0, trimmed.length() - 1);
+    return URI.matcher(trimmed).matches() ? trimmed : "file:" + trimmed;
+  }
+
+  /** A URI as Hadoop prints it, with one name for the schemes of one store. */
+  private static String spelled(String uri) {
+    String text = new Path(uri).toString();
+    int colon = text.indexOf(':');
+    String scheme = text.substring(0, colon).toLowerCase(Locale.ROOT);
+    if (scheme.equals("s3a") || scheme.equals("s3n")) scheme = "s3";
+    if (scheme.equals("gcs")) scheme = "gs";
+    if (scheme.equals("abfs") || scheme.equals("abfss")) scheme = "az";
+    return scheme + text.substring(colon);
   }
 }

@@ -27,6 +27,7 @@ final class TableWriter {
   private static final int BOUND_BYTES_MAX = 256;
 
   private final SparkSession spark;
+  private final TableRoot root;
   private final String folder;
   private final List partitionColumns = new ArrayList();
   private final JsonNode rules;
@@ -39,7 +40,8 @@ final class TableWriter {
    */
   TableWriter(SparkSession spark, JsonNode target) {
     this.spark = spark;
-    this.folder = new TableRoot(target.get("folder").textValue()).path().toString();
+    this.root = new TableRoot(target.get("folder").textValue(), new String[0]);
+    this.folder = root.path().toString();
     for (Iterator names = target.get("partition_columns").elements(); names.hasNext(); ) {
       partitionColumns.add(((JsonNode) names.next()).textValue());
     }
@@ -57,7 +59,7 @@ final class TableWriter {
   /** JSON: an array of path (relative to the folder), size and modification time. */
   String write(QueryExecution execution) throws Exception {
     final SparkPlan plan = execution.executedPlan();
-    final InPlaceCommitProtocol committer = new InPlaceCommitProtocol(folder);
+    final InPlaceCommitProtocol committer = new InPlaceCommitProtocol(root);
     final Configuration configuration = spark.sessionState().newHadoopConf();
     configuration.setInt(BOUND_LENGTH, BOUND_BYTES_MAX);
     SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {

@@ -41,6 +41,7 @@ def scan_of(relation: str, table: BoundTable) -> Scan:
         mapping_mode=snapshot.config.column_mapping_mode,
         partition_columns=tuple(snapshot.partition_columns),
         files=snapshot.files,
+        allowed_roots=snapshot.storage.confinement.places,
         row_tracking=_row_tracking(snapshot.config),
         choice=FileChoice(table.label, snapshot),
     )
@@ -93,5 +94,6 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
         mapping_mode=feed.mapping_mode,
         partition_columns=columns.partition_columns,
         files=kind.files,
+        allowed_roots=changes.table.snapshot.storage.confinement.places,
         choice=ChangeChoice(changes.label, feed.versions, columns, kind.files) if feed.versions else None,
     )
