@@ -6,7 +6,9 @@ A checkpoint is a table with one column per kind of action, one row per action. 
   columns are null are skipped, so that a table's schema costs little whatever the number of its files.
 * `read_adds`, `read_removes`: the files, as batches of `FILES_SCHEMA` or `TOMBSTONES_SCHEMA`, one at a time. Only the
   columns of those schemas are decoded; what is held at once is one batch. Statistics that stand there only as a
-  struct are turned into JSON, so that there is one form of them from here on.
+  struct are turned into JSON, so that there is one form of them from here on. That no identity stands there twice is
+  verified along the way, for which the keys of the removes are read with the adds; see
+  `engine.delta.checkpoint.unique_keys`.
 
 The body of a checkpoint decides its form, not its name: a classic name may have a v2 body. A v2 checkpoint has its
 files inline or in sidecars (Parquet under `_sidecars/`); its top level may be JSON.
@@ -28,6 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from engine.delta.checkpoint.unique_keys import UniqueKeys
 from engine.delta.log.arrow_json import format_json, is_json_scalar
 from engine.delta.log.commit_reader import CommitParser, LogActions
 from engine.delta.log.file_table import DELETION_VECTOR, FILES_SCHEMA, TOMBSTONES_SCHEMA, Array, RecordBatch, make_batch
@@ -40,6 +43,8 @@ from engine.errors.table_errors import MalformedLogEntry
 
 _BATCH_ROWS = 1 << 14
 _STATS = "add.stats"
+_KEYS_SCHEMA = pa.schema([("path", pa.string()), ("log_path", pa.string()), ("deletion_vector", DELETION_VECTOR)])
+"""What of a file action its identity is made of."""
 _SMALL_ACTIONS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
 
 
@@ -55,7 +60,7 @@ class CheckpointReader:
     def read_small_actions(self) -> LogActions:
         """All but the files; only a JSON top level brings its files along, since it is read as a whole."""
         if self._actions is None:
-            parser = CommitParser()
+            parser = CommitParser(reconciled=True)
             for name in self._checkpoint.names:
                 if self._json:
                     parser.feed(self._read_bytes(name), name)
@@ -66,13 +71,33 @@ class CheckpointReader:
 
     def read_adds(self) -> Iterator[RecordBatch]:
         """Batches of `FILES_SCHEMA`, of at most 16,384 rows."""
-        yield from self.read_small_actions().adds.batches
-        yield from self._read_files("add", FILES_SCHEMA)
+        return self._reconciled(self._adds(FILES_SCHEMA), self._removes(_KEYS_SCHEMA))
 
     def read_removes(self) -> Iterator[RecordBatch]:
         """Batches of `TOMBSTONES_SCHEMA`."""
+        return self._reconciled(self._removes(TOMBSTONES_SCHEMA), self._adds(_KEYS_SCHEMA))
+
+    def _reconciled(self, batches: Iterator[RecordBatch], others: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        """`batches`, and behind the last of them an error if an identity is twice among them and `others`.
+
+        They come from all files of the checkpoint, so that parts and sidecars may not overlap either.
+        """
+        keys = UniqueKeys()
+        for batch in batches:
+            keys.add(batch)
+            yield batch
+        for batch in others:
+            keys.add(batch)
+        if (path := keys.repeated()) is not None:
+            raise MalformedLogEntry(self._checkpoint.names[0], f"it is not reconciled: it mentions {path} twice")
+
+    def _adds(self, schema: Any) -> Iterator[RecordBatch]:
+        yield from self.read_small_actions().adds.batches
+        yield from self._read_files("add", schema)
+
+    def _removes(self, schema: Any) -> Iterator[RecordBatch]:
         yield from self.read_small_actions().removes.batches
-        yield from self._read_files("remove", TOMBSTONES_SCHEMA)
+        yield from self._read_files("remove", schema)
 
     def _file_names(self) -> list[str]:
         """Where the file actions lie: the Parquet files of the checkpoint itself, and its sidecars."""

@@ -91,7 +91,9 @@ class LogActions:
 class CommitParser:
     """Takes the bytes of commits, oldest first, and gives their `LogActions`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, reconciled: bool = False) -> None:
+        """`reconciled`: all that comes is one checkpoint, which says nothing twice."""
+        self._said: set[tuple[str, str]] | None = set() if reconciled else None
         self._protocol: Protocol | None = None
         self._metadata: Metadata | None = None
         self._transactions: dict[str, SetTransaction] = {}
@@ -122,14 +124,27 @@ class CommitParser:
         except MalformedLogEntry as error:
             raise MalformedLogEntry(source, error.detail) from error
 
+    def feed_compaction(self, data: bytes, source: str) -> range:
+        """One log compaction; the places of its file actions in the sequence of all.
+
+        Raises `MalformedLogEntry`, also where it says two things of one protocol, table, application or domain. Whether
+        it mentions a file twice is left to whoever has all rows.
+        """
+        first, self._said = self._position + 1, set()
+        try:
+            self.feed(data, source)
+        finally:
+            self._said = None
+        return range(first, self._position + 1)
+
     def take_json(self, value: Json, source: str) -> None:
         """One action as a JSON value, such as a row of a checkpoint. Raises `MalformedLogEntry` naming `source`."""
         try:
             action = parse_action(value)
+            if action is not None:
+                self._take(action)
         except MalformedLogEntry as error:
             raise MalformedLogEntry(source, error.detail) from error
-        if action is not None:
-            self._take(action)
 
     def finish(self) -> LogActions:
         return LogActions(
@@ -169,7 +184,24 @@ class CommitParser:
         for value in parse_json_stream(data, source):
             self.take_json(value, source)
 
+    def _say_once(self, kind: str, subject: str) -> None:
+        """Where everything is reconciled, one action of a kind has the subject."""
+        if self._said is None:
+            return
+        if (kind, subject) in self._said:
+            raise MalformedLogEntry(kind, f"it is not reconciled: it has two actions {kind} {subject}".rstrip())
+        self._said.add((kind, subject))
+
     def _take(self, action: Any) -> None:
+        match action:
+            case Metadata() | Protocol():
+                self._say_once(action.WIRE_NAME, "")
+            case SetTransaction():
+                self._say_once(action.WIRE_NAME, action.app_id)
+            case DomainMetadata():
+                self._say_once(action.WIRE_NAME, action.domain)
+            case Sidecar():
+                self._say_once(action.WIRE_NAME, action.path)
         match action:
             case Add():
                 self._adds.append(action, self._next())

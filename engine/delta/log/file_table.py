@@ -131,9 +131,13 @@ def file_keys(batch: RecordBatch) -> Array:
     paths, vectors = batch.column("path"), batch.column("deletion_vector")
     if vectors.null_count == len(vectors):
         return paths
+    return pc.if_else(vectors.is_null(), paths, pc.binary_join_element_wise(paths, vector_ids(vectors), "\0"))
+
+
+def vector_ids(vectors: Array) -> Array:
+    """The unique ids of descriptors, as the protocol makes them."""
     offset = pc.coalesce(pc.binary_join_element_wise("@", pc.cast(vectors.field("offset"), pa.string()), ""), "")
-    ids = pc.binary_join_element_wise(vectors.field("storage_type"), vectors.field("path_or_inline_dv"), offset, "")
-    return pc.if_else(vectors.is_null(), paths, pc.binary_join_element_wise(paths, ids, "\0"))
+    return pc.binary_join_element_wise(vectors.field("storage_type"), vectors.field("path_or_inline_dv"), offset, "")
 
 
 def map_array(maps: Iterable[Mapping[str, str | None] | None]) -> Array:

@@ -8,6 +8,10 @@ Files are reconciled in bulk. The commits are few rows against the checkpoint's 
 table: the checkpoint streams past it, batch by batch, and loses the rows that some commit mentions. A checkpoint has
 one action per identity, so no more is needed.
 
+That checkpoints and log compactions are reconciled is verified, not believed: one that says two things of a file, an
+application or a domain, or has two protocols or metadatas, is as good as one that cannot be read. The log is then read
+without it, from the commits, and refused where these are gone.
+
 Protocol: "Action Reconciliation".
 """
 
@@ -23,6 +27,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from engine.delta.checkpoint.checkpoint_reader import CheckpointReader
+from engine.delta.checkpoint.unique_keys import UniqueKeys
 from engine.delta.log.commit_reader import CommitParser, FileRows, LogActions
 from engine.delta.log.file_table import TOMBSTONES_SCHEMA, Array, RecordBatch, file_keys
 from engine.delta.log.log_segment import LogSegment
@@ -111,9 +116,12 @@ class LogReplay:
         self.segment = segment
         self._checkpoint = CheckpointReader(storage, segment.checkpoint) if segment.checkpoint else None
         state = EMPTY_STATE
-        if self._checkpoint is not None:
+        if self._checkpoint is not None and segment.checkpoint is not None:
             with self._guarding_checkpoint():
                 state = advance_state(state, self._checkpoint.read_small_actions())
+                for action, found in (("protocol", state.protocol), ("metaData", state.metadata)):
+                    if found is None:
+                        raise MalformedLogEntry(segment.checkpoint.names[0], f"a checkpoint without {action}")
         actions = read_commits(storage, segment.deltas)
         self.state = advance_state(state, actions)
         self._changes = reconcile_files(actions.adds, actions.removes)
@@ -155,15 +163,34 @@ def read_commits(storage: Storage, deltas: Sequence[LogPath]) -> LogActions:
     names = [f"{LOG_DIR}/{file.name}" for file in deltas]
     parser = CommitParser()
     contents = storage.read_many(names)
+    compactions: list[tuple[LogPath, range]] = []
     for file, name in zip(deltas, names, strict=True):
         try:
-            parser.feed(next(contents), name)
+            if file.kind is LogFileKind.COMPACTION:
+                compactions.append((file, parser.feed_compaction(next(contents), name)))
+            else:
+                parser.feed(next(contents), name)
         except (MalformedLogEntry, FileNotFoundError) as error:
             named = error if isinstance(error, MalformedLogEntry) else LogFileNotFound(storage.path_of(name))
             if file.kind is LogFileKind.COMPACTION:
                 raise UnusableFile(frozenset((file.name,)), named) from error
             raise named from error
-    return parser.finish()
+    actions = parser.finish()
+    for file, places in compactions:
+        _ensure_reconciled(file, actions, places)
+    return actions
+
+
+def _ensure_reconciled(file: LogPath, actions: LogActions, places: range) -> None:
+    """Raises `UnusableFile` where the actions at these places, a compaction's, mention a file twice."""
+    keys = UniqueKeys()
+    for rows in (actions.adds, actions.removes):
+        for batch, order in zip(rows.batches, rows.orders, strict=True):
+            first, stop = np.searchsorted(order, [places.start, places.stop]).tolist()
+            keys.add(batch.slice(first, stop - first))
+    if (path := keys.repeated()) is not None:
+        error = MalformedLogEntry(f"{LOG_DIR}/{file.name}", f"it is not reconciled: it mentions {path} twice")
+        raise UnusableFile(frozenset((file.name,)), error)
 
 
 def _select(batches: Iterable[RecordBatch], mask: npt.NDArray[np.bool_]) -> tuple[RecordBatch, ...]:

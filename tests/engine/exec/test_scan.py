@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from engine.delta.spec.log_errors import LogPathNotAllowed
 from engine.errors.statement_errors import SparkFailure
 from engine.exec.session import ExecSession
 from engine.plans.reads import ReadPlan, Scan
@@ -193,7 +194,9 @@ def test_roots_and_absolute_paths(spark: ExecSession, tmp_path: Path, scheme: st
 def test_absolute_path_outside_the_root(spark: ExecSession, tmp_path: Path) -> None:
     outside = str(tmp_path / "elsewhere" / "a.parquet")
     scan = write_scan(tmp_path / "table", {"id": "long"}, [DataFile(path=outside, columns={"id": [1]})])
-    assert rows(spark, "SELECT id FROM __scan_0", scan) == [(1,)]
+    with pytest.raises(LogPathNotAllowed):
+        rows(spark, "SELECT id FROM __scan_0", scan)
+    assert rows(spark, "SELECT id FROM __scan_0", replace(scan, allowed_roots=(str(tmp_path),))) == [(1,)]
 
 
 def test_columns_that_old_files_lack_are_null(spark: ExecSession, tmp_path: Path) -> None:
