@@ -1,13 +1,14 @@
 """Whether file actions are reconciled: no identity twice, in what others say is a checkpoint or a log compaction.
 
-A million identities are compared by 64-bit hashes, and only those with equal hashes by themselves, so that a hash may
-be cheap: it takes the length of a text, its first eight bytes and its last forty, where writers put what is unique.
-That takes some 40 ms for a million files, where a hash table of the texts would take a quarter of a second.
+A million identities are compared by 64-bit hashes. The first look takes of a path its length and the sixteen bytes
+that, in the names that writers of Delta give, belong to a random UUID; that costs some 20 ms for a million files, where
+a hash table of the texts would take a quarter of a second. Only rows that look equal are looked at as a whole, and what
+still looks equal is compared itself.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +17,11 @@ import pyarrow.compute as pc
 
 from engine.delta.log.file_table import Array, RecordBatch, file_keys, vector_ids
 
-_LAST_WORDS = 5
 _WORD_BYTES = 8
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
-_SHIFT = np.uint64(29)
-_SHORT_SEED = 0x5A
+_FIRST_LOOK = (48, 40)
+"""Where words begin, counted from the end of a text: `<uuid>-c000.snappy.parquet` has its UUID from 56 to 20."""
+_FACTOR = 0x9E3779B97F4A7C15
+_BITS = (1 << 64) - 1
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -33,51 +34,60 @@ class UniqueKeys:
         self._hashes: list[Hashes] = []
 
     def add(self, batch: RecordBatch) -> None:
-        if not len(batch):
-            return
-        hashes = hash_texts(batch.column("path"))
-        vectors = batch.column("deletion_vector")
-        if vectors.null_count < len(vectors):
-            rows = np.flatnonzero(vectors.is_valid().to_numpy(zero_copy_only=False))
-            hashes[rows] ^= hash_texts(vector_ids(vectors.take(pa.array(rows)))) * _FACTOR
-        self._batches.append(batch.select(["path", "deletion_vector"]))
-        self._hashes.append(hashes)
+        if len(batch):
+            self._batches.append(batch.select(["path", "deletion_vector"]))
+            self._hashes.append(_hash_keys(batch, _FIRST_LOOK))
 
     def repeated(self) -> str | None:
         """The path of some file whose identity was added twice."""
-        if not self._hashes:
+        alike = list(_alike(self._batches, self._hashes))
+        alike = list(_alike(alike, [_hash_keys(batch, None) for batch in alike]))
+        if not alike:
             return None
-        hashes = np.sort(np.concatenate(self._hashes))
-        equal = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
-        if not len(equal):
-            return None
-        found: list[Any] = []
-        for batch, own in zip(self._batches, self._hashes, strict=True):
-            rows = np.flatnonzero(np.isin(own, equal))
-            if len(rows):
-                found.append(file_keys(batch.take(pa.array(rows))))
-        counts = pc.value_counts(pa.chunked_array(found, pa.string()))
+        counts = pc.value_counts(pa.chunked_array([file_keys(batch) for batch in alike], pa.string()))
         twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
         return str(twice[0].as_py()).partition("\0")[0] if len(twice) else None
 
 
-def hash_texts(texts: Array) -> Hashes:
-    """Equal for equal texts; for others hardly ever."""
+def _alike(batches: list[RecordBatch], hashes: list[Hashes]) -> Iterator[RecordBatch]:
+    """The rows that have a hash which some other row has."""
+    if not hashes:
+        return
+    ordered = np.sort(np.concatenate(hashes))
+    equal = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    for batch, own in zip(batches, hashes, strict=True) if len(equal) else ():
+        rows = np.flatnonzero(np.isin(own, equal))
+        if len(rows):
+            yield batch.take(pa.array(rows))
+
+
+def _hash_keys(batch: RecordBatch, look: Sequence[int] | None) -> Hashes:
+    hashes = hash_texts(batch.column("path"), look)
+    vectors = batch.column("deletion_vector")
+    if vectors.null_count < len(vectors):
+        rows = np.flatnonzero(vectors.is_valid().to_numpy(zero_copy_only=False))
+        ids = hash_texts(vector_ids(vectors.take(pa.array(rows))), None)
+        hashes[rows] ^= ids * np.uint64(_FACTOR)
+    return hashes
+
+
+def hash_texts(texts: Array, look: Sequence[int] | None = None) -> Hashes:
+    """Equal for equal texts. `look` are the places of the words that count, None: all count."""
     _, offsets, data = texts.buffers()
     bounds = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
     starts, ends = bounds[:-1], bounds[1:]
-    hashes = (ends - starts).astype(np.uint64) * _FACTOR
-    short = np.flatnonzero(ends - starts < _WORD_BYTES)
+    lengths = ends - starts
+    hashes = lengths.astype(np.uint64)
+    short = np.flatnonzero(lengths < _WORD_BYTES)
     if len(short) < len(texts):
-        size = len(data) - _WORD_BYTES + 1
-        words = np.ndarray((size,), "<u8", buffer=data, strides=(1,))  # the eight bytes from each byte on
-        last = size - 1
-        for back in range(_LAST_WORDS, 0, -1):
-            hashes ^= words[np.minimum(np.maximum(ends - back * _WORD_BYTES, starts), last)]
-            hashes *= _FACTOR
-            hashes ^= hashes >> _SHIFT
-        hashes ^= words[np.minimum(starts, last)]
-        hashes *= _FACTOR
+        # The eight bytes from each byte on. A text that is too short for a place gives its first ones.
+        words = np.ndarray((len(data) - _WORD_BYTES + 1,), "<u8", buffer=data, strides=(1,))
+        last = len(words) - 1
+        for back in look or range(_WORD_BYTES, int(lengths.max()) + _WORD_BYTES, _WORD_BYTES):
+            at = np.maximum(ends - back, starts)
+            found = words[np.minimum(at, last, out=at)] * np.uint64(_FACTOR**back & _BITS)
+            # What counts must not depend on the other texts of the array.
+            hashes += found if look else found * (lengths > back - _WORD_BYTES)
     for row in short.tolist():
-        hashes[row] = np.uint64(hash((_SHORT_SEED, texts[row].as_py())) & 0xFFFFFFFFFFFFFFFF)
+        hashes[row] = hash(texts[row].as_py()) & _BITS
     return hashes
