@@ -7,7 +7,8 @@ cannot read an object of unknown keys such as `partitionValues`. The actions of 
 protocol, transactions, domains) become values of `engine.delta.spec.actions`, with their unknown fields.
 
 Whatever the fast decoder refuses (several objects on a line, one object on several lines, numbers where strings
-belong) is read again by the tolerant one, which then accepts it or names what is wrong.
+belong) is read again by the tolerant one, which then accepts it or names what is wrong. A file without any action is
+refused: so a crash, or a copy that was broken off, leaves a commit, and it must not pass for an empty version.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ from engine.errors.table_errors import MalformedLogEntry
 
 Order: TypeAlias = npt.NDArray[np.int64]
 """For each row, where its action stands in the sequence of all file actions read; later wins."""
+
+EMPTY = "it holds no action: it was written in part, or emptied"
+"""Every commit has one, if only its `commitInfo`, so nothing is not a version in which nothing changed."""
 
 _FLUSH_ROWS = 1 << 14
 _REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -113,6 +117,8 @@ class CommitParser:
         except _REFUSED:
             self._feed_tolerantly(data, source)
             return
+        if not lines:
+            raise MalformedLogEntry(source, EMPTY)
         try:
             for line in lines:
                 if line.add is not None:
@@ -181,7 +187,10 @@ class CommitParser:
                 self._take(kind.from_json(_value(bytes(raw_value), source)))
 
     def _feed_tolerantly(self, data: bytes, source: str) -> None:
-        for value in parse_json_stream(data, source):
+        values = list(parse_json_stream(data, source))
+        if not values:
+            raise MalformedLogEntry(source, EMPTY)
+        for value in values:
             self.take_json(value, source)
 
     def _say_once(self, kind: str, subject: str) -> None:
@@ -239,6 +248,8 @@ def parse_commit_info(data: bytes, source: str) -> CommitInfo | None:
         lines = _COMMIT_INFO_DECODER.decode_lines(data)
     except _REFUSED:
         return parse_commits([(source, data)]).commit_info
+    if not lines:
+        raise MalformedLogEntry(source, EMPTY)
     infos = [line.commit_info for line in lines if _is_there(line.commit_info)]
     return _commit_info(bytes(infos[-1]), source) if infos else None
 
