@@ -39,6 +39,7 @@ from engine.delta.spec.features import (
     is_listed,
     table_traits,
 )
+from engine.delta.spec.log_errors import UnsupportedFileFormat
 from engine.delta.spec.properties import COLUMN_MAPPING_MODE, Property
 from engine.delta.spec.protocols import (
     DEFAULT_FEATURES,
@@ -53,6 +54,9 @@ from engine.delta.spec.protocols import (
 from engine.types.schema import StructType, parse_schema
 
 T = TypeVar("T")
+
+PARQUET = "parquet"
+"""The one provider of files that there is in practice; Spark, which chooses a reader by it, does not mind its case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,9 +130,12 @@ class TableConfig:
     def ensure_supported(self, operation: Operation) -> None:
         """Raises unless this product can run `operation` on the table.
 
+        `UnsupportedFileFormat` where its files are no Parquet.
         `InvalidProtocolVersion` for versions beyond the known ones; `UnsupportedReaderFeatures` or
         `UnsupportedWriterFeatures` with the names of all features that stop it.
         """
+        if self.metadata.format.provider.casefold() != PARQUET:
+            raise UnsupportedFileFormat(self.table, self.metadata.format.provider)
         reads = operation in READS
         if self.protocol.min_reader_version > READER_VERSION_MAX or (
             not reads and self.protocol.min_writer_version > WRITER_VERSION_MAX

@@ -19,3 +19,24 @@ class LogPathNotAllowed(DeltaError, condition="LOG_PATH_NOT_ALLOWED", sqlstate="
         "that folder; an absolute one, and what a symbolic link leads to, must lie below it, the served folder or one "
         "of lake.allowed_roots in the server's configuration. What is written must lie below the table's own folder."
     )
+
+
+@dataclass(eq=False)
+class UnsupportedFileFormat(DeltaError, condition="UNSUPPORTED_TABLE_FILE_FORMAT", sqlstate="0A000"):
+    table: str
+    provider: str
+    template = (
+        "The metadata of {table} says that its files are of the format {provider!r}; only Parquet is read and written. "
+        "Copy the table with an engine that reads the format, into one of Parquet."
+    )
+
+
+@dataclass(eq=False)
+class NoCommitsFound(DeltaError, condition="DELTA_NO_COMMITS_FOUND", sqlstate="KD006"):
+    """What is left of the log are checkpoints: the table can be read, but who changed it and when is not known."""
+
+    table: str
+    template = (
+        "No commits found in the log of {table}: they have been cleaned up. Its newest version can be read from a "
+        "checkpoint; it has a history again after the next change."
+    )

@@ -1,0 +1,34 @@
+"""Tables whose metadata says that their files are no Parquet are neither read nor written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.actions import Format
+from engine.delta.spec.features import Operation
+from engine.delta.spec.log_errors import UnsupportedFileFormat
+from tests.engine.delta.log_builder import METADATA, PROTOCOL, LogBuilder
+
+
+def _load(provider: str) -> Snapshot:
+    log = LogBuilder()
+    log.commit(PROTOCOL, replace(METADATA, format=Format(provider=provider)))
+    return Snapshot.load(log.storage)
+
+
+@pytest.mark.parametrize("provider", ["orc", "csv", "json", "delta", ""])
+@pytest.mark.parametrize("operation", Operation)
+def test_other_formats_are_refused(provider: str, operation: Operation) -> None:
+    snapshot = _load(provider)
+    assert snapshot.version == 0 and snapshot.schema.names
+    with pytest.raises(UnsupportedFileFormat, match=repr(provider)):
+        snapshot.config.ensure_supported(operation)
+
+
+@pytest.mark.parametrize("provider", ["parquet", "Parquet", "PARQUET"])
+def test_parquet_in_any_case(provider: str) -> None:
+    for operation in (Operation.READ, Operation.APPEND):
+        _load(provider).config.ensure_supported(operation)
