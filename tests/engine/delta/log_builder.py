@@ -123,6 +123,9 @@ CHECKPOINT_SCHEMA = pa.schema(
 )
 
 
+_UNKNOWN = b'{"unknown":{}}\n'
+
+
 def add(path: str, **fields: Any) -> Add:
     return Add(**{"path": path, "size": 10, "modification_time": 1, "partition_values": {"day": "1"}, **fields})
 
@@ -159,8 +162,9 @@ class LogBuilder:
     next_version: int = 0
 
     def commit(self, *actions: Action) -> int:
+        """Without actions it has one that nobody knows, since no commit is empty."""
         version = self.next_version
-        self.put(commit_name(version), json_lines(actions))
+        self.put(commit_name(version), json_lines(actions) or _UNKNOWN)
         self.next_version += 1
         return version
 
@@ -188,7 +192,7 @@ class LogBuilder:
         return Sidecar(path=name, size_in_bytes=len(data), modification_time=1)
 
     def compaction(self, first: int, last: int, actions: Iterable[Action]) -> None:
-        self.put(compaction_name(first, last), json_lines(actions))
+        self.put(compaction_name(first, last), json_lines(actions) or _UNKNOWN)
 
 
 @dataclass

@@ -78,7 +78,7 @@ def ict_log(*stamps: int | None) -> LogBuilder:
             head += [PROTOCOL_ICT, Metadata(id="t", schema_string=SCHEMA_STRING, configuration=configuration)]
         elif version == 0:
             head += [PROTOCOL, METADATA]
-        log.put(commit_name(version), json_lines(head))
+        log.put(commit_name(version), json_lines(head) or b'{"unknown":{}}\n')
         name = f"{LOG_DIR}/{commit_name(version)}"
         log.storage.files[name] = (log.storage.files[name][0], 1000 + version)
     return log
