@@ -27,6 +27,7 @@ from engine.delta.spec.errors import (
     TimestampAfterLog,
     TimestampBeforeLog,
 )
+from engine.delta.spec.log_errors import NoCommitsFound
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
 from engine.delta.spec.properties import ICT_ENABLEMENT_VERSION
 
@@ -101,11 +102,15 @@ class CommitTimes:
 
 
 def load_commit_times(snapshot: Snapshot) -> CommitTimes:
-    """One listing of the log. Raises `LogFileNotFound` where not even the snapshot's own commit is left."""
+    """One listing of the log. Raises `LogFileNotFound` where the snapshot's own commit is not left, `NoCommitsFound`
+    where none is, as in a log that consists of a checkpoint.
+    """
     storage, version = snapshot.storage, snapshot.version
     listing = storage.list_files(LOG_DIR, version_prefix(0))
     entries = [(path, status) for status in listing if (path := parse_log_path(status.name)) is not None]
     modified = {path.version: status.modified_ms for path, status in entries if path.kind is LogFileKind.COMMIT}
+    if not modified:
+        raise NoCommitsFound(storage.root)
     if version not in modified:
         raise LogFileNotFound(storage.path_of(f"{LOG_DIR}/{commit_name(version)}"))
     first = version

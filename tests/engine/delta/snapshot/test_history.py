@@ -10,7 +10,7 @@ import pytest
 from engine.delta.snapshot.history import HISTORY_SCHEMA, load_history
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import CommitInfo, Metadata
-from engine.delta.spec.errors import LogFileNotFound
+from engine.delta.spec.log_errors import NoCommitsFound
 from engine.delta.spec.paths import commit_name
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, SCHEMA_STRING, LogBuilder, NaiveTable, add
 from tests.engine.delta.snapshot.test_commit_times import PROTOCOL_ICT, log_with_times
@@ -112,5 +112,6 @@ def test_what_was_cleaned_up_is_no_history() -> None:
     snapshot = Snapshot.load(log.storage)
     assert load_history(snapshot)["version"].to_pylist() == [1]
     log.drop(commit_name(1))
-    with pytest.raises(LogFileNotFound):
-        load_history(snapshot)
+    for limit in (None, 1):
+        with pytest.raises(NoCommitsFound):
+            load_history(snapshot, limit)
