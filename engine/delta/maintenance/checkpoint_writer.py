@@ -58,7 +58,7 @@ from engine.delta.spec.paths import (
     checkpoint_v2_name,
     sidecar_name,
 )
-from engine.delta.spec.properties import CHECKPOINT_POLICY
+from engine.delta.spec.properties import CHECKPOINT_PART_SIZE, CHECKPOINT_POLICY
 
 SIDECAR_ACTIONS = 50_000
 """File actions in a sidecar, at most."""
@@ -93,12 +93,14 @@ def write_checkpoint(
 ) -> WrittenCheckpoint:
     """Writes a checkpoint of `snapshot` and points `_last_checkpoint` to it.
 
-    `form` None follows `delta.checkpointPolicy`. `actions_per_file` bounds parts and sidecars.
+    `form` None follows `delta.checkpointPolicy`, and `delta.checkpoint.partSize` where that is classic.
+    `actions_per_file` bounds parts and sidecars; None: that property, or 50,000.
     Raises the errors of `TableConfig.ensure_supported` and of reading the snapshot's files, `OSError`.
     """
     snapshot.config.ensure_supported(Operation.CHECKPOINT)
-    content = CheckpointContent(snapshot, now_ms)
-    written = _WRITERS[form or _form_of(snapshot.config)](snapshot, content, actions_per_file)
+    content, config = CheckpointContent(snapshot, now_ms), snapshot.config
+    actions = actions_per_file or config.get(CHECKPOINT_PART_SIZE)
+    written = _WRITERS[form or _form_of(config, content.num_file_actions)](snapshot, content, actions)
     write_hint(snapshot.storage, written.hint)
     return written
 
@@ -116,9 +118,12 @@ def write_hint(storage: Storage, hint: LastCheckpoint) -> bool:
     return True
 
 
-def _form_of(config: TableConfig) -> CheckpointForm:
-    is_v2 = config.is_supported("v2Checkpoint") and config.get(CHECKPOINT_POLICY) == "v2"
-    return CheckpointForm.V2_PARQUET if is_v2 else CheckpointForm.CLASSIC
+def _form_of(config: TableConfig, num_file_actions: int) -> CheckpointForm:
+    """Parts are for tables that ask for them; writers must make none where the protocol has v2 checkpoints."""
+    if config.is_supported("v2Checkpoint"):
+        return CheckpointForm.V2_PARQUET if config.get(CHECKPOINT_POLICY) == "v2" else CheckpointForm.CLASSIC
+    part_size = config.get(CHECKPOINT_PART_SIZE)
+    return CheckpointForm.PARTS if part_size and num_file_actions > part_size else CheckpointForm.CLASSIC
 
 
 def _write_classic(snapshot: Snapshot, content: CheckpointContent, _: int | None) -> WrittenCheckpoint:

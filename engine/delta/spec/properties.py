@@ -150,6 +150,8 @@ class Property(Generic[T]):
 APPEND_ONLY = Property(key="delta.appendOnly", parse=parse_boolean, default=False, strict=True, early="appendOnly")
 CHANGE_DATA_FEED = Property(key="delta.enableChangeDataFeed", parse=parse_boolean, default=False, strict=True)
 CHECKPOINT_INTERVAL = Property(key="delta.checkpointInterval", parse=_integer(1), default=10)
+CHECKPOINT_PART_SIZE = Property(key="delta.checkpoint.partSize", parse=_optional(_integer(1)), default=None)
+"""Actions in a file, at most: more are written in parts. delta-spark has this as a setting of its sessions."""
 CHECKPOINT_POLICY = Property(key="delta.checkpointPolicy", parse=_one_of("classic", "v2"), default="classic")
 CHECKPOINT_RETENTION = Property(key="delta.checkpointRetentionDuration", parse=parse_interval_ms, default=2 * DAY_MS)
 COLUMN_MAPPING_MODE = Property(

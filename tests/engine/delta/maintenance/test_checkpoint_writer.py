@@ -332,3 +332,23 @@ def test_parts_are_of_one_size() -> None:
     append(storage, *(f"part-{number:04}" for number in range(100)))
     names = write(storage, CheckpointForm.PARTS, 10).names
     assert [read(storage, name).column("add").drop_null().length() for name in names] == [10] * 10
+
+
+@pytest.mark.parametrize(
+    ("configuration", "expected"),
+    [
+        ({"delta.checkpoint.partSize": "40"}, [34, 33, 33]),
+        ({"delta.checkpoint.partSize": "100"}, [100]),
+        ({"delta.checkpoint.partSize": "40", "delta.feature.v2Checkpoint": "supported"}, [100]),
+    ],
+)
+def test_a_table_asks_for_parts(configuration: dict[str, str], expected: list[int]) -> None:
+    storage = DictStorage()
+    features = frozenset({"v2Checkpoint"} if len(configuration) > 1 else ())
+    create(storage, metadata(configuration={"delta.checkpoint.partSize": "40"} | configuration), features)
+    append(storage, *(f"part-{number:04}" for number in range(100)))
+    names = write(storage).names
+    assert sorted((len(read(storage, name).column("add").drop_null()) for name in names), reverse=True) == expected
+    assert Snapshot.load(storage).num_files == 100
+    storage.delete("_delta_log/00000000000000000000.json")
+    assert Snapshot.load(storage).num_files == 100
