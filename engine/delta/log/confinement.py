@@ -12,7 +12,8 @@ opened. `Confinement.resolve` takes a decoded path and answers the place that it
 Nothing is looked up for this, so it is the same on all machines and costs no request. What is checked where:
 
 ===================================  ===================================================================================
-the files of a version               `LiveFiles.verify`: `ensure_files` on whole columns, once per block of files
+the files of a version               `Snapshot.ensure_files_allowed`, when a read is planned: `ensure_files` on whole
+                                     columns, once per block of files
 change data files, removed files     `ensure_files` when a change feed is made of them
 sidecars, vectors read by Python     `Storage.path_of`, which every method of a `Storage` asks
 files and vectors read by Spark      `TableRoot.java` decides the same again where paths become Hadoop's

@@ -116,12 +116,9 @@ class LogReplay:
         self.segment = segment
         self._checkpoint = CheckpointReader(storage, segment.checkpoint) if segment.checkpoint else None
         state = EMPTY_STATE
-        if self._checkpoint is not None and segment.checkpoint is not None:
+        if self._checkpoint is not None:
             with self._guarding_checkpoint():
                 state = advance_state(state, self._checkpoint.read_small_actions())
-                for action, found in (("protocol", state.protocol), ("metaData", state.metadata)):
-                    if found is None:
-                        raise MalformedLogEntry(segment.checkpoint.names[0], f"a checkpoint without {action}")
         actions = read_commits(storage, segment.deltas)
         self.state = advance_state(state, actions)
         self._changes = reconcile_files(actions.adds, actions.removes)

@@ -175,8 +175,8 @@ class Snapshot:
     def files(self) -> Any:
         """The live files as a `pyarrow.Table` of `FILES_SCHEMA`, one row each, in no particular order.
 
-        Raises `MalformedLogEntry`, `LogFileNotFound` where the checkpoint cannot be read and nothing stands in, and
-        `LogPathNotAllowed` where a file, or a deletion vector, is said to lie where none may.
+        They are as the log has them: whoever means to open some calls `ensure_files_allowed` first.
+        Raises `MalformedLogEntry`, `LogFileNotFound` where the checkpoint cannot be read and nothing stands in.
         """
         return self.live_files.table()
 
@@ -186,10 +186,15 @@ class Snapshot:
             source = self._source
             if not isinstance(source, LiveFiles):
                 source = self._source = _load(self, source, LogReplay.live_files)
-            if not self._is_verified:
-                source.verify(self.storage.confinement.ensure_files)
-                self._is_verified = True
             return source
+
+    def ensure_files_allowed(self) -> None:
+        """Raises `LogPathNotAllowed` where a file or a deletion vector is said to lie where none may, and
+        `MalformedLogEntry` for a size that none has. Looks once at every file, in this version or the one before.
+        """
+        if not self._is_verified:
+            self.live_files.verify(self.storage.confinement.ensure_files)
+            self._is_verified = True
 
     @property
     def num_files(self) -> int:

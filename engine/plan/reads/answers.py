@@ -64,6 +64,7 @@ def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> Answe
     if not table.snapshot.schema.fields:  # which cannot be read, the number of its rows included
         return _NOT_ASKED
     table.snapshot.config.ensure_supported(Operation.READ)
+    table.snapshot.ensure_files_allowed()
     called = query.relations[0].alias or query.relations[0].name_parts[-1]
     if not all(_is_plain(item, table.snapshot, called) for item in question.items):
         return _UNKNOWN_COLUMN

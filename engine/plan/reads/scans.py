@@ -27,12 +27,13 @@ def scan_of(relation: str, table: BoundTable) -> Scan:
     """The scan that the rewritten text calls `relation`.
 
     Raises `UnsupportedReaderFeatures` for a table whose features we cannot read, by name, and `UnsupportedTypeChange`
-    for a column whose old files we cannot read.
+    for a column whose old files we cannot read; `LogPathNotAllowed` where the log leads elsewhere.
     """
     snapshot = table.snapshot
     with naming(table.label):
         snapshot.config.ensure_supported(Operation.READ)
         ensure_readable_changes(snapshot.table_root, snapshot.schema)
+        snapshot.ensure_files_allowed()
     return Scan(
         relation=relation,
         label=table.label,

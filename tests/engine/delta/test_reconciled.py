@@ -155,16 +155,6 @@ def test_two_compactions_may_mention_the_same_file() -> None:
     assert (snapshot.num_files, snapshot.set_transactions["x"].version) == (0, 2)
 
 
-@pytest.mark.parametrize("missing", ["protocol", "metaData"])
-def test_a_checkpoint_without_protocol_or_metadata_is_not_believed(missing: str) -> None:
-    log = _log()
-    log.checkpoint(2, [action for action in (PROTOCOL, METADATA, add("z")) if action.WIRE_NAME != missing])
-    assert Snapshot.load(log.storage).files["path"].to_pylist() == ["y"]
-    log.drop(commit_name(0))
-    with pytest.raises(MalformedLogEntry, match=missing):
-        Snapshot.load(log.storage)
-
-
 def test_compaction_names_are_avoided_one_by_one() -> None:
     log = _log()
     log.compaction(0, 1, [PROTOCOL, METADATA, add("x"), add("x"), add("y")])
