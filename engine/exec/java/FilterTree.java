@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.FileSourceMetadataAttribute$;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.GreaterThan;
 import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
@@ -17,6 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.In;
 import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.IsNull;
+import org.apache.spark.sql.catalyst.expressions.KnownNotNull;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.LessThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -52,6 +54,7 @@ final class FilterTree {
     if (expression instanceof Cast) {
       return unary("cast", ((Cast) expression).child()).add(expression.dataType().typeName());
     }
+    if (expression instanceof KnownNotNull) return node(((KnownNotNull) expression).child()); // see MixedConditions
     if (expression instanceof InSet) return in((InSet) expression);
     String kind = kind(expression);
     if (kind == null) return Request.JSON.nullNode();
@@ -85,12 +88,18 @@ final class FilterTree {
   /** The path of a column, or null where a field is taken from something else. */
   private static JsonNode column(Expression expression) {
     if (expression instanceof AttributeReference) {
+      if (isMetadata((AttributeReference) expression)) return Request.JSON.nullNode();
       return Request.JSON.createArrayNode().add("column").add(((AttributeReference) expression).name());
     }
     GetStructField field = (GetStructField) expression;
     boolean hasPath = field.child() instanceof AttributeReference || field.child() instanceof GetStructField;
     JsonNode parent = hasPath ? column(field.child()) : Request.JSON.nullNode();
     return parent.isNull() ? parent : ((ArrayNode) parent).add(field.extractFieldName());
+  }
+
+  /** Is it a field of `_metadata`? Spark plans with each by itself, under a name that a column may have too. */
+  static boolean isMetadata(AttributeReference attribute) {
+    return FileSourceMetadataAttribute$.MODULE$.isValid(attribute.metadata());
   }
 
   private static JsonNode in(InSet expression) {

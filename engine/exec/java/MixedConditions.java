@@ -5,6 +5,7 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.KnownNotNull;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.FileSourceScanExec;
@@ -18,6 +19,9 @@ import org.apache.spark.sql.types.StructType;
  * Spark's planning of file scans, with the conditions that it keeps from them: `p = 1 OR x > 5`, where p is a constant
  * of the files and x is not. Spark asks a relation for files by conditions on the one or on the other; ours can tell
  * from both at once. The rows are still filtered above the scan.
+ *
+ * They are for the choice of files alone and stand there in a form that Spark does not push into the files: Parquet
+ * would look for the constant in the file.
  */
 final class MixedConditions extends SparkStrategy {
   public scala.collection.immutable.Seq apply(LogicalPlan plan) {
@@ -50,7 +54,7 @@ final class MixedConditions extends SparkStrategy {
         collect(((And) condition).left(), constants, mixed);
         collect(((And) condition).right(), constants, mixed);
       } else if (isMixed(condition, constants)) {
-        mixed.add(condition);
+        mixed.add(new KnownNotNull(condition));
       }
     }
 

@@ -89,31 +89,31 @@ final class PhysicalColumns implements Serializable {
     return -1;
   }
 
-  /** A pushed filter on the columns of the files, or null where it is not known how to say it. */
-  Filter of(Filter filter) {
-    if (filter instanceof And) return both((And) filter);
+  /** A pushed filter on the columns of the files, or null where it is on a constant, or not known how to say. */
+  Filter of(Filter filter, StructType constants) {
+    if (filter instanceof And) return both((And) filter, constants);
     if (filter instanceof Or) {
-      Filter left = of(((Or) filter).left());
-      Filter right = of(((Or) filter).right());
+      Filter left = of(((Or) filter).left(), constants);
+      Filter right = of(((Or) filter).right(), constants);
       return left == null || right == null ? null : new Or(left, right);
     }
     if (filter instanceof Not) {
-      Filter child = of(((Not) filter).child());
+      Filter child = of(((Not) filter).child(), constants);
       return child == null ? null : new Not(child);
     }
-    return leaf(filter);
+    return leaf(filter, constants);
   }
 
   /** Both sides or none: below a NOT a side alone would say more than the filter does. */
-  private Filter both(And filter) {
-    Filter left = of(filter.left());
-    Filter right = of(filter.right());
+  private Filter both(And filter, StructType constants) {
+    Filter left = of(filter.left(), constants);
+    Filter right = of(filter.right(), constants);
     return left == null || right == null ? null : new And(left, right);
   }
 
-  private Filter leaf(Filter filter) {
+  private Filter leaf(Filter filter, StructType constants) {
     String[] references = filter.references();
-    String name = references.length == 1 ? translated(references[0]) : null;
+    String name = references.length == 1 ? translated(references[0], constants) : null;
     if (name == null) return null;
     if (filter instanceof EqualTo) return new EqualTo(name, ((EqualTo) filter).value());
     if (filter instanceof EqualNullSafe) return new EqualNullSafe(name, ((EqualNullSafe) filter).value());
@@ -132,8 +132,9 @@ final class PhysicalColumns implements Serializable {
     return null;
   }
 
-  private String translated(String name) {
+  private String translated(String name, StructType constants) {
     List parts = Scala.list(CatalystSqlParser$.MODULE$.parseMultipartIdentifier(name));
+    if (indexOf(constants, (String) parts.get(0)) >= 0) return null;
     String[] found = new String[parts.size()];
     DataType from = logical;
     DataType to = physical;

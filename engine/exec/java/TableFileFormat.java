@@ -16,6 +16,9 @@ import org.apache.spark.util.SerializableConfiguration;
  *
  * Rows that are not live are told apart here, see {@link LiveReader}.
  *
+ * Filters on constants stay out of the files: their values come from the log alone, and a file may hold a column of the
+ * same name with other values, or with nulls. Parquet finds columns of filters by name, whether they are read or not.
+ *
  * By id, no filters are pushed into the files: Spark pushes by name, and a file that was written before columns changed
  * names may hold another column under that name.
  */
@@ -63,7 +66,7 @@ public final class TableFileFormat extends ParquetFileFormat {
         columns.of(dataSchema),
         partitionSchema,
         columns.of(requiredSchema),
-        byId ? Scala.seq(new ArrayList()) : pushed(filters),
+        byId ? Scala.seq(new ArrayList()) : pushed(filters, partitionSchema),
         options,
         conf);
     reader = new ConfinedReader(reader, root);
@@ -81,11 +84,11 @@ public final class TableFileFormat extends ParquetFileFormat {
     return new LiveReader(reader, constants.fieldIndex(vectors), selects, rowIndex, root, conf);
   }
 
-  private scala.collection.immutable.Seq pushed(scala.collection.immutable.Seq filters) {
+  private scala.collection.immutable.Seq pushed(scala.collection.immutable.Seq filters, StructType constants) {
     List logical = Scala.list(filters);
     List physical = new ArrayList();
     for (int i = 0; i < logical.size(); i++) {
-      Filter filter = columns.of((Filter) logical.get(i));
+      Filter filter = columns.of((Filter) logical.get(i), constants);
       if (filter != null) physical.add(filter);
     }
     return Scala.seq(physical);

@@ -142,6 +142,12 @@ def test_partition_filters_are_left_to_the_index(spark: ExecSession, sales: Scan
     assert "Filter (" not in shown
 
 
+def test_conditions_that_name_constants_are_not_pushed(spark: ExecSession, sales: Scan) -> None:
+    shown = explain(spark, "SELECT id FROM __scan_0 WHERE (id = 7 OR day <= 1) AND id > 0", sales)
+    assert "PushedFilters: [IsNotNull(id), GreaterThan(id,0)]" in shown
+    assert re.search(r"DataFilters: .*knownnotnull", shown)
+
+
 def test_scans_are_spark_own_vectorized_parquet_reader(spark: ExecSession, sales: Scan) -> None:
     shown = explain(spark, "SELECT id FROM __scan_0 WHERE id > 0", sales)
     assert "FileScan parquet" in shown

@@ -1,0 +1,73 @@
+"""One plan of the real engine, run in every way in which its data files can be read.
+
+Whatever is pushed into Parquet must not change rows, so all ways answer the same: Spark's reader of batches and its
+reader of rows, each with what is pushed down, and a reading of every file with nothing pushed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+
+from engine.authorize.authorize import authorize
+from engine.bind.binder import Sources, bind
+from engine.exec.session import ExecSession, SparkDriver
+from engine.main import EngineOptions, open_sources
+from engine.plan.planner import plan_statement
+from engine.plans.reads import ReadPlan
+from engine.runtime.context import StatementContext
+from engine.runtime.session_state import SessionState
+from engine.sql.parser import parse
+
+BATCHES, ROWS, EVERYTHING = "batches", "rows", "everything"
+WAYS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        BATCHES: {},
+        ROWS: {
+            "spark.sql.parquet.enableVectorizedReader": "false",
+            "spark.sql.parquet.recordLevelFilter.enabled": "true",
+        },
+        EVERYTHING: {"spark.sql.parquet.filterPushdown": "false"},
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """A lake and a session for each way."""
+
+    sources: Sources
+    sessions: Mapping[str, ExecSession]
+
+    def plan(self, text: str) -> ReadPlan:
+        state = SessionState(principal="ann", catalog="spark_catalog", schema="default")
+        plan = plan_statement(authorize(bind(parse(text), state, self.sources, int)))
+        assert isinstance(plan, ReadPlan)
+        return plan
+
+    def rows(self, plan: ReadPlan, way: str) -> list[tuple[Any, ...]]:
+        """Sorted; `EVERYTHING` opens every file."""
+        if way == EVERYTHING:
+            plan = replace(plan, scans=tuple(replace(scan, choice=None) for scan in plan.scans))
+        result = self.sessions[way].run_query(plan, StatementContext(principal="ann"))
+        table = pa.Table.from_batches(result.batches(), result.schema)
+        return sorted(zip(*(column.to_pylist() for column in table.columns), strict=True), key=repr)
+
+
+@contextmanager
+def open_readers(lake: Path, driver: SparkDriver) -> Iterator[Readers]:
+    sources = open_sources(EngineOptions(lake_folder=str(lake)))
+    sessions = {way: driver.open_session() for way in WAYS}
+    for way, settings in WAYS.items():
+        for key, value in {"spark.sql.session.timeZone": "UTC", **settings}.items():
+            sessions[way].set_setting(key, value)
+    yield Readers(sources, sessions)
+    for session in sessions.values():
+        session.close()
+    sources.close()
