@@ -2,8 +2,9 @@
 
 Of a column's metadata only what Spark must know crosses over: comments, declared lengths of strings. Other keys mean
 something to Spark too (`EXISTS_DEFAULT` would fill in values that old files lack, where Delta says null), and a log may
-hold any. The columns of files have physical names at every level; in mode `id` they have field ids, which Spark's
-reader then goes by. Columns of type void are in no file: they are read as booleans that are missing, hence null.
+hold any. The columns of files have physical names at every level. In mode `id` they have field ids instead, and names
+that no file has: Spark's reader finds columns by id, but takes the type of one by its name where the file has the name
+for whatever column. Columns of type void are in no file: they are read as booleans that are missing, hence null.
 
 Protocol: "Column Mapping", "Reader Requirements for Column Mapping".
 """
@@ -11,7 +12,6 @@ Protocol: "Column Mapping", "Reader Requirements for Column Mapping".
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.delta.schema.column_mapping import column_id, map_fields, physical_name
@@ -20,6 +20,7 @@ from engine.types.schema import DataType, PrimitiveType, StructField, StructType
 BY_ID = "id"
 
 _FIELD_ID = "parquet.field.id"
+_IN_NO_FILE = "\0"
 _SHOWN = ("comment", CHAR_VARCHAR_TYPE)
 
 
@@ -32,18 +33,16 @@ def physical_json(schema: StructType, mode: str) -> str:
     """The columns by the names, or ids, of the files."""
 
     def stored(item: StructField) -> StructField:
-        return replace(item, name=physical_name(item, mode), metadata=_field_id(item) if mode == BY_ID else {})
+        number = column_id(item) if mode == BY_ID else None
+        if number is None:
+            return replace(item, name=physical_name(item, mode), metadata={})
+        return replace(item, name=f"{_IN_NO_FILE}{number}", metadata={_FIELD_ID: number})
 
     return map_fields(schema, stored, _readable).to_json()
 
 
 def _shown(item: StructField) -> StructField:
     return replace(item, metadata={key: item.metadata[key] for key in _SHOWN if key in item.metadata})
-
-
-def _field_id(item: StructField) -> dict[str, Any]:
-    number = column_id(item)
-    return {} if number is None else {_FIELD_ID: number}
 
 
 def _readable(data_type: DataType) -> DataType:

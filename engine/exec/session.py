@@ -12,6 +12,7 @@ What is set here, and why:
 - local files without Hadoop's `.crc` files beside them, which it would write into tables, believe where another writer
   has replaced the data, and which make a colon in a name an error;
 - fair scheduling over a fixed number of pools, so that a long query does not hold up short ones;
+- reading by field ids, where a scan has any: the reader of rows asks the session for it, and not the scan;
 - no artifacts of single sessions, so that executors elsewhere find our classes in every session.
 
 A configuration may say otherwise, but for the settings that safety or the seams hang on.
@@ -43,6 +44,7 @@ _FIXED_CONF = MappingProxyType(
         "spark.sql.artifact.isolation.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.execution.arrow.useLargeVarTypes": "false",
+        "spark.sql.parquet.fieldId.read.enabled": "true",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.runSQLOnFiles": "false",
         "spark.sql.variable.substitute": "false",
