@@ -17,7 +17,7 @@ Protocol: "Protocol Evolution", "Table Features", "Clustered Table"; delta-spark
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
 from engine.delta.definition.dormant import effective_schema
@@ -51,6 +51,7 @@ from engine.delta.spec.protocols import (
     protocol_features,
     weakest_protocol,
 )
+from engine.errors.table_errors import MalformedLogEntry
 from engine.types.schema import StructType, parse_schema
 
 T = TypeVar("T")
@@ -84,7 +85,7 @@ class TableConfig:
         return cls(
             table=table,
             protocol=protocol,
-            metadata=metadata,
+            metadata=_with_names_of(written, metadata),
             schema=effective_schema(written, features),
             features=features,
             traits=table_traits(metadata.configuration, written),
@@ -168,6 +169,17 @@ class TableConfig:
         missing = sorted(self.lacking - tolerated)
         if missing:
             raise FeaturesProtocolMismatch(self.table, ", ".join(missing))
+
+
+def _with_names_of(schema: StructType, metadata: Metadata) -> Metadata:
+    """Partition columns as the schema spells them: names are the same without regard to case, keys of ours are not."""
+    names = []
+    for name in metadata.partition_columns:
+        found = schema.field(name)
+        if found is None:
+            raise MalformedLogEntry("metaData", f"partitionColumns names {name}, which is no column of the schema")
+        names.append(found.name)
+    return metadata if tuple(names) == metadata.partition_columns else replace(metadata, partition_columns=tuple(names))
 
 
 def choose_protocol(

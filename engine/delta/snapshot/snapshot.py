@@ -128,8 +128,8 @@ class Snapshot:
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        """Logical names."""
-        return self.metadata.partition_columns
+        """Logical names, as the schema spells them."""
+        return self.config.metadata.partition_columns
 
     @property
     def set_transactions(self) -> Mapping[str, SetTransaction]:
