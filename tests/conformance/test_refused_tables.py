@@ -32,6 +32,7 @@ class Case:
     part: Part = _PLAIN
     protocol: Mapping[str, Any] = field(default_factory=lambda: LEGACY)
     configuration: Mapping[str, str] = field(default_factory=dict)
+    partition_columns: tuple[str, ...] = ()
     spoiled: bool = False
     """Is the data file overwritten with something else?"""
 
@@ -82,6 +83,9 @@ CASES = {
         protocol=protocol("columnMapping"),
         configuration=_BY_ID,
     ),
+    "a partition column that the table does not have": Case(
+        condition="DELTA_MALFORMED_LOG_ENTRY", says="partitionColumns has day", partition_columns=("day",)
+    ),
     "a file that is no Parquet": Case(
         condition="FAILED_READ_FILE.NO_HINT", says="a.parquet cannot be read", part=_PLAIN, spoiled=True
     ),
@@ -104,6 +108,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
             [case.part],
             table_protocol=case.protocol,
             configuration=case.configuration,
+            partition_columns=case.partition_columns,
         )
         if case.spoiled:
             (root / f"t{position}" / case.part.name).write_bytes(b"PAR1, it says, and is not PAR1")

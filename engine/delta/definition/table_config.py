@@ -51,7 +51,6 @@ from engine.delta.spec.protocols import (
     protocol_features,
     weakest_protocol,
 )
-from engine.errors.table_errors import MalformedLogEntry
 from engine.types.schema import StructType, parse_schema
 
 T = TypeVar("T")
@@ -173,13 +172,9 @@ class TableConfig:
 
 def _with_names_of(schema: StructType, metadata: Metadata) -> Metadata:
     """Partition columns as the schema spells them: names are the same without regard to case, keys of ours are not."""
-    names = []
-    for name in metadata.partition_columns:
-        found = schema.field(name)
-        if found is None:
-            raise MalformedLogEntry("metaData", f"partitionColumns names {name}, which is no column of the schema")
-        names.append(found.name)
-    return metadata if tuple(names) == metadata.partition_columns else replace(metadata, partition_columns=tuple(names))
+    found = [(name, schema.field(name)) for name in metadata.partition_columns]
+    names = tuple(item.name if item else name for name, item in found)
+    return metadata if names == metadata.partition_columns else replace(metadata, partition_columns=names)
 
 
 def choose_protocol(

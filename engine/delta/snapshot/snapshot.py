@@ -124,7 +124,11 @@ class Snapshot:
     def config(self) -> TableConfig:
         """Protocol, metadata and clustering taken together: may an operation run, is a feature enabled."""
         clustering = self.domain_metadata.get(CLUSTERING_DOMAIN)
-        return TableConfig.of(self.table_root, self.protocol, self.metadata, clustering)
+        config = TableConfig.of(self.table_root, self.protocol, self.metadata, clustering)
+        for name in config.metadata.partition_columns:
+            if config.schema.field(name) is None:
+                raise MalformedLogEntry("metaData", f"partitionColumns has {name}, which is no column of the schema")
+        return config
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
