@@ -90,13 +90,14 @@ class WrittenFile:
     """A data file: `path` decoded and relative to the folder, `size` in bytes, `modification_time` in ms.
 
     `partition_values` are by the names of the query's columns, as Spark casts them to text in UTC.
-    A file may have no rows.
+    `null_counts` are those of arrays and maps, by their paths of names. A file may have no rows.
     """
 
     path: str
     size: int
     modification_time: int
     partition_values: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
+    null_counts: Mapping[tuple[str, ...], int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def target_request(target: WriteTarget) -> str:
@@ -107,8 +108,14 @@ def target_request(target: WriteTarget) -> str:
 def read_written(answer: str) -> tuple[WrittenFile, ...]:
     """What `TableWriter` answers."""
     return tuple(
-        WrittenFile(path=path, size=size, modification_time=time, partition_values=partition_values(path))
-        for path, size, time in json.loads(answer)
+        WrittenFile(
+            path=path,
+            size=size,
+            modification_time=time,
+            partition_values=partition_values(path),
+            null_counts=MappingProxyType({tuple(names): count for names, count in nulls}),
+        )
+        for path, size, time, nulls in json.loads(answer)
     )
 
 

@@ -40,6 +40,7 @@ def new_files(source: ReadPlan, rows: WritePlan, storage: Storage, run: Run, fol
                 size=file.size,
                 modification_time=file.modification_time,
                 partition_values=file.partition_values,
+                null_counts=file.null_counts,
             )
             for file in written
         ]

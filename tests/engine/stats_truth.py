@@ -34,6 +34,8 @@ def deserved(file: Path) -> Tree:
     for path, kind in _leaves(table.schema):
         values = [_inside(row, path) for row in rows]
         _put(stats["nullCount"], path, values.count(None))
+        if pa.types.is_nested(kind):
+            continue
         present = sorted((value for value in values if value is not None), key=lambda value: (value != value, value))
         if present and not (pa.types.is_boolean(kind) or pa.types.is_binary(kind)):
             _put(stats["minValues"], path, _bound(present[0], _floor))
@@ -45,7 +47,7 @@ def _leaves(fields: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
     for field in fields:
         if pa.types.is_struct(field.type):
             yield from _leaves(field.type, (*path, field.name))
-        elif not pa.types.is_nested(field.type):
+        else:
             yield (*path, field.name), field.type
 
 

@@ -345,6 +345,7 @@ def test_statistics_are_those_of_the_rows(session: LakeSession, lake: Path) -> N
         "nan": 0,
         "b": 2,
         "z": 3,
+        "arr": 1,
         "st": {"a": 2, "b": {"c": 2}},
     }
     text = next(action["add"]["stats"] for action in actions(lake, "counted", 1) if "add" in action)

@@ -3,7 +3,7 @@
 A footer has minimum, maximum and count of nulls for each column of each row group. They become the file's statistics
 where they are the column's own: bounds only if every row group with values has them, no upper one above a NaN, which
 Spark's writer takes for the greatest number, and nothing for what is inside arrays and maps, whose footers count
-elements.
+elements. How many of these are null is for the writer to say.
 
 Protocol: "Per-file Statistics".
 """
@@ -11,9 +11,10 @@ Protocol: "Per-file Statistics".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,16 +26,20 @@ from engine.delta.schema.column_mapping import physical_schema
 from engine.delta.spec.stats import BoundValue, FileStats, lower_bound, upper_bound
 from engine.types.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructType
 
+Path: TypeAlias = tuple[str, ...]
+
 _NO_BOUNDS = frozenset({PrimitiveType.BINARY, PrimitiveType.BOOLEAN, PrimitiveType.VARIANT, PrimitiveType.VOID})
+_NO_COUNTS: Mapping[Path, int] = MappingProxyType({})
 _UNREADABLE = (pa.ArrowException, UnicodeDecodeError, OverflowError, ValueError)
 """A bound that is no value of Python's, such as a date after the year 9999."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    path: tuple[str, ...]
+    path: Path
     """Physical names."""
     has_bounds: bool
+    is_in_footer: bool = True
 
 
 class FooterStats:
@@ -48,21 +53,27 @@ class FooterStats:
         """The statistics of the file at `path`, decoded and relative to the table's root."""
         return self.load_measured(path, ())[0]
 
-    def load_measured(self, path: str, columns: Sequence[str]) -> tuple[FileStats, dict[str, tuple[Any, Any]]]:
+    def load_measured(
+        self, path: str, columns: Sequence[str], null_counts: Mapping[Path, int] = _NO_COUNTS
+    ) -> tuple[FileStats, dict[str, tuple[Any, Any]]]:
         """Besides, the least and the greatest value of top-level `columns` (physical names) that have values.
 
         They are exact for whole numbers, and do not depend on which columns the table keeps statistics of.
+        `null_counts` are those of columns that the footer does not count, by physical path.
         """
         with self._storage.open_input(path) as source:
             footer = pq.read_metadata(source)
-        return self._stats(footer), dict(_extremes(footer, columns))
+        return self._stats(footer, null_counts), dict(_extremes(footer, columns))
 
-    def _stats(self, footer: Any) -> FileStats:
+    def _stats(self, footer: Any, null_counts: Mapping[Path, int]) -> FileStats:
         positions = _positions(footer)
         low: dict[str, Any] = {}
         high: dict[str, Any] = {}
         nulls: dict[str, Any] = {}
         for leaf in self._leaves:
+            if not leaf.is_in_footer:
+                _put(nulls, leaf.path, null_counts.get(leaf.path))
+                continue
             position = positions.get(".".join(leaf.path))
             if position is None:
                 continue
@@ -83,7 +94,7 @@ def _leaves(struct: StructType, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
             case StructType() as inner:
                 yield from _leaves(inner, (*path, field.name))
             case ArrayType() | MapType():
-                pass
+                yield _Leaf((*path, field.name), has_bounds=False, is_in_footer=False)
             case PrimitiveType() | DecimalType() as leaf:
                 yield _Leaf((*path, field.name), leaf not in _NO_BOUNDS)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC
+from types import MappingProxyType
 from typing import Any
 
 from engine.delta.commit.footer_stats import FooterStats
@@ -24,13 +25,15 @@ _READERS_MAX = 8
 class DataFile:
     """A file in the table's folder: `path` decoded and relative, `size` in bytes, `modification_time` in ms.
 
-    `partition_values` are by physical name, times as texts of UTC.
+    `partition_values` are by physical name, times as texts of UTC. `null_counts` are those of columns whose footers do
+    not tell them (arrays and maps), by physical path.
     """
 
     path: str
     size: int
     modification_time: int
     partition_values: Mapping[str, str | None]
+    null_counts: Mapping[tuple[str, ...], int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +61,9 @@ def describe_files(
     footers = FooterStats(storage, config)
     written = list(files)
     with ThreadPoolExecutor(_READERS_MAX, "footers") as threads:
-        read = list(threads.map(lambda file: footers.load_measured(file.path, tuple(columns)), written))
+        read = list(
+            threads.map(lambda file: footers.load_measured(file.path, tuple(columns), file.null_counts), written)
+        )
     filled = [(file, stats) for file, (stats, _) in zip(written, read, strict=True) if stats.num_records]
     adds = tuple(
         Add(
@@ -91,11 +96,11 @@ def _partition_values(config: TableConfig, texts: Mapping[str, str | None]) -> d
     """In the protocol's form, for every partition column."""
     values = {}
     for name in config.metadata.partition_columns:
-        field = config.schema.field(name)
-        assert field is not None, "checked with every schema that is committed"
-        physical = physical_name(field, config.column_mapping_mode)
+        column = config.schema.field(name)
+        assert column is not None, "checked with every schema that is committed"
+        physical = physical_name(column, config.column_mapping_mode)
         text = texts[physical]
-        if field.data_type is not PrimitiveType.STRING:
-            text = format_partition_value(parse_partition_value(text, field.data_type, UTC), field.data_type)
+        if column.data_type is not PrimitiveType.STRING:
+            text = format_partition_value(parse_partition_value(text, column.data_type, UTC), column.data_type)
         values[physical] = text or None
     return values

@@ -58,7 +58,8 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     throw new UnsupportedOperationException("a table's files are written below its folder: " + absoluteDirectory);
   }
 
-  private Path path(String relative) {
+  /** Where a file lies: what Spark calls it. */
+  Path path(String relative) {
     return new Path(folder + "/" + relative);
   }
 

@@ -3,6 +3,7 @@ package deltagateway;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -16,6 +17,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.FileFormatWriter;
 import org.apache.spark.sql.execution.datasources.FileFormatWriter$;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Writes the rows of a query as Parquet files into a table's folder, with Spark's own writer. */
@@ -56,12 +58,13 @@ final class TableWriter {
     return new RowEnforcer(spark, guard, statementId, rules).enforced(query);
   }
 
-  /** JSON: an array of path (relative to the folder), size and modification time. */
+  /** JSON: an array of path (relative to the folder), size, modification time and {@link NullCounts}. */
   String write(QueryExecution execution) throws Exception {
     final SparkPlan plan = execution.executedPlan();
     final InPlaceCommitProtocol committer = new InPlaceCommitProtocol(root);
     final Configuration configuration = spark.sessionState().newHadoopConf();
     configuration.setInt(BOUND_LENGTH, BOUND_BYTES_MAX);
+    final NullCounts nulls = new NullCounts(rowsOf(plan));
     SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {
       public Object apply() {
         return FileFormatWriter$.MODULE$.write(
@@ -73,7 +76,7 @@ final class TableWriter {
             configuration,
             partitionAttributes(plan),
             Scala.none(),
-            Scala.seq(new ArrayList()),
+            Scala.seq(nulls.isEmpty() ? new ArrayList() : Collections.singletonList(nulls)),
             scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(options)),
             0,
             FileFormatWriter$.MODULE$.write$default$12());
@@ -82,9 +85,21 @@ final class TableWriter {
     ArrayNode files = Request.JSON.createArrayNode();
     for (Iterator written = committer.files().iterator(); written.hasNext(); ) {
       InPlaceCommitProtocol.WrittenFile file = (InPlaceCommitProtocol.WrittenFile) written.next();
-      files.addArray().add(file.path).add(file.size).add(file.modificationTime);
+      ArrayNode each = files.addArray().add(file.path).add(file.size).add(file.modificationTime);
+      nulls.addTo(each.addArray(), committer.path(file.path).toString());
     }
     return Request.JSON.writeValueAsString(files);
+  }
+
+  /** What a file has of the plan's columns. */
+  private StructType rowsOf(SparkPlan plan) {
+    StructType columns = new StructType();
+    List output = Scala.list(plan.output());
+    for (int i = 0; i < output.size(); i++) {
+      Attribute column = (Attribute) output.get(i);
+      if (!partitionColumns.contains(column.name())) columns = columns.add(column.name(), column.dataType());
+    }
+    return columns;
   }
 
   private scala.collection.immutable.Seq partitionAttributes(SparkPlan plan) {
