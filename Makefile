@@ -7,10 +7,13 @@ BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 SERVE_ARGS ?=
 TEST_ARGS ?=
+TABLES ?= 100
+SEED ?=
+KINDS ?=
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve check test test-slow lint format bench oracle clean java
+.PHONY: help install serve check test test-slow fuzz-tables lint format bench oracle clean java
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +33,10 @@ test: $(VENV)/.installed-test java ## run the tests
 
 test-slow: $(VENV)/.installed-test java ## run the tests that take long
 	$(RUN) pytest -m slow $(TEST_ARGS)
+
+fuzz-tables: $(VENV)/.installed-test java ## read random tables of other writers, TABLES=number SEED=text KINDS=all or some
+	FUZZ_TABLES=$(TABLES) FUZZ_SEED=$(SEED) FUZZ_KINDS="$(KINDS)" $(RUN) pytest -m slow --timeout 0 \
+	    tests/fuzz/test_foreign_tables.py $(TEST_ARGS)
 
 lint: $(VENV)/.installed-test ## check style and types
 	$(BIN)/ruff check

@@ -1,0 +1,72 @@
+"""What random tables of other writers may be like, and which kinds of that the ordinary run has.
+
+`make fuzz-tables KINDS="all"` takes every kind, `KINDS="a,b"` those named besides the ordinary ones.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class Kind(StrEnum):
+    PARTITIONS = "partitions"
+    IN_FILES = "partition columns in files"
+    PAGE_INDEX = "page indexes"
+    BLOOM_FILTERS = "bloom filters"
+    NULLS = "nulls"
+    STATISTICS = "statistics"
+    BY_NAME = "mapping by name"
+    BY_ID = "mapping by id"
+    REMOVES = "removed files"
+    VECTORS = "deletion vectors"
+    DEAD_METADATA = "dead metadata of legacy protocols"
+    DEAD_METADATA_ALTERED = "dead metadata after an ALTER"
+    CHECKPOINT = "checkpoint"
+    CHECKPOINT_DOUBLED = "checkpoint not reconciled"
+    COMPACTION = "log compaction"
+    COMPACTION_DOUBLED = "log compaction not reconciled"
+    ABSOLUTE_PATHS = "absolute paths"
+
+
+ORDINARY = MappingProxyType(
+    {
+        Kind.PARTITIONS: True,
+        Kind.IN_FILES: True,
+        Kind.PAGE_INDEX: True,
+        Kind.BLOOM_FILTERS: True,
+        Kind.NULLS: True,
+        Kind.STATISTICS: True,
+        Kind.BY_NAME: True,
+        Kind.BY_ID: True,
+        Kind.REMOVES: True,
+        Kind.VECTORS: True,
+        Kind.DEAD_METADATA: True,
+        Kind.DEAD_METADATA_ALTERED: False,  # an ALTER upgrades the protocol and gives dead expressions a meaning
+        Kind.CHECKPOINT: True,
+        Kind.CHECKPOINT_DOUBLED: False,  # checkpoints are trusted to be reconciled
+        Kind.COMPACTION: True,
+        Kind.COMPACTION_DOUBLED: False,  # log compactions are trusted to be reconciled
+        Kind.ABSOLUTE_PATHS: True,
+    }
+)
+"""Kind -> is it in every run? One that is not waits for what its comment says to be mended."""
+
+EXCLUSIVE = (
+    (Kind.BY_NAME, Kind.BY_ID),
+    (Kind.CHECKPOINT, Kind.CHECKPOINT_DOUBLED, Kind.COMPACTION, Kind.COMPACTION_DOUBLED),
+)
+"""A table has one of these at most."""
+
+MAY_BE_REFUSED = frozenset({Kind.CHECKPOINT_DOUBLED})
+"""Kinds of broken logs that may be answered by an error that names them instead of the rows."""
+
+
+def chosen_kinds() -> frozenset[Kind]:
+    """The ordinary kinds, with those that `FUZZ_KINDS` names."""
+    asked = os.environ.get("FUZZ_KINDS", "")
+    if asked == "all":
+        return frozenset(Kind)
+    named = (Kind(name.strip()) for name in asked.split(",") if name.strip())
+    return frozenset({kind for kind, is_ordinary in ORDINARY.items() if is_ordinary} | set(named))
