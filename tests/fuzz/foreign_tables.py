@@ -134,7 +134,9 @@ def random_file(random: Random, table: Table, number: int) -> DataFile:
     shown = [column for column in table.columns if column.name not in lacks]
     file_columns = FileColumns(random, rows, is_by_id=table.mode == "id")
     misleading = table.partitions if Kind.IN_FILES in table.kinds else ()
-    stored = file_columns.stored(shown, misleading, () if table.mode == "none" else NAMES)
+    physical = {column.physical for column in (*table.columns, *table.partitions)} if table.mode == "name" else set()
+    junk = () if table.mode == "none" else [name for name in NAMES if name not in physical]
+    stored = file_columns.stored(shown, misleading, junk)
     arrays = [pa.array(each, item.type) for item, each in stored]
     whole = pa.Table.from_arrays(arrays, schema=pa.schema([item for item, _ in stored]))
     pq.write_table(whole, target, **_options(random, table, whole.schema))
