@@ -76,6 +76,10 @@ def _map_file(path: str) -> pa.Buffer:
         return mapped.read_buffer()
 
 
+_TOO_DEEP = "Max recursion depth reached"
+"""Arrow's reader takes some 60 levels, and half as many of maps."""
+
+
 class _Batches:
     """Iterates the record batches of a result's segments, in their order, once: what was read is let go."""
 
@@ -85,7 +89,15 @@ class _Batches:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         while self._segments:
             for message in pa.ipc.MessageReader.open_stream(self._segments.popleft()):
-                yield pa.ipc.read_record_batch(message, self._schema)
+                yield self._batch(message)
+
+    def _batch(self, message: pa.Message) -> pa.RecordBatch:
+        try:
+            return pa.ipc.read_record_batch(message, self._schema)
+        except pa.ArrowInvalid as error:
+            if _TOO_DEEP not in str(error):
+                raise
+            raise ResultTypeNotSupported("array, map or struct nested this deeply") from error
 
     def release(self) -> None:
         """Let the memory go; what was already pulled stays valid."""

@@ -103,6 +103,9 @@ class StructType:
 
 DataType: TypeAlias = PrimitiveType | DecimalType | ArrayType | MapType | StructType
 
+TYPE_DEPTH_MAX = 200
+"""Levels of a schema. What walks types, here and in Spark, does so with a stack that ends somewhere."""
+
 _NAMES: Mapping[str, DataType] = {kind.value: kind for kind in PrimitiveType} | {
     "null": PrimitiveType.VOID,
     "decimal": DecimalType(10, 0),
@@ -117,26 +120,32 @@ def parse_schema(schema_string: str) -> StructType:
         if isinstance(value, str):  # some writers encode the text twice
             value = json.loads(value)
         schema = parse_data_type(value)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as error:
         raise MalformedLogEntry(_SOURCE, f"no JSON ({error})") from error
     if not isinstance(schema, StructType):
         raise MalformedLogEntry(_SOURCE, "the schema is no struct")
     return schema
 
 
-def parse_data_type(value: Any) -> DataType:
-    """A type from its JSON value. Raises `MalformedLogEntry`, `UnsupportedDataType`."""
+def parse_data_type(value: Any, depth: int = 0) -> DataType:
+    """A type from its JSON value, so many levels inside others. Raises `MalformedLogEntry`, `UnsupportedDataType`."""
     if isinstance(value, str):
         return _parse_name(value)
+    if depth > TYPE_DEPTH_MAX:
+        raise _too_deep()
+    below = depth + 1
     match value:
         case {"type": "struct", "fields": list(items)}:
-            return StructType(tuple(_parse_field(item) for item in items))
+            return StructType(tuple(_parse_field(item, below) for item in items))
         case {"type": "array", "elementType": element, **rest}:
-            return ArrayType(parse_data_type(element), _flag(rest, "containsNull"))
+            return ArrayType(parse_data_type(element, below), _flag(rest, "containsNull"))
         case {"type": "map", "keyType": key, "valueType": item, **rest}:
-            return MapType(parse_data_type(key), parse_data_type(item), _flag(rest, "valueContainsNull"))
+            key_type, value_type = parse_data_type(key, below), parse_data_type(item, below)
+            return MapType(key_type, value_type, _flag(rest, "valueContainsNull"))
         case {"type": "udt", "sqlType": stored}:  # a user-defined type is stored as the type beneath it
-            return parse_data_type(stored)
+            return parse_data_type(stored, below)
         case _:
             raise MalformedLogEntry(_SOURCE, f"{_excerpt(value)} is no type")
 
@@ -197,13 +206,13 @@ def _parse_name(name: str) -> DataType:
     return DecimalType(precision, scale)
 
 
-def _parse_field(value: Any) -> StructField:
+def _parse_field(value: Any, depth: int) -> StructField:
     match value:
         case {"name": str(name), "type": data_type, **rest}:
             metadata = rest.get("metadata")
             if metadata is not None and not isinstance(metadata, dict):
                 raise MalformedLogEntry(_SOURCE, f"the metadata of column {name} is no object")
-            return StructField(name, parse_data_type(data_type), _flag(rest, "nullable"), metadata or {})
+            return StructField(name, parse_data_type(data_type, depth), _flag(rest, "nullable"), metadata or {})
         case _:
             raise MalformedLogEntry(_SOURCE, f"{_excerpt(value)} is no field")
 
@@ -221,6 +230,10 @@ def _flag(value: Mapping[Any, Any], name: str) -> bool:
     """A boolean that defaults to true, as nullability does."""
     flag = value.get(name)
     return True if flag is None else bool(flag)
+
+
+def _too_deep() -> UnsupportedDataType:
+    return UnsupportedDataType(f"struct<…> (more than {TYPE_DEPTH_MAX} levels deep)")
 
 
 def _excerpt(value: Any) -> str:

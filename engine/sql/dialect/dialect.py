@@ -26,11 +26,12 @@ from sqlglot.errors import ParseError
 from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from engine.sql.dialect.errors import NonConstantArgument, UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.errors import NonConstantArgument, StatementTooComplex, UnsupportedClause, UnsupportedStatement
 from engine.sql.dialect.functions import CHANGE_FEED_FUNCTIONS, ensure_callable
 from engine.sql.dialect.pipes import PipeParser
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
 from engine.sql.dialect.tokens import GatewayTokenizer, normalize
+from engine.types.schema import TYPE_DEPTH_MAX
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 
@@ -314,9 +315,31 @@ _BUGS = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, 
 """What sqlglot's parser may raise on a text that it did not expect, besides its own errors."""
 
 
+_NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
+
+
 def tokenize(text: str) -> list[Token]:
-    """The tokens of `text`; `end` of a token is inclusive. Raises sqlglot's `TokenError`."""
-    return GatewayTokenizer(dialect=_DIALECT).tokenize(text)
+    """The tokens of `text`; `end` of a token is inclusive.
+
+    Raises sqlglot's `TokenError`, and `StatementTooComplex` for a type that is nested deeper than any table's may be.
+    """
+    tokens = GatewayTokenizer(dialect=_DIALECT).tokenize(text)
+    _ensure_types_are_shallow(tokens)
+    return tokens
+
+
+def _ensure_types_are_shallow(tokens: list[Token]) -> None:
+    """Before anything walks them: what parses types takes seconds for a few hundred levels, and Spark's stack ends."""
+    depth, before = 0, ""
+    for token in tokens:
+        word = token.text.upper()
+        if word == "<" and before in _NESTED_TYPES:
+            depth += 1
+            if depth > TYPE_DEPTH_MAX:
+                raise StatementTooComplex()
+        elif word and not word.strip(">"):
+            depth = max(0, depth - len(word))
+        before = word
 
 
 def parse_query_tree(tokens: list[Token], text: str) -> exp.Expr:

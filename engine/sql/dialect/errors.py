@@ -53,7 +53,9 @@ class StatementTooLong(SqlError, condition="STATEMENT_TOO_LONG", sqlstate="54001
 
 @dataclass(eq=False)
 class StatementTooComplex(SqlError, condition="FAILED_TO_PARSE_TOO_COMPLEX", sqlstate="54001"):
-    template = "The statement is nested too deeply to be parsed. Split it, or name parts of it with WITH."
+    template = (
+        "The statement, or a type in it, is nested too deeply to be parsed. Split it, or name parts of it with WITH."
+    )
 
 
 @dataclass(eq=False)

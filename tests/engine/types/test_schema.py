@@ -97,12 +97,17 @@ def test_an_unknown_type_is_refused_by_name(name: str) -> None:
         '{"type":"struct","fields":[{"name":"a"}]}',
         '{"type":"struct","fields":[{"name":"a","type":"long","metadata":3}]}',
         '{"type":"map","keyType":"long"}',
-        '{"type":"struct","fields":[{"name":"a","type":' * 3000,
     ],
 )
 def test_what_is_no_schema_is_named(text: str) -> None:
     with pytest.raises(MalformedLogEntry):
         parse_schema(text)
+
+
+def test_a_schema_that_no_stack_holds_is_named() -> None:
+    """By what is found first: that it has no end, or that it is too deep."""
+    with pytest.raises((MalformedLogEntry, UnsupportedDataType)):
+        parse_schema('{"type":"struct","fields":[{"name":"a","type":' * 3000)
 
 
 def test_fields_are_found_as_spark_finds_them() -> None:
