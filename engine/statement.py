@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache, partial
 from typing import assert_never
 
 from catalog.errors import SqlError
@@ -48,8 +49,10 @@ from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
-from engine.statements.variables import Executable, RoadStatement
+from engine.statements.variables import Executable, RoadStatement, SingleStatement
+from engine.statements.writes import MultiInsert
 from engine.write.commit import commit, follow_up
+from engine.write.inserts_in_turn import ensure_no_positions, one_by_one
 
 
 def parse_statement(text: str) -> Executable:
@@ -67,14 +70,24 @@ def run_statement(
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
     own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
-    context = replace(context, variables=state.visible)
-    run = Run(executor=executor, context=context, parameters=own)
-    policy = RetryPolicy(wait=context.cancel.pause)
-    tried = _planned(statement, state, sources, run)
-    is_fresh = True
+    run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
+    if not isinstance(statement, MultiInsert):
+        return _carried(statement, _planned(statement, state, sources, run), state, sources, run)
+    ensure_no_positions(parameters)
+    pinned = replace(sources, load=cache(sources.load))
+    plans = [_planned(each, state, pinned, run) for each in statement.inserts]
+    finish = [
+        partial(_carried, each, plan, state, sources, run) for each, plan in zip(statement.inserts, plans, strict=True)
+    ]
+    return one_by_one(statement.inserts, finish)
+
+
+def _carried(statement: SingleStatement, first: Plan, state: SessionState, sources: Sources, run: Run) -> Outcome:
+    """The outcome of `first`, or of a plan on newer versions where the retry policy asks for it."""
+    policy = RetryPolicy(wait=run.context.cancel.pause)
+    tried, is_fresh = first, True
 
     def once() -> Outcome:
-        """The plan at hand, or one of the newest versions where that was tried."""
         nonlocal tried, is_fresh
         for _ in range(policy.runs_max):
             tried = tried if is_fresh else _planned(statement, state, sources, run)
@@ -86,15 +99,15 @@ def run_statement(
         # others went on writing files that have to be rewritten
         raise FeatureDropConflict(rewritten.label, rewritten.snapshot.version, "write")
 
-    locked = _table_to_lock(tried)
+    locked = _table_to_lock(first)
     if locked is None:
         return policy.run_again(once, lambda error: _may_run_again(tried, error))
-    with sources.locks.hold(locked, context.cancel):
+    with sources.locks.hold(locked, run.context.cancel):
         is_fresh = False  # who held the lock may have committed since
         return policy.run_again(once, lambda error: _may_run_again(tried, error))
 
 
-def _planned(statement: RoadStatement, state: SessionState, sources: Sources, run: Run) -> Plan:
+def _planned(statement: SingleStatement, state: SessionState, sources: Sources, run: Run) -> Plan:
     """From binding to the rules: what will be done, on the versions that are pinned now."""
     cancel = run.context.cancel
     binder = Binder(state, sources)

@@ -67,14 +67,14 @@ from engine.statements.variables import (
     DeclareVariables,
     DropVariable,
     EvaluateQuery,
-    RoadStatement,
     SetVariables,
+    SingleStatement,
     VariableStatement,
 )
 from engine.statements.writes import Insert, TruncateTable
 
 
-def bind(statement: RoadStatement, binder: Binder) -> BoundStatement | Unevaluated:
+def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevaluated:
     """Resolve what `statement` names, or say of which expressions `binder` has to know the values first.
 
     Raises the catalog's and the log's errors, by name.

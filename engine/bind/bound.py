@@ -24,7 +24,7 @@ from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.variables import RowValues
 from engine.statements.queries import Query
-from engine.statements.variables import RoadStatement
+from engine.statements.variables import SingleStatement
 from engine.types.schema import StructType
 from engine.types.sql_types import column_sql_type
 
@@ -153,7 +153,7 @@ class BoundStatement:
     `target` is what the statement writes, makes or drops; None also where it is gone already (DROP … IF EXISTS).
     """
 
-    statement: RoadStatement
+    statement: SingleStatement
     state: SessionState
     view: CatalogView
     relations: tuple[BoundRelation, ...] = ()

@@ -54,6 +54,17 @@ class StatementNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.STATEMENT",
 
 
 @dataclass(eq=False)
+class InsertsStopped(SqlError, condition="MULTI_INSERT_STOPPED", sqlstate="25000"):
+    done: str
+    table: str
+    reason: str
+    template = (
+        "The INSERT into {table} failed, and those after it did not run; {done} has its new rows already. Run again "
+        "only what is left. Reason: {reason}"
+    )
+
+
+@dataclass(eq=False)
 class NotPartitioned(SqlError, condition="DELTA_SHOW_PARTITION_IN_NON_PARTITIONED_TABLE", sqlstate="42809"):
     table: str
     template = "The table {table} has no partition columns, so SHOW PARTITIONS has nothing to list."

@@ -32,9 +32,10 @@ from engine.sql.dialect.errors import (
     UnsupportedStatement,
 )
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
+from engine.sql.dialect.tokens import unclosed_comment
 from engine.sql.query.query import parse_query
 from engine.sql.settings_text import parse_reset, parse_set
-from engine.statements.statement import Statement, WriteStatement
+from engine.statements.statement import AnyStatement, Statement
 
 TEXT_LENGTH_MAX = 4 * 1024 * 1024
 """Characters of a statement; a longer one is data, which belongs into a table."""
@@ -75,7 +76,7 @@ def parse(text: str) -> Statement:
     return guarded(text, _parse)
 
 
-def parse_any(text: str) -> Statement | WriteStatement:
+def parse_any(text: str) -> AnyStatement:
     """As :func:`parse`, with the statements that change something, which :func:`parse` refuses."""
     return guarded(text, parse_unguarded)
 
@@ -146,7 +147,7 @@ def _sets_catalog(cursor: Cursor) -> bool:
     return words[:2] == ["SET", "CATALOG"] and cursor.count > 2 and words[2:] not in (["."], ["="])
 
 
-def parse_unguarded(text: str) -> Statement | WriteStatement:
+def parse_unguarded(text: str) -> AnyStatement:
     """As :func:`parse_any`; raises `SyntaxFailure` besides."""
     try:
         tokens = tokenize(text)
@@ -173,6 +174,9 @@ def _parse_raw(text: str, error: TokenError) -> Statement:
     head = _SETTING_HEAD.match(text)
     if head is not None:
         return _SETTINGS[head[1].upper()](text[head.end() :].rstrip(string.whitespace + ";"))
+    comment = unclosed_comment(text)
+    if comment is not None:
+        raise SyntaxFailure("a comment is not closed", comment)
     start = _UNCLOSED.search(str(error.__cause__))
     raise SyntaxFailure("a quote is not closed, or a literal is malformed", int(start[1]) if start else 0)
 

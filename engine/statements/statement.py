@@ -39,7 +39,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
-from engine.statements.writes import Insert, TruncateTable
+from engine.statements.writes import Insert, MultiInsert, TruncateTable
 
 AnsweredStatement = (
     ShowCatalogs
@@ -91,4 +91,6 @@ WriteStatement = (
     | CommentOn
 )
 
-AnyStatement = Statement | WriteStatement
+OneStatement = Statement | WriteStatement
+
+AnyStatement = OneStatement | MultiInsert

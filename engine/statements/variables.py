@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.statements.queries import Query
-from engine.statements.statement import AnyStatement
+from engine.statements.statement import OneStatement
+from engine.statements.writes import MultiInsert
 
 Names = tuple[str, ...]
 """A dotted name, its parts as written."""
@@ -49,8 +50,10 @@ class EvaluateQuery:
 
 
 VariableStatement = DeclareVariables | SetVariables | DropVariable | EvaluateQuery
-RoadStatement = AnyStatement | VariableStatement
-"""All that is bound, authorised, planned and executed."""
+SingleStatement = OneStatement | VariableStatement
+"""All that is bound, authorised, planned and executed by itself."""
+
+RoadStatement = SingleStatement | MultiInsert
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,3 +76,10 @@ class Insert:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruncateTable:
     table_parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultiInsert:
+    """`[WITH …] FROM source INSERT … INSERT …`: each has the common clauses in its own source."""
+
+    inserts: tuple[Insert, ...]

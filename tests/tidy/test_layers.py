@@ -12,9 +12,9 @@ ROOM_FILES_MAX = 20
 RANK = {package: rank for rank, package in enumerate(PACKAGES)}  # lowest first
 
 ROOMS = (
-    ("engine.errors", "engine.sql.dialect"),
+    ("engine.errors",),
     ("engine.concurrency", "engine.types"),
-    ("engine.delta.spec",),
+    ("engine.delta.spec", "engine.sql.dialect"),
     ("engine.delta.log", "engine.delta.schema", "engine.runtime"),
     ("engine.delta.checkpoint", "engine.delta.definition"),
     ("engine.delta.snapshot",),

@@ -34,7 +34,7 @@ final class PlanGuard {
   /** Operators that a query may hold before and after analysis. */
   private static final String[] OPERATORS = {
     "Aggregate", "AsOfJoin", "Distinct", "Except", "Filter", "Generate", "GlobalLimit", "Intersect", "Join",
-    "LateralJoin", "LimitAll", "LocalLimit", "LocalRelation", "Offset", "OneRowRelation", "PipeOperator", "Pivot",
+    "LateralJoin", "LimitAll", "LocalLimit", "LocalRelation", "NearestByJoin", "Offset", "OneRowRelation", "PipeOperator", "Pivot",
     "Project", "Range", "RebalancePartitions", "Repartition", "RepartitionByExpression", "Sample", "Sort",
     "SubqueryAlias", "Union", "UnionLoop", "Unpivot", "Window", "WithWindowDefinition",
   };
@@ -45,9 +45,12 @@ final class PlanGuard {
     "UnresolvedSubqueryColumnAliases", "UnresolvedTVFAliases", "UnresolvedTableValuedFunction", "UnresolvedWith",
   };
 
-  /** Expressions of the analysis package; those of the expressions package are allowed, but for foreign code. */
+  /**
+   * Expressions of the analysis package; those of the expressions package are allowed, but for foreign code. Analyzed
+   * plans hold them too: a function that is replaced by others (try_add) keeps its arguments as they came.
+   */
   private static final Set UNRESOLVED_EXPRESSIONS = set(new String[] {
-    "MultiAlias", "UnresolvedAlias", "UnresolvedAttribute", "UnresolvedExtractValue", "UnresolvedFunction",
+    "MultiAlias", "TempResolvedColumn", "UnresolvedAlias", "UnresolvedAttribute", "UnresolvedExtractValue", "UnresolvedFunction",
     "UnresolvedGenerator", "UnresolvedOrdinal", "UnresolvedPipeAggregateOrdinal", "UnresolvedRegex", "UnresolvedStar",
     "UnresolvedStarExceptOrReplace", "UnresolvedStarWithColumns", "UnresolvedStarWithColumnsRenames",
     "UnresolvedWithinGroup",

@@ -1,7 +1,8 @@
 """INSERT in all its forms (Spark's `insertInto` rule), up to the query, which is read like any other.
 
-`WITH c AS (…) INSERT INTO t SELECT …` is allowed by Spark; the WITH clause belongs to the query, so the query's text is
-the statement's with the INSERT clause blanked out, which also keeps its lines and columns.
+`WITH c AS (…) INSERT INTO t SELECT …` is allowed by Spark, and so is `FROM s INSERT INTO t SELECT …`, with or without
+WITH; these clauses belong to the query, so the query's text is the statement's with the INSERT clause blanked out,
+which also keeps its lines and columns. Behind FROM several may follow: each is read as if it were the only one.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from engine.statements.writes import (
     DefaultMarker,
     Defaults,
     Insert,
+    MultiInsert,
     PartitionItem,
     ReplaceOn,
     ReplaceUsing,
@@ -42,30 +44,43 @@ _BEFORE_OPERAND = frozenset(
 )
 """Words behind which a query in parentheses is a value, or a set of them."""
 _SET_OPERATIONS = frozenset({TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT})
+_AFTER_INSERT = frozenset({"INTO", "OVERWRITE", "WITH"})
 _END = Token(TokenType.SENTINEL, "")
 _NOT_NEWLINE = re.compile(r"[^\n]")
 
 
 def parse_insert(cursor: Cursor) -> Insert:
     """What follows INSERT."""
-    return _read_insert(cursor, with_clause=None)
+    return _read_insert(cursor, led_by=None)
 
 
-def parse_with_insert(cursor: Cursor) -> Insert:
-    """`WITH … INSERT …`, from WITH on; :func:`is_with_insert` says whether it is one."""
+def parse_led_insert(cursor: Cursor) -> Insert | MultiInsert:
+    """`WITH … INSERT …`, `[WITH …] FROM … INSERT … [INSERT …]`, from its first word on; :func:`is_led_insert` says
+    whether it is one.
+    """
+    text, (first, *others) = cursor.text, cursor.places_ahead("INSERT", _AFTER_INSERT)
+    ends = [*others, cursor.read_rest()[-1].end + 1]
+    inserts = []
+    for start, end in zip((first, *others), ends, strict=True):
+        one = text[:first] + _NOT_NEWLINE.sub(" ", text[first:start]) + text[start:end]
+        inserts.append(_parse_led(Cursor(one, tokenize(one)), start))
+    return MultiInsert(inserts=tuple(inserts)) if others else inserts[0]
+
+
+def is_led_insert(cursor: Cursor) -> bool:
+    """Whether the WITH or FROM clause here belongs to an INSERT."""
+    return cursor.words(1) in (["WITH"], ["FROM"]) and cursor.places_ahead("INSERT", _AFTER_INSERT) != []
+
+
+def _parse_led(cursor: Cursor, place: int) -> Insert:
     start = cursor.offset
-    cursor.skip_to("INSERT")
-    with_clause = Span(start, cursor.offset)
+    cursor.skip_to(place)
+    clauses = Span(start, cursor.offset)
     cursor.read("INSERT")
-    return _read_insert(cursor, with_clause)
+    return _read_insert(cursor, clauses)
 
 
-def is_with_insert(cursor: Cursor) -> bool:
-    """Whether the WITH clause here belongs to an INSERT."""
-    return cursor.words(1) == ["WITH"] and cursor.has_ahead("INSERT")
-
-
-def _read_insert(cursor: Cursor, with_clause: Span | None) -> Insert:
+def _read_insert(cursor: Cursor, led_by: Span | None) -> Insert:
     schema_evolution = cursor.take("WITH", "SCHEMA", "EVOLUTION")
     overwrite = cursor.take("OVERWRITE")
     if not overwrite:
@@ -86,7 +101,7 @@ def _read_insert(cursor: Cursor, with_clause: Span | None) -> Insert:
         raise cursor.fail("REPLACE is expected: only with it the table of an INSERT has another name")
     if isinstance(replace, ReplaceOn):
         replace = dataclasses.replace(replace, source_alias=cursor.take_alias_at_end())
-    source = _read_source(cursor, with_clause)
+    source = _read_source(cursor, led_by)
     return Insert(
         table_parts=table,
         source=source,
@@ -146,10 +161,10 @@ def _is_query_after_value(cursor: Cursor) -> bool:
     return is_name and before.text.upper() not in _BEFORE_OPERAND and cursor.words(2) != ["(", "("]
 
 
-def _read_source(cursor: Cursor, with_clause: Span | None) -> Query:
-    if with_clause is None:
+def _read_source(cursor: Cursor, led_by: Span | None) -> Query:
+    if led_by is None:
         return parse_query(cursor)
-    head, clause = cursor.text[: with_clause.end], cursor.text[with_clause.end : cursor.offset]
+    head, clause = cursor.text[: led_by.end], cursor.text[led_by.end : cursor.offset]
     tail = cursor.text[cursor.offset : cursor.read_rest()[-1].end + 1]
     text = head + _NOT_NEWLINE.sub(" ", clause) + tail
     return parse_query(Cursor(text, tokenize(text)))

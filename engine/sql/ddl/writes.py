@@ -10,7 +10,7 @@ from functools import partial
 from types import MappingProxyType
 
 from engine.sql.ddl.alter_ddl import parse_alter_table
-from engine.sql.ddl.inserts import is_with_insert, parse_insert, parse_with_insert
+from engine.sql.ddl.inserts import is_led_insert, parse_insert, parse_led_insert
 from engine.sql.ddl.object_ddl import (
     parse_comment_on,
     parse_create_catalog,
@@ -26,6 +26,7 @@ from engine.sql.ddl.table_ddl import parse_create_table
 from engine.sql.dialect.cursor import Cursor
 from engine.statements.statement import WriteStatement
 from engine.statements.tables import CreateMode
+from engine.statements.writes import MultiInsert
 
 _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingProxyType(
     {
@@ -56,10 +57,10 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
 )
 
 
-def parse_write(cursor: Cursor) -> WriteStatement | None:
+def parse_write(cursor: Cursor) -> WriteStatement | MultiInsert | None:
     """The statement at `cursor` if it is one that changes something; it is read to its end."""
-    if is_with_insert(cursor):
-        return parse_with_insert(cursor)
+    if is_led_insert(cursor):
+        return parse_led_insert(cursor)
     for words, parse in _WRITES.items():
         if cursor.take(*words):
             statement = parse(cursor)

@@ -6,7 +6,8 @@ Everything that reads from it names what it expected when it finds something els
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -106,25 +107,29 @@ class Cursor:
         self._index = index
         return True
 
-    def has_ahead(self, word: str) -> bool:
-        """Whether `word` comes outside of parentheses."""
-        return self._find(word) is not None
-
-    def skip_to(self, word: str) -> None:
-        """Go to the next `word` outside of parentheses."""
-        index = self._find(word)
-        if index is None:
-            raise self.fail(f"{word} is expected")
-        self._index = index
-
-    def _find(self, word: str) -> int | None:
-        depth = 0
-        for index in range(self._index, len(self._tokens)):
-            token = self._tokens[index]
+    def places_ahead(self, word: str, followers: Collection[str]) -> list[int]:
+        """The offsets of each `word` outside of parentheses that one of `followers` comes after."""
+        places, depth = [], 0
+        for token, follower in pairwise(self._tokens[self._index :]):
             depth += _depth(token, is_type=False)
-            if depth == 0 and token.token_type not in _NOT_WORDS and token.text.upper() == word:
-                return index
-        return None
+            is_word = depth == 0 and token.token_type not in _NOT_WORDS and token.text.upper() == word
+            if is_word and follower.token_type not in _NOT_WORDS and follower.text.upper() in followers:
+                places.append(token.start)
+        return places
+
+    def has_ahead(self, text: str) -> bool:
+        """Whether the token `text` comes outside of parentheses."""
+        depth = 0
+        for token in self._tokens[self._index :]:
+            depth += _depth(token, is_type=False)
+            if depth == 0 and token.token_type not in _NOT_WORDS and token.text.upper() == text:
+                return True
+        return False
+
+    def skip_to(self, offset: int) -> None:
+        """Go to the token that begins there."""
+        while not self.is_done and self.offset < offset:
+            self._index += 1
 
     def take_any(self, *words: str) -> str | None:
         """Take the next token if it is one of `words`; which one."""

@@ -30,7 +30,7 @@ from engine.sql.dialect.errors import NonConstantArgument, StatementTooComplex, 
 from engine.sql.dialect.functions import CHANGE_FEED_FUNCTIONS, ensure_callable
 from engine.sql.dialect.pipes import PipeParser
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
-from engine.sql.dialect.tokens import GatewayTokenizer, normalize
+from engine.sql.dialect.tokens import GatewayTokenizer, UnclosedComment, blank_comments, normalize
 from engine.types.schema import TYPE_DEPTH_MAX
 
 _Node = TypeVar("_Node", bound=exp.Expr)
@@ -125,12 +125,27 @@ class _Parser(PipeParser):
         join = exp.Join(this=self._parse_table(alias_tokens=alias_tokens))
         if self._match_text_seq("MATCH_CONDITION"):
             join.set("match_condition", self._parse_wrapped(self._parse_disjunction))
-        if self._match(TokenType.ON):
+        if self._is_nearest():
+            join.set("on", self._parse_nearest())
+        elif self._match(TokenType.ON):
             join.set("on", self._parse_disjunction())
         elif self._match(TokenType.USING):
             join.set("using", self._parse_using_identifiers())
         join.set("pivots", self._parse_pivots())
         return join
+
+    def _is_nearest(self) -> bool:
+        return self._curr.text.upper() in ("APPROX", "EXACT") and self._next.text.upper() == "NEAREST"
+
+    def _parse_nearest(self) -> exp.Expr | None:
+        """`APPROX|EXACT NEAREST [n] BY DISTANCE|SIMILARITY expression`: the expression."""
+        self._advance(2)
+        self._match(TokenType.NUMBER)
+        if not self._match_text_seq("BY"):
+            self.raise_error("a number, or BY, is expected after NEAREST")
+        if not self._match_texts(("DISTANCE", "SIMILARITY")):
+            self.raise_error("DISTANCE or SIMILARITY is expected after BY")
+        return self._parse_disjunction() or self.raise_error("an expression is expected")
 
     def _parse_stream(self) -> None:
         if self._curr.token_type == TokenType.STREAM and self._next.token_type in self.ID_VAR_TOKENS:
@@ -233,7 +248,7 @@ class _Parser(PipeParser):
 
     def _parse_table_alias(self, alias_tokens: Collection[TokenType] | None = None) -> exp.TableAlias | None:
         """As sqlglot's, without aliases that are strings or placeholders, and with a limit behind a recursive CTE's."""
-        alias = super()._parse_table_alias(alias_tokens)
+        alias = None if self._is_nearest() else super()._parse_table_alias(alias_tokens)
         if self._match_text_seq("MAX", "RECURSION", "LEVEL"):
             self._advance()
         if alias and alias.this is not None and not isinstance(alias.this, exp.Identifier):
@@ -321,9 +336,13 @@ _NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
 def tokenize(text: str) -> list[Token]:
     """The tokens of `text`; `end` of a token is inclusive.
 
-    Raises sqlglot's `TokenError`, and `StatementTooComplex` for a type that is nested deeper than any table's may be.
+    Raises sqlglot's `TokenError`, `SyntaxFailure`, and `StatementTooComplex` for a type that is nested deeper than any
+    table's may be.
     """
-    tokens = GatewayTokenizer(dialect=_DIALECT).tokenize(text)
+    try:
+        tokens = GatewayTokenizer(dialect=_DIALECT).tokenize(blank_comments(text))
+    except UnclosedComment as unclosed:
+        raise SyntaxFailure("a comment is not closed", unclosed.offset) from None
     _ensure_types_are_shallow(tokens)
     return tokens
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import ClassVar
 
 from sqlglot.dialects.databricks import Databricks
@@ -11,6 +12,13 @@ from sqlglot.tokenizer_core import Token, TokenType
 _WORD = re.compile(r"\w+")
 _NOTHING = Token(TokenType.SEMICOLON, "")
 _NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
+_PIECES = re.compile(
+    r"""(?sx) \b[rR](?:'[^']*'|"[^"]*") | '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `[^`]*`
+    | (?P<line> --(?:\\\r?\n|[^\r\n])*) | (?P<bracketed> /\*(?!\+))"""
+)
+"""Literals, quoted names and comments, as Spark's lexer reads them."""
+_COMMENT_MARK = re.compile(r"/\*(?!\+)|\*/")
+_NOT_NEWLINE = re.compile(r"[^\r\n]")
 _LITERALS = frozenset({TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER})
 
 
@@ -26,6 +34,57 @@ class GatewayTokenizer(Databricks.Tokenizer):
 
 
 GatewayTokenizer._COMMENTS = {start: end for start, end in GatewayTokenizer._COMMENTS.items() if start != "{#"}
+
+
+class UnclosedComment(Exception):
+    """`offset` is where it begins."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(offset)
+        self.offset = offset
+
+
+def blank_comments(text: str) -> str:
+    """`text` of the same length, with blanks for comments that Spark reads otherwise than sqlglot: those in brackets
+    nest, and a line of a comment that ends with a backslash goes on in the next. Raises `UnclosedComment`.
+    """
+    if text.count("/*") < 2 and "\\\n" not in text and "\\\r" not in text:
+        return text
+    pieces, done = [], 0
+    for start, end in _comments(text):
+        if end < 0:
+            raise UnclosedComment(start)
+        pieces += [text[done:start], _NOT_NEWLINE.sub(" ", text[start:end])]
+        done = end
+    return "".join([*pieces, text[done:]])
+
+
+def unclosed_comment(text: str) -> int | None:
+    """Where a comment in brackets begins that has no end."""
+    return next((start for start, end in _comments(text) if end < 0), None)
+
+
+def _comments(text: str) -> Iterator[tuple[int, int]]:
+    """The comments of `text`; the end of one that has none is -1, and nothing follows."""
+    place = 0
+    while (piece := _PIECES.search(text, place)) is not None:
+        place = piece.end()
+        if piece["line"]:
+            yield piece.start(), place
+        elif piece["bracketed"]:
+            place = _comment_end(text, place)
+            yield piece.start(), place
+            if place < 0:
+                return
+
+
+def _comment_end(text: str, place: int) -> int:
+    depth = 1
+    for mark in _COMMENT_MARK.finditer(text, place):
+        depth += 1 if mark[0] == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    return -1
 
 
 def normalize(tokens: list[Token]) -> list[Token]:

@@ -75,6 +75,11 @@ QUERIES = {
     "from first": "FROM __scan_0 SELECT id",
     "pipes": "FROM __scan_0 |> WHERE id > 1 |> AGGREGATE sum(id) AS s GROUP BY name |> ORDER BY s |> LIMIT 1",
     "pipes that extend": "FROM __scan_0 |> EXTEND id + 1 AS next |> SET id = 2 |> DROP name |> AS t |> SELECT t.next",
+    "nearest": "SELECT * FROM __scan_0 a LEFT JOIN __scan_0 b APPROX NEAREST 2 BY DISTANCE abs(a.id - b.id)",
+    "exact nearest": "SELECT * FROM __scan_0 a JOIN __scan_0 b EXACT NEAREST BY SIMILARITY -abs(a.id - b.id)",
+    "replaced function in having": "SELECT sum(id) FROM __scan_0 HAVING avg(try_add(id, 1)) > 0",
+    "replaced function in order": "SELECT name FROM __scan_0 GROUP BY name ORDER BY max(try_add(id, 1)), nvl(name, '')",
+    "replaced functions in qualify": "SELECT id FROM __scan_0 QUALIFY count(nvl(id, 0)) OVER () > 0",
     "approximate": "SELECT approx_count_distinct(id), percentile(id, 0.5), collect_list(struct(id)) FROM __scan_0",
 }
 
@@ -112,6 +117,9 @@ PLACES = {
     "table": "TABLE {it}",
     "from first": "FROM {it} SELECT *",
     "pipe": "FROM __scan_0 |> JOIN {it} USING (id)",
+    "nearest": "SELECT * FROM __scan_0 a JOIN {it} b APPROX NEAREST BY DISTANCE 1",
+    "nearness": "SELECT * FROM __scan_0 a JOIN __scan_0 b EXACT NEAREST BY DISTANCE (SELECT max(id) FROM {it})",
+    "replaced function": "SELECT sum(id) FROM __scan_0 HAVING avg(try_add((SELECT max(id) FROM {it}), 1)) > 0",
     "sample": "SELECT * FROM {it} TABLESAMPLE (1 ROWS)",
     "qualify": "SELECT id FROM __scan_0 QUALIFY row_number() OVER (ORDER BY (SELECT max(id) FROM {it})) = 1",
     "star except": "SELECT * EXCEPT (id), (SELECT max(id) FROM {it}) FROM __scan_0",

@@ -458,7 +458,6 @@ REFUSED = [
     ("insert into t replace where reflect('a', 'b') = 'c' select 1", UnsupportedFunction),
     ("insert into t partition (a = reflect('a', 'b')) select 1", UnsupportedFunction),
     ("insert into identifier('t') select 1", UnsupportedClause),
-    ("from u insert into t select a", UnsupportedStatement),
     ("create table t (a int default reflect('a', 'b'))", UnsupportedFunction),
     ("create table t (a int generated always as (java_method('a', 'b')))", UnsupportedFunction),
     ("create table t (a int, check (`reflect`('a', 'b') = 'c'))", UnsupportedFunction),

@@ -234,3 +234,28 @@ def test_no_function_loses_its_arguments(name: str) -> None:
     assert isinstance(query, Query)
     assert [".".join(relation.name_parts) for relation in query.relations] == ["a", "b", "c", "s.t"]
     assert [qualifier.parts for qualifier in query.qualifiers] == [("s", "t")]
+
+
+@pytest.mark.parametrize(
+    ("join", "alias"),
+    [
+        ("join b approx nearest 3 by distance a.x - b.x", None),
+        ("left outer join b exact nearest by similarity -abs(a.x - b.x) where a.x > 1", None),
+        ("join b as c approx nearest by distance a.x - c.x join d", "c"),
+        ("join b approx", "approx"),
+        ("join b exact on a.x = exact.x", "exact"),
+    ],
+)
+def test_a_nearest_join_names_tables(join: str, alias: str | None) -> None:
+    query = parse(f"select * from a {join}")
+    assert isinstance(query, Query)
+    assert [(each.name_parts, each.alias) for each in query.relations][:2] == [(("a",), None), (("b",), alias)]
+
+
+@pytest.mark.parametrize(
+    "join",
+    ["approx nearest 3 distance a.x", "exact nearest by a.x", "exact nearest by distance", "nearest by distance 1"],
+)
+def test_a_broken_nearest_join_is_refused(join: str) -> None:
+    with pytest.raises(StatementSyntaxError):
+        parse(f"select * from a join b {join}")
