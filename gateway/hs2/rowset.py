@@ -79,6 +79,9 @@ def wire_values(column: pa.ChunkedArray, slot: Slot, sql_type: str, time_zone: s
             return to_text(values, sql_type, time_zone)
         case Slot.BINARY:
             return values.cast(pa.binary())
+        case Slot.DOUBLE if pa.types.is_float32(values.type):
+            # Hive's double is the one that prints like the float: 17.604954, where widening gives 17.60495376586914.
+            return values.cast(pa.string()).cast(pa.float64())
         case _:
             return values
 

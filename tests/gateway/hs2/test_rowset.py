@@ -6,6 +6,7 @@ import datetime as dt
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from engine.runtime.results import sql_field
 from gateway.hs2.gen.ttypes import (
     TColumn,
     TColumnValue,
+    TDoubleValue,
     TFetchResultsResp,
     TI32Value,
     TRow,
@@ -55,7 +57,8 @@ def thrift_bytes(struct: Any) -> bytes:
 def expected(row_offset: int, columns: list[tuple[str, list[Any]]]) -> bytes:
     """The same row set out of Python values, by the runtime."""
     made = []
-    for sql_type, values in columns:
+    for sql_type, cells in columns:
+        values = list(map(as_printed, cells)) if sql_type == "float" else cells
         slot = column_type(sql_type).slot.value
         nulls = bytearray((len(values) + 7) // 8)
         for i, value in enumerate(values):
@@ -64,6 +67,11 @@ def expected(row_offset: int, columns: list[tuple[str, list[Any]]]) -> bytes:
         filled = [slot.zero if value is None else value for value in values]
         made.append(TColumn(**{slot.member: slot.column(filled, bytes(nulls).rstrip(b"\0"))}))
     return thrift_bytes(TRowSet(row_offset, [], made))
+
+
+def as_printed(value: float | None) -> float | None:
+    """The double with the digits of a float."""
+    return None if value is None else float(str(np.float32(value)))
 
 
 @given(st.data(), st.integers(0, 2**40), st.integers(0, 5))
@@ -87,6 +95,7 @@ TEXT: list[tuple[str, pa.DataType, Any, str]] = [
     ("interval day to second", pa.duration("us"), dt.timedelta(1), "1 00:00:00.000000000"),
     ("array<int>", pa.list_(pa.int32()), [1, None], "[1,null]"),
     ("map<string,int>", pa.map_(pa.string(), pa.int32()), [("a", 1)], '{"a":1}'),
+    ("array<float>", pa.list_(pa.float32()), [17.604954, 0.1], "[17.604954,0.1]"),
     ("struct<a:int>", pa.struct([("a", pa.int32())]), {"a": 1}, '{"a":1}'),
 ]
 
@@ -96,6 +105,16 @@ def test_types_that_travel_as_text(sql_type: str, kind: pa.DataType, value: Any,
     table = pa.Table.from_arrays([pa.array([value, None], kind)], schema=pa.schema([sql_field("c", kind, sql_type)]))
     assert column_type(sql_type).slot is Slot.STRING
     assert b"".join(encode_columns(table, 0, "Europe/Paris")) == expected(0, [(sql_type, [text, None])])
+
+
+def test_a_float_has_its_own_digits_in_columns_and_rows() -> None:
+    table = pa.table(
+        [pa.array([17.604954, 0.1, None], pa.float32())], schema=pa.schema([sql_field("f", pa.float32(), "float")])
+    )
+    columns = TRowSet(0, [], [TColumn(doubleVal=Slot.DOUBLE.value.column([17.604954, 0.1, 0.0], b"\x04"))])
+    assert b"".join(encode_columns(table, 0, "UTC")) == thrift_bytes(columns)
+    rows = [TRow([TColumnValue(doubleVal=TDoubleValue(value))]) for value in (17.604954, 0.1, None)]
+    assert b"".join(encode_rows(table, 0, "UTC")) == thrift_bytes(TRowSet(0, rows))
 
 
 def test_a_golden_row_set() -> None:
