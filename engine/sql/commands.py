@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.dialect import QUERY_HEADS
 from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedStatement
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
+from engine.sql.dialect.suggestions import hint
 from engine.sql.query.names import read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import is_query, parse_query
 from engine.statements.queries import DescribeQuery, Explain, ExplainMode
@@ -38,19 +40,41 @@ from engine.statements.shows import (
 )
 from engine.statements.statement import Statement
 
+_MODES = ("EXTENDED", "CODEGEN", "COST", "FORMATTED")
+_NO_QUERIES = frozenset({"ANALYZE", "DESC", "DESCRIBE", "EXPLAIN", "RESET", "SET", "SHOW", "USE"})
+_OTHER_SHOWS = tuple(
+    (word,)
+    for word in (
+        *(
+            "CATALOG",
+            "COLLATIONS",
+            "CONNECTIONS",
+            "CONF",
+            "CREATE",
+            "CREDENTIALS",
+            "CURRENT",
+            "EXTERNAL",
+            "GRANT",
+            "GRANTS",
+        ),
+        *("GROUPS", "IDENTIFIER", "INDEX", "INDEXES", "LOCKS", "MATERIALIZED", "POLICIES", "PRINCIPALS", "PROCEDURES"),
+        *("PROVIDERS", "RECIPIENTS", "ROLE", "ROLES", "SHARES", "STORAGE", "TABLE", "TRANSACTIONS", "USERS", "VOLUMES"),
+    )
+)
 _SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
 
 
 def parse_explain(cursor: Cursor) -> Explain:
     """`EXPLAIN [EXTENDED|CODEGEN|COST|FORMATTED] query`"""
     mode = ExplainMode.SIMPLE
-    word = cursor.take_any("EXTENDED", "CODEGEN", "COST", "FORMATTED")
+    word = cursor.take_any(*_MODES)
     if word is not None:
         mode = ExplainMode(word.lower())
     if not is_query(cursor):
-        kind = refused_kind(cursor.words(WORDS_MAX)) or next(iter(cursor.words(1)), "")
-        if kind in ("LOGICAL", "PLAN") or not kind:
-            raise cursor.fail("a query is expected after EXPLAIN")
+        first = next(iter(cursor.words(1)), "")
+        kind = refused_kind(cursor.words(WORDS_MAX)) or (first if first in _NO_QUERIES else None)
+        if kind is None:
+            raise cursor.fail(f"a query is expected after EXPLAIN{hint(first, sorted(QUERY_HEADS | set(_MODES)))}")
         raise UnsupportedStatement(f"EXPLAIN {kind}")
     return Explain(mode=mode, inner=parse_query(cursor))
 
@@ -105,9 +129,11 @@ def parse_show(cursor: Cursor) -> Statement:
         if cursor.take(*words):
             return parse(cursor)
     word = next(iter(cursor.words(1)), "")
+    if (word,) in _OTHER_SHOWS:
+        raise UnsupportedStatement(f"SHOW {word}")
     if not word.isalpha():
         raise cursor.fail("what to show is expected")
-    raise UnsupportedStatement(f"SHOW {word}")
+    raise cursor.fail_among((*_SHOWS, *_OTHER_SHOWS))
 
 
 def _describe_table(cursor: Cursor) -> DescribeTable:

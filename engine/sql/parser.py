@@ -20,7 +20,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from catalog.errors import SqlError
 from engine.sql.commands import parse_describe, parse_explain, parse_set_catalog, parse_show, parse_use
-from engine.sql.ddl.writes import parse_write
+from engine.sql.ddl.writes import WRITE_HEADS, parse_write
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
 from engine.sql.dialect.errors import (
@@ -31,7 +31,7 @@ from engine.sql.dialect.errors import (
     StatementTooLong,
     UnsupportedStatement,
 )
-from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
+from engine.sql.dialect.refusals import REFUSED_STATEMENTS, WORDS_MAX, refused_kind
 from engine.sql.dialect.tokens import unclosed_comment
 from engine.sql.query.query import parse_query
 from engine.sql.settings_text import parse_reset, parse_set
@@ -41,6 +41,8 @@ TEXT_LENGTH_MAX = 4 * 1024 * 1024
 """Characters of a statement; a longer one is data, which belongs into a table."""
 
 _EXCERPT_CHARS_MAX = 120
+
+_NUL_SHOWN = "\N{SYMBOL FOR NULL}"
 
 _FRAMES_MAX = 8000
 """Nested calls of Python. sqlglot needs some twenty for each level of a statement, so Python's own limit of 1000 would
@@ -63,6 +65,14 @@ _STATEMENTS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
 
 _SETTINGS: Mapping[str, Callable[[str], Statement]] = MappingProxyType({"SET": parse_set, "RESET": parse_reset})
 """First word → what reads the raw text after it."""
+
+
+_HEADS = (
+    *((head,) for head in (*_STATEMENTS, *_SETTINGS, *sorted(QUERY_HEADS - {"("}))),
+    *WRITE_HEADS,
+    *REFUSED_STATEMENTS,
+)
+"""The first words of all statements that are known, refused ones too."""
 
 
 sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES_MAX))
@@ -88,6 +98,8 @@ def guarded(text: str, parse_text: Callable[[str], _Parsed]) -> _Parsed:
     """What `parse_text` makes of `text`; every failure is a `SqlError`."""
     if len(text) > TEXT_LENGTH_MAX:
         raise StatementTooLong(len(text), TEXT_LENGTH_MAX)
+    if "\0" in text:
+        raise syntax_error(text, "the text has a NUL character", text.index("\0"))
     try:
         return parse_text(text)
     except SyntaxFailure as failure:
@@ -104,7 +116,7 @@ def syntax_error(text: str, reason: str, offset: int) -> StatementSyntaxError:
     line = text[line_start : line_end if line_end >= 0 else len(text)]
     column = offset - line_start
     shown_from = max(0, column - _EXCERPT_CHARS_MAX // 2)
-    shown = line[shown_from : shown_from + _EXCERPT_CHARS_MAX]
+    shown = line[shown_from : shown_from + _EXCERPT_CHARS_MAX].replace("\0", _NUL_SHOWN)
     mark = "".join("\t" if char == "\t" else " " for char in shown[: column - shown_from]) + "^"
     return StatementSyntaxError(
         reason=reason, line=text.count("\n", 0, offset) + 1, column=column + 1, excerpt=f"{shown}\n{mark}"
@@ -135,7 +147,7 @@ def _parse(text: str) -> Statement:
     else:
         kind = refused_kind(cursor.words(WORDS_MAX))
         if kind is None:
-            raise cursor.fail("no statement begins so")
+            raise cursor.fail_among(_HEADS)
         raise UnsupportedStatement(kind)
     cursor.ensure_done()
     return statement

@@ -39,7 +39,7 @@ from engine.statements.alters import (
     TableChange,
     UnsetProperties,
 )
-from engine.statements.tables import ColumnDef
+from engine.statements.tables import Check, ColumnDef
 
 _ColumnChange: TypeAlias = SyncIdentity | AlterColumn | RenameColumn
 
@@ -47,13 +47,18 @@ _ColumnChange: TypeAlias = SyncIdentity | AlterColumn | RenameColumn
 def parse_alter_table(cursor: Cursor) -> AlterTable:
     """What follows ALTER TABLE."""
     table = read_table(cursor)
+    check = _take_added_check(cursor)
+    if check is not None:
+        return AlterTable(table_parts=table, changes=(AddConstraint(check=check),))
     for words, read in _CHANGES.items():
         if cursor.take(*words):
             return AlterTable(table_parts=table, changes=read(cursor))
-    word = next(iter(cursor.words(1)), "")
-    if not word.isalpha():
+    for words in _OTHER_CHANGES:
+        if cursor.take(*words):
+            raise UnsupportedStatement(f"ALTER TABLE … {' '.join(words)}")
+    if not next(iter(cursor.words(1)), "").isalpha():
         raise cursor.fail("what to change is expected")
-    raise UnsupportedStatement(f"ALTER TABLE … {' '.join(cursor.words(2))}")
+    raise cursor.fail_among((*_CHANGES, *_OTHER_CHANGES))
 
 
 def _add_columns(cursor: Cursor) -> tuple[TableChange, ...]:
@@ -136,11 +141,11 @@ def _change_column(cursor: Cursor, parts: tuple[str, ...]) -> tuple[_ColumnChang
     return (change,) if name == parts[-1] else (change, RenameColumn(parts=parts, name=name))
 
 
-def _add_constraint(cursor: Cursor) -> tuple[TableChange, ...]:
-    check = take_check(cursor)
-    if check is None:
-        raise UnsupportedStatement(f"ALTER TABLE … ADD {' '.join(cursor.words(1))}".rstrip())
-    return (AddConstraint(check=check),)
+def _take_added_check(cursor: Cursor) -> Check | None:
+    if cursor.words(2) not in (["ADD", "CONSTRAINT"], ["ADD", "CHECK"]):
+        return None
+    cursor.read("ADD")
+    return take_check(cursor)
 
 
 def _drop_constraint(cursor: Cursor) -> tuple[TableChange, ...]:
@@ -173,7 +178,6 @@ _CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] 
     {
         ("ADD", "COLUMN"): _add_columns,
         ("ADD", "COLUMNS"): _add_columns,
-        ("ADD",): _add_constraint,
         ("REPLACE", "COLUMNS"): _replace_columns,
         ("RENAME", "COLUMN"): _rename_column,
         ("RENAME", "TO"): lambda cursor: (RenameTable(table_parts=read_table(cursor)),),
@@ -189,3 +193,13 @@ _CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] 
         ("CLUSTER", "BY"): _cluster_by,
     }
 )
+
+_OTHER_CHANGES = (
+    *(("ADD", word) for word in ("CHECK", "CONSTRAINT", "FOREIGN", "PARTITION", "PRIMARY")),
+    *(("ALTER", "COLUMN"), ("COMPACT",), ("DEFAULT", "COLLATION"), ("DROP", "PARTITION"), ("DROP", "PRIMARY")),
+    *(("DROP", "ROW", "FILTER"), ("OWNER", "TO"), ("PARTITION",), ("RECOVER", "PARTITIONS"), ("RENAME", "PARTITION")),
+    *(("SET", word) for word in ("FILEFORMAT", "MANAGED", "OWNER", "ROW", "SERDE", "SERDEPROPERTIES", "TAGS")),
+    *(("DROP", "FOREIGN"), ("EXCHANGE", "PARTITION"), ("UNSET", "SERDEPROPERTIES"), ("UNSET", "TAGS")),
+    *(("DISABLE", "PREDICTIVE"), ("ENABLE", "PREDICTIVE"), ("INHERIT", "PREDICTIVE")),
+)
+"""Changes that are known and not made here."""

@@ -6,7 +6,9 @@ do (keys, collations, bucketing) is refused by name.
 
 from __future__ import annotations
 
+from engine.sql.ddl.type_text import NoType, ensure_is_type
 from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.dialect import SyntaxFailure
 from engine.sql.dialect.errors import DuplicateColumnClause, DuplicateIdentityOption, UnsupportedClause
 from engine.statements.tables import After, Check, ColumnDef, First, Identity, Position, Properties
 
@@ -30,7 +32,13 @@ _IDENTITY_OPTIONS = frozenset({"START", "INCREMENT"})
 
 def read_type(cursor: Cursor) -> str:
     """A type as it is written."""
-    return cursor.read_text(*_COLUMN_CLAUSES, is_type=True, what="a type")
+    start = cursor.offset
+    text = cursor.read_text(*_COLUMN_CLAUSES, is_type=True, what="a type")
+    try:
+        ensure_is_type(text)
+    except NoType as wrong:
+        raise SyntaxFailure(wrong.reason, start + wrong.offset) from None
+    return text
 
 
 def read_default(cursor: Cursor) -> str:

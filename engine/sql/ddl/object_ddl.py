@@ -36,6 +36,9 @@ _COMMENTABLE: Mapping[str, Commentable] = MappingProxyType(
 )
 
 
+_OTHER_COMMENTABLE = ("CONNECTION", "FUNCTION", "PROVIDER", "RECIPIENT", "SHARE", "VIEW", "VOLUME")
+
+
 def parse_create_schema(cursor: Cursor) -> CreateSchema:
     """What follows CREATE SCHEMA: `[IF NOT EXISTS] s [COMMENT 'c'] [LOCATION 'p'] [WITH DBPROPERTIES (…)]`."""
     if_not_exists = take_if_not_exists(cursor)
@@ -143,7 +146,10 @@ def parse_comment_on(cursor: Cursor) -> CommentOn:
     """What follows COMMENT ON."""
     word = cursor.take_any(*_COMMENTABLE)
     if word is None:
-        raise UnsupportedStatement(f"COMMENT ON {next(iter(cursor.words(1)), '')}".rstrip())
+        other = cursor.take_any(*_OTHER_COMMENTABLE)
+        if other is None:
+            raise cursor.fail_among([(known,) for known in (*_COMMENTABLE, *_OTHER_COMMENTABLE)])
+        raise UnsupportedStatement(f"COMMENT ON {other}")
     kind = _COMMENTABLE[word]
     match kind:
         case Commentable.CATALOG:

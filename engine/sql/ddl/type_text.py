@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from engine.errors.table_errors import UnsupportedDataType
+from engine.sql.dialect.suggestions import hint
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type
 
@@ -58,12 +60,38 @@ class SqlType:
         return self.declared or format_sql_type(self.data_type)
 
 
+_ELSEWHERE = ("GEOGRAPHY", "GEOMETRY", "INTERVAL", "JSON", "NULL", "OBJECT", "TIME", "UUID", "VOID")
+"""Names of types that Spark or others have, and Delta tables do not."""
+
+TYPE_NAMES = (*_PRIMITIVES, *_DECIMALS, *_CHARACTERS, "ARRAY", "MAP", "STRUCT", *_ELSEWHERE)
+"""Names that a type may begin with."""
+
+
+class NoType(Exception):
+    """A text that has another word in the place of a type, or something behind it; `offset` is where."""
+
+    def __init__(self, reason: str, offset: int) -> None:
+        super().__init__(reason)
+        self.reason, self.offset = reason, offset
+
+
 def parse_type(text: str) -> SqlType:
     """The type of a text. Raises `UnsupportedDataType` for one that no Delta table can have."""
     reader = _Reader(text)
-    found = reader.read_type()
+    try:
+        found = reader.read_type()
+    except NoType:
+        raise UnsupportedDataType(text) from None
     reader.ensure_done()
     return found
+
+
+def ensure_is_type(text: str) -> None:
+    """Raise `NoType` where `text` is none; one that is misspelled otherwise (its numbers, its brackets) passes."""
+    reader = _Reader(text)
+    with suppress(UnsupportedDataType):
+        reader.read_type()
+        reader.ensure_nothing_behind()
 
 
 class _Reader:
@@ -71,7 +99,12 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens = [next(group for group in match if group) for match in _TOKEN.findall(text.strip())]
+        self._tokens: list[str] = []
+        self._offsets: list[int] = []
+        self._offset = 0
+        for match in _TOKEN.finditer(text.rstrip()):
+            self._tokens.append(match[match.lastindex or 0])
+            self._offsets.append(match.start(match.lastindex or 0))
 
     def read_type(self) -> SqlType:
         word = self._next().upper()
@@ -86,9 +119,15 @@ class _Reader:
             return self._map()
         if word == "STRUCT":
             return self._struct()
+        if word not in TYPE_NAMES and word.isidentifier():
+            raise NoType(f"{word} is no type{hint(word, TYPE_NAMES)}", self._offset)
         if word not in _PRIMITIVES:
             raise UnsupportedDataType(self._text)
         return SqlType(_PRIMITIVES[word])
+
+    def ensure_nothing_behind(self) -> None:
+        if self._tokens and self._peek().upper() != "COLLATE":
+            raise NoType(f"{self._peek()} is not expected behind a type", self._offsets[0])
 
     def ensure_done(self) -> None:
         if self._tokens:
@@ -175,6 +214,7 @@ class _Reader:
     def _next(self) -> str:
         if not self._tokens:
             raise UnsupportedDataType(self._text)
+        self._offset = self._offsets.pop(0)
         return str(self._tokens.pop(0))
 
 

@@ -57,6 +57,10 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
 )
 
 
+WRITE_HEADS = tuple(_WRITES)
+"""Their first words."""
+
+
 def parse_write(cursor: Cursor) -> WriteStatement | MultiInsert | None:
     """The statement at `cursor` if it is one that changes something; it is read to its end."""
     if is_led_insert(cursor):

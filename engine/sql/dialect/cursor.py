@@ -14,10 +14,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 from engine.sql.dialect.dialect import SyntaxFailure
 from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.dialect.functions import ensure_callable
+from engine.sql.dialect.suggestions import hint, wrong_word
 
 _WORD = re.compile(r"\w+")
 _STRINGS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 _NOT_WORDS = frozenset({*_STRINGS, TokenType.IDENTIFIER, TokenType.NUMBER})
+_CLAUSES = "AS CLUSTER COMMENT LIKE LIMIT LOCATION OPTIONS PARTITION PARTITIONED TBLPROPERTIES USING WITH".split()
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 
@@ -84,6 +86,25 @@ class Cursor:
     def fail(self, reason: str) -> SyntaxFailure:
         """The error to raise for what is (not) here."""
         return SyntaxFailure(reason, self.offset)
+
+    def fail_among(self, rows: Collection[tuple[str, ...]]) -> SyntaxFailure:
+        """The error to raise for words that begin none of `rows`, which all do otherwise: it shows the first wrong one,
+        and what may have been meant.
+        """
+        words = self.words(max(map(len, rows)))
+        count, hint = wrong_word(words, rows)
+        if count >= len(words):
+            return SyntaxFailure("the statement ends too early", self._offset_of_word(count))
+        return SyntaxFailure(f"{words[count]} is not expected here{hint}", self._offset_of_word(count))
+
+    def _offset_of_word(self, number: int) -> int:
+        """Where the word begins that :meth:`words` counts as `number`, from 0."""
+        for token in self._tokens[self._index :]:
+            inside = len(token.text.split())
+            if number < inside:
+                return int(token.start)
+            number -= inside
+        return len(self.text)
 
     def words(self, count: int) -> list[str]:
         """The next words in upper case, at most `count`; a sign counts as a word, a string or quoted name ends them."""
@@ -249,7 +270,8 @@ class Cursor:
 
     def ensure_done(self) -> None:
         if not self.is_done:
-            raise self.fail("the end of the statement is expected")
+            word = next(iter(self.words(1)), "")
+            raise self.fail(f"the end of the statement is expected{hint(word, _CLAUSES)}")
 
 
 def _depth(token: Token, *, is_type: bool) -> int:

@@ -26,10 +26,12 @@ from sqlglot.errors import ParseError
 from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from engine.sql.ddl.type_text import TYPE_NAMES
 from engine.sql.dialect.errors import NonConstantArgument, StatementTooComplex, UnsupportedClause, UnsupportedStatement
 from engine.sql.dialect.functions import CHANGE_FEED_FUNCTIONS, ensure_callable
 from engine.sql.dialect.pipes import PipeParser
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
+from engine.sql.dialect.suggestions import hint
 from engine.sql.dialect.tokens import GatewayTokenizer, UnclosedComment, blank_comments, normalize
 from engine.types.schema import TYPE_DEPTH_MAX
 
@@ -78,7 +80,12 @@ class _Parser(PipeParser):
         if not place:
             raise SyntaxFailure("the statement ends too early", len(self.sql))
         if message.startswith(_UNEXPECTED):
-            raise SyntaxFailure(f"{self._find_sql(place, place)} is not expected here", place.start)
+            meant = hint(self._prev.text, _CLAUSES) if self._prev and self._prev.token_type == TokenType.VAR else ""
+            behind = f" behind {self._prev.text}{meant}" if meant else ""
+            raise SyntaxFailure(f"{self._find_sql(place, place)} is not expected here{behind}", place.start)
+        if message.upper().startswith(_NO_TYPE):
+            word = self._find_sql(place, place)
+            raise SyntaxFailure(f"{word} is no type{hint(word, TYPE_NAMES)}", place.start)
         if message.startswith(_INCOMPLETE):
             raise SyntaxFailure("an operand or an argument is missing", place.start)
         raise SyntaxFailure(message[:1].lower() + message[1:], place.start)
@@ -269,6 +276,11 @@ class _Parser(PipeParser):
         node.meta[SPAN] = (start.start, self._prev.end + 1)
         return node
 
+
+_CLAUSES = "FROM GROUP HAVING INNER JOIN LATERAL LEFT LIMIT OFFSET ORDER QUALIFY RIGHT UNION WHERE WINDOW".split()
+
+_NO_TYPE = "EXPECTED TYPE"
+"""How it begins the message for a word in the place of a type, in capital letters."""
 
 _UNEXPECTED = "Invalid expression"
 """How sqlglot begins the message for tokens that are left over."""
