@@ -6,6 +6,9 @@ ORACLE := .oracle
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 SERVE_ARGS ?=
+SQL_TESTS := $(ORACLE)/spark-sql-tests.jar
+SQL_TESTS_URL := https://repo1.maven.org/maven2/org/apache/spark/spark-sql_2.13/4.2.0/spark-sql_2.13-4.2.0-tests.jar
+SQL_TESTS_SHA256 := 810bef6fd568e1626aad7354a1161e9e5ac629fbc55ba0a9a4e3cec8c06376eb
 TEST_ARGS ?=
 TABLES ?= 100
 SEED ?=
@@ -50,7 +53,7 @@ format: $(VENV)/.installed-test ## put the code into form
 bench: $(VENV)/.installed-test java ## measure beside other systems, BENCH=names for some of it
 	$(RUN) tests.bench $(BENCH)
 
-oracle: $(VENV)/.installed-test $(ORACLE)/.installed java ## compare with packages from Maven, such as delta-spark
+oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) java ## compare with packages from Maven, such as delta-spark
 	$(RUN) pytest -m oracle $(TEST_ARGS)
 
 clean: ## remove the environment and everything made by tests
@@ -70,6 +73,12 @@ $(ORACLE)/.installed: Makefile
 	@$(PYTHON) -m venv $(ORACLE)
 	$(ORACLE)/bin/python -m pip install --quiet --disable-pip-version-check pyspark==4.2.1 # the newest Spark with a Delta
 	@touch $@
+
+$(SQL_TESTS): # Spark's own SQL tests
+	@mkdir -p $(ORACLE)
+	@curl --fail --silent --show-error --location --output $@.part $(SQL_TESTS_URL)
+	@echo "$(SQL_TESTS_SHA256)  $@.part" | sha256sum --check --quiet
+	@mv $@.part $@
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	$(RUN) pip install --quiet --disable-pip-version-check --editable .

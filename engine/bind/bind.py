@@ -130,7 +130,7 @@ def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation,
     """The tables and views of which the statement tells something."""
     match statement:
         case DescribeTable(table_parts=parts) | ShowColumns(table_parts=parts):
-            return (binder.relation(parts, None, binder.state.current),)
+            return (binder.described(parts),)
         case (
             DescribeDetail(table_parts=parts)
             | DescribeHistory(table_parts=parts)

@@ -140,6 +140,16 @@ class Binder:
         inner = self.relations(query.relations, found.current, (*inside, found.name))
         return BoundView(entry=found, query=query, relations=inner)
 
+    def described(self, parts: tuple[str, ...]) -> NamedRelation:
+        """A name whose columns are asked for: those of a view stand in its record, whatever became of its tables."""
+        if path_of(parts) is None:
+            found = self.state.temporary_view(parts) or self.view.resolve(
+                TableName.from_parts(parts, self.state.current)
+            )
+            if isinstance(found, ViewEntry) and not is_information_schema(found.name.schema_name):
+                return BoundView(entry=found, query=Query(text=found.text), relations=())
+        return self.relation(parts, None, self.state.current)
+
     def information(self, entry: ViewEntry) -> BoundView:
         """A view of `information_schema`; only those that tell of columns and constraints look into logs."""
         is_system = entry.name.schema_name.catalog_name == CatalogName(SYSTEM_CATALOG)

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from catalog.errors import SqlError
 from engine.delta.spec.properties import DELTA_PREFIX, MIN_READER_VERSION, MIN_WRITER_VERSION, PROPERTIES
 from engine.delta.spec.properties import parse_setting as parse_table_property
+from engine.runtime import query_settings
 
 
 @dataclass(eq=False)
@@ -87,6 +88,21 @@ class Setting:
     expected: str
     default: str | None = None
     is_spark: bool = True
+
+
+def _up_to(most: int) -> Check:
+    def check(value: str) -> str | None:
+        return value if re.fullmatch(r"[1-9][0-9]{0,17}", value) and int(value) <= most else None
+
+    return check
+
+
+def _limit(key: str, doc: str, most: int) -> Setting:
+    return Setting(key=key, doc=doc, check=_up_to(most), expected=f"a whole number from 1 to {most}")
+
+
+def _choice(key: str, doc: str, choices: tuple[str, ...]) -> Setting:
+    return Setting(key=key, doc=doc, check=_one_of(*choices), expected=f"one of {', '.join(choices)}")
 
 
 def _flag(key: str, doc: str, default: str | None = None, *, is_spark: bool = True) -> Setting:
@@ -193,6 +209,12 @@ _ROWS = (
     ),
 )
 
+_QUERY_ROWS = (
+    *(_flag(key, doc) for key, doc in query_settings.FLAGS),
+    *(_limit(key, doc, most) for key, doc, most in query_settings.LIMITS),
+    *(_choice(key, doc, choices) for key, doc, choices in query_settings.CHOICES),
+)
+
 TABLE_DEFAULTS = "spark.databricks.delta.properties.defaults."
 """Before the name of a table property without `delta.`: what new tables get if their statement does not say."""
 
@@ -228,7 +250,9 @@ _TABLE_DEFAULTS = (
     *(_table_default(key) for key, known in sorted(PROPERTIES.items()) if known.settable),
 )
 
-SETTINGS: Mapping[str, Setting] = MappingProxyType({row.key.lower(): row for row in (*_ROWS, *_TABLE_DEFAULTS)})
+SETTINGS: Mapping[str, Setting] = MappingProxyType(
+    {row.key.lower(): row for row in (*_ROWS, *_QUERY_ROWS, *_TABLE_DEFAULTS)}
+)
 
 _ALIASES = {"timezone": "spark.sql.session.timezone", "ansi_mode": "spark.sql.ansi.enabled"}
 

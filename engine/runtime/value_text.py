@@ -23,6 +23,8 @@ from engine.runtime.time_zones import fixed_offset
 
 _LAST_MICROS_OF_9999 = 253_402_300_799_999_999
 _LAST_DAY_OF_9999 = 2_932_896
+_FIELD_MICROS = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000}
+"""By the last field of an interval of days; seconds have all that there is."""
 _HEX = np.frombuffer("".join(f"{byte:02X}" for byte in range(256)).encode(), np.uint8).reshape(256, 2)
 _ESCAPES = {char: json.dumps(char)[1:-1] for char in map(chr, range(32))}
 
@@ -33,6 +35,8 @@ def to_text(values: pa.Array | pa.ChunkedArray, sql_type: str, time_zone: str) -
         values = values.combine_chunks()
     if sql_type == "void":
         return pa.nulls(len(values), pa.string())
+    if pa.types.is_duration(values.type):
+        return _durations(_cut(values, sql_type))
     if _is_nested(values.type):
         return _mask_as(_json(values, time_zone), values)
     return _scalar_text(values, time_zone)
@@ -124,6 +128,16 @@ def _durations(values: pa.Array) -> pa.StringArray:
         pc.binary_join_element_wise(sign, days, ""), pc.binary_join_element_wise(*clock, ":"), " "
     )
     return _mask_as(pc.binary_join_element_wise(text, nanos, "."), values)
+
+
+def _cut(values: pa.Array, sql_type: str) -> pa.Array:
+    """Without what is less than the last field of the type, which a cast may leave and Hive cuts off."""
+    unit = _FIELD_MICROS.get(sql_type.rpartition(" ")[2])
+    if unit is None:
+        return values
+    micros = values.cast(pa.duration("us")).cast(pa.int64())
+    whole = pc.multiply(pc.divide(micros, unit), unit)  # towards zero, as Spark's text
+    return whole.cast(pa.duration("us"))
 
 
 def _times(values: pa.Array) -> pa.StringArray:

@@ -180,9 +180,16 @@ final class PlanGuard {
     }
 
     private void ensureListed(scala.collection.immutable.Seq nameParts, Set listed, String kind) {
-      List parts = Scala.list(nameParts);
+      List parts = withoutSchemaOfBuiltins(Scala.list(nameParts));
       if (parts.size() != 1 || !listed.contains(lower((String) parts.get(0)))) throw new Refusal(kind, dotted(parts));
     }
+  }
+
+  /** `builtin.abs` and `system.builtin.abs` are Spark's own abs. */
+  private static List withoutSchemaOfBuiltins(List parts) {
+    int last = parts.size() - 1;
+    boolean builtin = last == 1 || (last == 2 && lower((String) parts.get(0)).equals("system"));
+    return builtin && lower((String) parts.get(last - 1)).equals("builtin") ? parts.subList(last, last + 1) : parts;
   }
 
   private static final class AnalyzedWalk extends Walk {

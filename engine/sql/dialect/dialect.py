@@ -154,6 +154,10 @@ class _Parser(PipeParser):
             self.raise_error("DISTANCE or SIMILARITY is expected after BY")
         return self._parse_disjunction() or self.raise_error("an expression is expected")
 
+    def _parse_pivot_aggregation(self) -> exp.Expr | None:
+        """Any expression over aggregates, as in Spark; sqlglot's is one call."""
+        return self._parse_alias(self._parse_bitwise())
+
     def _parse_stream(self) -> None:
         if self._curr.token_type == TokenType.STREAM and self._next.token_type in self.ID_VAR_TOKENS:
             raise UnsupportedClause("STREAM", "Read the table itself.")

@@ -44,14 +44,16 @@ class PipeParser(DatabricksParser):
 
     def _parse_pipe_operator(self, select: exp.Select) -> None:
         if self._match_texts(_LISTS):
-            is_aggregate = self._prev.text.upper() == "AGGREGATE"
+            operator = self._prev.text.upper()
             hint = self._parse_hint()
             if hint is not None:
                 select.set("hint", hint)
             self._match_set(self.DISTINCT_TOKENS)
             _extend(select, PIPED, self._parse_expressions())
-            if is_aggregate and self._match(TokenType.GROUP_BY):
+            if operator == "AGGREGATE" and self._match(TokenType.GROUP_BY):
                 _extend(select, PIPED, self._parse_expressions())
+            elif operator == "SELECT":  # with clauses of its own, such as WINDOW
+                self._parse_pipe_clauses(select, exp.Select())
         elif self._match(TokenType.ALIAS):
             _extend(select, PIPE_ALIASES, [self._parse_table_alias()])
         elif self._curr.token_type in (TokenType.PIVOT, TokenType.UNPIVOT):

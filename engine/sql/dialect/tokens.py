@@ -19,6 +19,14 @@ _PIECES = re.compile(
 """Literals, quoted names and comments, as Spark's lexer reads them."""
 _COMMENT_MARK = re.compile(r"/\*(?!\+)|\*/")
 _NOT_NEWLINE = re.compile(r"[^\r\n]")
+_PIPE_WORDS = frozenset(
+    {
+        *"AGGREGATE ANTI AS CROSS DISTRIBUTE DROP EXCEPT EXTEND FULL INNER INTERSECT JOIN LATERAL LEFT LIMIT".split(),
+        *"MINUS NATURAL OFFSET PIVOT RIGHT SELECT SEMI SET TABLESAMPLE UNION UNPIVOT WHERE WINDOW".split(),
+        *("CLUSTER BY", "DISTRIBUTE BY", "ORDER BY", "SORT BY"),
+    }
+)
+"""What may follow `|` as a pipe operator, and is rarely a column behind the operator of bits."""
 _LITERALS = frozenset({TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER})
 
 
@@ -91,11 +99,11 @@ def normalize(tokens: list[Token]) -> list[Token]:
     """The tokens as Spark sees them.
 
     A word after a dot is a name, so is `window` before `(`; `X '1F'` is a number; `>>>` is one operator, except where
-    it closes three types.
+    it closes three types; `|` before the word of a pipe operator is `|>`.
     """
     kept: list[Token] = []
     types_open = 0
-    for token in tokens:
+    for index, token in enumerate(tokens):
         kind, before = token.token_type, kept[-1] if kept else _NOTHING
         if before.token_type == TokenType.DOT and kind not in _LITERALS and _WORD.fullmatch(token.text):
             token.token_type = TokenType.VAR
@@ -112,5 +120,14 @@ def normalize(tokens: list[Token]) -> list[Token]:
             kept.pop()
             kept[-1].token_type = TokenType.CARET  # any binary operator will do
             continue
+        elif kind == TokenType.PIPE and _is_pipe_operator(tokens[index + 1 : index + 3]):
+            token.token_type = TokenType.PIPE_GT
         kept.append(token)
     return kept
+
+
+def _is_pipe_operator(tokens: list[Token]) -> bool:
+    """Whether they begin one; the last word of an expression is a column."""
+    if len(tokens) < 2 or tokens[1].token_type in (TokenType.COMMA, TokenType.R_PAREN):
+        return False
+    return tokens[0].token_type not in _LITERALS and tokens[0].text.upper() in _PIPE_WORDS

@@ -80,6 +80,7 @@ QUERIES = {
     "replaced function in having": "SELECT sum(id) FROM __scan_0 HAVING avg(try_add(id, 1)) > 0",
     "replaced function in order": "SELECT name FROM __scan_0 GROUP BY name ORDER BY max(try_add(id, 1)), nvl(name, '')",
     "replaced functions in qualify": "SELECT id FROM __scan_0 QUALIFY count(nvl(id, 0)) OVER () > 0",
+    "built in": "SELECT builtin.abs(-1), system.builtin.upper('a'), SYSTEM.BuiltIn.count(*) FROM builtin.range(3)",
     "approximate": "SELECT approx_count_distinct(id), percentile(id, 0.5), collect_list(struct(id)) FROM __scan_0",
 }
 
@@ -151,6 +152,8 @@ FUNCTIONS = {
     "in a named window": "SELECT sum(id) OVER w FROM __scan_0 WINDOW w AS (ORDER BY reflect('a', 'b'))",
     "qualified": "SELECT system.builtin.reflect('java.lang.System', 'getenv', 'HOME')",
     "qualified harmless one": "SELECT spark_catalog.default.upper('a')",
+    "qualified by its schema alone": "SELECT builtin.reflect('java.lang.System', 'getenv', 'HOME')",
+    "another system": "SELECT other.builtin.abs(1)",
     "quoted": "SELECT `reflect`('java.lang.System', 'getenv', 'HOME')",
     "unknown": "SELECT no_such_function(1)",
     "unknown table function": "SELECT * FROM no_such_function(1)",

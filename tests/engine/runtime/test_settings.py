@@ -22,6 +22,9 @@ from engine.runtime.settings import SETTINGS, InvalidSettingValue, SettingNotAva
         ("spark.sql.autoBroadcastJoinThreshold", "10MB", "10mb"),
         ("spark.sql.storeAssignmentPolicy", "ansi", "ANSI"),
         ("gateway.statement.timeout", "30", "30"),
+        ("spark.sql.groupByAliases", "False", "false"),
+        ("spark.sql.cteRecursionLevelLimit", "100000", "100000"),
+        ("spark.sql.binaryOutputStyle", "hex_discrete", "HEX_DISCRETE"),
     ],
 )
 def test_allowed_values_take_their_canonical_spelling(key: str, value: str, canonical: str) -> None:
@@ -38,6 +41,10 @@ def test_allowed_values_take_their_canonical_spelling(key: str, value: str, cano
         ("spark.sql.shuffle.partitions", "1e9"),
         ("spark.sql.storeAssignmentPolicy", "LEGACY"),
         ("gateway.statement.timeout", "-1"),
+        ("spark.sql.orderByOrdinal", "1"),
+        ("spark.sql.cteRecursionLevelLimit", "-1"),
+        ("spark.sql.cteRecursionRowLimit", "1000000001"),
+        ("spark.sql.legacy.ctePrecedencePolicy", "OLD"),
     ],
 )
 def test_other_values_are_refused_with_what_is_expected(key: str, value: str) -> None:
@@ -53,6 +60,14 @@ def test_other_values_are_refused_with_what_is_expected(key: str, value: str) ->
         "spark.sql.warehouse.dir",
         "spark.sql.variable.substitute",
         "spark.sql.caseSensitive",
+        "spark.sql.ansi.doubleQuotedIdentifiers",
+        "spark.sql.parser.escapedStringLiterals",
+        "spark.sql.parser.quotedRegexColumnNames",
+        "spark.sql.legacy.consecutiveStringLiterals.enabled",
+        "spark.sql.timestampType",
+        "spark.sql.optimizer.excludedRules",
+        "spark.sql.analyzer.singlePassResolver.enabled",
+        "spark.sql.runSQLOnFiles",
         "spark.hadoop.fs.s3a.secret.key",
         "spark.sql.catalog.x",
         "anything",

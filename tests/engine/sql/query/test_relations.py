@@ -259,3 +259,21 @@ def test_a_nearest_join_names_tables(join: str, alias: str | None) -> None:
 def test_a_broken_nearest_join_is_refused(join: str) -> None:
     with pytest.raises(StatementSyntaxError):
         parse(f"select * from a join b {join}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "table t | select a | where a > (select max(b) from u)",
+        "table t |> select a, sum(b) over w window w as (order by (select max(b) from u)) |> select a",
+        "table t |> select a, sum(b) as s group by a, (select max(b) from u) |> where s > 1",
+        "from t | extend a + 1 as b | set a = 2 | drop c | aggregate sum(a) group by b | limit (select 1 from u)",
+        "select * from t | join u using (a) | union all table t",
+        "select a | b, a | `select`, (a | set) from t, u",
+        "select * from t pivot (ceil(sum(a)) + 1, max(b) as m for c in ('x', (select 1 from u)))",
+    ],
+)
+def test_pipes_of_one_character_and_pivots_of_expressions_are_read(text: str) -> None:
+    query = parse(text)
+    assert isinstance(query, Query)
+    assert {each.name_parts for each in query.relations} == {("t",), ("u",)}

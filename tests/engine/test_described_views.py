@@ -1,0 +1,28 @@
+"""DESCRIBE and SHOW COLUMNS of views tell what stands in their records, whatever became of their tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.main import LakeSession
+from tests.engine.lake_sessions import refuse, rows, run
+
+pytestmark = pytest.mark.spark
+
+_COLUMNS = [("a", "int", "c"), ("b", "string", None)]
+
+
+@pytest.mark.parametrize("kind", ["VIEW", "TEMPORARY VIEW"])
+def test_a_view_is_described_without_its_table(session: LakeSession, kind: str) -> None:
+    run(session, "CREATE OR REPLACE TABLE gone (x INT, y STRING)")
+    run(session, f"CREATE OR REPLACE {kind} seen (a COMMENT 'c', b) AS SELECT x, y FROM gone")
+    for describe in ("DESC TABLE seen", "DESCRIBE seen", "DESCRIBE TABLE EXTENDED seen"):
+        assert rows(session, describe)[:2] == _COLUMNS
+    run(session, "DROP TABLE gone")
+    for describe in ("DESC TABLE seen", "DESCRIBE seen", "DESCRIBE TABLE EXTENDED seen"):
+        assert rows(session, describe)[:2] == _COLUMNS
+    assert rows(session, "SHOW COLUMNS IN seen") == [("a",), ("b",)]
+    assert rows(session, "DESCRIBE seen a")[0] == ("col_name", "a")
+    assert refuse(session, "SELECT * FROM seen").condition == "TABLE_OR_VIEW_NOT_FOUND"
+    assert refuse(session, "DESCRIBE not_seen").condition == "TABLE_OR_VIEW_NOT_FOUND"
+    run(session, "DROP VIEW seen")

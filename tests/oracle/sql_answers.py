@@ -1,0 +1,138 @@
+"""What comes of Spark's own SQL tests on the gateway's side, in the shape in which `plain_spark.py` tells it, and how
+the two compare.
+
+Cells are compared as the text that a client sees. Complex values are the exception: ours are JSON, Hive's are not, so
+quotes and backslashes are left out of both. Commands (DDL, SHOW, DESCRIBE) are compared by whether they run: what
+catalogs say of tables differs with their formats.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import write_deltalake
+
+from catalog.errors import SqlError
+from engine.errors.statement_errors import StatementTimedOut
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.context import CancelToken, StatementContext
+from engine.runtime.results import sql_type_of
+from engine.runtime.value_text import to_text
+from tests.oracle.sql_files import MADE_TABLES, SqlFile, for_gateway
+
+STATEMENT_S = 120.0
+_NESTED = ("array<", "map<", "struct<")
+_COMMAND = re.compile(r"(?i)\s*(?:CREATE|DROP|ALTER|INSERT|SET|RESET|USE|SHOW|DESC|DESCRIBE|COMMENT|TRUNCATE)\b")
+
+Answer = dict[str, Any]
+
+
+class Verdict(StrEnum):
+    SAME = "same"
+    DIFFERENT = "different"
+    REFUSED = "refused"
+    """Spark answers, the gateway does not."""
+    ALONE = "alone"
+    """The gateway answers, Spark does not."""
+    NEITHER = "neither"
+    SKIPPED = "skipped"
+    """Not the same, and explained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    statement: str
+    verdict: Verdict
+    ours: Answer
+    plain: Answer
+    reason: str = ""
+
+    @property
+    def is_wrong(self) -> bool:
+        return self.verdict in (Verdict.DIFFERENT, Verdict.REFUSED)
+
+    def explained(self, reason: str) -> Compared:
+        return replace(self, verdict=Verdict.SKIPPED, reason=reason)
+
+
+def answers(file: SqlFile, driver: SparkDriver, folder: Path, tables: dict[str, Path]) -> Iterator[Answer]:
+    """What the gateway answers to the statements of `file`, over a lake of its own in `folder`."""
+    folder.mkdir(parents=True)
+    texts = " ".join(file.statements).lower()
+    for name, source in tables.items():
+        if name in texts:
+            write_deltalake(folder / "default" / name, pq.read_table(source))
+    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(folder))), driver)
+    settings = {"spark.sql.session.timeZone": "America/Los_Angeles"}
+    session = engine.open_session("ann", settings=settings, catalog=None, schema=None)
+    try:
+        for name, query in MADE_TABLES.items():
+            if name in texts:
+                answer(session, f"CREATE TABLE {name} AS {query}")
+        for key, value in file.settings:
+            answer(session, f"SET {key}={value}")
+        for statement in file.statements:
+            yield answer(session, for_gateway(statement))
+    finally:
+        session.close()
+
+
+def answer(session: LakeSession, statement: str) -> Answer:
+    cancel = CancelToken()
+    timer = threading.Timer(STATEMENT_S, cancel.cancel, (StatementTimedOut(STATEMENT_S),))
+    timer.start()
+    try:
+        result = session.execute(statement, StatementContext(principal="ann", cancel=cancel))
+        table = pa.Table.from_batches(result.batches(), result.schema)
+        columns = [[field.name, sql_type_of(field)] for field in table.schema]
+        cells = [
+            to_text(column, kind, result.time_zone).to_pylist()
+            for column, (_, kind) in zip(table.columns, columns, strict=True)
+        ]
+        result.close()
+    except SqlError as error:
+        return {"error": str(error)[:400]}
+    except Exception as error:  # noqa: BLE001 a bug of ours is told with the others
+        return {"error": f"[BUG] {type(error).__name__}: {error}"[:400]}
+    finally:
+        timer.cancel()
+    rows = ["\t".join("NULL" if cell is None else cell for cell in row) for row in zip(*cells, strict=True)]
+    return {"columns": columns, "rows": rows}
+
+
+def compare(statement: str, ours: Answer, plain: Answer) -> Compared:
+    return Compared(statement, _verdict(statement, ours, plain), ours, plain)
+
+
+def _verdict(statement: str, ours: Answer, plain: Answer) -> Verdict:
+    if "error" in plain:
+        return Verdict.NEITHER if "error" in ours else Verdict.ALONE
+    if "error" in ours:
+        return Verdict.REFUSED
+    if plain["command"] or not plain["columns"] or _COMMAND.match(statement):
+        return Verdict.SAME
+    if [list(column) for column in plain["columns"]] != ours["columns"]:
+        return Verdict.DIFFERENT
+    kinds = " ".join(kind for _, kind in ours["columns"])
+    left, right = _rows(ours, kinds), _rows(plain, kinds)
+    if not plain["sorted"]:
+        left, right = sorted(left), sorted(right)
+    return Verdict.SAME if left == right else Verdict.DIFFERENT
+
+
+def _rows(found: Answer, kinds: str) -> list[str]:
+    rows: list[str] = found["rows"]
+    if any(kind in kinds for kind in _NESTED):
+        rows = [re.sub(r'["\\]', "", row) for row in rows]
+    if "map<" in kinds:  # Hive shows the entries of a map in the order of their text
+        rows = ["".join(sorted(row)) for row in rows]
+    return rows

@@ -1,0 +1,132 @@
+"""Where the gateway may differ from Spark on Spark's own SQL tests, and why; what is in no row here fails the test.
+
+A statement that needs what an explained refusal did not make (its table, view, function or variable) is explained by
+that refusal (:class:`Follower`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+SKIPPED_FILES = {
+    "udf/*": "the suite registers functions of Scala and Python under the names udf and udaf",
+    "udaf/*": "the suite registers functions of Scala",
+    "udtf/*": "the suite registers table functions of Python",
+    "double-quoted-identifiers*": "names in double quotes are a setting that the gateway refuses",
+    "nonansi/double-quoted-identifiers": "names in double quotes are a setting that the gateway refuses",
+    "explain*": "plans show files and names, which are the gateway's own",
+    "transform": "TRANSFORM runs programs on the server",
+    "xml-functions": "from_xml and its like read files of the server as schemas",
+    "to_from_avro": "from_avro and its like read files of the server as schemas",
+    "try_reflect": "reflection calls any method of the server",
+    "sql-on-files": "files are no tables of the gateway",
+    "sql-path": "the path of function names is Spark's catalog's",
+    "sql-udf*": "functions cannot be created",
+    "view-schema-*": "views of the gateway follow their tables; Spark's have modes",
+    "parse-query-correctness-old-behavior": "spark.sql.legacy.parseQueryWithoutEof would leave the end of texts unread",
+    "non-excludable-rule": "which rules a plan passes cannot be set",
+    "st-functions": "geometries have no form that clients read",
+    "identifier-clause*": "IDENTIFIER(…) is refused: names stand in the text",
+    "random": "random values",
+}
+"""Names of files, with a star at the end perhaps, and why they are not run."""
+
+REFUSALS = (
+    (r"\[UNSUPPORTED_STATEMENT\] .*(?:EXECUTE IMMEDIATE|SQL scripting|DECLARE|VARIABLE)", "variables and scripts"),
+    (r"\[UNSUPPORTED_STATEMENT\] .*FUNCTION", "functions cannot be created, described or dropped"),
+    (r"\[UNSUPPORTED_STATEMENT\] .*(?:CACHE|REFRESH|ANALYZE|MSCK|REPAIR|CALL)", "the gateway keeps no such state"),
+    (r"\[UNSUPPORTED_STATEMENT\] .*(?:GLOBAL TEMP|ALTER VIEW|MATERIALIZED)", "views are made, replaced and dropped"),
+    (r"\[UNSUPPORTED_STATEMENT\] .*PARTITION", "partitions of Delta tables are made by their rows"),
+    (r"\[UNSUPPORTED_STATEMENT\] .*(?:AS JSON|AS SERDE|SERDE|USING)", "forms of other catalogs and formats"),
+    (r"\[UNSUPPORTED_STATEMENT\] EXPLAIN", "EXPLAIN takes queries"),
+    (r"\[UNSUPPORTED_STATEMENT\] (?:SHOW|ALTER SCHEMA|ALTER DATABASE|ALTER TABLE)", "refused by name"),
+    (r"\[UNSUPPORTED_STATEMENT\] (?:DELETE|UPDATE|MERGE)", "rows are changed by INSERT so far"),
+    (r"\[UNSUPPORTED_STATEMENT\] INSERT OVERWRITE DIRECTORY", "it writes files of the server"),
+    (r"\[UNSUPPORTED_FUNCTION\]", "each excluded function has its reason in engine/sql/dialect/functions.py"),
+    (r"\[UNSUPPORTED_CLAUSE\]", "refused by name, with advice"),
+    (r"\[UNRESOLVED_ROUTINE\]", "functions that cannot be created, or are excluded"),
+    (r"\[UNSUPPORTED_DATASOURCE_FOR_DIRECT_QUERY\]", "files are no tables of the gateway"),
+    (r"\[DELTA_UNSUPPORTED_DATA_TYPES\]", "Delta tables have no such columns (collations, intervals, TIME)"),
+    (r"\[DELTA_", "Delta's own rule, where Spark's Parquet tables have none"),
+    (r"\[EXPECT_TABLE_NOT_VIEW\]", "views have no properties and no statement that is shown"),
+    (r"\[CONFIG_NOT_AVAILABLE\].* spark\.sql\.(?:ansi\.doubleQuoted|parser\.|optimizer\.excludedRules)", "unsafe"),
+    (r"\[CONFIG_NOT_AVAILABLE\].* spark\.sql\.legacy\.(?:consecutiveString|raiseErrorWithout|viewSchema)", "unsafe"),
+    (r"\[CONFIG_NOT_AVAILABLE\].* spark\.sql\.legacy\.(?:identifierClause|parseQueryWithoutEof)", "unsafe"),
+    (r"\[CONFIG_NOT_AVAILABLE\].* spark\.sql\.(?:caseSensitive|timestampType|charAsVarchar|preserveChar)", "unsafe"),
+    (r"\[PARSE_SYNTAX_ERROR\].*(?i:temporary view .* using)", "temporary views of files"),
+    (r"\[PARSE_SYNTAX_ERROR\].*(?i:drop outer\.|order by x desc\s+order by)", "sqlglot does not read it"),
+    (r"\[PARSE_SYNTAX_ERROR\].*(?i:tablesample \(100 percent\))", "the alias of a sampled subquery comes first"),
+    (r"global_temp", "global temporary views would be seen by other sessions"),
+    (r"\[PARSE_SYNTAX_ERROR\].*\bselect \* select \*", "several SELECT behind one FROM"),
+)
+"""A pattern in the gateway's error, and why it refuses."""
+
+DIFFERENCES = (
+    ("binary*", r"to_(?:csv|xml)", "the file sets how bytes are shown, which is the client's side of a result"),
+    ("join-lateral", r"\(outer\(", "Spark names the column after the catalog's table, which here is a list of files"),
+    ("grouping_set_grand_total_disabled", r"GROUPING SETS", "the setting is the analyzer's own"),
+    ("metadata_column_resolution", r"_metadata\.\*", "_metadata of Delta tables has row_index among its fields"),
+    ("pipe-operators", r"outer\(", "Spark names the column after the view, which here is a query"),
+    ("postgreSQL/date", r"5874897|5874898|make_date", "dates before year 1 and after 9999 have their sign"),
+    ("postgreSQL/int8", r"AS float", "Java before 19 prints some floats with more digits than they need"),
+    ("literals", r"S(?:\"\"|'')par", "spark.sql.legacy.consecutiveStringLiterals.enabled changes how texts are split"),
+)
+"""File, a pattern in the statement or in the names of its columns, and why its answer differs."""
+
+_MADE = re.compile(
+    r"(?is)\b(?:CREATE|DECLARE|REPLACE)\b.*?\b(?:TABLE|VIEW|FUNCTION|SCHEMA|DATABASE|VARIABLE|DECLARE)\s+"
+    r"(?:IF\s+NOT\s+EXISTS\s+)?([\w.`]+)"
+)
+_DECLARED = re.compile(r"(?is)\s*DECLARE\s+(?:OR\s+REPLACE\s+)?(?:VAR(?:IABLE)?\s+)?([\w.`]+)")
+
+
+@dataclass
+class Follower:
+    """What explained refusals of a file left unmade, as its statements are gone through in their order."""
+
+    missing: set[str] = field(default_factory=set)
+    state_lost: bool = False
+
+    def reason(self, statement: str, error: str | None) -> str | None:
+        """Why the statement may be refused, or answered otherwise; None where nothing explains it."""
+        found = next(
+            (why for pattern, why in REFUSALS if error and re.search(pattern, f"{error} {statement}", re.S)), None
+        )
+        if found is None and self._needs_missing(statement):
+            found = "needs what was refused before"
+        if found is not None and error:
+            self._note(statement)
+        return found
+
+    def _note(self, statement: str) -> None:
+        made = _MADE.search(statement) or _DECLARED.match(statement)
+        if made is not None:
+            self.missing.add(made[1].replace("`", "").rpartition(".")[2].lower())
+        if re.match(r"(?i)\s*(?:INSERT|ALTER|SET|DELETE|UPDATE|MERGE|DROP|BEGIN|EXECUTE|USE)\b", statement):
+            words = re.findall(r"\w+", statement.lower())
+            self.missing.update(words[2:4] if words[0] in ("insert", "alter", "delete", "merge") else words[1:2])
+
+    def _needs_missing(self, statement: str) -> bool:
+        return not self.missing.isdisjoint(re.findall(r"\w+", statement.lower()))
+
+
+def explained_difference(file: str, statement: str, columns: str) -> str | None:
+    return next(
+        (
+            why
+            for pattern, found, why in DIFFERENCES
+            if matches(file, pattern) and re.search(found, f"{statement} {columns}", re.S)
+        ),
+        None,
+    )
+
+
+def skipped(file: str) -> str | None:
+    """Why a file is not run."""
+    return next((why for pattern, why in SKIPPED_FILES.items() if matches(file, pattern)), None)
+
+
+def matches(file: str, pattern: str) -> bool:
+    """A star at the end stands for anything."""
+    return file.startswith(pattern[:-1]) if pattern.endswith("*") else file == pattern
