@@ -57,6 +57,9 @@ REFUSALS = (
     (r"\[PARSE_SYNTAX_ERROR\].*(?i:temporary view .* using)", "temporary views of files"),
     (r"\[PARSE_SYNTAX_ERROR\].*(?i:drop outer\.|order by x desc\s+order by)", "sqlglot does not read it"),
     (r"\[PARSE_SYNTAX_ERROR\].*(?i:tablesample \(100 percent\))", "the alias of a sampled subquery comes first"),
+    (r"\[PARSE_SYNTAX_ERROR\].*(?i:interval -1 day 1 hour -1)", "a sign inside of an interval of several units"),
+    (r"\[PARSE_SYNTAX_ERROR\].*DEFAULT COLLATION", "views have no collation of their own"),
+    (r"\[PARSE_SYNTAX_ERROR\].*OPTIONS \('path' '", "values of OPTIONS come behind ="),
     (r"global_temp", "global temporary views would be seen by other sessions"),
     (r"\[PARSE_SYNTAX_ERROR\].*\bselect \* select \*", "several SELECT behind one FROM"),
 )
