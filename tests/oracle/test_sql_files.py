@@ -30,7 +30,7 @@ GROUPS = (
     *("g*", "h*", "i*", "j*", "k*", "l*", "m*", "na*", "no*", "nu*", "o*", "pa*", "pe*", "pi*", "po*", "pr*", "q*"),
     *("r*", "s*", "t*", "u*", "v*", "w*", "x*"),
 )
-"""Files by how their names begin; a run of some of them is `make oracle TEST_ARGS="-k 'sql_files and cte'"`."""
+"""Files by how their names begin; a run of some is `make oracle TEST_ARGS="-k 'sparks and pi'"`."""
 
 
 def test_every_file_is_in_one_group() -> None:
