@@ -33,6 +33,12 @@ GROUPS = (
 """Files by how their names begin; a run of some is `make oracle TEST_ARGS="-k 'sparks and pi'"`."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def no_old_report() -> None:
+    for name in ("sql_files.tsv", "sql_files.txt"):
+        JAR.with_name(name).unlink(missing_ok=True)
+
+
 def test_every_file_is_in_one_group() -> None:
     names = [file.name for file in read_files()]
     assert len(names) == 350
