@@ -60,6 +60,7 @@ REFUSALS = (
     (r"\[PARSE_SYNTAX_ERROR\].*(?i:interval -1 day 1 hour -1)", "a sign inside of an interval of several units"),
     (r"\[PARSE_SYNTAX_ERROR\].*DEFAULT COLLATION", "views have no collation of their own"),
     (r"\[PARSE_SYNTAX_ERROR\].*OPTIONS \('path' '", "values of OPTIONS come behind ="),
+    (r"\[TABLE_OR_VIEW_NOT_FOUND\].*(?i:\|> set y = \(select)", "to be mended: a subquery in |> SET misses its tables"),
     (r"global_temp", "global temporary views would be seen by other sessions"),
     (r"\[PARSE_SYNTAX_ERROR\].*\bselect \* select \*", "several SELECT behind one FROM"),
 )
