@@ -1,6 +1,8 @@
 """`delta-gateway serve`: start, say what happens and how to connect, drain on a signal.
 
-The first SIGTERM or SIGINT drains, during the start it ends the start; a second one ends the process at once.
+The first SIGTERM or SIGINT drains, during the start it ends the start; a second one ends the process at once. A thread
+that ends by itself and leaves a port without an owner ends the process too, with an exit code of its own by which a
+supervisor knows to start it again.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +32,11 @@ from gateway.start_errors import StartFailed
 logger = logging.getLogger(__name__)
 
 EXIT_START_FAILED = 2
+EXIT_THREAD_DIED = 3
 _EXIT_FORCED = 1
+_THREAD_DIED = 0
+"""In the queue of signals, where no signal has this number."""
+_AFTER_DRAINING_S = 20.0
 
 
 class StopRequested(Exception):
@@ -65,11 +72,11 @@ def main(arguments: Sequence[str]) -> int:
         logging.basicConfig(level=config.log.level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         logging.getLogger("py4j").setLevel(logging.WARNING)
         config = with_lake(config, console.step)
-        server = Server(config, console.step)
+        server = Server(config, console.step, on_death=lambda _: signals.put(_THREAD_DIED))
         ports = server.start()
     except StopRequested:
         console.say("stopped before it was ready")
-        return 0
+        return EXIT_THREAD_DIED if signals.get() == _THREAD_DIED else 0
     except SqlError as error:
         console.say(f"delta-gateway: [{error.condition}] {error.message}")
         return EXIT_START_FAILED
@@ -82,10 +89,22 @@ def main(arguments: Sequence[str]) -> int:
     console.step("ready")
     sys.stdout.write(_how_to_connect(config, ports))
     sys.stdout.flush()
-    signals.get()
+    if signals.get() == _THREAD_DIED:
+        return _end_with_error(server, config, console)
     server.drain()
     console.step("stopped")
     return 0
+
+
+def _end_with_error(server: Server, config: Config, console: Console) -> int:
+    """Let running statements end, but end in any case: whatever broke the thread may keep others from ending."""
+    console.step("a port has no thread that serves it any more (the log has the reason); stopping")
+    forced = threading.Timer(config.server.drain_deadline_s + _AFTER_DRAINING_S, os._exit, [EXIT_THREAD_DIED])
+    forced.daemon = True
+    forced.start()
+    server.drain()
+    console.step("stopped")
+    return EXIT_THREAD_DIED
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -25,6 +25,7 @@ from gateway.http.server import HttpServer
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.listening import ensure_loopback, ensure_port_free, remove_port_file, write_port_file
 from gateway.registry import Registry
+from gateway.supervision import OnDeath, ignore_death
 
 logger = logging.getLogger(__name__)
 
@@ -49,10 +50,20 @@ def open_lake_engine(config: Config, progress: Progress) -> Engine:
 
 
 class Server:
-    """`start()` once, then `drain()` once; `progress` is told of each step."""
+    """`start()` once, then `drain()` once; `progress` is told of each step.
 
-    def __init__(self, config: Config, progress: Progress, engine_factory: EngineFactory = open_lake_engine) -> None:
+    `on_death` is told of a thread that ended by itself and without which a front end is dead.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        progress: Progress,
+        engine_factory: EngineFactory = open_lake_engine,
+        on_death: OnDeath = ignore_death,
+    ) -> None:
         self._config, self._progress, self._engine_factory = config, progress, engine_factory
+        self._on_death = on_death
         self._lifecycle = Lifecycle()
         self._parts = ExitStack()
 
@@ -83,7 +94,7 @@ class Server:
             link_lifetime_s=self._config.results.link_lifetime_s,
         )
         app = create_app(self._lifecycle, authenticator, options)
-        http = HttpServer(app, config.host, config.http_port, threads=config.http_threads)
+        http = HttpServer(app, config.host, config.http_port, threads=config.http_threads, on_death=self._on_death)
         http.start()
         parts.callback(http.stop)
         engine = self._engine_factory(self._config, self._progress)
@@ -91,7 +102,7 @@ class Server:
         registry = Registry(engine, self._config.limits())
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
-        thrift = ThriftServer(registry, authenticator, config.host, config.thrift_port)
+        thrift = ThriftServer(registry, authenticator, config.host, config.thrift_port, on_death=self._on_death)
         parts.callback(thrift.stop)
         ports = Ports(thrift=thrift.start(), http=http.port)
         self._lifecycle.become_ready(registry, ports)

@@ -9,6 +9,7 @@ all busy connections and cancels the statements of those that were hung up, so t
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import select
 import socket
@@ -23,11 +24,13 @@ from gateway.hs2.messages import MalformedMessage
 from gateway.hs2.service import Client, Service
 from gateway.hs2.transport import ByteStream, Disconnected, open_transport
 from gateway.registry import Registry
+from gateway.supervision import OnDeath, ignore_death, supervised
 
 logger = logging.getLogger(__name__)
 
 WATCH_EVERY_S = 0.2
 _HUNG_UP = select.POLLHUP | select.POLLERR | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
+_FATAL_ACCEPT = frozenset((errno.EBADF, errno.EINVAL, errno.ENOTSOCK, errno.EOPNOTSUPP))
 _BACKLOG = 128
 _JOIN_S = 5.0
 _KEEP_ALIVE_S = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
@@ -60,8 +63,8 @@ class Connection:
         except Exception:
             logger.exception("connection from %s ended by an error of ours", self._client.peer)
         finally:
-            self._service.end_sessions(self._client)
             self._socket.close()
+            self._end_sessions()
 
     def hang_up(self) -> None:
         """End the connection from another thread, never raising: its own wakes up and cleans up."""
@@ -71,6 +74,12 @@ class Connection:
             self._service.cancel_statements(self._client)
         except Exception:
             logger.exception("a statement of %s could not be cancelled", self._client.peer)
+
+    def _end_sessions(self) -> None:
+        try:
+            self._service.end_sessions(self._client)
+        except Exception:
+            logger.exception("a session of %s could not be closed", self._client.peer)
 
     def descriptor(self) -> int:
         """The socket's file descriptor, -1 once it is closed."""
@@ -98,34 +107,35 @@ class ThriftServer:
         host: str,
         port: int,
         settings: ThriftSettings | None = None,
+        on_death: OnDeath = ignore_death,
     ) -> None:
-        """`port` 0 takes any."""
+        """`port` 0 takes any; `on_death` is told of a thread of the port's own that ended by itself."""
         self._service, self._authenticator = Service(registry, authenticator), authenticator
         self._address, self._settings = (host, port), settings or ThriftSettings()
         self._connections: dict[Connection, threading.Thread] = {}
         self._lock = threading.Lock()
         self._stopping = threading.Event()
-        self._listener: socket.socket | None = None
+        self.listener: socket.socket | None = None
         self._threads = [
-            threading.Thread(target=self._accept_loop, name="thrift-accept", daemon=True),
-            threading.Thread(target=self._watch_loop, name="thrift-watch", daemon=True),
+            supervised(name, run, self._stopping.is_set, on_death)
+            for name, run in (("thrift-accept", self._accept_loop), ("thrift-watch", self._watch_loop))
         ]
 
     def start(self) -> int:
         """The port in use. Raises OSError where it cannot be had."""
         family = socket.getaddrinfo(*self._address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
-        self._listener = socket.create_server(self._address, family=family, backlog=_BACKLOG)
+        self.listener = socket.create_server(self._address, family=family, backlog=_BACKLOG)
         for thread in self._threads:
             thread.start()
-        return int(self._listener.getsockname()[1])
+        return int(self.listener.getsockname()[1])
 
     def stop(self) -> None:
         """Take no more connections, hang up on those there are, and wait shortly for their threads."""
         self._stopping.set()
-        if self._listener:
+        if self.listener:
             with contextlib.suppress(OSError):
-                self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread in accept()
-            self._listener.close()
+                self.listener.shutdown(socket.SHUT_RDWR)  # wakes the thread in accept()
+            self.listener.close()
         with self._lock:
             connections = dict(self._connections)
         for connection in connections:
@@ -139,23 +149,30 @@ class ThriftServer:
         return len(self._connections)
 
     def _accept_loop(self) -> None:
-        assert self._listener is not None
+        assert self.listener is not None
         while not self._stopping.is_set():
             try:
-                accepted, address = self._listener.accept()
+                accepted, address = self.listener.accept()
             except OSError as error:
                 if self._stopping.wait(0.1):  # a breath: the process may be out of descriptors
                     return
+                if error.errno in _FATAL_ACCEPT:
+                    raise
                 logger.warning("no connection accepted: %s", error)
                 continue
             if self.connection_count() >= self._settings.connections_max:
                 logger.warning("connection from %s refused: there are %d already", address[0], self.connection_count())
                 accepted.close()
                 continue
-            self._serve(accepted, address[0])
+            try:
+                self._serve(accepted, address[0])
+            except Exception:
+                logger.exception("connection from %s ended by an error of ours", address[0])
+                accepted.close()
 
     def _serve(self, accepted: socket.socket, peer: str) -> None:
-        _tune(accepted)
+        with contextlib.suppress(OSError):  # of a client that is gone again, which its thread finds out
+            _tune(accepted)
         connection = Connection(accepted, peer, self._service, self._authenticator)
         thread = threading.Thread(target=self._run, args=(connection,), name=f"thrift-{peer}", daemon=True)
         with self._lock:

@@ -18,7 +18,6 @@ DOORS = {
     "thrift": r"gateway/hs2/",
     "flask": r"gateway/(http/|server\.py$)",
     "werkzeug": r"gateway/http/",
-    "cheroot": r"gateway/(http/|server\.py$)",
     "fsspec": r"engine/delta/log/storage\.py$|catalog/(file_store|remote)\.py$",
 }
 # Comes with a library that is declared.

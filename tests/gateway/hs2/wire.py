@@ -19,6 +19,7 @@ from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.hs2.service import Client, Service
 from gateway.limits import Limits
 from gateway.registry import Registry
+from gateway.supervision import OnDeath, ignore_death
 from tests.gateway.arrow_engine import ArrowEngine
 
 OK, ERROR, INVALID = t.TStatusCode.SUCCESS_STATUS, t.TStatusCode.ERROR_STATUS, t.TStatusCode.INVALID_HANDLE_STATUS
@@ -97,11 +98,14 @@ def cells(response: t.TFetchResultsResp) -> list[list[Any]]:
 
 @contextlib.contextmanager
 def serving(
-    engine: ArrowEngine, settings: ThriftSettings | None = None, authenticator: Authenticator | None = None
+    engine: ArrowEngine,
+    settings: ThriftSettings | None = None,
+    authenticator: Authenticator | None = None,
+    on_death: OnDeath = ignore_death,
 ) -> Iterator[tuple[int, ThriftServer, Registry]]:
     """A real server on a free port."""
     registry = Registry(engine, Limits(reap_every_s=0.2))
-    server = ThriftServer(registry, authenticator or Anonymous(), "127.0.0.1", 0, settings)
+    server = ThriftServer(registry, authenticator or Anonymous(), "127.0.0.1", 0, settings, on_death)
     port = server.start()
     try:
         yield port, server, registry

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from werkzeug.test import Client, TestResponse
 
 from gateway.authenticators import Anonymous
 from gateway.http.app import HttpOptions, create_app
+from gateway.http.connection import HttpLimits
 from gateway.http.server import HttpServer
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.limits import Limits
@@ -89,23 +91,37 @@ class Live:
 
     engine: ArrowEngine
     registry: Registry
-    port: int
+    server: HttpServer
+    deaths: list[str]
+
+    @property
+    def port(self) -> int:
+        return self.server.port
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
 
-@pytest.fixture
-def live() -> Iterator[Live]:
+@contextlib.contextmanager
+def serving_http(*, threads: int = 6, **limits: float) -> Iterator[Live]:
+    """A server with these `HttpLimits`."""
     engine, lifecycle = ArrowEngine(), Lifecycle()
-    registry = Registry(engine, Limits(linger_s=0))
-    server = HttpServer(create_app(lifecycle, Anonymous(), HttpOptions(threads=6)), "127.0.0.1", 0, threads=6)
+    registry, deaths = Registry(engine, Limits(linger_s=0)), list[str]()
+    app = create_app(lifecycle, Anonymous(), HttpOptions(threads=threads))
+    http_limits = HttpLimits(**limits)  # type: ignore[arg-type]
+    server = HttpServer(app, "127.0.0.1", 0, threads=threads, limits=http_limits, on_death=deaths.append)
     server.start()
     lifecycle.become_ready(registry, Ports(thrift=1, http=server.port))
-    yield Live(engine, registry, server.port)
+    yield Live(engine, registry, server, deaths)
     registry.drain(0)
     server.stop()
+
+
+@pytest.fixture
+def live() -> Iterator[Live]:
+    with serving_http() as live:
+        yield live
 
 
 def eventually(condition: Callable[[], bool], seconds: float = 10) -> bool:

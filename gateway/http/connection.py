@@ -1,0 +1,192 @@
+"""One client's connection as a small state machine over a socket that never blocks.
+
+    READING ──► ANSWERING ──► WRITING ──► READING …
+       │                         └──► LINGERING      (the answer was the last one)
+       └──► WRITING (a refusal: what came is no request, or came too late)
+
+In every state but ANSWERING the connection belongs to the server's loop; while ANSWERING it belongs to one worker, and
+nothing is read. A worker gets whole requests only, and gives back whole answers, so a client that is slow in either
+direction holds a place in a table and never a thread.
+
+Each state has a deadline. READING has three: one for a silent connection, which may be kept alive, one for a head that
+has begun, one for its body. WRITING has one that each byte the client takes renews. LINGERING reads and forgets what
+still comes after a last answer: closing a socket with unread bytes resets the connection, and many clients would see
+the reset instead of the answer that says what was wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from dataclasses import dataclass
+from enum import Enum, auto
+from http import HTTPStatus
+
+from gateway.http.wire import (
+    CONTINUE,
+    HEAD_BYTES_MAX,
+    Answer,
+    Head,
+    Request,
+    RequestRefused,
+    find_head_end,
+    format_refusal,
+    parse_head,
+    skip_line_ends,
+)
+
+_RECEIVE_BYTES = 64 << 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpLimits:
+    """What connections may take: seconds in each state, bytes of one body, connections and bytes of all together."""
+
+    idle_s: float = 60.0
+    head_s: float = 20.0
+    body_s: float = 60.0
+    write_s: float = 60.0
+    linger_s: float = 10.0
+    body_bytes_max: int = 16 << 20
+    connections_max: int = 1000
+    held_bytes_max: int = 512 << 20
+
+
+class State(Enum):
+    READING = auto()
+    ANSWERING = auto()
+    WRITING = auto()
+    LINGERING = auto()
+    CLOSED = auto()
+
+
+class Connection:
+    """Fed by the server's loop; see the module for who may call what."""
+
+    def __init__(self, client: socket.socket, peer: str, limits: HttpLimits) -> None:
+        client.setblocking(False)
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket, self.peer, self._limits = client, peer, limits
+        self.descriptor = client.fileno()
+        self.state = State.READING
+        self.request: Request | None = None
+        self.since = time.monotonic()
+        self.deadline = self.since + limits.idle_s
+        self._incoming = bytearray()
+        self._searched = 0
+        self._head: Head | None = None
+        self._outgoing = memoryview(b"")
+        self._ends_after_writing = False
+
+    @property
+    def held_bytes(self) -> int:
+        return len(self._incoming) + len(self._outgoing) + (len(self.request.body) if self.request else 0)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it waits between requests."""
+        return self.state is State.READING and not self._incoming and self._head is None
+
+    def receive(self) -> None:
+        """Take what the client sent, once the socket is readable; the state says what follows."""
+        try:
+            received = self.socket.recv(_RECEIVE_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            received = b""
+        if not received:
+            self.close()
+        elif self.state is State.READING:
+            if self.is_idle:
+                self._enter(State.READING, self._limits.head_s)
+            self._incoming += received
+            self.advance()
+
+    def advance(self) -> None:
+        """Make a request of the bytes at hand, if they are one."""
+        try:
+            self._parse()
+        except RequestRefused as refused:
+            self.refuse(refused.status, refused.reason)
+
+    def answer(self, answer: Answer) -> None:
+        """Begin to write; called by the worker that made the answer, which does not touch the connection again."""
+        self.request = None
+        self._ends_after_writing = answer.is_last
+        self._outgoing = memoryview(answer.content)
+        self._enter(State.WRITING, self._limits.write_s)
+        self.send()
+
+    def send(self) -> None:
+        """Write what the client takes now."""
+        try:
+            while self._outgoing:
+                sent = self.socket.send(self._outgoing)
+                self._outgoing = self._outgoing[sent:]
+                self.deadline = time.monotonic() + self._limits.write_s
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self.close()
+
+    def finish_writing(self) -> None:
+        """After the whole answer was written: the next request, or the end."""
+        if self._outgoing or self.state is not State.WRITING:
+            return
+        if self._ends_after_writing:
+            with contextlib.suppress(OSError):
+                self.socket.shutdown(socket.SHUT_WR)
+            self._enter(State.LINGERING, self._limits.linger_s)
+            return
+        self._enter(State.READING, self._limits.head_s if self._incoming else self._limits.idle_s)
+        self.advance()
+
+    def expire(self) -> None:
+        """End what has reached its deadline; a request that came in part is told so."""
+        if self.state is State.READING and not self.is_idle:
+            self.refuse(HTTPStatus.REQUEST_TIMEOUT, "The request did not arrive in time.")
+        else:
+            self.close()
+
+    def refuse(self, status: HTTPStatus, reason: str) -> None:
+        """Answer what is no request, and end."""
+        self._incoming, self._head, self._searched = bytearray(), None, 0
+        self.answer(format_refusal(status, reason))
+        self.finish_writing()
+
+    def close(self) -> None:
+        self.state = State.CLOSED
+        self._incoming, self._outgoing = bytearray(), memoryview(b"")
+        self.socket.close()
+
+    def hang_up(self) -> None:
+        """End the connection while a worker has it: whoever waits with an eye on the client sees that it is gone."""
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+
+    def _parse(self) -> None:
+        if self._head is None:
+            del self._incoming[: skip_line_ends(self._incoming, HEAD_BYTES_MAX)]
+            end = find_head_end(self._incoming, self._searched)
+            self._searched = len(self._incoming)
+            if end is None:
+                return
+            self._head = parse_head(bytes(self._incoming[:end]), self._limits.body_bytes_max)
+            del self._incoming[:end]
+            self.deadline = time.monotonic() + self._limits.body_s
+            if self._head.expects_continue and len(self._incoming) < self._head.length:
+                with contextlib.suppress(OSError):  # a client that is not told sends its body all the same
+                    self.socket.send(CONTINUE)
+        if len(self._incoming) < self._head.length:
+            return
+        body = bytes(self._incoming[: self._head.length])
+        del self._incoming[: self._head.length]
+        self.request = Request(head=self._head, body=body, peer=self.peer)
+        self._head, self._searched = None, 0
+        self._enter(State.ANSWERING, float("inf"))
+
+    def _enter(self, state: State, seconds: float) -> None:
+        self.state, self.since = state, time.monotonic()
+        self.deadline = self.since + seconds

@@ -1,0 +1,252 @@
+"""The thread that owns the HTTP port: it accepts, reads, writes and keeps the deadlines of all connections.
+
+Whole requests go out through `dispatch`, answered connections come back through `give_back`, the one method that other
+threads call besides `stop`. Nothing here waits for a client or a statement. What one connection does wrong ends that
+connection; what makes the loop itself fail is raised, and ends the server.
+
+Memory is bounded by `HttpLimits.held_bytes_max` over everything that was received and not answered or answered and not
+taken: the connection that holds most is ended until the rest fits. Likewise the connection that waited longest makes
+room for a new one when there are `connections_max`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import selectors
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+
+from gateway.http.connection import Connection, HttpLimits, State
+
+logger = logging.getLogger(__name__)
+
+_LOOK_EVERY_S = 0.25
+_ACCEPTS_AT_ONCE = 64
+_TOO_MUCH = (HTTPStatus.SERVICE_UNAVAILABLE, "The server holds too many large requests. Try again in a moment.")
+_FATAL_ACCEPT = frozenset((errno.EBADF, errno.EINVAL, errno.ENOTSOCK, errno.EOPNOTSUPP))
+_EVENTS = {
+    State.READING: selectors.EVENT_READ,
+    State.LINGERING: selectors.EVENT_READ,
+    State.WRITING: selectors.EVENT_WRITE,
+}
+
+
+class ConnectionLoop:
+    """`run` until `stop`."""
+
+    def __init__(self, listener: socket.socket, limits: HttpLimits, dispatch: Callable[[Connection], None]) -> None:
+        listener.setblocking(False)
+        self._listener, self._limits, self._dispatch = listener, limits, dispatch
+        self._selector = selectors.DefaultSelector()
+        self._connections: dict[Connection, int] = {}  # with the bytes each held when it was last looked at
+        self._away: set[Connection] = set()  # those that a worker has, whatever their state is by now
+        self._held_bytes = 0
+        self._given_back: deque[Connection] = deque()
+        self._waker, self._woken = socket.socketpair()
+        self._waker.setblocking(False)
+        self._woken.setblocking(False)
+        self._accept_again = float("inf")
+        self._stop_at: float | None = None
+        self._lock = threading.Lock()
+        self._is_over = False
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stop_at is not None
+
+    def connection_count(self) -> int:
+        return len(self._connections)
+
+    def held_bytes(self) -> int:
+        """Bytes received and not answered, or answered and not taken."""
+        return self._held_bytes
+
+    def give_back(self, connection: Connection) -> None:
+        """Take a connection back whose worker is done with it; from any thread."""
+        with self._lock:
+            if self._is_over:
+                connection.close()
+            else:
+                self._given_back.append(connection)
+                self._wake()
+
+    def stop(self, seconds: float) -> None:
+        """Accept nothing more, let what is being answered end within `seconds`, and end; from any thread."""
+        with self._lock:
+            self._stop_at = time.monotonic() + seconds
+            if not self._is_over:
+                self._wake()
+
+    def run(self) -> None:
+        """Serve; raises what makes that impossible."""
+        self._selector.register(self._listener, selectors.EVENT_READ, None)
+        self._selector.register(self._woken, selectors.EVENT_READ, None)
+        try:
+            looked = 0.0
+            while not self._may_end():
+                for key, _ in self._selector.select(_LOOK_EVERY_S):
+                    self._handle(key)
+                while self._given_back:
+                    self._take_back(self._given_back.popleft())
+                self._shed()
+                if time.monotonic() - looked >= _LOOK_EVERY_S:
+                    self._look_at_clock()
+                    looked = time.monotonic()
+        finally:
+            self._close_all()
+
+    def _handle(self, key: selectors.SelectorKey) -> None:
+        if key.fileobj is self._listener:
+            self._accept()
+        elif key.fileobj is self._woken:
+            self._woken.recv(4096)
+        else:
+            connection: Connection = key.data
+            if connection in self._connections:  # an earlier event of this round may have ended it
+                self._advance(connection, connection.send if connection.state is State.WRITING else connection.receive)
+
+    def _advance(self, connection: Connection, step: Callable[[], None]) -> None:
+        """Do one step of a connection and what follows from the state it is in then."""
+        try:
+            step()
+            connection.finish_writing()
+        except Exception:
+            logger.exception("the connection from %s ended by an error of ours", connection.peer)
+            connection.close()
+        self._settle(connection)
+
+    def _settle(self, connection: Connection) -> None:
+        held = connection.held_bytes
+        self._held_bytes += held - self._connections[connection]
+        self._connections[connection] = held
+        wanted = _EVENTS.get(connection.state)
+        if self.is_stopping and connection.is_idle:
+            connection.close()
+        if connection.state is State.CLOSED or wanted is None:
+            self._unregister(connection)
+        else:
+            self._register(connection, wanted)
+        if connection.state is State.CLOSED:
+            self._held_bytes -= self._connections.pop(connection)
+        elif connection.state is State.ANSWERING:
+            self._away.add(connection)
+            self._dispatch(connection)
+
+    def _take_back(self, connection: Connection) -> None:
+        self._away.discard(connection)
+        self._advance(connection, lambda: None)
+
+    def _shed(self) -> None:
+        """End the connections that hold most; those that workers have give their bytes back soon enough."""
+        while self._held_bytes > self._limits.held_bytes_max:
+            largest = max(self._ours(), key=lambda connection: connection.held_bytes, default=None)
+            if largest is None or not largest.held_bytes:
+                return
+            logger.warning("%d bytes of requests and answers wait; ending one of %s", self._held_bytes, largest.peer)
+            is_read = largest.state is State.READING
+            self._advance(largest, partial(largest.refuse, *_TOO_MUCH) if is_read else largest.close)
+
+    def _ours(self) -> list[Connection]:
+        return [connection for connection in self._connections if connection not in self._away]
+
+    # -------------------------------------------------------------------------------------------------- selector
+
+    def _register(self, connection: Connection, wanted: int) -> None:
+        key = self._selector.get_map().get(connection.descriptor)
+        if key is None:
+            self._selector.register(connection.descriptor, wanted, connection)
+        elif key.events != wanted:
+            self._selector.modify(connection.descriptor, wanted, connection)
+
+    def _unregister(self, connection: Connection) -> None:
+        """Forget a connection; one that its worker closed may have left its descriptor to another by now."""
+        key = self._selector.get_map().get(connection.descriptor)
+        if key is not None and key.data is connection:
+            self._selector.unregister(connection.descriptor)
+
+    # ----------------------------------------------------------------------------------------------- new and old
+
+    def _accept(self) -> None:
+        for _ in range(_ACCEPTS_AT_ONCE):
+            try:
+                accepted, address = self._listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionError):
+                return
+            except OSError as error:
+                if error.errno in _FATAL_ACCEPT:
+                    raise
+                logger.warning("no connection accepted: %s", error)  # out of descriptors or memory, for now
+                self._selector.unregister(self._listener)
+                self._accept_again = time.monotonic() + _LOOK_EVERY_S
+                return
+            self._greet(accepted, str(address[0]))
+
+    def _greet(self, accepted: socket.socket, peer: str) -> None:
+        if len(self._connections) >= self._limits.connections_max and not self._make_room():
+            logger.warning("connection from %s refused: all %d are answered now", peer, len(self._connections))
+            accepted.close()
+            return
+        try:
+            connection = Connection(accepted, peer, self._limits)
+        except OSError:  # gone already
+            accepted.close()
+            return
+        self._connections[connection] = 0
+        self._settle(connection)
+
+    def _make_room(self) -> bool:
+        oldest = min(self._ours(), key=lambda connection: (not connection.is_idle, connection.since), default=None)
+        if oldest is None:
+            return False
+        self._advance(oldest, oldest.close)
+        return True
+
+    def _look_at_clock(self) -> None:
+        now = time.monotonic()
+        if self._listener.fileno() < 0 and not self.is_stopping:
+            raise OSError(errno.EBADF, "the listening socket is closed")  # the selector would never speak of it again
+        for connection in [one for one in self._ours() if one.deadline <= now]:
+            self._advance(connection, connection.expire)
+        if now >= self._accept_again and not self.is_stopping:
+            self._accept_again = float("inf")
+            self._selector.register(self._listener, selectors.EVENT_READ, None)
+
+    # ------------------------------------------------------------------------------------------------------- end
+
+    def _may_end(self) -> bool:
+        if self._stop_at is None:
+            return False
+        if self._listener.fileno() >= 0:
+            if self._listener in self._selector.get_map():
+                self._selector.unregister(self._listener)
+            self._listener.close()
+        for connection in [one for one in self._ours() if one.is_idle]:
+            self._advance(connection, connection.close)
+        is_busy = self._away or any(one.state is State.WRITING for one in self._connections)
+        return time.monotonic() >= self._stop_at or not is_busy
+
+    def _close_all(self) -> None:
+        with self._lock:
+            self._is_over = True
+        self._listener.close()
+        for connection in self._given_back:
+            self._away.discard(connection)
+        for connection in list(self._connections):
+            if connection in self._away:
+                connection.hang_up()
+            else:
+                connection.close()
+        self._connections.clear()
+        for resource in (self._selector, self._waker, self._woken):
+            resource.close()
+
+    def _wake(self) -> None:
+        with contextlib.suppress(BlockingIOError):  # it has enough to wake up for
+            self._waker.send(b"\0")

@@ -1,0 +1,211 @@
+"""HTTP/1.x as bytes: a request's head to a frozen value, an answer to bytes. Pure; RFC 9112 has the rules.
+
+A head that two programs could read differently is refused rather than guessed at, since what one of them takes for a
+body the other may take for a request (request smuggling): lengths that are repeated, signed or listed, a length beside
+a transfer coding, folded headers, a space before a colon, line ends without a carriage return. A body comes with its
+length; one in chunks could be of any size, so it is left unread, and the application refuses it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from email.utils import formatdate
+from http import HTTPStatus
+
+HEAD_BYTES_MAX = 64 << 10
+"""Longest request line and headers together."""
+HEADERS_MAX = 100
+SERVER_NAME = "delta-gateway"
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_LINE_ENDS = re.compile(rb"[\r\n]*")
+_TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]"
+_REQUEST_LINE = re.compile(rb"(" + _TOKEN + rb"{1,32}) ([!-~]+) HTTP/([0-9])\.([0-9])")
+_HEADER_NAME = re.compile(_TOKEN + rb"+")
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_DIGITS = re.compile(r"[0-9]+")
+_LENGTH_DIGITS_MAX = 18
+_Headers = tuple[tuple[str, str], ...]
+_ERROR_CODES = {
+    HTTPStatus.REQUEST_TIMEOUT: "REQUEST_TIMEOUT",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "REQUEST_TOO_LARGE",
+    HTTPStatus.REQUEST_URI_TOO_LONG: "REQUEST_TOO_LARGE",
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: "REQUEST_TOO_LARGE",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "INTERNAL_ERROR",
+    HTTPStatus.SERVICE_UNAVAILABLE: "TEMPORARILY_UNAVAILABLE",
+}
+
+
+class RequestRefused(Exception):
+    """Bytes that are no request this server takes; the connection ends after the answer."""
+
+    def __init__(self, status: HTTPStatus, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """A request line and its headers; names of headers are in lower case. `length` is that of the body."""
+
+    method: str
+    target: str
+    version: str
+    headers: _Headers
+    length: int
+    is_chunked: bool
+    is_kept_alive: bool
+    expects_continue: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A whole request: nothing of it is still to come."""
+
+    head: Head
+    body: bytes
+    peer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Bytes for the client, and whether the connection ends with them."""
+
+    content: bytes
+    is_last: bool
+
+
+def skip_line_ends(buffer: bytearray, limit: int) -> int:
+    """How many bytes of line ends stand before a request, which old clients send after a body; at most `limit`."""
+    match = _LINE_ENDS.match(buffer, 0, limit)
+    return match.end() if match else 0
+
+
+def find_head_end(buffer: bytearray, searched: int) -> int | None:
+    """Where the head ends that begins `buffer`, None if its end has not come; `searched` bytes were looked at before.
+
+    Raises :class:`RequestRefused` for a head that is longer than the server takes, whether or not it ended.
+    """
+    match = _HEAD_END.search(buffer, max(0, searched - 3))
+    end = match.end() if match else len(buffer)
+    if end > HEAD_BYTES_MAX:
+        if b"\n" in buffer[:HEAD_BYTES_MAX]:
+            status, what = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers"
+        else:
+            status, what = HTTPStatus.REQUEST_URI_TOO_LONG, "first line"
+        raise RequestRefused(status, f"The request's {what} may have {HEAD_BYTES_MAX} bytes at most.")
+    return match.end() if match else None
+
+
+def parse_head(content: bytes, body_bytes_max: int) -> Head:
+    """The head whose bytes, up to the empty line, are `content`."""
+    first, *lines = _lines(content)
+    if len(lines) > HEADERS_MAX:
+        raise RequestRefused(
+            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"The request may have {HEADERS_MAX} headers at most."
+        )
+    match = _REQUEST_LINE.fullmatch(first)
+    if match is None:
+        raise _bad("The first line of the request is not: method, target and HTTP version.")
+    method, target, major, minor = (part.decode("ascii") for part in match.groups())
+    if major != "1":
+        raise RequestRefused(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "Only HTTP/1.0 and HTTP/1.1 are spoken here.")
+    if not target.startswith("/") or "#" in target:
+        raise _bad("The target of the request must be a path, which begins with a slash and has no fragment.")
+    is_old = minor == "0"
+    headers = tuple(map(_parse_header, lines))
+    if len(_values(headers, "host")) != 1 and not (is_old and not _values(headers, "host")):
+        raise _bad("The request must have one Host header.")
+    tokens = {token.strip().lower() for value in _values(headers, "connection") for token in value.split(",")}
+    is_chunked = _is_chunked(headers, is_old)
+    return Head(
+        method=method,
+        target=target,
+        version="HTTP/1.0" if is_old else "HTTP/1.1",
+        headers=headers,
+        length=_length(headers, body_bytes_max),
+        is_chunked=is_chunked,
+        is_kept_alive=not is_chunked and "close" not in tokens and (not is_old or "keep-alive" in tokens),
+        expects_continue=_expects_continue(headers, is_old),
+    )
+
+
+def format_answer(status: str, headers: Iterable[tuple[str, str]], body: Sequence[bytes], head: Head | None) -> Answer:
+    """An answer with the headers of HTTP itself; `head` is that of its request, None if the connection ends here."""
+    given = list(headers)
+    names = {name.lower() for name, _ in given}
+    is_last = head is None or not head.is_kept_alive
+    if "content-length" not in names and not status.startswith(("1", "204", "304")):
+        given.append(("Content-Length", str(sum(map(len, body)))))
+    given += [("Date", formatdate(usegmt=True)), ("Server", SERVER_NAME)]
+    if is_last:
+        given.append(("Connection", "close"))
+    elif head and head.version == "HTTP/1.0":
+        given.append(("Connection", "keep-alive"))
+    lines = [f"HTTP/1.1 {status}", *(f"{name}: {value}" for name, value in given), "", ""]
+    sent = () if head and head.method == "HEAD" else body
+    return Answer(content=b"".join(("\r\n".join(lines).encode("latin-1"), *sent)), is_last=is_last)
+
+
+def format_refusal(status: HTTPStatus, reason: str) -> Answer:
+    """The answer to what is no request, spelled like the application's own errors."""
+    content = json.dumps({"error_code": _ERROR_CODES.get(status, "MALFORMED_REQUEST"), "message": reason}).encode()
+    headers = [("Content-Type", "application/json"), ("Cache-Control", "no-store")]
+    return format_answer(f"{status.value} {status.phrase}", headers, [content], None)
+
+
+def _lines(content: bytes) -> list[bytes]:
+    lines = content.split(b"\r\n")[:-2]
+    if not lines or any(b"\n" in line or b"\r" in line for line in lines) or not content.endswith(b"\r\n\r\n"):
+        raise _bad("Each line of the request's head must end with a carriage return and a line feed.")
+    return lines
+
+
+def _parse_header(line: bytes) -> tuple[str, str]:
+    name, colon, value = line.partition(b":")
+    if not colon or not _HEADER_NAME.fullmatch(name) or _CONTROL.search(value):
+        raise _bad("A header of the request is not: name, colon, value on one line.")
+    return name.decode("ascii").lower(), value.strip(b" \t").decode("latin-1")
+
+
+def _values(headers: _Headers, name: str) -> list[str]:
+    return [value for key, value in headers if key == name]
+
+
+def _length(headers: _Headers, bytes_max: int) -> int:
+    lengths = _values(headers, "content-length")
+    if not lengths:
+        return 0
+    if len(lengths) > 1 or not _DIGITS.fullmatch(lengths[0]):
+        raise _bad("Content-Length must be given once, as a whole number of bytes.")
+    if len(lengths[0]) > _LENGTH_DIGITS_MAX or int(lengths[0]) > bytes_max:
+        raise RequestRefused(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body of the request may have {bytes_max} bytes at most."
+        )
+    return int(lengths[0])
+
+
+def _is_chunked(headers: _Headers, is_old: bool) -> bool:
+    codings = _values(headers, "transfer-encoding")
+    if not codings:
+        return False
+    if is_old or _values(headers, "content-length"):
+        raise _bad("Transfer-Encoding must not stand beside Content-Length, nor in a request of HTTP/1.0.")
+    if [coding.lower() for coding in codings] != ["chunked"]:
+        raise RequestRefused(HTTPStatus.NOT_IMPLEMENTED, "No transfer coding is supported; send Content-Length.")
+    return True
+
+
+def _expects_continue(headers: _Headers, is_old: bool) -> bool:
+    expected = {value.lower() for value in _values(headers, "expect")}
+    if expected - {"100-continue"}:
+        raise RequestRefused(HTTPStatus.EXPECTATION_FAILED, "Only the expectation 100-continue is known.")
+    return bool(expected) and not is_old
+
+
+def _bad(reason: str) -> RequestRefused:
+    return RequestRefused(HTTPStatus.BAD_REQUEST, reason)

@@ -1,0 +1,215 @@
+"""What clients do to the port: pipelining, dawdling, flooding, leaving; and that the others notice nothing."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import time
+import urllib.request
+
+import pyarrow as pa
+import pytest
+
+from tests.gateway.arrow_engine import rows
+from tests.gateway.http.conftest import STATEMENTS, Live, eventually, serving_http
+
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+WIDTH = 12 << 20
+WIDE = rows(pa.table({"s": ["x" * WIDTH]}))
+"""More than the sockets of both sides take."""
+POST = f"POST {STATEMENTS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n".encode()
+
+
+def connect(live: Live) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", live.port), timeout=60)
+
+
+def read_all(connection: socket.socket) -> bytes:
+    return b"".join(iter(lambda: connection.recv(1 << 16), b""))
+
+
+def post(text: str) -> bytes:
+    body = json.dumps({"statement": text}).encode()
+    return POST + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+def read_answer(connection: socket.socket) -> tuple[int, bytes]:
+    response = http.client.HTTPResponse(connection)
+    response.begin()
+    return response.status, response.read()
+
+
+def ensure_well(live: Live) -> None:
+    with urllib.request.urlopen(live.url + "/healthz", timeout=30) as response:
+        assert response.status == 200
+    assert live.deaths == []
+
+
+@pytest.mark.parametrize("count", [2, 50])
+def test_pipelined_requests_are_answered_in_their_order(live: Live, count: int) -> None:
+    """With no principal and at once, as the first bytes of a connection."""
+    with connect(live) as connection:
+        connection.sendall(b"".join(post(f"ROWS {n}") for n in range(count)) + HEALTH)
+        incoming, answers = connection.makefile("rb"), []
+        for _ in range(count + 1):
+            assert incoming.readline() == b"HTTP/1.1 200 OK\r\n"
+            headers = http.client.parse_headers(incoming)
+            answers.append(json.loads(incoming.read(int(headers["Content-Length"]))))
+    assert [len(answer["result"]["data_array"]) for answer in answers[:-1]] == list(range(count))
+    assert answers[-1] == {"status": "ok"}
+    ensure_well(live)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"", b"G", HEALTH[:-2], POST, POST + b"Content-Length: 50\r\n\r\n{"],
+    ids=["", "byte", "head", "post", "body"],
+)
+def test_clients_that_dawdle_hold_no_worker(live: Live, sent: bytes) -> None:
+    """A hundred of them, where six workers are."""
+    dawdlers = [connect(live) for _ in range(100)]
+    for byte in sent:
+        for dawdler in dawdlers:
+            dawdler.sendall(bytes([byte]))
+    assert eventually(lambda: live.server.connection_count() == 100)
+    ensure_well(live)
+    with connect(live) as connection:
+        connection.sendall(post("SELECT 1"))
+        assert read_answer(connection)[0] == 200
+    for dawdler in dawdlers:
+        dawdler.close()
+    assert eventually(lambda: live.server.connection_count() == 0)
+
+
+def test_clients_that_do_not_read_hold_no_worker(live: Live) -> None:
+    """Ten of them leave large answers unread, where six workers are; a late one gets all of its own."""
+    live.engine.answers["SELECT wide"] = WIDE
+    deaf = [connect(live) for _ in range(10)]
+    for connection in deaf:
+        connection.sendall(post("SELECT wide"))
+    assert eventually(lambda: live.server.held_bytes() > 30 << 20)
+    ensure_well(live)
+    status, body = read_answer(deaf[0])
+    assert status == 200 and json.loads(body)["result"]["data_array"] == [["x" * WIDTH]]
+    for connection in deaf:
+        connection.close()
+    assert eventually(lambda: live.server.connection_count() == 0)
+
+
+@pytest.mark.parametrize(
+    ("limits", "sent", "status"),
+    [
+        ({"idle_s": 0.1}, b"", None),
+        ({"idle_s": 0.1}, HEALTH, 200),
+        ({"head_s": 0.1}, b"G", 408),
+        ({"head_s": 0.1}, HEALTH + b"G", 408),
+        ({"body_s": 0.1}, POST + b"Content-Length: 2\r\n\r\n{", 408),
+    ],
+)
+def test_each_part_of_a_request_has_a_deadline(limits: dict[str, float], sent: bytes, status: int | None) -> None:
+    with serving_http(**limits) as live, connect(live) as connection:
+        connection.sendall(sent)
+        statuses = [int(line.split()[1]) for line in read_all(connection).splitlines() if line.startswith(b"HTTP/")]
+        assert statuses[-1:] == ([status] if status else [])
+        ensure_well(live)
+
+
+def test_a_request_that_comes_bit_by_bit_has_one_deadline_and_not_many() -> None:
+    with serving_http(head_s=0.5) as live, connect(live) as connection:
+        began = time.monotonic()
+        connection.settimeout(0.05)
+        answer = b""
+        while not answer:
+            connection.sendall(b"x")
+            try:
+                answer = connection.recv(4096)
+            except TimeoutError:
+                assert time.monotonic() - began < 30
+        assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_an_answer_that_nobody_takes_is_given_up() -> None:
+    with serving_http(write_s=0.2) as live, connect(live) as connection:
+        live.engine.answers["SELECT wide"] = WIDE
+        connection.sendall(post("SELECT wide"))
+        assert eventually(lambda: len(live.registry.operations()) == 1)
+        assert eventually(lambda: live.server.connection_count() == 0)
+
+
+@pytest.mark.parametrize(
+    ("head", "more", "status"),
+    [
+        (b"GET / HTTP/1.1\r\nX: ", 40 << 20, 431),
+        (b"GET /", 40 << 20, 414),
+        (POST + b"Content-Length: 40000000\r\n\r\n", 40_000_000, 413),
+        (POST + b"Content-Length: 99999999999999999999999\r\n\r\n", 1 << 20, 413),
+        (POST + b"Content-Length: -1\r\n\r\n", 40 << 20, 400),
+        (POST + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\n", 1 << 20, 400),
+        (POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 1 << 20, 400),
+    ],
+)
+def test_too_much_is_refused_by_its_status_and_not_kept(live: Live, head: bytes, more: int, status: int) -> None:
+    """The client gets its answer though it reads only after it has sent everything."""
+    with connect(live) as connection:
+        connection.sendall(head + b"x" * more)
+        found, body = read_answer(connection)
+        assert found == status and json.loads(body)["message"]
+        assert live.server.held_bytes() < 1 << 20
+    ensure_well(live)
+
+
+def test_a_client_that_asks_before_it_sends_a_body_is_told_to_go_on(live: Live) -> None:
+    body = b'{"statement": "SELECT 1"}'
+    with connect(live) as connection:
+        connection.sendall(POST + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body))
+        assert connection.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(body)
+        assert read_answer(connection)[0] == 200
+
+
+def test_requests_that_are_large_together_are_bounded() -> None:
+    with serving_http(held_bytes_max=1 << 20) as live:
+        connections = [connect(live) for _ in range(8)]
+        for connection in connections:
+            connection.sendall(POST + b"Content-Length: 400000\r\n\r\n" + b" " * 399_999)
+        assert eventually(lambda: 0 < live.server.held_bytes() <= 1 << 20)
+        connections[-1].sendall(b" ")
+        ensure_well(live)
+        for connection in connections:
+            connection.close()
+        assert eventually(lambda: live.server.held_bytes() == 0)
+
+
+def test_the_connection_that_waited_longest_makes_room() -> None:
+    with serving_http(connections_max=10) as live:
+        begun = connect(live)
+        begun.sendall(b"G")
+        assert eventually(lambda: live.server.held_bytes() == 1)
+        idle = [connect(live) for _ in range(9)]
+        assert eventually(lambda: live.server.connection_count() == 10)
+        ensure_well(live)
+        assert read_all(idle[0]) == b""
+        begun.sendall(HEALTH[1:])
+        assert read_answer(begun)[0] == 200
+        for connection in (begun, *idle):
+            connection.close()
+
+
+def test_a_client_that_leaves_in_the_middle_is_forgotten(live: Live) -> None:
+    for sent in (b"", b"G", POST + b"Content-Length: 9\r\n\r\n{", HEALTH * 20):
+        with connect(live) as connection:
+            connection.sendall(sent)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # ends with a reset
+    assert eventually(lambda: live.server.connection_count() == 0)
+    ensure_well(live)
+
+
+def test_a_server_that_stops_finishes_what_it_answers() -> None:
+    with serving_http() as live, connect(live) as asking, connect(live) as idle:
+        asking.sendall(post("SLEEP 0.5"))
+        assert eventually(lambda: len(live.engine.runs) == 1)
+        live.server.stop()
+        status, body = read_answer(asking)
+        assert status == 200 and json.loads(body)["status"]["state"] == "SUCCEEDED"
+        assert read_all(idle) == b""
