@@ -26,6 +26,8 @@ from gateway.operation import Operation
 
 API = "/api/2.0/sql"
 _CHUNK_BYTES = 4 << 20
+_LINKS_MAX = 32
+"""Databricks lists as many links in one answer."""
 
 CONTENT_TYPES = {
     Format.JSON_ARRAY: "application/json",
@@ -124,19 +126,27 @@ class Delivery:
                 assert_never(format_)
 
     def result(self, operation: Operation, index: int, signer: LinkSigner, base_url: str) -> dict[str, object]:
-        """The `result` object of chunk `index`."""
-        chunk = self.chunk(operation, index)
-        info = _chunk_info(chunk)
-        if chunk.index + 1 < len(self.chunks(operation)):
-            following = f"{API}/statements/{operation.id}/result/chunks/{chunk.index + 1}"
-            info |= {"next_chunk_index": chunk.index + 1, "next_chunk_internal_link": following}
+        """The `result` object of chunk `index`.
+
+        As links it lists the chunks that follow too, up to `_LINKS_MAX` in all: databricks-sql-connector asks for the
+        links of several chunks at once, and loses the rows of those that come singly and out of order.
+        """
+        chunk, chunks = self.chunk(operation, index), self.chunks(operation)
         if self._is_linked(operation):
-            path, expires = signer.sign(f"{API}/results/{operation.id}/{chunk.index}")
-            expiration = datetime.fromtimestamp(expires, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            return {"external_links": [info | {"external_link": base_url + path, "expiration": expiration}]}
+            listed = chunks[index : index + _LINKS_MAX]
+            return {"external_links": [self._link(operation, one, len(chunks), signer, base_url) for one in listed]}
+        info = _chunk_info(chunk) | _next_chunk(operation, chunk, len(chunks))
         if self.format is Format.JSON_ARRAY:
             return info | {"data_array": json_rows(_rows(operation, chunk), operation.time_zone)}
         return info | {"attachment": b64encode(self.content(operation, chunk, self.format)).decode()}
+
+    def _link(
+        self, operation: Operation, chunk: Chunk, total: int, signer: LinkSigner, base_url: str
+    ) -> dict[str, object]:
+        path, expires = signer.sign(f"{API}/results/{operation.id}/{chunk.index}")
+        expiration = datetime.fromtimestamp(expires, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        info = _chunk_info(chunk) | _next_chunk(operation, chunk, total)
+        return info | {"external_link": base_url + path, "expiration": expiration}
 
     def _is_linked(self, operation: Operation) -> bool:
         match self._disposition:
@@ -152,6 +162,15 @@ class Delivery:
 
 def _rows(operation: Operation, chunk: Chunk) -> pa.Table:
     return operation.page(chunk.row_offset, chunk.row_count).rows
+
+
+def _next_chunk(operation: Operation, chunk: Chunk, total: int) -> dict[str, object]:
+    """Where the chunk after `chunk` is, nothing for the last one."""
+    following = chunk.index + 1
+    if following >= total:
+        return {}
+    path = f"{API}/statements/{operation.id}/result/chunks/{following}"
+    return {"next_chunk_index": following, "next_chunk_internal_link": path}
 
 
 def _chunk_info(chunk: Chunk) -> dict[str, object]:

@@ -203,7 +203,7 @@ def test_links_need_no_credentials_and_only_their_signature(
 ) -> None:
     monkeypatch.setattr("gateway.http.delivery._CHUNK_BYTES", 20)
     answer = api.submit("ROWS 4", disposition=disposition, format=format_)
-    (link,) = answer["result"]["external_links"]
+    link = answer["result"]["external_links"][0]
     assert link["next_chunk_index"] == 1 and "data_array" not in answer["result"]
     path = link["external_link"].removeprefix("http://localhost")
     document = api.request("GET", path)
@@ -214,6 +214,35 @@ def test_links_need_no_credentials_and_only_their_signature(
         assert api.refuse("GET", broken) == (403, "PERMISSION_DENIED")
     following = api.ask("GET", link["next_chunk_internal_link"])["external_links"][0]
     assert following["chunk_index"] == 1
+
+
+@pytest.mark.parametrize("rows", [0, 1, 31, 32, 33, 80])
+def test_links_list_the_chunks_that_follow_and_each_serves_its_own_again(
+    api: Api, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    """Clients fetch them in parallel; databricks-sql-connector loses rows where links come one at a time."""
+    monkeypatch.setattr("gateway.http.delivery._CHUNK_BYTES", 1)
+    answer = api.submit(f"ROWS {rows}", disposition="EXTERNAL_LINKS")
+    total = answer["manifest"]["total_chunk_count"]
+    assert total == max(1, rows)
+    found: dict[int, str] = {}
+    for index in range(total):
+        result = api.ask("GET", path_of(answer, f"/result/chunks/{index}"))
+        links = result["external_links"]
+        assert list(result) == ["external_links"]
+        assert [link["chunk_index"] for link in links] == list(range(index, min(total, index + 32)))
+        for link in links:
+            following = link["chunk_index"] + 1
+            path = path_of(answer, f"/result/chunks/{following}")
+            assert link.get("next_chunk_index") == (following if following < total else None)
+            assert link.get("next_chunk_internal_link") == (path if following < total else None)
+            assert (link["row_offset"], link["row_count"]) == (link["chunk_index"], min(1, rows))
+            found[link["chunk_index"]] = link["external_link"].removeprefix("http://localhost")
+        if index == 0:
+            assert [link["chunk_index"] for link in answer["result"]["external_links"]] == list(found)
+    for index in [*reversed(range(total)), *range(total)]:
+        expected = [[str(index), f"row {index}"]] if rows else []
+        assert json.loads(api.request("GET", found[index]).data) == expected
 
 
 def test_parameters_reach_the_engine_in_order(api: Api) -> None:
