@@ -4,6 +4,10 @@ Every limit of a session is kept here: how many there are, how long one may idle
 pool of threads; further ones wait as PENDING). One thread looks for what has expired. `drain` is the orderly end: no
 new statements, the running ones finish or are cancelled at the deadline, all sessions close.
 
+Ids belong to the principal that made them. Whoever hands in an id hands in who it is, and `_owned` alone compares: to
+everybody else an id is an unknown one, so that nobody learns which ids exist. The one way around it is
+`linked_operation`, for links that were signed for one chunk.
+
 A session that was opened for one statement retires when that statement ends (`retire_after`): it no longer counts, and
 the operation stays behind with its rows until it is closed, expires, or must make room for newer ones.
 """
@@ -67,34 +71,35 @@ class Registry:
             raise
         return session
 
-    def session(self, session_id: uuid.UUID) -> Session:
-        session = self._sessions.get(session_id)
+    def session(self, session_id: uuid.UUID, principal: str | None) -> Session:
+        session = _owned(self._sessions.get(session_id), principal)
         if session is None:
             raise SessionNotFound()
         session.last_used = time.monotonic()
         return session
 
-    def find_operation(self, operation_id: uuid.UUID) -> tuple[Session, Operation]:
-        """The operation and its session; any session's, since handles are unguessable."""
-        session = self._owners.get(operation_id)
+    def find_operation(self, operation_id: uuid.UUID, principal: str | None) -> tuple[Session, Operation]:
+        """The operation and its session, whichever session of `principal` that is."""
+        session = _owned(self._owners.get(operation_id), principal)
         operation = session.operation(operation_id) if session else None
         if session and operation:
             session.last_used = time.monotonic()
             return session, operation
         raise OperationNotFound()
 
+    def linked_operation(self, operation_id: uuid.UUID) -> Operation:
+        """An operation for whoever holds a link to it; the caller has checked the link's signature."""
+        session = self._owners.get(operation_id)
+        return self.find_operation(operation_id, session.principal if session else None)[1]
+
     def retire_after(self, session: Session, operation: Operation) -> None:
         """Let `session` go when `operation`, its only one, ends. The whole result must be held by then."""
         operation.on_end(lambda: self._retire(session, operation))
 
-    def close_operation(self, operation_id: uuid.UUID) -> None:
+    def close_operation(self, operation_id: uuid.UUID, principal: str | None) -> None:
         """End and drop an operation, with its session if that was opened for it; an unknown one is no error."""
-        session = self._owners.get(operation_id)
-        operation = session.operation(operation_id) if session else None
-        if session and operation:
-            session.forget(operation)
-            if session.id in self._retired:
-                self.close_session(session.id)
+        if _owned(self._owners.get(operation_id), principal):
+            self._drop_operation(operation_id)
 
     def sessions(self) -> tuple[Session, ...]:
         with self._lock:
@@ -108,12 +113,10 @@ class Registry:
             if (operation := session.operation(operation_id))
         )
 
-    def close_session(self, session_id: uuid.UUID) -> None:
+    def close_session(self, session_id: uuid.UUID, principal: str | None) -> None:
         """Close it with all it runs; closing an unknown one does nothing."""
-        with self._lock:
-            session = self._sessions.pop(session_id, None) or self._retired.pop(session_id, (None, None))[0]
-        if session:
-            session.close()
+        if _owned(self._sessions.get(session_id), principal):
+            self._drop_session(session_id)
 
     def drain(self, deadline_s: float) -> None:
         """Refuse new work, wait for the running statements up to `deadline_s` seconds, then cancel and close all."""
@@ -122,11 +125,25 @@ class Registry:
         while time.monotonic() < end and any(map(self._is_awaited, self.operations())):
             time.sleep(0.02)
         for session in self.sessions():
-            self.close_session(session.id)
+            self._drop_session(session.id)
         for operation in self.operations():
-            self.close_operation(operation.id)
+            self._drop_operation(operation.id)
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._reaper.join(timeout=self.limits.reap_every_s + 1)
+
+    def _drop_session(self, session_id: uuid.UUID) -> None:
+        with self._lock:
+            session = self._sessions.pop(session_id, None) or self._retired.pop(session_id, (None, None))[0]
+        if session:
+            session.close()
+
+    def _drop_operation(self, operation_id: uuid.UUID) -> None:
+        session = self._owners.get(operation_id)
+        operation = session.operation(operation_id) if session else None
+        if session and operation:
+            session.forget(operation)
+            if session.id in self._retired:
+                self._drop_session(session.id)
 
     def _ensure_room(self) -> None:
         if self._draining.is_set():
@@ -170,8 +187,13 @@ class Registry:
             now = time.monotonic()
             for operation in self.operations():
                 if operation.state.is_terminal and now - operation.last_used > self.limits.statement_idle_s:
-                    self.close_operation(operation.id)
+                    self._drop_operation(operation.id)
             for session in self.sessions():
                 if session.is_idle() and now - session.last_used > self.limits.session_idle_s:
                     logger.info("session %s of %s expired", session.id, session.principal)
-                    self.close_session(session.id)
+                    self._drop_session(session.id)
+
+
+def _owned(session: Session | None, principal: str | None) -> Session | None:
+    """`session` if it is one of `principal`; None, which a client without a name is, owns nothing."""
+    return session if session and principal is not None and session.principal == principal else None

@@ -80,7 +80,7 @@ RPCS: Mapping[str, Rpc] = dict(
         *(
             _rpc(
                 call.name,
-                partial(lambda call, service, request, client: service.call_metadata(call, request), call),
+                partial(lambda call, service, request, client: service.call_metadata(call, request, client), call),
                 call.response,
             )
             for call in METADATA_CALLS

@@ -14,7 +14,8 @@ dispatcher makes an error a response of the same RPC. Rules that clients depend 
   `Result` and none;
 * metadata calls have ended when they answer, since drivers fetch at once.
 
-Handles carry an id and a secret that is made from it, so an id out of a log opens nothing.
+Handles carry an id and a secret that is made from it, so an id out of a log opens nothing; and they open the sessions
+and statements of the connection's principal only, which the registry checks.
 """
 
 from __future__ import annotations
@@ -152,22 +153,22 @@ class Service:
     def close_session(self, request: Any, client: Client) -> Any:
         session_id = self._id(request.sessionHandle and request.sessionHandle.sessionId)
         client.sessions.discard(session_id)
-        self._registry.close_session(session_id)
+        self._registry.close_session(session_id, client.principal)
         return t.TCloseSessionResp(SUCCESS)
 
     def set_client_info(self, request: Any, client: Client) -> Any:
-        self._session(request)
+        self._session(request, client)
         return t.TSetClientInfoResp(SUCCESS)
 
     def get_info(self, request: Any, client: Client) -> Any:
-        session = self._session(request)
+        session = self._session(request, client)
         info_type = -1 if request.infoType is None else request.infoType
         return t.TGetInfoResp(SUCCESS, info_value(info_type, session.principal))
 
     # -------------------------------------------------------------------------------------------------- statements
 
     def execute_statement(self, request: Any, client: Client) -> Any:
-        session = self._session(request)
+        session = self._session(request, client)
         for key in request.confOverlay or {}:
             if not is_foreign(key):
                 raise StatementSettingNotSupported(key)
@@ -184,7 +185,7 @@ class Service:
         return t.TExecuteStatementResp(SUCCESS, handle)
 
     def get_operation_status(self, request: Any, client: Client) -> Any:
-        _, operation = self._operation(request)
+        _, operation = self._operation(request, client)
         age_s = time.time() - operation.created_ms / 1000
         state = operation.wait(max(HOLD_S, min(FIRST_HOLD_S - age_s, FIRST_HOLD_S)))
         if state.is_terminal:
@@ -204,28 +205,29 @@ class Service:
         return response
 
     def cancel_operation(self, request: Any, client: Client) -> Any:
-        self._operation(request)[1].cancel()
+        self._operation(request, client)[1].cancel()
         return t.TCancelOperationResp(SUCCESS)
 
     def close_operation(self, request: Any, client: Client) -> Any:
-        self._registry.close_operation(self._id(request.operationHandle and request.operationHandle.operationId))
+        operation_id = self._id(request.operationHandle and request.operationHandle.operationId)
+        self._registry.close_operation(operation_id, client.principal)
         return t.TCloseOperationResp(SUCCESS)
 
     def get_query_id(self, request: Any, client: Client) -> Any:
-        return t.TGetQueryIdResp(str(self._operation(request)[1].id))
+        return t.TGetQueryIdResp(str(self._operation(request, client)[1].id))
 
     def get_log(self, request: Any, client: Client) -> Any:
-        return t.TGetLogResp(SUCCESS, "\n".join(self._operation(request)[1].log_lines(from_start=True)))
+        return t.TGetLogResp(SUCCESS, "\n".join(self._operation(request, client)[1].log_lines(from_start=True)))
 
     # ----------------------------------------------------------------------------------------------------- results
 
     def get_result_set_metadata(self, request: Any, client: Client) -> Any:
-        _, operation = self._operation(request)
+        _, operation = self._operation(request, client)
         schema = operation.schema
         return t.TGetResultSetMetadataResp(SUCCESS, table_schema(schema if operation.has_rows else metadata.RESULT))
 
     def fetch_results(self, request: Any, client: Client) -> Encoded:
-        session, operation = self._operation(request)
+        session, operation = self._operation(request, client)
         if request.fetchType == _LOG_FETCH:
             page = _fetch_log(operation, request.orientation)
         else:
@@ -238,8 +240,8 @@ class Service:
 
     # ---------------------------------------------------------------------------------------------------- metadata
 
-    def call_metadata(self, call: MetadataCall, request: Any) -> Any:
-        session = self._session(request)
+    def call_metadata(self, call: MetadataCall, request: Any, client: Client) -> Any:
+        session = self._session(request, client)
         match call.plan(request):
             case ResultStream() as stream:
                 operation = session.answer(call.name, stream)
@@ -258,20 +260,22 @@ class Service:
     def end_sessions(self, client: Client) -> None:
         """Close what `client` opened; its connection is gone."""
         for session_id in tuple(client.sessions):
-            self._registry.close_session(session_id)
+            self._registry.close_session(session_id, client.principal)
 
     def cancel_statements(self, client: Client) -> None:
         """End what runs in the sessions of `client`, without waiting; its connection seems to be gone."""
         for session_id in tuple(client.sessions):
             with contextlib.suppress(SessionNotFound):
-                for operation in self._registry.session(session_id).operations():
+                for operation in self._registry.session(session_id, client.principal).operations():
                     operation.cancel()
 
-    def _session(self, request: Any) -> Session:
-        return self._registry.session(self._id(request.sessionHandle and request.sessionHandle.sessionId))
+    def _session(self, request: Any, client: Client) -> Session:
+        session_id = self._id(request.sessionHandle and request.sessionHandle.sessionId)
+        return self._registry.session(session_id, client.principal)
 
-    def _operation(self, request: Any) -> tuple[Session, Operation]:
-        return self._registry.find_operation(self._id(request.operationHandle and request.operationHandle.operationId))
+    def _operation(self, request: Any, client: Client) -> tuple[Session, Operation]:
+        operation_id = self._id(request.operationHandle and request.operationHandle.operationId)
+        return self._registry.find_operation(operation_id, client.principal)
 
     def _operation_handle(self, operation: Operation, kind: int) -> Any:
         return t.TOperationHandle(self._handle(operation.id), kind, True)

@@ -110,7 +110,7 @@ class StatementApi:
     def follow(self, statement_id: str, index: int) -> Response:
         """The target of an external link."""
         self.signer.ensure_valid(request.path, request.args.get("expires", ""), request.args.get("signature", ""))
-        operation, delivery = self._find(statement_id)
+        operation, delivery = self._find(statement_id, is_linked=True)
         return _document(operation, delivery, index, delivery.format)
 
     def cancel(self, statement_id: str) -> Body:
@@ -118,7 +118,7 @@ class StatementApi:
         return {}
 
     def close(self, statement_id: str) -> Body:
-        self._registry().close_operation(self._find(statement_id)[0].id)
+        self._registry().close_operation(self._find(statement_id)[0].id, self._principal())
         return {}
 
     def open_session(self) -> Body:
@@ -129,20 +129,21 @@ class StatementApi:
         return {"session_id": str(session.id)}
 
     def close_session(self, session_id: str) -> Body:
-        self._registry().close_session(self._registry().session(parse_handle(session_id)).id)
+        registry, principal = self._registry(), self._principal()
+        registry.close_session(registry.session(parse_handle(session_id), principal).id, principal)
         return {}
 
     def _start(self, asked: StatementRequest) -> tuple[Operation, Delivery]:
-        registry, delivery = self._registry(), Delivery(asked)
+        registry, principal, delivery = self._registry(), self._principal(), Delivery(asked)
         if asked.session_id:
-            session = registry.session(asked.session_id)
+            session = registry.session(asked.session_id, principal)
         else:
-            session = registry.open_session(self._principal(), catalog=asked.catalog, schema=asked.schema)
+            session = registry.open_session(principal, catalog=asked.catalog, schema=asked.schema)
         try:
             operation = session.execute(asked.text, parameters=asked.parameters, through=delivery.cut)
         except BaseException:
             if not asked.session_id:
-                registry.close_session(session.id)
+                registry.close_session(session.id, principal)
             raise
         if not asked.session_id:
             registry.retire_after(session, operation)
@@ -150,11 +151,16 @@ class StatementApi:
             self.deliveries[operation] = delivery
         return operation, delivery
 
-    def _find(self, statement_id: str) -> tuple[Operation, Delivery]:
+    def _find(self, statement_id: str, *, is_linked: bool = False) -> tuple[Operation, Delivery]:
+        """A statement of the request's principal; for a link, which carries the right itself, of any."""
         try:
-            _, operation = self._registry().find_operation(uuid.UUID(statement_id))
+            operation_id = uuid.UUID(statement_id)
         except ValueError:
             raise OperationNotFound() from None
+        if is_linked:
+            operation = self._registry().linked_operation(operation_id)
+        else:
+            _, operation = self._registry().find_operation(operation_id, self._principal())
         with self.lock:
             delivery = self.deliveries.get(operation)
         if delivery is None:  # started over another interface

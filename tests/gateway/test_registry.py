@@ -43,11 +43,11 @@ def test_an_operation_is_found_by_its_id_from_anywhere_until_it_is_forgotten(mak
     session = registry.open_session("ann")
     operation = session.execute("SELECT 1")
     assert operation.wait(5) is OperationState.FINISHED
-    assert registry.find_operation(operation.id) == (session, operation)
+    assert registry.find_operation(operation.id, "ann") == (session, operation)
     session.forget(operation)
     assert operation.state is OperationState.CLOSED
     with pytest.raises(OperationNotFound):
-        registry.find_operation(operation.id)
+        registry.find_operation(operation.id, "ann")
 
 
 def test_closing_a_session_ends_what_it_runs_and_frees_its_place(make: Maker) -> None:
@@ -56,11 +56,11 @@ def test_closing_a_session_ends_what_it_runs_and_frees_its_place(make: Maker) ->
     slow = session.execute("SLEEP 30")
     with pytest.raises(TooManySessions):
         registry.open_session("bob")
-    registry.close_session(session.id)
-    registry.close_session(session.id)
+    registry.close_session(session.id, "ann")
+    registry.close_session(session.id, "ann")
     assert slow.state is OperationState.CLOSED and slow.cancel_token.reason is not None
     with pytest.raises(SessionNotFound):
-        registry.session(session.id)
+        registry.session(session.id, "ann")
     with pytest.raises(SessionNotFound):
         session.execute("SELECT 1")
     registry.open_session("bob")
@@ -68,7 +68,26 @@ def test_closing_a_session_ends_what_it_runs_and_frees_its_place(make: Maker) ->
 
 def test_an_unknown_session_is_refused(make: Maker) -> None:
     with pytest.raises(SessionNotFound):
-        make().session(uuid.uuid4())
+        make().session(uuid.uuid4(), "ann")
+
+
+@pytest.mark.parametrize("other", ["bob", "Ann", "ann ", "", None])
+def test_ids_are_unknown_to_everybody_but_their_principal(make: Maker, other: str | None) -> None:
+    registry = make()
+    session = registry.open_session("ann")
+    operation = session.execute("SLEEP 30")
+    with pytest.raises(SessionNotFound):
+        registry.session(session.id, other)
+    with pytest.raises(OperationNotFound):
+        registry.find_operation(operation.id, other)
+    registry.close_operation(operation.id, other)
+    registry.close_session(session.id, other)
+    assert registry.session(session.id, "ann") is session
+    assert registry.find_operation(operation.id, "ann") == (session, operation)
+    assert not operation.state.is_terminal
+    assert registry.linked_operation(operation.id) is operation  # a link's signature is the right to it
+    with pytest.raises(OperationNotFound):
+        registry.linked_operation(uuid.uuid4())
 
 
 def test_statements_over_the_running_limit_wait_their_turn(make: Maker) -> None:
@@ -151,12 +170,12 @@ def test_a_retired_session_frees_its_place_and_keeps_its_operation(make: Maker) 
     registry.retire_after(session, operation)
     assert operation.wait(5) is OperationState.FINISHED
     assert eventually(lambda: registry.sessions() == ())
-    assert registry.find_operation(operation.id) == (session, operation)
+    assert registry.find_operation(operation.id, "ann") == (session, operation)
     assert operation.page(0, 10).rows.num_rows == 3
     with pytest.raises(SessionNotFound):
         session.execute("SELECT 1")
-    registry.close_operation(operation.id)
-    registry.close_operation(operation.id)
+    registry.close_operation(operation.id, "ann")
+    registry.close_operation(operation.id, "ann")
     assert operation.state is OperationState.CLOSED and registry.operations() == ()
 
 
@@ -165,5 +184,5 @@ def test_a_session_that_its_client_closed_does_not_retire_as_well(make: Maker) -
     session = registry.open_session("ann")
     operation = session.execute("SLEEP 30", through=lambda stream: stream)
     registry.retire_after(session, operation)
-    registry.close_session(session.id)
+    registry.close_session(session.id, "ann")
     assert operation.state is OperationState.CLOSED and registry.operations() == ()

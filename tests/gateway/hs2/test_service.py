@@ -96,7 +96,7 @@ def test_a_closed_session_is_gone_with_its_statements(
 def test_handles_work_on_another_connection_but_cannot_be_forged(
     lab: Lab, client: ThriftClient, session: t.TSessionHandle
 ) -> None:
-    operation = execute(lab.client("grace"), session, "SELECT 1")
+    operation = execute(lab.client("ada"), session, "SELECT 1")
     identifier = operation.operationId
     for forged in (
         t.THandleIdentifier(identifier.guid, b"\0" * 16),
