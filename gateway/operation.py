@@ -269,12 +269,13 @@ class Operation:
 
     def close(self) -> None:
         """Cancel if need be and give back the result; closing twice does nothing."""
-        if self._may_run():
-            self.cancel_token.cancel()
+        may_run = self._may_run()
         with self._changed:
             if not self._move(OperationState.CLOSED):
                 return
             buffer, self._buffer = self._buffer, None
+        if may_run:  # told last: the engine may not answer
+            self.cancel_token.cancel()
         if buffer:
             buffer.close()
         self._tell_end()

@@ -11,6 +11,7 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException, LengthRequired
 
 from gateway.authenticators import Authenticator
+from gateway.http.bounded import EngineCalls
 from gateway.http.errors import HostRefused
 from gateway.http.health import health_blueprint
 from gateway.http.links import LinkSigner
@@ -57,6 +58,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
         authenticator=authenticator,
         signer=LinkSigner(lifetime_s=options.link_lifetime_s),
         room=WaitingRoom(options.threads),
+        calls=EngineCalls(options.threads),
     )
     app.register_blueprint(api.blueprint())
     app.register_blueprint(health_blueprint(lifecycle))

@@ -1,4 +1,8 @@
-"""Whether the engine answers: a statement that needs no table, run now and then for the readiness check."""
+"""Whether the engine answers: a statement that needs no table, run now and then for the readiness check.
+
+The statement runs on a thread of its own, one at a time. Whoever asks waits for it until it is too old to be an answer;
+after that the engine does not answer, for everybody and at once, until that statement ends.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +24,25 @@ class EngineProbe:
     """Asks the engine at most once in two seconds, however often it is asked itself; thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._asked = float("-inf")
-        self._answers = False
+        self._changed = threading.Condition()
+        self._asked = self._answered = float("-inf")
+        self._is_asking = self._answers = False
 
     def answers(self, engine: Engine) -> bool:
-        with self._lock:
-            if time.monotonic() - self._asked > _GOOD_FOR_S:
-                self._answers = _ask(engine)
-                self._asked = time.monotonic()
-            return self._answers
+        with self._changed:
+            if not self._is_asking and time.monotonic() - self._answered > _GOOD_FOR_S:
+                self._asked, self._is_asking = time.monotonic(), True
+                threading.Thread(target=self._ask, args=(engine,), name="readiness", daemon=True).start()
+            left = self._asked + _TIMEOUT_S - time.monotonic()
+            self._changed.wait_for(lambda: not self._is_asking, max(0.0, left))
+            return self._answers and not self._is_asking
+
+    def _ask(self, engine: Engine) -> None:
+        answers = _ask(engine)  # which never raises
+        with self._changed:
+            self._answers, self._is_asking = answers, False
+            self._answered = time.monotonic()
+            self._changed.notify_all()
 
 
 def _ask(engine: Engine) -> bool:

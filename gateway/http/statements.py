@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 import uuid
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from weakref import WeakKeyDictionary
 
@@ -19,12 +23,14 @@ from flask import Blueprint, Response, request
 
 from gateway.authenticators import Authenticator
 from gateway.errors import OperationNotFound
+from gateway.http.bounded import EngineCalls
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
-from gateway.http.errors import ServerStarting, TooManyWaiting, UnsupportedMediaType
+from gateway.http.errors import EngineNotAnswering, ServerStarting, TooManyWaiting, UnsupportedMediaType
 from gateway.http.links import LinkSigner
 from gateway.http.requests import (
     Format,
     OnWaitTimeout,
+    SessionRequest,
     StatementRequest,
     parse_handle,
     parse_session_request,
@@ -35,12 +41,16 @@ from gateway.http.waiting import WaitingRoom, wait_for_end
 from gateway.lifecycle import Lifecycle
 from gateway.operation import Operation, OperationState
 from gateway.registry import Registry
+from gateway.session import Session
 from gateway.status import describe
 
 CLIENT_SOCKET = "gateway.client_socket"
 """Key of the WSGI environment under which the server gives the client's socket."""
 
 Body = dict[str, object]
+
+_OPEN_S, _OPEN_WITHOUT_PLACE_S, _END_S = 5.0, 1.0, 1.0
+"""How long a request waits at least for a session to open, where no place is left, and for an end to be told."""
 
 _STATES = {
     OperationState.PENDING: "PENDING",
@@ -61,6 +71,7 @@ class StatementApi:
     authenticator: Authenticator
     signer: LinkSigner
     room: WaitingRoom
+    calls: EngineCalls
     deliveries: WeakKeyDictionary[Operation, Delivery] = field(default_factory=WeakKeyDictionary)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -81,13 +92,15 @@ class StatementApi:
 
     def submit(self) -> Body:
         asked = parse_statement_request(_json_content())
+        end = time.monotonic() + asked.wait_timeout_s
         with self.room.place() as may_wait:
             if not may_wait and asked.on_wait_timeout is OnWaitTimeout.CANCEL:
                 raise TooManyWaiting(self.room.places)
-            operation, delivery = self._start(asked)
-            is_there = not may_wait or wait_for_end(operation, asked.wait_timeout_s, _client())
+            open_s = max(_OPEN_S, asked.wait_timeout_s) if may_wait else _OPEN_WITHOUT_PLACE_S
+            operation, delivery = self._start(asked, open_s)
+            is_there = not may_wait or wait_for_end(operation, end - time.monotonic(), _client())
         if not is_there or asked.on_wait_timeout is OnWaitTimeout.CANCEL:
-            operation.cancel()
+            self._end(operation.cancel)
         return self._answer(operation, delivery)
 
     def poll(self, statement_id: str) -> Body:
@@ -97,7 +110,7 @@ class StatementApi:
             with self.room.place() as may_wait:
                 is_there = not may_wait or wait_for_end(operation, seconds, _client())
             if not is_there and request.args.get("on_disconnect") == OnWaitTimeout.CANCEL:
-                operation.cancel()
+                self._end(operation.cancel)
         return self._answer(operation, delivery)
 
     def fetch(self, statement_id: str, index: int) -> Body | Response:
@@ -114,36 +127,53 @@ class StatementApi:
         return _document(operation, delivery, index, delivery.format)
 
     def cancel(self, statement_id: str) -> Body:
-        self._find(statement_id)[0].cancel()
+        self._end(self._find(statement_id)[0].cancel)
         return {}
 
     def close(self, statement_id: str) -> Body:
-        self._registry().close_operation(self._find(statement_id)[0].id, self._principal())
+        operation, _ = self._find(statement_id)
+        self._end(partial(self._registry().close_operation, operation.id, self._principal()))
         return {}
 
     def open_session(self) -> Body:
         asked = parse_session_request(_json_content())
-        session = self._registry().open_session(
-            self._principal(), settings=asked.settings, catalog=asked.catalog, schema=asked.schema
-        )
+        with self.room.place() as may_wait:
+            session = self._open(asked, _OPEN_S if may_wait else _OPEN_WITHOUT_PLACE_S)
         return {"session_id": str(session.id)}
 
     def close_session(self, session_id: str) -> Body:
         registry, principal = self._registry(), self._principal()
-        registry.close_session(registry.session(parse_handle(session_id), principal).id, principal)
+        session = registry.session(parse_handle(session_id), principal)
+        self._end(partial(registry.close_session, session.id, principal))
         return {}
 
-    def _start(self, asked: StatementRequest) -> tuple[Operation, Delivery]:
+    def _open(self, asked: SessionRequest, seconds: float) -> Session:
+        """A session, opened within `seconds` or not at all."""
+        registry, principal = self._registry(), self._principal()
+        return self.calls.run(
+            lambda: registry.open_session(
+                principal, settings=asked.settings, catalog=asked.catalog, schema=asked.schema
+            ),
+            seconds,
+            abandoned=lambda session: registry.close_session(session.id, principal),
+        )
+
+    def _end(self, end: Callable[[], None]) -> None:
+        """Cancel or close: its effect is seen at once, while the engine may be told a little later."""
+        with suppress(EngineNotAnswering):
+            self.calls.run(end, _END_S)
+
+    def _start(self, asked: StatementRequest, open_s: float) -> tuple[Operation, Delivery]:
         registry, principal, delivery = self._registry(), self._principal(), Delivery(asked)
         if asked.session_id:
             session = registry.session(asked.session_id, principal)
         else:
-            session = registry.open_session(principal, catalog=asked.catalog, schema=asked.schema)
+            session = self._open(SessionRequest(catalog=asked.catalog, schema=asked.schema, settings={}), open_s)
         try:
             operation = session.execute(asked.text, parameters=asked.parameters, through=delivery.cut)
         except BaseException:
             if not asked.session_id:
-                registry.close_session(session.id, principal)
+                self._end(partial(registry.close_session, session.id, principal))
             raise
         if not asked.session_id:
             registry.retire_after(session, operation)

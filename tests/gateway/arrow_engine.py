@@ -118,11 +118,18 @@ class ArrowEngine:
     runs: list[Run] = field(default_factory=list)
     sessions: list[ArrowSession] = field(default_factory=list)
     closed: bool = False
+    stalled: threading.Event | None = None
+    """Until it is set, every call that reaches the engine waits, as for a Java that was stopped."""
+
+    def stall(self) -> None:
+        if self.stalled:
+            self.stalled.wait()
 
     def open_session(
         self, principal: str, *, settings: Mapping[str, str], catalog: str | None, schema: str | None
     ) -> ArrowSession:
         self._ensure_schema(schema)
+        self.stall()
         session = ArrowSession(self, principal, dict(settings), catalog or CATALOG, schema or "default")
         self.sessions.append(session)
         return session
@@ -152,6 +159,8 @@ class ArrowSession:
 
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         self.engine.runs.append(Run(text, context, tuple(parameters)))
+        context.cancel.on_cancel(self.engine.stall)
+        self.engine.stall()
         text = text.strip().rstrip("; \n")
         if text in self.engine.answers:
             return self.engine.answers[text](context)
@@ -187,6 +196,7 @@ class ArrowSession:
         raise ScriptSyntaxError(type(statement).__name__)
 
     def close(self) -> None:
+        self.engine.stall()
         self.closed = True
 
 
