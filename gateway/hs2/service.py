@@ -60,6 +60,8 @@ FIRST_COLUMNAR_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V6
 FIRST_HOLD_S, HOLD_S = 2.0, 0.5
 FETCH_ROWS_MAX, FETCH_BYTES_MAX = 100_000, 8 << 20
 """One answer's rows and bytes; clients of Thrift 0.25 refuse single strings from 15.6 MiB on."""
+EXPANDED_LENGTH_MAX = 4 << 20
+"""Characters of a statement with its variables' values; the engine takes no longer text either."""
 _LOG_FETCH = 1
 
 SUCCESS = t.TStatus(t.TStatusCode.SUCCESS_STATUS)
@@ -175,7 +177,7 @@ class Service:
         traits = self._traits.get(session)
         text = request.statement or ""
         operation = session.execute(
-            substitute(text, traits.variables) if traits else text,
+            substitute(text, traits.variables, EXPANDED_LENGTH_MAX) if traits else text,
             parameters=tuple(map(_parameter, request.parameters or ())),
             timeout_s=float(request.queryTimeout or 0) or None,
         )

@@ -17,6 +17,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gateway.hs2.errors import ExpansionTooLong
+
 PROXY_USER = "hive.server2.proxy.user"
 _SETTING_PREFIXES = ("set:hiveconf:", "set:metaconf:", "set:system:")
 _VARIABLE_PREFIX = "set:hivevar:"
@@ -60,10 +62,17 @@ def is_foreign(key: str) -> bool:
     return key.startswith(_FOREIGN_SETTINGS)
 
 
-def substitute(text: str, variables: Mapping[str, str]) -> str:
-    """`text` with the variables' values for `${name}`; a name that is no variable stays as it stands."""
-    if not variables:
+def substitute(text: str, variables: Mapping[str, str], length_max: int) -> str:
+    """`text` with the variables' values for `${name}`; a name that is no variable stays as it stands.
+
+    Raises :class:`ExpansionTooLong` before more than `length_max` characters are made, since a few references to a
+    long value make gigabytes.
+    """
+    if not variables or len(text) > length_max:  # the engine refuses the latter as it stands
         return text
+    added = sum(len(variables.get(match[1], match[0])) - len(match[0]) for match in _REFERENCE.finditer(text))
+    if len(text) + added > length_max:
+        raise ExpansionTooLong(len(text) + added, length_max)
     return _REFERENCE.sub(lambda match: variables.get(match[1], match[0]), text)
 
 

@@ -287,3 +287,13 @@ def test_the_log_tells_what_was_read_once_a_line(lab: Lab, client: ThriftClient,
         ["read one file", "of t"],
     ]
     assert client.GetLog(t.TGetLogReq(operation)).log == "read one file\nof t"
+
+
+def test_variables_that_make_a_statement_too_long_are_refused_and_the_session_goes_on(
+    lab: Lab, client: ThriftClient
+) -> None:
+    session = open_session(client, configuration={"set:hivevar:x": "1" * (4 << 20)})
+    refused = client.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT " + "${hivevar:x}" * 2000))
+    assert (refused.status.statusCode, refused.status.sqlState) == (ERROR, "54001")
+    assert lab.engine.runs == []
+    assert cells(fetch(client, execute(client, session, "SELECT 1"))) == [[1]]

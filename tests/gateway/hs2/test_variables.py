@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gateway.hs2.errors import ExpansionTooLong
 from gateway.hs2.variables import SessionRequest, parse_configuration, substitute
 
 CASES = [
@@ -42,5 +43,25 @@ def test_configuration(configuration: dict[str, str], request_: SessionRequest) 
     ],
 )
 def test_variables(text: str, result: str) -> None:
-    assert substitute(text, {"x": "1", "nested": "${x}"}) == result
-    assert substitute(text, {}) == text
+    assert substitute(text, {"x": "1", "nested": "${x}"}, 1000) == result
+    assert substitute(text, {}, 1000) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "length"),
+    [
+        ("${x}", {"x": "1" * 100}, None),
+        ("${x}", {"x": "1" * 101}, 101),
+        ("a${x}b${hivevar:x}", {"x": "1" * 49}, None),
+        ("a${x}b${hivevar:x}", {"x": "1" * 50}, 102),
+        ("${x}" * 20, {"x": "1" * (4 << 20)}, 20 * (4 << 20)),  # which nobody should make to measure it
+        ("${longname}" * 9, {"longname": ""}, None),
+        ("${y}" + "1" * 97, {"x": "1"}, None),  # too long already, which the engine says
+    ],
+)
+def test_an_expansion_is_bounded_before_it_is_made(text: str, variables: dict[str, str], length: int | None) -> None:
+    if length is None:
+        assert len(substitute(text, variables, 100)) <= max(100, len(text))
+        return
+    with pytest.raises(ExpansionTooLong, match=str(length)):
+        substitute(text, variables, 100)
