@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import ipaddress
 import json
 import os
@@ -34,6 +35,18 @@ def ensure_port_free(interface: str, host: str, port: int) -> None:
         socket.create_server((host, port), family=family).close()
     except OSError as error:
         raise PortInUse(interface, host, port, (error.strerror or str(error)).lower()) from error
+
+
+def ensure_port_file_writable(path: Path) -> None:
+    """Find out before Spark starts, which takes seconds, whether the port file can be written at the end."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        temporary.touch()
+        temporary.unlink()
+    except OSError as error:
+        raise PortFileUnwritable(str(path), (error.strerror or str(error)).lower()) from error
 
 
 def write_port_file(path: Path, ports: Ports) -> None:

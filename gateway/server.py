@@ -1,6 +1,6 @@
 """The composition root: what the server is made of, in which order it starts and how it ends.
 
-    start   check host and ports → HTTP (health only) → engine (catalog, Spark) → registry → Thrift → ready
+    start   check host, ports and port file → HTTP (health only) → engine (catalog, Spark) → registry → Thrift → ready
     drain   refuse new statements → running ones end, or are cancelled at the deadline → Thrift → Spark → HTTP
 
 A part that fails to start takes down those that had started. HTTP starts first and ends last, so that health checks
@@ -23,7 +23,13 @@ from gateway.hs2.server import ThriftServer
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.server import HttpServer
 from gateway.lifecycle import Lifecycle, Ports
-from gateway.listening import ensure_loopback, ensure_port_free, remove_port_file, write_port_file
+from gateway.listening import (
+    ensure_loopback,
+    ensure_port_file_writable,
+    ensure_port_free,
+    remove_port_file,
+    write_port_file,
+)
 from gateway.registry import Registry
 from gateway.supervision import OnDeath, ignore_death
 
@@ -88,6 +94,8 @@ class Server:
         ensure_loopback(config.host)
         ensure_port_free("thrift", config.host, config.thrift_port)
         ensure_port_free("http", config.host, config.http_port)
+        if config.port_file:
+            ensure_port_file_writable(Path(config.port_file))
         options = HttpOptions(
             threads=config.http_threads,
             hosts=(config.host, f"[{config.host}]", *config.http_hosts),

@@ -147,8 +147,25 @@ def test_a_failed_engine_takes_the_ports_with_it(threads: None) -> None:
         house.server.start()
 
 
+@pytest.mark.parametrize("name", ["missing/ports.json", "", "file/ports.json"])
+def test_a_port_file_that_cannot_be_written_is_found_before_the_engine_starts(
+    tmp_path: Path, threads: None, name: str
+) -> None:
+    (tmp_path / "file").touch()
+    house = House(server__port_file=str(tmp_path / name))
+    with pytest.raises(PortFileUnwritable):
+        house.server.start()
+    assert house.steps == [] and [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
 def test_a_failed_last_step_stops_the_engine(tmp_path: Path, threads: None) -> None:
-    house = House(server__port_file=str(tmp_path / "missing" / "ports.json"))
+    class Moved(House):
+        def open_engine(self, config: Config, progress: Progress) -> ArrowEngine:
+            folder.rename(tmp_path / "elsewhere")
+            return self.engine
+
+    (folder := tmp_path / "run").mkdir()
+    house = Moved(server__port_file=str(folder / "ports.json"))
     with pytest.raises(PortFileUnwritable):
         house.server.start()
     assert house.engine.closed
