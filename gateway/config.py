@@ -78,7 +78,12 @@ class SessionsSection:
 
     max: int = _setting(1000, "Sessions that may be open at once.", low=1)
     idle_s: float = _setting(3600.0, "Seconds without a call after which an idle session closes.", low=1)
-    statements_max: int = _setting(100, "Statements that one session may hold open, ended ones included.", low=1)
+    statements_max: int = _setting(
+        100,
+        "Statements that one session may hold open, ended ones included; the oldest that its client has read to the "
+        "end makes room for a new one.",
+        low=1,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

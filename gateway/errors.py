@@ -42,3 +42,14 @@ class TooManyStatements(SqlError, condition="TOO_MANY_STATEMENTS", sqlstate="533
 @dataclass(eq=False)
 class ServerDraining(SqlError, condition="SERVER_SHUTTING_DOWN", sqlstate="57P01"):
     template = "The server is shutting down and takes no new work. Connect again in a moment."
+
+
+@dataclass(eq=False)
+class NestedParameter(SqlError, condition="UNSUPPORTED_FEATURE.PARAMETER_TYPE", sqlstate="0A000"):
+    parameter: str
+    sql_type: str
+    template = (
+        "The parameter {parameter} cannot have the type {sql_type}: a value is given as one text, which nested types "
+        "have no form for. Build it in the statement from parameters of simple types, as in named_struct('a', :a) or "
+        "array(:a, :b), or with from_json(:text, …)."
+    )

@@ -156,6 +156,8 @@ class Operation:
         self._stream: ResultStream | None = None
         self._buffer: ResultBuffer | None = None
         self._next_row, self._logged = 0, 0
+        self._handed_out: dict[int, int] = {}  # rows by the offset from which they were asked for
+        self._was_told_end = False
         self._timer: threading.Timer | None = None
         self._on_end: list[Callable[[], None]] = []
 
@@ -167,6 +169,20 @@ class Operation:
     def schema(self) -> pa.Schema:
         """Columns of the result; raises the error of an operation that has none."""
         return self._result().schema
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its client was told that it ended, and got all rows there are."""
+        if not self._was_told_end or not self._state.is_terminal:
+            return False
+        buffer = self._buffer
+        if buffer is None or not self.has_rows:
+            return True
+        return buffer.is_exhausted and sum(self._handed_out.values()) >= buffer.count()
+
+    def tell_end(self) -> None:
+        """Note that the client was told the operation's terminal state."""
+        self._was_told_end = True
 
     @property
     def has_rows(self) -> bool:
@@ -257,11 +273,11 @@ class Operation:
                 page = Page(offset, page.rows.slice(0, fitting), True)
         with self._changed:
             self._next_row = offset + page.rows.num_rows
-        return page
+        return self._note(page)
 
     def page(self, offset: int, rows_max: int) -> Page:
         """Rows by position, which leaves the position of `fetch` alone."""
-        return self._pull(self._result(), offset, rows_max)
+        return self._note(self._pull(self._result(), offset, rows_max))
 
     def row_count(self) -> int:
         """Rows of the whole result."""
@@ -300,6 +316,10 @@ class Operation:
     def _pull(self, buffer: ResultBuffer, offset: int, rows_max: int) -> Page:
         self.last_used = time.monotonic()
         return buffer.page(offset, rows_max)
+
+    def _note(self, page: Page) -> Page:
+        self._handed_out[page.row_offset] = page.rows.num_rows
+        return page
 
     def _result(self) -> ResultBuffer:
         if self.error is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import uuid
@@ -13,9 +14,11 @@ from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
 from engine.statements.statement import Statement
-from gateway.errors import SessionNotFound, TooManyStatements
+from gateway.errors import NestedParameter, SessionNotFound, TooManyStatements
 from gateway.limits import Limits
 from gateway.operation import Operation
+
+_NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
 
 
 class Session:
@@ -55,6 +58,8 @@ class Session:
         A front end that must know the whole result before it can answer gives `through`, which may cut the stream
         short; the result is then pulled on the statement's own thread, while it still counts as running.
         """
+
+        _ensure_flat(parameters)
 
         def run(context: StatementContext) -> ResultStream:
             stream = self.engine_session.execute(text, context, parameters)
@@ -124,11 +129,12 @@ class Session:
         with self._lock:
             if self._closed:
                 raise SessionNotFound()
-            if len(self._operations) >= self._limits.statements_per_session_max:
-                raise TooManyStatements(self._limits.statements_per_session_max)
+            dropped = self._make_room()
             self._operations[operation.id] = operation
             self._owners[operation.id] = self
             self.last_used = time.monotonic()
+        if dropped:
+            dropped.close()
         own_s = self.engine_session.statement_timeout_s
         limits = [limit for limit in (timeout_s, own_s, self._limits.statement_timeout_s) if limit]
         if limits:
@@ -139,3 +145,20 @@ class Session:
             self.forget(operation)
             raise
         return operation
+
+    def _make_room(self) -> Operation | None:
+        """Take out the oldest statement whose client is done with it, if there are as many as may be."""
+        if len(self._operations) < self._limits.statements_per_session_max:
+            return None
+        done = next((operation for operation in self._operations.values() if operation.is_read), None)
+        if done is None:
+            raise TooManyStatements(self._limits.statements_per_session_max)
+        self._operations.pop(done.id)
+        self._owners.pop(done.id, None)
+        return done
+
+
+def _ensure_flat(parameters: Sequence[Parameter]) -> None:
+    for position, parameter in enumerate(parameters, 1):
+        if _NESTED_TYPE.match(parameter.sql_type):
+            raise NestedParameter(parameter.name or str(position), parameter.sql_type)

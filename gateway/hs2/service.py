@@ -191,6 +191,7 @@ class Service:
         age_s = time.time() - operation.created_ms / 1000
         state = operation.wait(max(HOLD_S, min(FIRST_HOLD_S - age_s, FIRST_HOLD_S)))
         if state.is_terminal:
+            operation.tell_end()
             client.settled = operation
         response = t.TGetOperationStatusResp(
             SUCCESS,
@@ -319,6 +320,7 @@ def _await(session: Session, operation: Operation) -> None:
         raise operation.error
     if state is OperationState.CLOSED:
         raise OperationNotFound()
+    operation.tell_end()
 
 
 def _fetch_log(operation: Operation, orientation: int | None) -> Page:

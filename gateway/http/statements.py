@@ -204,6 +204,8 @@ class StatementApi:
             failure = describe(operation.error)
             status["error"] = {"error_code": failure.http_error_code, "message": failure.message}
             status["sql_state"] = failure.sqlstate
+        if state.is_terminal:
+            operation.tell_end()
         body: Body = {"statement_id": str(operation.id), "status": status}
         if state is OperationState.FINISHED:
             body["manifest"] = delivery.manifest(operation)

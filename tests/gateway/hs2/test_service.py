@@ -297,3 +297,9 @@ def test_variables_that_make_a_statement_too_long_are_refused_and_the_session_go
     assert (refused.status.statusCode, refused.status.sqlState) == (ERROR, "54001")
     assert lab.engine.runs == []
     assert cells(fetch(client, execute(client, session, "SELECT 1"))) == [[1]]
+
+
+def test_a_parameter_of_a_nested_type_is_refused(client: ThriftClient, session: t.TSessionHandle) -> None:
+    parameter = t.TSparkParameter(name="p", type="STRUCT", value=t.TSparkParameterValue(stringValue="{}"))
+    refused = client.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT :p", parameters=[parameter]))
+    assert (refused.status.statusCode, refused.status.sqlState) == (ERROR, "0A000")

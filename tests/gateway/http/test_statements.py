@@ -328,3 +328,34 @@ def test_a_draining_server_finishes_what_runs_and_takes_nothing_new(api: Api) ->
     assert api.refuse("POST", STATEMENTS, {"statement": "SELECT 1"}) == (503, "TEMPORARILY_UNAVAILABLE")
     assert poll_until_ended(api, answer)["status"]["state"] == "SUCCEEDED"
     draining.join()
+
+
+def test_statements_that_were_read_make_room_in_their_session_and_others_do_not(
+    make_api: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway.http.delivery._CHUNK_BYTES", 2000)
+    api = make_api(statements_per_session_max=3)
+    session = api.ask("POST", f"{API}/sessions", {})["session_id"]
+    unread = api.submit("ROWS 200", session_id=session)  # the first chunk of several
+    failed = api.submit("NO SQL", session_id=session)
+    kept = [api.submit("SELECT 1", session_id=session) for _ in range(10)]
+    assert [api.request("GET", path_of(one)).status_code for one in (unread, failed)] == [200, 404]
+    assert [api.request("GET", path_of(one)).status_code for one in kept] == [404] * 8 + [200] * 2
+    for index in range(1, unread["manifest"]["total_chunk_count"]):
+        api.ask("GET", path_of(unread, f"/result/chunks/{index}"))
+    api.submit("SELECT 1", session_id=session)
+    assert api.request("GET", path_of(unread)).status_code == 404
+    running = [api.submit("SLEEP 60", session_id=session, wait_timeout="0s") for _ in range(3)]
+    asked = {"statement": "SELECT 1", "session_id": session}
+    assert api.refuse("POST", STATEMENTS, asked) == (429, "REQUEST_LIMIT_EXCEEDED")
+    assert all(api.request("GET", path_of(one)).status_code == 200 for one in running)
+
+
+@pytest.mark.parametrize("sql_type", ["STRUCT", "struct<a: int>", "Array<INT>", " MAP<STRING, INT>", "VARIANT"])
+def test_a_parameter_of_a_nested_type_is_refused_by_name(api: Api, sql_type: str) -> None:
+    for named in ({"name": "p"}, {}):
+        body = {"statement": "SELECT 1", "parameters": [{"value": "{}", "type": sql_type} | named]}
+        answer = json.loads(api.request("POST", STATEMENTS, body).data)
+        assert answer["error_code"] == "BAD_REQUEST" and answer["sql_state"] == "0A000"
+        assert f"parameter {named.get('name', 1)} cannot have the type {sql_type}" in answer["message"]
+    assert api.engine.runs == [] and eventually(lambda: api.registry.sessions() == ())
