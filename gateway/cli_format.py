@@ -20,11 +20,21 @@ _NOT_FINITE = frozenset(("NaN", "Infinity", "-Infinity"))
 
 
 def write_table(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO) -> None:
-    """Aligned columns, numbers to the right, NULL for null; then the number of rows."""
+    """Aligned columns, numbers to the right, NULL for null; then the number of rows.
+
+    A single cell of several lines, such as a plan or what SHOW CREATE TABLE answers, is a text to read, and is written
+    as it is.
+    """
     if not columns:
         out.write("OK\n")
         return
     first = next(chunks, [])
+    match first:
+        case [[str(text)]] if "\n" in text and (following := next(chunks, [])) == []:
+            out.write("\n".join(map(_printable, text.rstrip("\n").split("\n"))) + "\n")
+            return
+        case [[str(text)]] if "\n" in text:
+            chunks = chain([following], chunks)
     header = [_printable(column.name) for column in columns]
     shown = ([_shown(cell) for cell in row] for row in first)
     lines = [header, *shown]

@@ -50,7 +50,27 @@ def test_small_results(columns: list[Column], chunks: list[Rows], expected: str)
     ],
 )
 def test_a_cell_stays_on_its_line_and_does_not_command_the_terminal(cell: str, shown: str) -> None:
-    assert table([NAME], [[cell]]).splitlines()[2] == shown
+    assert table([NAME], [[cell], ["another row"]]).splitlines()[2] == shown
+
+
+PLAN = "== Physical Plan ==\n*(1) Range (0, 10)\n   +- \x1b[31mScan"
+
+
+@pytest.mark.parametrize(
+    ("columns", "chunks", "expected"),
+    [
+        ([NAME], [[[PLAN]]], "== Physical Plan ==\n*(1) Range (0, 10)\n   +- \\x1b[31mScan\n"),
+        ([NAME], [[["one line"]]], "name\n--------\none line\n(1 row)\n"),
+        ([NAME], [[["a\n\nb\n\n"]]], "a\n\nb\n"),
+        ([NAME], [[["a\nb"]], [["c"]]], "name\n----\na\\nb\nc\n(2 rows)\n"),
+        ([NAME], [[["a\nb"], ["c"]]], "name\n----\na\\nb\nc\n(2 rows)\n"),
+        ([NAME, ID], [[["a\nb", "1"]]], "name | id\n-----+---\na\\nb |  1\n(1 row)\n"),
+    ],
+)
+def test_a_single_cell_of_several_lines_is_a_text_to_read(
+    columns: list[Column], chunks: list[Rows], expected: str
+) -> None:
+    assert table(columns, *chunks) == expected
 
 
 @pytest.mark.parametrize(("cell", "width"), [("日本", 4), ("é", 1), ("e\u0301", 1), ("ab", 2)])
