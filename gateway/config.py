@@ -6,7 +6,9 @@ reference in `deploy/gateway.example.toml`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, get_type_hints
@@ -23,12 +25,54 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
-def _setting(default: Any, doc: str, *, low: float | None = None, high: float | None = None) -> Any:
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a value must be beyond its type; `expected` says it in the error for one that is not."""
+
+    expected: str
+    holds: Callable[[Any], object]
+
+
+def _setting(
+    default: Any, doc: str, *, low: float | None = None, high: float | None = None, rule: Rule | None = None
+) -> Any:
     """A documented setting; `low` and `high` bound a number, both inclusive."""
-    metadata = {"doc": doc, "low": low, "high": high}
+    metadata = {"doc": doc, "low": low, "high": high, "rule": rule}
     if isinstance(default, Mapping):
         return field(default_factory=lambda: dict(default), metadata=metadata)
     return field(default=default, metadata=metadata)
+
+
+_MEMORY_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_MEMORY_MIN, _MEMORY_MAX = 512 << 20, 4 << 40
+
+
+def _is_memory(text: str) -> bool:
+    """Spark itself gives up below some 450 MB, and Java above what the address space has."""
+    size = re.fullmatch(r"([0-9]{1,15})([kmgt])b?", text.lower())
+    return size is not None and _MEMORY_MIN <= int(size[1]) * _MEMORY_UNITS[size[2]] <= _MEMORY_MAX
+
+
+def _is_usable_folder(text: str) -> bool:
+    """Tried out, since permissions do not tell of a file system that is read-only."""
+    if not text:
+        return True
+    try:
+        tempfile.TemporaryDirectory(dir=text).cleanup()
+    except OSError:
+        return False
+    return True
+
+
+_MASTER_RULE = Rule(
+    "local, local[N], local[*], spark://HOST:PORT, yarn or k8s://URL",
+    re.compile(
+        r"local(\[(\*|[1-9][0-9]*)(, *[1-9][0-9]*)?\])?|local-cluster\[[0-9]+, *[0-9]+, *[0-9]+\]"
+        r"|spark://[^\s/:,]+:[0-9]+(,[^\s/:,]+:[0-9]+)*|yarn|k8s://\S+"
+    ).fullmatch,
+)
+_MEMORY_RULE = Rule("a size from 512m to 4t, such as 2g,", _is_memory)
+_FOLDER_RULE = Rule("a folder that exists and can be written", _is_usable_folder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,12 +153,17 @@ class ResultsSection:
 class SparkSection:
     """The Spark session that reads and writes the data."""
 
-    master: str = _setting("local[*]", "Spark's master URL; local[*] runs in one process with all cores.")
-    driver_memory: str = _setting("2g", "Heap of Spark's driver, which is also the executor of a local master.")
+    master: str = _setting(
+        "local[*]", "Spark's master URL; local[*] runs in one process with all cores.", rule=_MASTER_RULE
+    )
+    driver_memory: str = _setting(
+        "2g", "Heap of Spark's driver, which is also the executor of a local master.", rule=_MEMORY_RULE
+    )
     local_dir: str = _setting(
         "",
         "Folder for temporary files: what does not fit in memory, and results until they are fetched. Empty: the "
         "system's.",
+        rule=_FOLDER_RULE,
     )
     conf: Mapping[str, str] = _setting(
         {}, "Further Spark settings by name, as strings; these win over the gateway's own."
@@ -169,6 +218,7 @@ class Setting:
     doc: str
     low: float | None
     high: float | None
+    rule: Rule | None
 
     @property
     def name(self) -> str:

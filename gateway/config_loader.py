@@ -112,6 +112,8 @@ def _typed(setting: Setting, entry: Given) -> object:
         raise ConfigInvalidValue(setting.name, entry.source, _show(entry.value), _expected(setting))
     if isinstance(value, int | float) and not _is_within(value, setting):
         raise ConfigInvalidValue(setting.name, entry.source, _show(entry.value), _expected(setting))
+    if setting.rule and not setting.rule.holds(value):
+        raise ConfigInvalidValue(setting.name, entry.source, _show(entry.value), setting.rule.expected)
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,37 @@ def test_the_registrys_limits_are_the_settings() -> None:
 def test_every_setting_has_a_variable_of_its_own() -> None:
     variables = [setting.variable for setting in settings()]
     assert len(set(variables)) == len(variables)
+
+
+@pytest.mark.parametrize(
+    ("key", "good", "bad"),
+    [
+        (
+            "spark.master",
+            ["local", "local[*]", "local[4]", "local[2,3]", "local[*, 2]", "spark://h:7077", "spark://a:1,b:2", "yarn"]
+            + ["k8s://https://h:443", "local-cluster[2,1,1024]"],
+            ["", "locl[*]", "local[", "local[0]", "local[x]", "spark://", "spark://h", "http://h:1", "yarn-cluster"],
+        ),
+        (
+            "spark.driver_memory",
+            ["2g", "2G", "512m", "2048mb", "524288k", "1t"],
+            ["", "lots", "2", "2 g", "-2g", "2.5g", "511m", "0g", "1p", "5000t", "9" * 40 + "g"],
+        ),
+        ("spark.local_dir", ["", "<folder>"], ["<folder>/missing", "<folder>/file", "/proc"]),
+    ],
+)
+def test_a_value_that_spark_could_not_start_with_is_refused_by_the_name_of_its_setting(
+    tmp_path: Path, key: str, good: list[str], bad: list[str]
+) -> None:
+    (tmp_path / "file").touch()
+    section, name = key.split(".")
+    variable = f"GATEWAY_{section}_{name}".upper()
+    for value in (item.replace("<folder>", str(tmp_path)) for item in good):
+        assert getattr(load_config(None, {variable: value}, {}).spark, name) == value
+    for value in (item.replace("<folder>", str(tmp_path)) for item in bad):
+        with pytest.raises(ConfigInvalidValue, match=f"{variable} sets {key} to .* is expected"):
+            load_config(None, {variable: value}, {})
+        file = tmp_path / "gateway.toml"
+        file.write_text(f"[{section}]\n{name} = {json.dumps(value)}\n")
+        with pytest.raises(ConfigInvalidValue, match=f"gateway.toml sets {key} to .* is expected"):
+            load_config(file, {}, {})
