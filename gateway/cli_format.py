@@ -29,12 +29,13 @@ def write_table(columns: Sequence[Column], chunks: Iterator[Rows], out: TextIO) 
         out.write("OK\n")
         return
     first = next(chunks, [])
-    match first:
-        case [[str(text)]] if "\n" in text and (following := next(chunks, [])) == []:
+    text = first[0][0] if len(columns) == 1 and len(first) == 1 else None
+    if text and "\n" in text:
+        following = next(chunks, [])
+        if not following:
             out.write("\n".join(map(_printable, text.rstrip("\n").split("\n"))) + "\n")
             return
-        case [[str(text)]] if "\n" in text:
-            chunks = chain([following], chunks)
+        chunks = chain([following], chunks)
     header = [_printable(column.name) for column in columns]
     shown = ([_shown(cell) for cell in row] for row in first)
     lines = [header, *shown]

@@ -101,14 +101,14 @@ class _Copy:
 
     def __init__(self, take: Callable[[int], bytes], bytes_max: int) -> None:
         self._take, self._left = take, bytes_max
-        self.pieces: list[bytes] = []
+        self.content = bytearray()  # and no list of pieces, which would take many times the bytes of small fields
 
     def take(self, count: int) -> bytes:
         self._left -= count
         if self._left < 0:
             raise MalformedMessage("the message is longer than the server takes")
         piece = self._take(count)
-        self.pieces.append(piece)
+        self.content += piece
         return piece
 
     def count(self) -> int:
@@ -127,7 +127,7 @@ def read_message(take: Callable[[int], bytes], bytes_max: int) -> bytes:
         raise MalformedMessage("no header of the strict binary protocol")
     copy.take(length + _I32.size)
     _walk(copy, TType.STRUCT, _DEPTH_MAX)
-    return b"".join(copy.pieces)
+    return bytes(copy.content)
 
 
 def _walk(copy: _Copy, kind: int, depth: int) -> None:

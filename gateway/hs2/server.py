@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gateway.authenticators import Authenticator
+from gateway.hs2 import transport
 from gateway.hs2.dispatch import Dispatcher
 from gateway.hs2.messages import MalformedMessage
 from gateway.hs2.service import Client, Service
@@ -90,7 +91,7 @@ class Connection:
         messages, self._client.principal = open_transport(ByteStream(self._socket), authenticate, message_bytes_max)
         dispatcher = Dispatcher(self._service, self._client)
         while True:
-            message = messages.read()
+            message = messages.read(None if self._client.sessions else transport.SESSIONLESS_S)
             self.is_busy = True
             reply = dispatcher.answer(message)
             self.is_busy = False

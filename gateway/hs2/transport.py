@@ -4,8 +4,9 @@ One port serves two transports, told apart by the first byte: 0x01 begins a SASL
 frames of a u32 length and bytes; 0x80 begins an unframed message of the strict binary protocol (NOSASL). Anything else
 (HTTP, TLS, a framed transport) is not served here, and the connection ends; to HTTP with a line that says so.
 
-A connection may idle between messages for as long as it likes, since clients keep them open; once a message has begun,
-or before the client has logged in, it must arrive in time. One `recv` brings a whole small message.
+A connection with a session may idle between messages for as long as it likes, since clients keep them open; one without
+a session for :data:`SESSIONLESS_S`. Once a message has begun, or before the client has logged in, it must arrive in
+time. One `recv` brings a whole small message.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ from gateway.hs2.sasl import HEADER, MESSAGE_BYTES_MAX, SaslNegotiation, SaslSta
 
 HANDSHAKE_S = 10.0
 """From the connection's begin to the end of the log-in."""
+SESSIONLESS_S = 300.0
+"""Between the messages of a client that has no session open."""
 MESSAGE_S = 120.0
 """From a message's first byte to its last."""
-_RECEIVE_BYTES = 1 << 16
+_RECEIVE_BYTES, _RECEIVE_BYTES_MAX = 1 << 16, 1 << 20
+"""One `recv` takes memory for all it may bring, which is not to follow from a length that a client only claims."""
 _LENGTH = struct.Struct(">I")
 _HTTP_FIRST_BYTES = b"GPHDOTC"  # GET, POST or PUT, HEAD, DELETE, OPTIONS, TRACE, CONNECT
 _HTTP_ANSWER = (
@@ -57,7 +61,7 @@ class ByteStream:
 
     def take(self, count: int) -> bytes:
         while len(self._buffer) < count:
-            self._receive(max(_RECEIVE_BYTES, count - len(self._buffer)))
+            self._receive(min(max(_RECEIVE_BYTES, count - len(self._buffer)), _RECEIVE_BYTES_MAX))
         taken = bytes(self._buffer[:count])
         del self._buffer[:count]
         return taken
@@ -99,9 +103,9 @@ class MessageStream:
     def __init__(self, stream: ByteStream, *, framed: bool, bytes_max: int) -> None:
         self._stream, self._framed, self._bytes_max = stream, framed, bytes_max
 
-    def read(self) -> bytes:
-        """The next message, however long it takes to begin."""
-        self._stream.set_deadline(None)
+    def read(self, begin_s: float | None = None) -> bytes:
+        """The next message, however long it takes to begin, or within `begin_s`."""
+        self._stream.set_deadline(begin_s)
         self._stream.peek()
         self._stream.set_deadline(MESSAGE_S)
         if not self._framed:

@@ -24,6 +24,7 @@ from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.hs2.wire import connect, log_in, open_session, read_all, sasl_frame, serving, unframed_client
+from tests.gateway.http.conftest import eventually
 
 DEADLINE_S = 20.0
 
@@ -165,6 +166,42 @@ def test_connections_are_limited(engine: ArrowEngine, caplog: pytest.LogCaptureF
         with connect(port) as fourth:
             log_in(fourth)
     assert "refused" in caplog.text
+
+
+@pytest.mark.parametrize("opens", [False, True])
+def test_a_connection_without_a_session_may_not_idle_for_ever(
+    served: tuple[int, ThriftServer, Registry], monkeypatch: pytest.MonkeyPatch, opens: bool
+) -> None:
+    monkeypatch.setattr(transport, "SESSIONLESS_S", 0.3)
+    port, server, _ = served
+    with connect(port) as connection:
+        log_in(connection)
+        if opens:
+            connection.sendall(framed(OPEN))
+            assert connection.recv(4)
+            assert not eventually(lambda: server.connection_count() == 0, 1)
+        else:
+            assert read_all(connection) == b""
+            wait_for(lambda: server.connection_count() == 0)
+
+
+def test_claimed_lengths_and_half_sent_messages_hold_up_nobody(port: int) -> None:
+    """A hundred clients of each kind, while others are served."""
+    begun = [framed(OPEN)[:-1], (32 << 20).to_bytes(4, "big"), b"\x00"]
+    half_open = []
+    for position in range(100):
+        connection = connect(port)
+        half_open.append(connection)
+        if position % 4 == 3:
+            connection.sendall(b"\x80\x01\x00\x01\x00\x00\x00\x0bOpenSession")
+        else:
+            log_in(connection)
+            connection.sendall(begun[position % 4])
+    with unframed_client(port) as client:
+        response = client.ExecuteStatement(t.TExecuteStatementReq(open_session(client), "SELECT 1"))
+        assert response.status.statusCode == t.TStatusCode.SUCCESS_STATUS
+    for connection in half_open:
+        connection.close()
 
 
 def test_messages_are_limited(engine: ArrowEngine) -> None:
