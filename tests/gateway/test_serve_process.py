@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,6 +82,36 @@ def test_a_server_says_how_to_connect_serves_and_drains(start: Any) -> None:
     for part in ("Traceback", "\tat org.", "Abort", "4711"):  # a statement's failure is its client's, with its values
         assert part not in process.output
     assert eventually(lambda: not any(Path(f"/proc/{jvm}").exists() for jvm in jvms))
+
+
+@pytest.mark.spark
+def test_a_java_that_is_stopped_holds_up_no_request(start: Any) -> None:
+    process = start(LAKE)
+    ports = process.ports()
+    url = f"http://127.0.0.1:{ports['http']}"
+    assert submit(ports, "SELECT 1")["status"]["state"] == "SUCCEEDED"
+    jvms = process.jvms()
+    for jvm in jvms:
+        os.kill(jvm, signal.SIGSTOP)
+    try:
+        for path, expected in (("/readyz", 503), ("/healthz", 200), ("/readyz", 503)):
+            assert status_of(url + path) == expected
+        body = json.dumps({"statement": "SELECT 1 + 1", "wait_timeout": "8s"}).encode()
+        assert status_of(url + STATEMENTS, body) in (200, 503)
+    finally:
+        for jvm in jvms:
+            os.kill(jvm, signal.SIGCONT)
+    assert eventually(lambda: status_of(url + "/readyz") == 200, 60)
+    assert submit(ports, "SELECT 2")["result"]["data_array"] == [["2"]]
+
+
+def status_of(url: str, body: bytes | None = None) -> int:
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:  # longer than any answer may take
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        return error.code
 
 
 @pytest.mark.spark
