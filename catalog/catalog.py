@@ -31,7 +31,7 @@ from catalog.changes import (
     apply,
 )
 from catalog.discovery import ServedFolder
-from catalog.entries import Relation, SchemaEntry
+from catalog.entries import Relation, SchemaEntry, TableEntry, ViewEntry
 from catalog.errors import (
     CatalogBusy,
     DiscoveredObject,
@@ -41,7 +41,8 @@ from catalog.errors import (
     TableAlreadyExists,
 )
 from catalog.information_schema import SYSTEM_CATALOG
-from catalog.names import CatalogName, SchemaName, TableName
+from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
+from catalog.places import Places
 from catalog.roots import AllowedRoots
 from catalog.store import CatalogStore
 from catalog.view import CatalogView
@@ -55,14 +56,20 @@ _BACKOFF_S = 0.02
 class Catalog:
     """All catalogs of a server. Thread-safe.
 
-    `allowed_roots` are further folders, beside the served one, below which tables may be named by path.
+    `allowed_roots` are further folders, beside the served one, below which tables may be named by path; `own_folder` is
+    where `store` keeps its files.
     """
 
     def __init__(
-        self, store: CatalogStore, served: ServedFolder | None = None, allowed_roots: Iterable[str] = ()
+        self,
+        store: CatalogStore,
+        served: ServedFolder | None = None,
+        allowed_roots: Iterable[str] = (),
+        own_folder: str | None = None,
     ) -> None:
         self._store, self._served = store, served
         self._roots = AllowedRoots((*([served.root] if served else []), *allowed_roots))
+        self._places = Places(self._roots, served, own_folder)
         self._lock = threading.Lock()
 
     @property
@@ -72,7 +79,7 @@ class Catalog:
 
     def view(self) -> CatalogView:
         """The newest generation: one read of the store."""
-        return CatalogView(self._store.load(), self._served, self._roots)
+        return CatalogView(self._store.load(), self._served, self._places)
 
     def change(self, change: Change) -> CatalogView:
         """Make the change, and answer the view of the generation that it made.
@@ -82,18 +89,24 @@ class Catalog:
         """
         return self._change(change)[1]
 
+    def drop_table(self, name: TableName) -> Relation:
+        """Make the change, and answer what had the name in that moment; raises as `change` does."""
+        return self._change(DropTable(name))[0].state.relations[name]
+
     def drop_schema(self, name: SchemaName, cascade: bool) -> tuple[Relation, ...]:
         """Make the change, and answer what the schema held in that moment; raises as `change` does."""
         return tuple(self._change(DropSchema(name, cascade))[0].state.relations_of(name))
 
     def _change(self, change: Change) -> tuple[CatalogView, CatalogView]:
         """The views before the change and after it."""
+        if self._served is not None:
+            self._served.ensure_there()  # the catalog's own folder may lie in it, and would be made again
         with self._lock:  # threads of one server wait for each other instead of racing
             for attempt in range(CHANGE_ATTEMPTS_MAX):
                 base = self.view()
                 new = apply(base.state, *self._checked(base, change))
                 if self._store.swap(base.state, new):
-                    return base, CatalogView(new, self._served, self._roots)
+                    return base, CatalogView(new, self._served, self._places)
                 time.sleep(random.uniform(0, _BACKOFF_S * min(attempt + 1, 10)))
         raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
 
@@ -101,6 +114,8 @@ class Catalog:
         """`change` with what it needs before it; raises where the served folder stands in its way."""
         for schema in _schemas_of(change):
             view.ensure_may_change(schema)
+        for part in _new_parts(change):
+            ensure_new_part(part)
         match change:
             case CreateCatalog(catalog) if catalog.name == CatalogName(SYSTEM_CATALOG):
                 raise ReservedName("CATALOG", str(catalog.name))
@@ -109,7 +124,11 @@ class Catalog:
             case CreateSchema(entry):
                 if view.discovered_schema(entry.name) is not None and entry.name not in view.state.schemas:
                     raise SchemaAlreadyExists(str(entry.name))
-                return [change]
+                if entry.location is None:
+                    return [change]
+                location = self._roots.ensure_allowed(entry.location)
+                self._places.ensure_may_hold_tables(location)
+                return [CreateSchema(replace(entry, location=location))]
             case DropSchema(name, cascade):
                 _ensure_nothing_lies_in(view, name, cascade)
                 return [change]
@@ -158,6 +177,21 @@ def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
             return (commented,) if isinstance(commented, SchemaName) else ()
         case RenameTable(old, new):
             return (old.schema_name, new.schema_name)
+        case _:
+            assert_never(change)
+
+
+def _new_parts(change: Change) -> tuple[str, ...]:
+    """The parts of names that a change gives to what it makes."""
+    match change:
+        case CreateCatalog(catalog):
+            return catalog.name.parts
+        case CreateSchema(schema):
+            return (schema.name.schema,)
+        case CreateTable(TableEntry(name=name)) | CreateView(ViewEntry(name=name)) | RenameTable(_, name):
+            return (name.table,)
+        case DropCatalog() | DropSchema() | DropTable() | DropView() | SetLocation() | SetComment():
+            return ()
         case _:
             assert_never(change)
 

@@ -10,13 +10,17 @@ The folder that holds a table is its schema:
 the folder itself      `default`   its own name: serving one table's folder serves that table
 =====================  ==========  ===========================================================
 
-- A folder with a `_delta_log` is a table; nothing below it is looked at.
+- A folder whose `_delta_log` holds a version is a table; nothing below it is looked at. Only the served folder itself
+  may be a table with others below it: a log that somebody wrote to the wrong place must not hide all tables. The
+  server's log says so, and nobody makes tables below it (:mod:`catalog.places`).
 - Folders that begin with `_` or `.` are hidden, and those with `=` are partitions of something that is no Delta table.
 - A folder in which no table lies is no schema.
 - Links are followed where they lead below an allowed root, so that a link put into the lake opens nothing else; a link
   that leads back to a folder above it is not followed.
 - Names are case-insensitive. An exactly spelled name wins; otherwise it must be the only one.
-- Where `orders` and `default/orders` both are tables, the former is `default.orders`.
+- Where `orders` and `default/orders` both are tables, the former is `default.orders`; the served folder's own name
+  comes after both.
+- Where the served folder is gone, every question is answered by LakeNotAvailable: it is no empty lake.
 
 Looking up one name asks for its folders directly and lists only the folders on its way if that fails, to find another
 spelling; it never walks the tree. Listing schemas does, and is bounded by two limits below.
@@ -30,7 +34,7 @@ from dataclasses import dataclass
 
 from catalog.entries import TableEntry
 from catalog.errors import TableAmbiguous
-from catalog.files import Child, Tree
+from catalog.files import LOG_FOLDER, Child, Tree
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, TableName, fold
 from catalog.roots import AllowedRoots
 
@@ -64,12 +68,32 @@ class ServedFolder:
         self._tree = tree
         self._roots = AllowedRoots((tree.root, *allowed_roots))
         self._top = _Folder(tree.root, DEFAULT_SCHEMA)
+        self._is_own_told = False
+
+    def ensure_there(self) -> None:
+        """Raises LakeNotAvailable."""
+        self._tree.ensure_there()
+
+    def own_table(self) -> TableEntry | None:
+        """The table that the served folder itself is; the server's log tells of it when it is first seen."""
+        if not self._tree.is_table(self.root):
+            self._is_own_told = False
+            return None
+        own = _entry(self._top, Child(self.root.rpartition("/")[2], self.root))
+        if not self._is_own_told:
+            self._is_own_told = True
+            logger.warning(
+                "the served folder %s is a Delta table itself, served as %s beside the tables below it; none can be "
+                "made below it. If that is no intention, move its %s away.",
+                self.root,
+                own.name,
+                LOG_FOLDER,
+            )
+        return own
 
     def find(self, schema: str, table: str) -> TableEntry | None:
-        """The table of that name, or None; raises TableAmbiguous."""
-        if self._tree.is_table(self.root):
-            own = self._own_entry()
-            return own if own.name == TableName(DEFAULT_CATALOG, schema, table) else None
+        """The table of that name, or None; raises TableAmbiguous, LakeNotAvailable."""
+        self.ensure_there()
         for folder in self._folders(schema, exact=True):
             child = self._child(folder, table)
             if child is not None and self._tree.is_table(child.location):
@@ -82,19 +106,22 @@ class ServedFolder:
         if len(found) > 1:
             candidates = ", ".join(sorted(f"{schema_}.{table_}" for schema_, table_ in found))
             raise TableAmbiguous(str(TableName(DEFAULT_CATALOG, schema, table)), candidates)
+        own = self.own_table()
+        if own is not None and own.name == TableName(DEFAULT_CATALOG, schema, table):
+            found.setdefault((own.name.schema, own.name.table), own)
         return next(iter(found.values()), None)
 
     def find_schema(self, schema: str) -> str | None:
         """The schema as its folder is spelled, or None where no such folder holds a table."""
-        if self._tree.is_table(self.root):
-            return DEFAULT_SCHEMA if fold(schema) == DEFAULT_SCHEMA else None
+        self.ensure_there()
+        if fold(schema) == DEFAULT_SCHEMA and self.own_table() is not None:
+            return DEFAULT_SCHEMA
         return next((folder.schema for folder in self._folders(schema) if self._has_table(folder)), None)
 
     def schemas(self) -> list[str]:
         """All schemas that hold a table, sorted; of spellings that differ in case, one."""
-        if self._tree.is_table(self.root):
-            return [DEFAULT_SCHEMA]
-        found: dict[str, str] = {}
+        self.ensure_there()
+        found = {DEFAULT_SCHEMA: DEFAULT_SCHEMA} if self.own_table() is not None else {}
         for folder in self._walk():
             if fold(folder.schema) not in found and self._has_table(folder):
                 found[fold(folder.schema)] = folder.schema
@@ -102,17 +129,16 @@ class ServedFolder:
 
     def tables(self, schema: str) -> list[TableEntry]:
         """The tables of a schema, sorted; none where there is no such schema."""
-        if self._tree.is_table(self.root):
-            return [self._own_entry()] if fold(schema) == DEFAULT_SCHEMA else []
+        self.ensure_there()
         found: dict[tuple[str, str], TableEntry] = {}
         for folder in self._folders(schema):
             for child in self._children(folder):
                 if self._tree.is_table(child.location):
                     found.setdefault((folder.schema, child.name), _entry(folder, child))
+        own = self.own_table() if fold(schema) == DEFAULT_SCHEMA else None
+        if own is not None:
+            found.setdefault((own.name.schema, own.name.table), own)
         return sorted(found.values(), key=lambda entry: (entry.name.key, entry.name.parts))
-
-    def _own_entry(self) -> TableEntry:
-        return _entry(self._top, Child(self.root.rpartition("/")[2], self.root))
 
     def _has_table(self, folder: _Folder) -> bool:
         return any(self._tree.is_table(child.location) for child in self._children(folder))

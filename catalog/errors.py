@@ -74,8 +74,8 @@ class InternalError(SqlError, condition="INTERNAL_ERROR", sqlstate="XX000"):
 class InvalidName(SqlError, condition="INVALID_SCHEMA_OR_RELATION_NAME", sqlstate="42602"):
     name: str
     template = (
-        "{name!r} is no valid name for a schema, table or view. Use 1 to 255 printable characters without a slash, "
-        "other than '.' and '..'."
+        "{name!r} is no valid name for a catalog, schema, table or view. Use printable characters without slashes and "
+        "backslashes, at most 255 bytes; it may not begin with a dot or be one of Delta's own, such as _delta_log."
     )
 
 
@@ -208,6 +208,24 @@ class PathNotAllowed(SqlError, condition="PATH_NOT_ALLOWED", sqlstate="42501"):
     template = (
         "The path {path} is not below a folder that may be read by path. Use an absolute path below the served folder "
         "or below one of lake.allowed_roots in the server's configuration, without '..' and links that leave it."
+    )
+
+
+@dataclass(eq=False)
+class LocationOverlap(SqlError, condition="LOCATION_OVERLAP", sqlstate="22KD1"):
+    """`reason` says what is in the way, as a part of a sentence."""
+
+    location: str
+    reason: str
+    template = "No table can be made at {location}: {reason}. Choose another name, or another LOCATION."
+
+
+@dataclass(eq=False)
+class LakeNotAvailable(SqlError, condition="LAKE_NOT_AVAILABLE", sqlstate="57012"):
+    folder: str
+    reason: str
+    template = (
+        "The folder {folder} is not available: {reason}. Nothing was changed. Try again when its volume is mounted."
     )
 
 

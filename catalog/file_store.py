@@ -88,6 +88,8 @@ class FileStore:
         loaded = self._loaded if self._loaded.state is base else self._load()
         if loaded.state.generation != base.generation:
             return False
+        if base.generation and not self._generations():
+            raise CatalogUnreadable(self._files.root, "the generations that were in it are gone")
         token = secrets.token_hex(4)
         stamp = f"{new.generation}-{token}"
         before, after = _by_path(base), _by_path(new)
@@ -148,8 +150,8 @@ class FileStore:
         for _ in range(_LOAD_ATTEMPTS_MAX):
             newest = max(self._generations(), default=0)
             loaded = self._loaded
-            if loaded.state.generation == newest:
-                return loaded
+            if newest in (0, loaded.state.generation):
+                return loaded  # no generation at all, after one was loaded: the folder is gone, and may come back
             try:
                 fresh = self._read(newest, loaded)
             except FileNotFoundError as error:

@@ -12,7 +12,9 @@ crash leaves half a file under the final name.) Files and folders are synced bef
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import re
 import stat
 import threading
 import time
@@ -21,12 +23,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-TABLE_MARKER = "_delta_log"
-"""A folder that holds a folder of this name is a table; this is all that the catalog knows of Delta."""
+from catalog.errors import LakeNotAvailable
+
+LOG_FOLDER = "_delta_log"
+_VERSION = re.compile(r"\d{20}\.(?:json|checkpoint\.(?:.+\.)?(?:parquet|json))")
 
 _FOLDERS_CACHED_MAX = 50_000
 _SETTLED_NS = 50_000_000
 """A folder can change twice within one tick of its clock, so a listing is kept only if the change before was older."""
+
+
+def is_version(name: str) -> bool:
+    """Whether a file in a log makes a version: a commit or a checkpoint.
+
+    A folder whose log holds one is a table, which is all that the catalog knows of Delta. A log without any is what a
+    CREATE left that was killed, or that is under way.
+    """
+    return _VERSION.fullmatch(name) is not None
 
 
 class Files(Protocol):
@@ -72,7 +85,13 @@ class Tree(Protocol):
         """One of them, asked for directly: the cost does not depend on how many there are."""
         ...
 
-    def is_table(self, location: str) -> bool: ...
+    def is_table(self, location: str) -> bool:
+        """Whether a version of a table is in the folder's log."""
+        ...
+
+    def ensure_there(self) -> None:
+        """Raises LakeNotAvailable where `root` was there once and is gone, as when its volume is not mounted."""
+        ...
 
 
 class LocalFiles:
@@ -156,6 +175,8 @@ class LocalTree:
         self.root = os.path.realpath(root)
         self._listings: dict[str, tuple[int, tuple[Child, ...]]] = {}
         self._lock = threading.Lock()
+        self._identity: tuple[int, int] | None = None
+        self.ensure_there()
 
     def children(self, location: str) -> tuple[Child, ...]:
         try:
@@ -179,7 +200,28 @@ class LocalTree:
         return _child_of(location, name, None)
 
     def is_table(self, location: str) -> bool:
-        return os.path.isdir(f"{location}/{TABLE_MARKER}")
+        try:
+            with os.scandir(f"{location}/{LOG_FOLDER}") as entries:
+                return any(is_version(entry.name) for entry in entries)
+        except PermissionError:
+            return True  # whoever reads it is told why that cannot be
+        except (OSError, ValueError):
+            return False
+
+    def ensure_there(self) -> None:
+        """A mount point without its volume is another folder, and empty."""
+        try:
+            status = os.stat(self.root)
+            identity = (status.st_dev, status.st_ino)
+            if not stat.S_ISDIR(status.st_mode):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+            if self._identity not in (None, identity) and not os.listdir(self.root):
+                raise LakeNotAvailable(self.root, "another folder is in its place, which is empty")
+        except OSError as error:
+            if self._identity is None:
+                return
+            raise LakeNotAvailable(self.root, error.strerror or str(error)) from error
+        self._identity = identity
 
 
 def _child_of(location: str, name: str, entry: os.DirEntry[str] | None) -> Child | None:

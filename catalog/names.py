@@ -12,13 +12,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from catalog.errors import InvalidName, TooManyNameParts
 
 DEFAULT_CATALOG = "spark_catalog"
 DEFAULT_SCHEMA = "default"
 PATH_SCHEMA = "delta"
-NAME_CHARS_MAX = 255
+NAME_BYTES_MAX = 255
+"""The limit of a folder's name on most file systems, in UTF-8."""
+
+_RESERVED = frozenset({"_delta_log", "_delta_index", "_change_data"})
+"""Folders that mean something inside of a table."""
 
 _CATALOG_ALIASES = {"hive_metastore": DEFAULT_CATALOG}
 _MATCHES_ALL = frozenset({"", "%", "*", ".*"})
@@ -37,12 +42,34 @@ def quote(part: str) -> str:
 
 
 def ensure_valid_part(part: str) -> None:
-    """Raise InvalidName for a part that no new object may have.
+    """Raise InvalidName for a part that no object may have.
 
-    A slash is refused because a name is also a folder's name, and because it tells a path from a name
-    (:func:`path_of`).
+    A name is also a folder's name, and a slash tells a path from a name (:func:`path_of`). A leading dot hides a folder
+    from discovery, and the catalog's own files lie in such a one; names with a leading underscore are hidden as well,
+    but tools use them, and a table that a statement made is found by its record.
     """
-    if not part or part in (".", "..") or len(part) > NAME_CHARS_MAX or "/" in part or not part.isprintable():
+    if (
+        not part
+        or part.startswith(".")
+        or len(part) > NAME_BYTES_MAX
+        or any(separator in part for separator in "/\\")
+        or not part.isprintable()
+        or fold(part) in _RESERVED
+    ):
+        raise InvalidName(part)
+
+
+def ensure_new_part(part: str) -> None:
+    """As :func:`ensure_valid_part`, for a new object: the name fits into a folder's, and still does once it is decoded.
+
+    Here a percent sign is a percent sign, but a store or a reader below may take it for an escape.
+    """
+    ensure_valid_part(part)
+    try:
+        ensure_valid_part(unquote(part))
+    except InvalidName:
+        raise InvalidName(part) from None
+    if len(part.encode()) > NAME_BYTES_MAX:
         raise InvalidName(part)
 
 

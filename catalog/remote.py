@@ -24,13 +24,14 @@ from typing import Any
 import fsspec
 
 from catalog.errors import StorageNotAvailable, StoreSchemeNotSupported
-from catalog.files import TABLE_MARKER, Child, Files, LocalFiles, LocalTree, Tree
+from catalog.files import LOG_FOLDER, Child, Files, LocalFiles, LocalTree, Tree, is_version
 from catalog.roots import configured_location, is_local
 
 ATOMIC_CREATE_SCHEMES = ("abfs", "abfss", "az", "gcs", "gs", "memory", "s3", "s3a")
 LISTING_KEPT_S = 5.0
 """Object stores have no modification time of a folder, so what was listed is believed for this long."""
 
+_FIRST_VERSION = f"{0:020}.json"
 _PROBES_AT_ONCE = 16
 _memory_lock = threading.Lock()
 
@@ -97,8 +98,9 @@ class _Listing:
 class RemoteTree:
     """See :class:`catalog.files.Tree`. Thread-safe.
 
-    A listing costs a request for the folder and one for each folder in it, several at once; both are kept for
-    :data:`LISTING_KEPT_S`. `child`, and `is_table` of what was no table, always ask: a new table can be read at once.
+    A listing costs a request for the folder and one for each table in it (two for other folders), several at once; both
+    are kept for :data:`LISTING_KEPT_S`. `child`, and `is_table` of what was no table, always ask: a new table can be
+    read at once.
     """
 
     def __init__(
@@ -117,7 +119,7 @@ class RemoteTree:
         names = sorted(_base_name(entry) for entry in _list(self._fs, location) if entry["type"] == "directory")
         children = tuple(Child(name, f"{location}/{name}") for name in names)
         with ThreadPoolExecutor(_PROBES_AT_ONCE) as pool:
-            marks = list(pool.map(self._has_marker, [child.location for child in children]))
+            marks = list(pool.map(self._has_version, [child.location for child in children]))
         tables = frozenset(child.location for child, mark in zip(children, marks, strict=True) if mark)
         now = self._clock()
         with self._lock:
@@ -131,14 +133,22 @@ class RemoteTree:
 
     def is_table(self, location: str) -> bool:
         kept = self._kept(location.rpartition("/")[0])
-        return (kept is not None and location in kept.tables) or self._has_marker(location)
+        return (kept is not None and location in kept.tables) or self._has_version(location)
+
+    def ensure_there(self) -> None:
+        """Object stores have no folders, so an empty one is as good as none."""
 
     def _kept(self, location: str) -> _Listing | None:
         kept = self._listings.get(location)
         return kept if kept is not None and self._clock() - kept.listed_s < LISTING_KEPT_S else None
 
-    def _has_marker(self, location: str) -> bool:
-        return self._is_folder(f"{location}/{TABLE_MARKER}")
+    def _has_version(self, location: str) -> bool:
+        """Asks for the first version, which most logs still have, before it lists a log."""
+        log = f"{location}/{LOG_FOLDER}"
+        self._fs.invalidate_cache(log)
+        if self._fs.exists(f"{log}/{_FIRST_VERSION}"):
+            return True
+        return any(is_version(_base_name(entry)) for entry in _list(self._fs, log) if entry["type"] == "file")
 
     def _is_folder(self, path: str) -> bool:
         self._fs.invalidate_cache(path.rpartition("/")[0])

@@ -31,18 +31,19 @@ from catalog.names import (
     Matcher,
     SchemaName,
     TableName,
+    ensure_new_part,
     fold,
     matches_all,
 )
-from catalog.roots import AllowedRoots
+from catalog.places import Places
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
 
 
 class CatalogView:
     """Lookups at one generation. Those that raise say what the name may have meant."""
 
-    def __init__(self, state: CatalogState, served: ServedFolder | None, roots: AllowedRoots) -> None:
-        self.state, self._served, self._roots = state, served, roots
+    def __init__(self, state: CatalogState, served: ServedFolder | None, places: Places) -> None:
+        self.state, self._served, self._places = state, served, places
 
     @property
     def generation(self) -> int:
@@ -106,10 +107,13 @@ class CatalogView:
         return entry
 
     def find(self, name: TableName) -> Relation | None:
-        """The table or view, or None; raises TableAmbiguous."""
+        """The table or view, or None; raises TableAmbiguous, LakeNotAvailable."""
         if is_information_schema(name.schema_name):
             return information_view(name) if self._find_schema(name.schema_name) else None
-        return self.state.relations.get(name) or self.discovered(name)
+        recorded = self.state.relations.get(name)
+        if isinstance(recorded, TableEntry):
+            self._ensure_there(recorded.location)
+        return recorded or self.discovered(name)
 
     def resolve(self, name: TableName) -> Relation:
         """The table or view; raises CatalogNotFound, TableNotFound, TableAmbiguous."""
@@ -120,7 +124,7 @@ class CatalogView:
 
     def resolve_path(self, path: str) -> TableEntry:
         """The table at a path that a client wrote; raises PathNotAllowed. Whether one is there is the log's to say."""
-        location = self._roots.ensure_allowed(path)
+        location = self.ensure_location(path)
         return TableEntry(name=TableName(DEFAULT_CATALOG, PATH_SCHEMA, location), location=location)
 
     def ensure_may_change(self, schema: SchemaName) -> None:
@@ -129,8 +133,20 @@ class CatalogView:
             raise ReservedName("SCHEMA", str(schema))
 
     def ensure_location(self, path: str) -> str:
-        """The canonical location of a path that a client chose for a table; raises PathNotAllowed."""
-        return self._roots.ensure_allowed(path)
+        """The canonical location of a path that a client chose for a table; raises PathNotAllowed, LakeNotAvailable."""
+        location = self._places.ensure_allowed(path)
+        self._places.ensure_there(location)
+        return location
+
+    def ensure_new_name(self, name: TableName) -> TableName:
+        """The name of a table to be made, its schema spelled as it was. Raises InvalidName, SchemaNotFound, …"""
+        self.ensure_may_change(name.schema_name)
+        ensure_new_part(name.table)
+        return TableName(name.catalog, self.schema(name.schema_name).name.schema, name.table)
+
+    def ensure_free_location(self, location: str) -> None:
+        """Raises LocationOverlap where no table may be made, LakeNotAvailable."""
+        self._places.ensure_free(location, (entry.location for entry in self._recorded_tables()))
 
     def managed_location(self, name: TableName) -> str | None:
         """Where a table of this name goes if its statement does not say: below its schema's location, else in the
@@ -138,11 +154,11 @@ class CatalogView:
         """
         schema = self.schema(name.schema_name)
         if schema.location is not None:
-            return self._roots.ensure_allowed(f"{schema.location.rstrip('/')}/{name.table}")
+            return self.ensure_location(f"{schema.location.rstrip('/')}/{name.table}")
         if self._served is None:
             return None
         catalog = () if name.schema_name.catalog_name == DEFAULT_CATALOG_NAME else (name.catalog,)
-        return "/".join((self._served.root.rstrip("/"), *catalog, schema.name.schema, name.table))
+        return self.ensure_location("/".join((self._served.root.rstrip("/"), *catalog, schema.name.schema, name.table)))
 
     def discovered(self, name: TableName) -> TableEntry | None:
         """What lies in the served folder under `name`, unless a managed table owns it; raises TableAmbiguous."""
@@ -166,8 +182,15 @@ class CatalogView:
 
     @cached_property
     def _owned(self) -> frozenset[str]:
-        relations = self.state.relations.values()
-        return frozenset(entry.location for entry in relations if isinstance(entry, TableEntry) and entry.managed)
+        return frozenset(entry.location for entry in self._recorded_tables() if entry.managed)
+
+    def _recorded_tables(self) -> Iterator[TableEntry]:
+        return (entry for entry in self.state.relations.values() if isinstance(entry, TableEntry))
+
+    def _ensure_there(self, location: str) -> None:
+        """Of a record, which may be older than the roots that are allowed now."""
+        if self._places.roots.contains(location):
+            self._places.ensure_there(location)
 
     def _find_schema(self, schema: SchemaName) -> SchemaEntry | None:
         if is_information_schema(schema):

@@ -74,9 +74,11 @@ def open_sources(options: EngineOptions) -> Sources:
     store = FileStore(open_files(options.catalog_folder)) if options.catalog_folder else MemoryStore()
     served = ServedFolder(open_tree(options.lake_folder), options.allowed_roots) if options.lake_folder else None
     roots = (*([options.lake_folder] if options.lake_folder else []), *options.allowed_roots)
+    if served is not None:
+        served.own_table()  # a log at the lake's own root is told at the start
     snapshots, after_commits = SnapshotCache(options.snapshot_cache_bytes), PostCommitQueue()
     return Sources(
-        catalog=Catalog(store, served, options.allowed_roots),
+        catalog=Catalog(store, served, options.allowed_roots, options.catalog_folder),
         load=lambda location, version: snapshots.load(open_storage(location, allowed_roots=roots), version),
         after_commit=after_commits.submit,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),

@@ -127,8 +127,8 @@ def _finished(plan: Plan, sources: Sources, run: Run, policy: RetryPolicy) -> Ou
     """What `plan` does, committed, and named where it made a table."""
     try:
         with execute(plan, sources, run) as staged:
-            committed = commit(staged, policy)
-        return follow_up(staged, committed, sources.catalog, sources.after_commit)
+            committed = commit(staged, policy, sources.catalog)
+        return follow_up(staged, committed, sources.after_commit)
     except _tolerated(plan):
         return Outcome(result=empty_result())
 

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 
 from catalog.catalog import Catalog
-from catalog.changes import DropTable
 from catalog.entries import TableEntry
 from engine.bind.bound import Outcome
 from engine.delta.log.storage import open_storage
@@ -18,10 +17,15 @@ logger = logging.getLogger(__name__)
 
 
 def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[str], None]) -> Outcome:
-    """The name, then the files."""
-    if plan.entry is not None:
-        catalog.change(DropTable(plan.entry.name))
-        _remove_files(plan.entry, catalog, before_removal)
+    """The name, then the files of what had it when it went: another than when the statement was bound, perhaps."""
+    if plan.name is None:
+        return Outcome(result=empty_result())
+    try:
+        dropped = catalog.drop_table(plan.name)
+    except plan.tolerated:
+        return Outcome(result=empty_result())
+    if isinstance(dropped, TableEntry):
+        _remove_files(dropped, catalog, before_removal)
     return Outcome(result=empty_result())
 
 

@@ -16,6 +16,7 @@ from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError, TableExpected
 from catalog.information_schema import SYSTEM_CATALOG, is_information_schema
 from catalog.names import (
+    NAME_BYTES_MAX,
     CatalogName,
     Matcher,
     SchemaName,
@@ -40,7 +41,7 @@ from engine.delta.feed.change_range import resolve_range
 from engine.delta.snapshot.commit_times import load_commit_times
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.errors import DeltaTableNotFound
-from engine.errors.definition_errors import NoPlaceForTable, ReplacedElsewhere, ReplacedTableMissing
+from engine.errors.definition_errors import NoPlaceForTable, PathAndLocation, ReplacedElsewhere, ReplacedTableMissing
 from engine.errors.statement_errors import RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
 from engine.errors.table_errors import naming
 from engine.runtime.session_state import SessionState, is_temporary
@@ -57,6 +58,8 @@ from engine.statements.queries import (
 from engine.statements.tables import CreateMode
 
 logger = logging.getLogger(__name__)
+
+_FOLDER_BYTES_MAX = NAME_BYTES_MAX - 33
 
 VIEW_DEPTH_MAX = 100
 """Views on views; Spark's own limit."""
@@ -166,35 +169,61 @@ class Binder:
 
     def new_table(self, parts: tuple[str, ...], written: str | None) -> FreeName | TakenName:
         """A name for CREATE TABLE, and its place: as `written`, or one that the catalog chooses."""
+        path = path_of(parts)
+        if path is not None:
+            return self._new_path(self.view.resolve_path(path), written)
         name = TableName.from_parts(parts, self.state.current)
         entry = self.view.find(name)
         if entry is not None:
             return TakenName(entry=entry)
-        self.view.ensure_may_change(name.schema_name)
-        name = TableName(name.catalog, self.view.schema(name.schema_name).name.schema, name.table)
+        name = self.view.ensure_new_name(name)
         if written is not None:
             location = self.view.ensure_location(written)
-            return FreeName(name=name, location=location, managed=False, found=self._found_at(location))
+            return FreeName(name=name, location=location, managed=False, found=self._found_or_free(location))
         chosen = self.view.managed_location(name)
         if chosen is None:
             raise NoPlaceForTable(str(name))
-        if self._found_at(chosen) is not None:  # of a table that has another name by now
-            chosen = f"{chosen}-{uuid.uuid4().hex}"
+        if self._found_or_free(chosen) is not None:  # of a table that has another name by now
+            folder, _, last = chosen.rpartition("/")
+            last = last.encode()[:_FOLDER_BYTES_MAX].decode(errors="ignore")
+            chosen = f"{folder}/{last}-{uuid.uuid4().hex}"
+            self.view.ensure_free_location(chosen)
         return FreeName(name=name, location=chosen, managed=True)
+
+    def _new_path(self, entry: TableEntry, written: str | None) -> FreeName | TakenName:
+        """A table that is made at a path and has no other name."""
+        if written is not None and self.view.ensure_location(written) != entry.location:
+            raise PathAndLocation(entry.location, written)
+        if self._found_or_free(entry.location) is not None:
+            return TakenName(entry=entry)
+        return FreeName(name=entry.name, location=entry.location, managed=False, is_path=True)
 
     def replaced_table(self, parts: tuple[str, ...], written: str | None, mode: CreateMode) -> BoundTable | None:
         """The table that [CREATE OR] REPLACE TABLE replaces; None for CREATE alone, and where it makes a new one."""
         if mode not in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE):
             return None
-        name = TableName.from_parts(parts, self.state.current)
-        if self.view.find(name) is None:
+        path = path_of(parts)
+        if path is not None:
+            entry = self.view.resolve_path(path)
+            name, is_there = entry.name, self._found_at(entry.location) is not None
+        else:
+            name = TableName.from_parts(parts, self.state.current)
+            is_there = self.view.find(name) is not None
+        if not is_there:
             if mode is CreateMode.REPLACE:
                 raise ReplacedTableMissing(str(name))
             return None
-        table = self.table(name.parts)
+        table = self.table(parts)
         if written is not None and self.view.ensure_location(written) != table.entry.location:
             raise ReplacedElsewhere(table.label, table.entry.location, written)
         return table
+
+    def _found_or_free(self, location: str) -> Snapshot | None:
+        """The table at a location; where there is none, raises if none may be made there."""
+        found = self._found_at(location)
+        if found is None:
+            self.view.ensure_free_location(location)
+        return found
 
     def _found_at(self, location: str) -> Snapshot | None:
         try:

@@ -127,13 +127,14 @@ class FreeName:
     """A name that a statement may give to a table, and the place for it.
 
     `found` is the table that lies there already; then the name is all that is made. `managed`: the catalog chose the
-    place, and dropping the table removes it.
+    place, and dropping the table removes it. `is_path`: the statement says ``delta.`/path` ``, which nobody records.
     """
 
     name: TableName
     location: str
     managed: bool
     found: Snapshot | None = None
+    is_path: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

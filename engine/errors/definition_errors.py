@@ -26,6 +26,13 @@ class NoPlaceForTable(SqlError, condition="NO_LOCATION_FOR_TABLE", sqlstate="420
 
 
 @dataclass(eq=False)
+class PathAndLocation(SqlError, condition="DELTA_CREATE_TABLE_IDENTIFIER_LOCATION_MISMATCH", sqlstate="0AKDC"):
+    path: str
+    written: str
+    template = "The table is named by its path {path}, but its LOCATION is {written}. Leave LOCATION out."
+
+
+@dataclass(eq=False)
 class ReplacedTableMissing(SqlError, condition="DELTA_CANNOT_REPLACE_MISSING_TABLE", sqlstate="42P01"):
     table: str
     template = "The table {table} cannot be replaced, since there is none. CREATE OR REPLACE TABLE makes it."

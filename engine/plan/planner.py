@@ -87,8 +87,8 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_drop_catalog(drop_catalog)
         case TruncateTable():
             return plan_truncate(bound)
-        case DropTable():
-            return plan_drop_table(bound)
+        case DropTable() as drop_table:
+            return plan_drop_table(bound, drop_table)
         case CreateSchema() as create_schema:
             return plan_create_schema(bound, create_schema)
         case DropSchema() as drop_schema:

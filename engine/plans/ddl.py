@@ -13,7 +13,7 @@ import pyarrow as pa
 from catalog.changes import Change
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
-from catalog.names import SchemaName
+from catalog.names import SchemaName, TableName
 from engine.bind.bound import BoundTable
 from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.identity import IdentityColumn
@@ -56,6 +56,8 @@ class CreateTablePlan:
     """
 
     entry: TableEntry | None
+    is_path: bool = False
+    """Whether nobody records it: it was named by its path."""
     definition: Definition | None = None
     description: CommitDescription | None = None
     probes: ProbePlan | None = None
@@ -73,9 +75,13 @@ class DropSchemaPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropTablePlan:
-    """Take the name away, then the files of a managed table; `entry` None: it is gone already (IF EXISTS)."""
+    """Take the name away, then the files of a managed table; None: it is gone already (IF EXISTS).
 
-    entry: TableEntry | None
+    `tolerated` as in `CatalogPlan`.
+    """
+
+    name: TableName | None
+    tolerated: tuple[type[SqlError], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +89,8 @@ class CreateTableAsPlan:
     """Make a table with the rows of `source`, as `rows` says when the rules have been over it."""
 
     entry: TableEntry
+    is_path: bool
+    """As in `CreateTablePlan`."""
     definition: Definition
     description: CommitDescription
     source: ReadPlan

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from catalog.changes import CreateTable
-from catalog.entries import TableEntry
 from engine.bind.bound import Outcome
 from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.commit.transaction import Transaction, with_metrics
@@ -20,6 +18,7 @@ from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
 from engine.runtime.results import empty_result
+from engine.write.creation import removal_told
 from engine.write.insert import counted, with_file_metrics
 from engine.write.numbered_writes import stage_number, was_written
 from engine.write.staged_files import drop_told, new_files
@@ -31,15 +30,15 @@ def create_table(plan: CreateTablePlan, allowed_roots: Sequence[str], now_ms: in
     outcome = Outcome(result=empty_result())
     if plan.entry is None:
         return StagedWrite(outcome=outcome)
-    label, then = str(plan.entry.name), _named(plan.entry, now_ms)
+    label, entry = str(plan.entry.name), replace(plan.entry, created_ms=now_ms)
     if plan.definition is None:
-        return StagedWrite(outcome=outcome, then=then)
+        return StagedWrite(outcome=outcome, creates=entry)
     assert plan.description is not None
     with naming(label):
         storage = open_storage(plan.entry.location, allowed_roots=allowed_roots)
         transaction = Transaction.create(storage, plan.description)
         _define(transaction, plan.definition, now_ms)
-    return StagedWrite(outcome=outcome, transaction=transaction, label=label, then=then)
+    return StagedWrite(outcome=outcome, transaction=transaction, label=label, creates=entry, is_path=plan.is_path)
 
 
 @contextmanager
@@ -47,13 +46,17 @@ def create_table_as(plan: CreateTableAsPlan, allowed_roots: Sequence[str], run: 
     """Files, then the log, then the name."""
     label, now_ms = str(plan.entry.name), run.context.now_ms()
     storage = open_storage(plan.entry.location, allowed_roots=allowed_roots)
-    with new_files(plan.source, plan.rows, storage, run) as new, naming(label):
+    with removal_told(plan.entry), new_files(plan.source, plan.rows, storage, run) as new, naming(label):
         transaction = Transaction.create(storage, with_file_metrics(plan.description, new), table=label)
         _define(transaction, plan.definition, now_ms)
         transaction.stage(*new.adds)
         stage_number(transaction, plan.numbered, now_ms)
         yield StagedWrite(
-            outcome=counted(new.num_rows), transaction=transaction, label=label, then=_named(plan.entry, now_ms)
+            outcome=counted(new.num_rows),
+            transaction=transaction,
+            label=label,
+            creates=replace(plan.entry, created_ms=now_ms),
+            is_path=plan.is_path,
         )
 
 
@@ -82,10 +85,6 @@ def replace_table_as(plan: ReplaceTableAsPlan, run: Run) -> Iterator[StagedWrite
         transaction.stage(*new.adds)
         stage_number(transaction, plan.numbered, run.context.now_ms())
         yield StagedWrite(outcome=counted(new.num_rows), transaction=transaction, label=table.label)
-
-
-def _named(entry: TableEntry, now_ms: int) -> CreateTable:
-    return CreateTable(replace(entry, created_ms=now_ms))
 
 
 def _define(transaction: Transaction, definition: Definition, now_ms: int) -> None:

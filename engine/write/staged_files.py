@@ -1,7 +1,7 @@
 """Rows become data files: the files of one write, gone again if what they were written for fails.
 
 The files that were written are removed as far as can be reached, and those left are in no version, so that VACUUM
-collects them. After a commit of unknown outcome they stay, for the version may be there.
+collects them. After a commit of unknown outcome they stay, for the version (or the name of a new table) may be there.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import BoundTable
 from engine.delta.commit.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.delta.commit.new_files import DataFile, NewFiles, describe_files
@@ -48,7 +49,7 @@ def new_files(source: ReadPlan, rows: WritePlan, storage: Storage, run: Run, fol
         discard(storage, new.empty)
         run.context.cancel.ensure_live()
         yield new
-    except CommitOutcomeUnknown:
+    except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
         raise
     except BaseException:
         discard(storage, (f"{folder}{file.path}" for file in written))

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catalog.changes import Change
+from catalog.entries import TableEntry
 from engine.bind.bound import Outcome
 from engine.delta.commit.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedWrite:
-    """`transaction` makes the version; None: there is nothing to commit. `outcome` is the answer once it is committed.
+    """`transaction` makes the version; None: there is no log to write. `outcome` is the answer once it is committed.
 
-    `label` is what errors call the table. `then` is the change of the catalog that follows: a log comes before its
-    name, so that a crash in between leaves a folder and never a name that leads nowhere.
+    `label` is what errors call the table. `creates` is the table that gets its first version, and its name unless
+    `is_path`: a log comes before its name, so that a crash in between leaves no name that leads nowhere.
     """
 
     outcome: Outcome
     transaction: Transaction | None = None
     label: str = ""
-    then: Change | None = None
+    creates: TableEntry | None = None
+    is_path: bool = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,11 +23,13 @@ from catalog.changes import (
 )
 from catalog.discovery import ServedFolder
 from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
-from catalog.errors import CatalogBusy, PathNotAllowed, SqlError
-from catalog.files import LocalTree
+from catalog.errors import CatalogBusy, LakeNotAvailable, LocationOverlap, PathNotAllowed, SqlError
+from catalog.file_store import FileStore
+from catalog.files import LocalFiles, LocalTree
 from catalog.memory_store import MemoryStore
 from catalog.names import CatalogName, SchemaName, TableName, jdbc_matcher, like_matcher
 from catalog.state import CatalogState
+from tests.catalog.lakes import make_tables
 
 SPARK = CatalogName("spark_catalog")
 
@@ -46,8 +50,7 @@ def view_entry(dotted: str) -> ViewEntry:
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
     root = tmp_path.resolve() / "lake"
-    for path in ("events", "shop/orders", "shop/Customers", "crm/eu/people", "lab/t"):
-        (root / path / "_delta_log").mkdir(parents=True)
+    make_tables(root, "events", "shop/orders", "shop/Customers", "crm/eu/people", "lab/t")
     return root
 
 
@@ -150,8 +153,7 @@ def test_a_name_that_leads_nowhere_says_what_it_may_mean(
 
 
 def test_a_hint_does_not_stumble_over_an_ambiguous_name(catalog: Catalog, lake: Path) -> None:
-    for path in ("aaa/Xyzzy", "aaa/xYzzy", "bbb/xyzzy"):
-        (lake / path / "_delta_log").mkdir(parents=True)
+    make_tables(lake, "aaa/Xyzzy", "aaa/xYzzy", "bbb/xyzzy")
     with pytest.raises(SqlError, match="Did you mean `spark_catalog`.`bbb`.`xyzzy`"):
         catalog.view().resolve(name("XYZZY"))
 
@@ -209,6 +211,10 @@ def test_a_view_stays_at_its_generation(catalog: Catalog) -> None:
             CreateTable(TableEntry(name=name("shop.ORDERS"), location="{lake}/elsewhere")),
             "TABLE_OR_VIEW_ALREADY_EXISTS",
         ),
+        (CreateCatalog(CatalogEntry(name=CatalogName("%2e%2e"))), "INVALID_SCHEMA_OR_RELATION_NAME"),
+        (CreateSchema(SchemaEntry(name=schema("_delta_log"))), "INVALID_SCHEMA_OR_RELATION_NAME"),
+        (CreateView(view_entry("shop.a\0b")), "INVALID_SCHEMA_OR_RELATION_NAME"),
+        (RenameTable(name("own.t"), name("own.a/b")), "INVALID_SCHEMA_OR_RELATION_NAME"),
         (CreateTable(TableEntry(name=name("own.t2"), location="/etc")), "PATH_NOT_ALLOWED"),
         (CreateTable(TableEntry(name=name("own.t2"), location="{lake}/../other")), "PATH_NOT_ALLOWED"),
         (CreateTable(TableEntry(name=name("nowhere.t2"), location="{lake}/t2")), "SCHEMA_NOT_FOUND"),
@@ -233,6 +239,129 @@ def test_changes_that_cannot_be(catalog: Catalog, lake: Path, change: Change, co
     assert catalog.view().generation == before.generation
 
 
+@pytest.mark.parametrize(
+    ("location", "reason"),
+    [
+        ("{lake}", "it is the served folder itself"),
+        ("{lake}/shop/orders/inner", "it lies inside the table at {lake}/shop/orders"),
+        ("{lake}/shop/orders/a/b/c", "it lies inside the table at {lake}/shop/orders"),
+        ("{lake}/shop", "the table at {lake}/shop/"),
+        ("{lake}/crm", "the table at {lake}/crm/eu/people lies inside"),
+        ("{lake}/../lake/shop/./orders/inner", "it lies inside the table at {lake}/shop/orders"),
+        ("{lake}/link/inner", "it lies inside the table at {lake}/shop/orders"),
+        ("{lake}/free/_delta_log/t", "it lies inside a log"),
+        ("{lake}/.catalog", "the catalog keeps its files there"),
+        ("{lake}/.catalog/objects/t", "the catalog keeps its files there"),
+        ("{more}", "the table at {more}/t lies inside"),
+        ("{more}/t/inner", "it lies inside the table at {more}/t"),
+        ("{lake}/hidden", "the table at {lake}/hidden/_x/day=1/t lies inside"),
+    ],
+)
+def test_no_table_is_made_in_another_or_above_one(lake: Path, location: str, reason: str) -> None:
+    """`own.t` is only recorded, the others lie there."""
+    more = str(lake.parent / "more")
+    places = {"lake": str(lake), "more": more}
+    catalog = Catalog(MemoryStore(), ServedFolder(LocalTree(str(lake))), [more], str(lake / ".catalog"))
+    catalog.change(CreateSchema(SchemaEntry(name=schema("own"))))
+    catalog.change(CreateTable(TableEntry(name=name("own.t"), location=f"{more}/t")))
+    os.symlink("shop/orders", lake / "link")
+    make_tables(lake, "hidden/_x/day=1/t")
+    view = catalog.view()
+    with pytest.raises(LocationOverlap) as caught:
+        view.ensure_free_location(view.ensure_location(location.format(**places)))
+    assert reason.format(**places) in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "location", ["{lake}/free", "{lake}/shop/orders2", "{lake}/shop/o", "{lake}/crm/eu2/t", "{more}/t2"]
+)
+def test_free_places(catalog: Catalog, lake: Path, location: str) -> None:
+    view = catalog.view()
+    view.ensure_free_location(view.ensure_location(location.format(lake=lake, more=lake.parent / "more")))
+
+
+def test_nothing_is_made_in_a_lake_that_is_a_table(catalog: Catalog, lake: Path) -> None:
+    make_tables(lake, ".")
+    with pytest.raises(LocationOverlap, match=f"it lies inside the table at {lake}"):
+        catalog.view().ensure_free_location(f"{lake}/default/new")
+
+
+def test_links_lead_no_new_table_out(catalog: Catalog, lake: Path) -> None:
+    (lake.parent / "outside").mkdir()
+    catalog.change(CreateSchema(SchemaEntry(name=schema("linked"))))
+    os.symlink("../outside", lake / "linked")
+    os.mkdir(lake / "default")
+    os.symlink("../../outside/not there yet", lake / "default/t")
+    view = catalog.view()
+    for dotted in ("linked.t", "default.t"):
+        with pytest.raises(PathNotAllowed):
+            view.managed_location(name(dotted))
+
+
+@pytest.mark.parametrize(
+    ("location", "condition"),
+    [
+        ("/etc", "PATH_NOT_ALLOWED"),
+        ("{lake}/../other", "PATH_NOT_ALLOWED"),
+        ("s3://bucket/folder", "PATH_NOT_ALLOWED"),
+        ("relative", "PATH_NOT_ALLOWED"),
+        ("{lake}/out", "PATH_NOT_ALLOWED"),
+        ("{lake}/shop/orders", "LOCATION_OVERLAP"),
+        ("{lake}/shop/orders/inner", "LOCATION_OVERLAP"),
+    ],
+)
+def test_a_schema_is_made_where_tables_can_be(catalog: Catalog, lake: Path, location: str, condition: str) -> None:
+    os.symlink("/", lake / "out")
+    before = catalog.view().generation
+    entry = SchemaEntry(name=schema("s"), location=location.format(lake=lake))
+    with pytest.raises(SqlError) as caught:
+        catalog.change(CreateSchema(entry))
+    assert caught.value.condition == condition
+    assert catalog.view().generation == before
+
+
+def test_the_location_of_a_schema_is_recorded_as_it_really_is(catalog: Catalog, lake: Path) -> None:
+    os.symlink("shop", lake / "alias")
+    entry = SchemaEntry(name=schema("s"), location=f"file:{lake}/alias/../alias/new/")
+    catalog.change(CreateSchema(entry))
+    assert catalog.view().schema(schema("s")).location == f"{lake}/shop/new"
+
+
+def test_what_lies_in_a_lake_that_is_gone_is_an_error_and_nothing_is_made(lake: Path) -> None:
+    own, elsewhere = lake / ".catalog", str(lake.parent / "more")
+    make_tables(lake.parent / "more", "t")
+    store = FileStore(LocalFiles(str(own)))
+    catalog = Catalog(store, ServedFolder(LocalTree(str(lake))), [elsewhere], str(own))
+    catalog.change(CreateSchema(SchemaEntry(name=schema("own"))))
+    catalog.change(CreateTable(TableEntry(name=name("own.there"), location=f"{elsewhere}/t")))
+    catalog.change(CreateTable(TableEntry(name=name("own.here"), location=f"{lake}/shop/orders")))
+    os.rename(lake, f"{lake}.away")
+    view = catalog.view()
+    attempts: list[Callable[[], object]] = [
+        lambda: view.resolve(name("own.here")),
+        lambda: view.resolve(name("shop.orders")),
+        lambda: view.resolve_path(f"{lake}/shop/orders"),
+        lambda: view.relations(schema("shop")),
+        lambda: view.schemas(SPARK),
+        lambda: view.managed_location(name("own.new")),
+        lambda: view.ensure_location(f"{lake}/new"),
+        lambda: catalog.change(CreateSchema(SchemaEntry(name=schema("more")))),
+        lambda: catalog.change(DropTable(name("own.there"))),
+    ]
+    for attempt in attempts:
+        with pytest.raises(LakeNotAvailable):
+            attempt()
+        assert not lake.exists()
+    assert view.resolve(name("own.there"))
+    os.rename(f"{lake}.away", lake)
+    assert catalog.view().generation == view.generation == 3
+    assert catalog.view().resolve(name("own.here"))
+    os.rename(elsewhere, f"{elsewhere}.away")
+    with pytest.raises(LakeNotAvailable, match="more"):
+        catalog.view().resolve(name("own.there"))
+    assert catalog.view().resolve(name("own.here"))
+
+
 def test_creating_in_a_schema_that_is_only_a_folder_records_the_schema(catalog: Catalog, lake: Path) -> None:
     view = catalog.change(CreateTable(TableEntry(name=name("LAB.mine"), location=f"{lake}/lab/mine")))
     assert [entry.name.schema for entry in view.state.schemas.values()][-1] == "lab"
@@ -249,7 +378,7 @@ def test_a_location_is_recorded_in_its_canonical_form(catalog: Catalog, lake: Pa
 
 def test_a_managed_table_in_the_served_folder_has_one_name_also_when_renamed(catalog: Catalog, lake: Path) -> None:
     location = lake / "shop/managed"
-    (location / "_delta_log").mkdir(parents=True)
+    make_tables(location, ".")
     catalog.change(CreateTable(TableEntry(name=name("shop.managed"), location=str(location), managed=True)))
     view = catalog.change(RenameTable(name("shop.managed"), name("shop.renamed")))
     assert [entry.name.table for entry in view.relations(schema("shop"))] == [

@@ -12,16 +12,19 @@ import pytest
 
 from catalog import discovery
 from catalog.discovery import DEPTH_MAX, ServedFolder
-from catalog.errors import TableAmbiguous
+from catalog.errors import LakeNotAvailable, TableAmbiguous
 from catalog.files import Child, LocalTree, Tree
 from catalog.remote import LISTING_KEPT_S, RemoteTree, open_tree
+from engine.delta.spec.paths import LogFileKind, parse_log_path
+from tests.catalog.lakes import FIRST_VERSION
+from tests.catalog.lakes import make_tables as table
 
-Make = Callable[[str], None]
-
-
-def table(root: Path, *paths: str) -> None:
-    for path in paths:
-        (root / path / "_delta_log").mkdir(parents=True)
+VERSION_KINDS = (
+    LogFileKind.COMMIT,
+    LogFileKind.CHECKPOINT_CLASSIC,
+    LogFileKind.CHECKPOINT_PART,
+    LogFileKind.CHECKPOINT_V2,
+)
 
 
 def folder(root: Path, *paths: str) -> None:
@@ -82,7 +85,7 @@ def test_the_same_on_another_scheme(lake: Path) -> None:
     for path, _, files in os.walk(lake):
         target = url + path.removeprefix(str(lake))
         fs.mkdirs(target, exist_ok=True)
-        for name in [*files, *([".keep"] if path.endswith("_delta_log") else [])]:
+        for name in files:
             fs.pipe_file(f"{target}/{name}", b"")
     served = ServedFolder(open_tree(url))
     assert listing(served) == EXPECTED
@@ -167,6 +170,7 @@ def test_changes_of_the_folder_are_seen_at_once(lake: Path) -> None:
     table(lake, "shop/new", "more/deep")
     assert listing(served) == {**EXPECTED, "shop": ["Customers", "new", "orders"], "more": ["deep"]}
     assert served.find("shop", "NEW") is not None
+    (lake / "shop/new/_delta_log" / FIRST_VERSION).unlink()
     (lake / "shop/new/_delta_log").rmdir()
     (lake / "shop/new").rmdir()
     os.rename(lake / "more", lake / "less")
@@ -213,16 +217,100 @@ def test_a_table_at_the_top_wins_over_one_in_a_folder_called_default(tmp_path: P
 
 def test_serving_the_folder_of_a_table_serves_that_table(tmp_path: Path) -> None:
     root = tmp_path.resolve() / "orders"
-    table(root, ".", "inner")
+    table(root, ".")
+    folder(root, "day=1", "_change_data")
     served = ServedFolder(LocalTree(str(root)))
     assert listing(served) == {"default": ["orders"]}
     entry = served.find("default", "ORDERS")
     assert entry is not None
     assert entry.location == str(root)
-    assert served.find("default", "inner") is None
     assert served.find_schema("default") == "default"
     assert served.find_schema("inner") is None
     assert served.tables("inner") == []
+
+
+def test_a_log_in_the_served_folder_hides_no_table_and_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lake = tmp_path.resolve() / "lake"
+    table(lake, "shop/orders", "default/lake", "plain")
+    served = ServedFolder(LocalTree(str(lake)))
+    before = {"default": ["lake", "plain"], "shop": ["orders"]}
+    assert listing(served) == before
+    table(lake, ".")
+    assert listing(served) == before  # the name is another table's
+    os.rename(lake / "default/lake", lake / "default/pond")
+    assert listing(served) == {"default": ["lake", "plain", "pond"], "shop": ["orders"]}
+    for schema, name, path in (
+        ("default", "LAKE", ""),
+        ("shop", "orders", "/shop/orders"),
+        ("default", "plain", "/plain"),
+    ):
+        entry = served.find(schema, name)
+        assert entry is not None
+        assert entry.location == f"{lake}{path}"
+    assert caplog.text.count("is a Delta table itself") == 1
+    (lake / "_delta_log" / FIRST_VERSION).unlink()
+    assert listing(served) == {"default": ["plain", "pond"], "shop": ["orders"]}
+
+
+NO_VERSIONS = ["", ".00000000000000000000.json.0123.tmp", "_last_checkpoint", f"{0:020}.crc", "0.json", "x.json"]
+NO_VERSIONS += [f"{0:020}.{9:020}.compacted.json"]
+VERSIONS = [f"{7:020}.json", f"{7:020}.checkpoint.parquet", f"{7:020}.checkpoint.0000000001.0000000002.parquet"]
+VERSIONS += [f"{7:020}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.{end}" for end in ("json", "parquet")]
+
+
+@pytest.mark.parametrize("scheme", ["local", "memory"])
+@pytest.mark.parametrize(("names", "expected"), [(NO_VERSIONS, []), (VERSIONS, ["t"])], ids=["none", "some"])
+def test_a_folder_is_a_table_if_its_log_holds_a_version(
+    tmp_path: Path, scheme: str, names: list[str], expected: list[str]
+) -> None:
+    for number, name in enumerate(names):
+        (tmp_path / f"{number}/default/t/_delta_log").mkdir(parents=True)
+        path = parse_log_path(name)
+        assert (path is not None and path.kind in VERSION_KINDS) == bool(expected)
+        root = str(tmp_path / str(number))
+        if scheme == "memory":
+            root = f"memory://{uuid.uuid4().hex}"
+            fsspec.filesystem("memory").mkdirs(f"{root}/default/t/_delta_log")
+            if name:
+                fsspec.filesystem("memory").pipe_file(f"{root}/default/t/_delta_log/{name}", b"")
+        elif name:
+            (tmp_path / f"{number}/default/t/_delta_log/{name}").touch()
+        served = ServedFolder(open_tree(root))
+        assert [entry.name.table for entry in served.tables("default")] == expected, name
+        assert (served.find("default", "t") is not None) == bool(expected), name
+
+
+def test_a_lake_that_is_gone_is_not_empty(tmp_path: Path) -> None:
+    lake, away = tmp_path.resolve() / "lake", tmp_path.resolve() / "away"
+    table(lake, "shop/orders")
+    served = ServedFolder(LocalTree(str(lake)))
+    questions: list[Callable[[], object]] = [
+        served.schemas,
+        lambda: served.tables("shop"),
+        lambda: served.find("shop", "orders"),
+        lambda: served.find_schema("shop"),
+    ]
+
+    def fail(reason: str) -> None:
+        for ask in questions:
+            with pytest.raises(LakeNotAvailable, match=reason):
+                ask()
+
+    os.rename(lake, away)
+    fail("No such file")
+    lake.mkdir()
+    fail("another folder is in its place, which is empty")
+    lake.rmdir()
+    lake.touch()
+    fail("Not a directory")
+    lake.unlink()
+    os.rename(away, lake)
+    assert listing(served) == {"shop": ["orders"]}
+    os.rename(lake, away)
+    table(lake, "shop/other")  # another lake is moved there
+    assert listing(served) == {"shop": ["other"]}
 
 
 def test_links_are_followed_only_below_allowed_roots(tmp_path: Path) -> None:
@@ -317,6 +405,9 @@ class CountingTree:
         self.asked += 1
         return self._inner.is_table(location)
 
+    def ensure_there(self) -> None:
+        self._inner.ensure_there()
+
 
 def test_looking_up_a_name_lists_nothing_and_asks_little(lake: Path) -> None:
     for number in range(200):
@@ -339,10 +430,10 @@ def test_looking_up_another_spelling_lists_only_the_folders_on_the_way(lake: Pat
 def test_remote_listings_are_kept_for_a_moment_but_new_tables_are_found_at_once() -> None:
     url, now = f"memory://{uuid.uuid4().hex}/lake", [0.0]
     fs = fsspec.filesystem("memory")
-    fs.pipe_file(f"{url}/shop/one/_delta_log/0.json", b"")
+    fs.pipe_file(f"{url}/shop/one/_delta_log/{FIRST_VERSION}", b"")
     served = ServedFolder(RemoteTree(url, clock=lambda: now[0]))
     assert listing(served) == {"shop": ["one"]}
-    fs.pipe_file(f"{url}/shop/two/_delta_log/0.json", b"")
+    fs.pipe_file(f"{url}/shop/two/_delta_log/{FIRST_VERSION}", b"")
     assert served.find("shop", "two") is not None
     assert listing(served) == {"shop": ["one"]}
     now[0] += LISTING_KEPT_S

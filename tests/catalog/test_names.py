@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from catalog.errors import InvalidName, SqlError, TooManyNameParts
@@ -9,6 +11,7 @@ from catalog.names import (
     CatalogName,
     SchemaName,
     TableName,
+    ensure_new_part,
     ensure_valid_part,
     jdbc_matcher,
     like_matcher,
@@ -61,16 +64,53 @@ def test_too_many_parts_are_refused() -> None:
         SchemaName.from_parts(("a", "b", "c"), "c")
 
 
-@pytest.mark.parametrize("part", ["orders", "Ördern", "with space", "v1.2", "a-b", "0", "x" * 255, "a`b"])
+VALID = ["orders", "Ördern", "with space", "v1.2", "a-b", "0", "x" * 255, "a`b", "_raw", "a=1", "50%", "a%20b", "t.."]
+VALID += ["ä" * 127, "_delta_logs", "x..y"]
+
+
+@pytest.mark.parametrize("part", VALID)
 def test_valid_parts(part: str) -> None:
     ensure_valid_part(part)
+    ensure_new_part(part)
 
 
-@pytest.mark.parametrize("part", ["", ".", "..", "a/b", "a\nb", "a\0b", "x" * 256])
-def test_invalid_parts(part: str) -> None:
+INVALID = [
+    "",
+    ".",
+    "..",
+    "...",
+    ".catalog",
+    "../../x/y",
+    "/a",
+    "a/b",
+    "a/..",
+    "..\\x",
+    "a\\b",
+    "a\nb",
+    "a\0b",
+    "a\x7fb",
+]
+INVALID += ["\x1b[0m", "\u202e", "\ud800", "x" * 256, "_delta_log", "_DELTA_LOG", "_change_data", "_delta_index"]
+
+
+@pytest.mark.parametrize("ensure", [ensure_valid_part, ensure_new_part])
+@pytest.mark.parametrize("part", INVALID)
+def test_invalid_parts(part: str, ensure: Callable[[str], None]) -> None:
     with pytest.raises(InvalidName) as caught:
-        ensure_valid_part(part)
+        ensure(part)
     assert isinstance(caught.value, SqlError)
+    assert caught.value.name == part
+
+
+INVALID_IF_NEW = ["%2e%2e", "%2E.", "a%2fb", "a%2Fb", "a%5cb", "a%00b", "%2Ehidden", "%5fdelta_log", "a%0ab", "ä" * 128]
+
+
+@pytest.mark.parametrize("part", INVALID_IF_NEW)
+def test_parts_that_nothing_new_may_have(part: str) -> None:
+    ensure_valid_part(part)
+    with pytest.raises(InvalidName) as caught:
+        ensure_new_part(part)
+    assert caught.value.name == part
 
 
 @pytest.mark.parametrize(

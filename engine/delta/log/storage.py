@@ -22,6 +22,7 @@ import errno
 import os
 import shutil
 import tempfile
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -43,6 +44,9 @@ from engine.delta.log.put_if_absent import (
     replace_local,
 )
 from engine.delta.spec.paths import LOG_DIR, resolve_path
+
+REMOVED_PREFIX = ".removed-"
+"""Of the name that a table's folder has while it is removed, before a token: no listing shows it."""
 
 _REMOVALS_MAX = 10
 """How often a folder is removed that others put files into meanwhile."""
@@ -235,8 +239,16 @@ class LocalStorage(Storage):
             os.unlink(self._own(name))
 
     def delete_tree(self) -> None:
-        for folder in (self._own(f"{LOG_DIR}/"), self.root):
-            _remove_folder(folder.rstrip("/"))
+        self._own(f"{LOG_DIR}/")
+        root = f"{os.path.dirname(self.root)}/{REMOVED_PREFIX}{uuid.uuid4().hex}"
+        try:
+            os.rename(self.root, root)
+        except FileNotFoundError:
+            return
+        except OSError:
+            root = self.root
+        for folder in (f"{root}/{LOG_DIR}", root):
+            _remove_folder(folder)
 
     def _open(self, name: str) -> int:
         """A file to read. Links cost a second look, others none."""

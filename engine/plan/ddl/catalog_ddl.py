@@ -23,7 +23,7 @@ from catalog.errors import (
     TableAlreadyExists,
     TableNotFound,
 )
-from catalog.names import CatalogName, SchemaName, TableName
+from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundRelation, BoundStatement, BoundView
 from engine.errors.statement_errors import (
@@ -104,6 +104,7 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
     Refuses a view that would read itself, and one in the catalog that reads a session's own.
     """
     bound, state = analyzed.bound, analyzed.bound.state
+    ensure_new_part(statement.view_parts[-1])
     if statement.temporary:
         name = temporary_name(statement.view_parts[-1])
         replace = statement.or_replace or (statement.if_not_exists and name.table not in state.temporary_views)

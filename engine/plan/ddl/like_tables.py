@@ -50,6 +50,7 @@ def plan_create_table_like(bound: BoundStatement, statement: CreateTableLike) ->
     )
     return CreateTablePlan(
         entry=new_entry(bound, target),
+        is_path=target.is_path,
         definition=definition,
         description=describe_creation("CREATE TABLE", bound, target.managed, definition),
         tolerated=tolerated(if_not_exists=statement.if_not_exists),

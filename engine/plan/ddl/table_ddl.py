@@ -8,7 +8,7 @@ it is, if the statement does not contradict it.
 from __future__ import annotations
 
 from catalog.entries import TableEntry, ViewEntry
-from catalog.errors import TableAlreadyExists, TableExpected
+from catalog.errors import TableAlreadyExists, TableExpected, TableNotFound
 from engine.bind.bound import BoundStatement, FreeName, TakenName
 from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.clustering import clustering_names
@@ -31,7 +31,7 @@ from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.ddl.new_tables import checks_of, plan_probes, table_changes, table_schema
 from engine.plan.rules.identity_columns import ensure_no_identity_partition
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
-from engine.statements.tables import CreateMode, CreateTable
+from engine.statements.tables import CreateMode, CreateTable, DropTable
 from engine.types.schema import StructType
 from engine.types.sql_types import column_sql_type
 
@@ -52,6 +52,7 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
     definition = define(bound, target, statement, schema)
     return CreateTablePlan(
         entry=entry,
+        is_path=target.is_path,
         definition=definition,
         description=describe_creation(operation_name(statement), bound, target.managed, definition),
         probes=plan_probes(schema, [(name, check.expression) for name, check in checks_of(statement)], target.location),
@@ -59,15 +60,15 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
     )
 
 
-def plan_drop_table(bound: BoundStatement) -> DropTablePlan:
+def plan_drop_table(bound: BoundStatement, statement: DropTable) -> DropTablePlan:
     """Raises `TableExpected` for a view."""
     if bound.target is None:
-        return DropTablePlan(entry=None)
+        return DropTablePlan(name=None)
     assert isinstance(bound.target, TakenName)
     entry = bound.target.entry
     if isinstance(entry, ViewEntry):
         raise TableExpected(str(entry.name))
-    return DropTablePlan(entry=entry)
+    return DropTablePlan(name=entry.name, tolerated=(TableNotFound,) if statement.if_exists else ())
 
 
 def ensure_creatable(statement: CreateTable) -> None:

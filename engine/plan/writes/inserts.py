@@ -124,6 +124,7 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
     config.ensure_supported(Operation.APPEND)
     return CreateTableAsPlan(
         entry=new_entry(bound, target),
+        is_path=target.is_path,
         definition=definition,
         description=describe_creation(operation_name(statement), bound, target.managed, definition),
         source=analyzed.query,

@@ -1,0 +1,111 @@
+"""Where tables may be made: below an allowed root, outside of every other table, and above none.
+
+A table owns its folder: readers of the outer one may take the inner one's files for theirs, and VACUUM removes them. So
+a place is refused if a folder above it is a table, or one below it; and so are the served folder itself, what lies in a
+log, and the folder of the catalog's own files. Places are compared as they really are on disk, links followed
+(:mod:`catalog.roots`).
+
+The look and the write are two steps: two servers that make a table and one inside of it at the same moment can both
+succeed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from catalog.discovery import DEPTH_MAX, FOLDERS_MAX, ServedFolder
+from catalog.errors import LocationOverlap
+from catalog.files import LOG_FOLDER, Tree
+from catalog.remote import open_tree
+from catalog.roots import AllowedRoots, configured_location, is_local
+
+
+class Places:
+    """Thread-safe. `own_folder` is where the catalog keeps its files, if it does."""
+
+    def __init__(self, roots: AllowedRoots, served: ServedFolder | None, own_folder: str | None = None) -> None:
+        self.roots = roots
+        self._served_root = served.root if served is not None else None
+        self._own_folder = configured_location(own_folder) if own_folder else None
+        self._trees: dict[str, Tree] = {root: open_tree(root) for root in roots.roots if is_local(root)}
+
+    def ensure_allowed(self, path: str) -> str:
+        """The canonical location of a path that a statement names; raises PathNotAllowed."""
+        return self.roots.ensure_allowed(path)
+
+    def ensure_there(self, location: str) -> None:
+        """Raises LakeNotAvailable where a root above a canonical location is gone, which no statement makes again."""
+        for root in self._roots_of(location):
+            self._tree(root).ensure_there()
+
+    def ensure_may_hold_tables(self, location: str) -> None:
+        """For the folder of a schema. Raises LocationOverlap, LakeNotAvailable."""
+        self.ensure_there(location)
+        for folder in (*self._above(location), location):
+            if self._tree(self._root_of(location)).is_table(folder):
+                raise LocationOverlap(location, f"{folder} is a table itself")
+        self._ensure_not_ours(location)
+
+    def ensure_free(self, location: str, taken: Iterator[str]) -> None:
+        """For the folder of a new table; `taken` are the recorded locations. Raises as `ensure_may_hold_tables`."""
+        self.ensure_there(location)
+        tree = self._tree(self._root_of(location))
+        if location == self._served_root:
+            raise LocationOverlap(location, "it is the served folder itself")
+        self._ensure_not_ours(location)
+        for folder in self._above(location):
+            if tree.is_table(folder):
+                raise LocationOverlap(location, f"it lies inside the table at {folder}")
+        for other in taken:
+            if is_below(location, other):
+                raise LocationOverlap(location, f"it lies inside the table at {other}")
+            if is_below(other, location):
+                raise LocationOverlap(location, f"the table at {other} lies inside")
+        for folder in _below(tree, location):
+            if tree.is_table(folder):
+                raise LocationOverlap(location, f"the table at {folder} lies inside")
+
+    def _ensure_not_ours(self, location: str) -> None:
+        if LOG_FOLDER in location.split("/"):
+            raise LocationOverlap(location, "it lies inside a log")
+        own = self._own_folder
+        if own is not None and (location == own or is_below(location, own)):
+            raise LocationOverlap(location, "the catalog keeps its files there")
+
+    def _above(self, location: str) -> Iterator[str]:
+        """The folders from the root down to the one that the location lies in."""
+        root = self._root_of(location)
+        folder = root
+        for segment in location[len(root) :].strip("/").split("/"):
+            if folder != location:
+                yield folder
+            folder = f"{folder.rstrip('/')}/{segment}"
+
+    def _root_of(self, location: str) -> str:
+        """The outermost root, which says most of what lies around a place."""
+        return min(self._roots_of(location), key=len)
+
+    def _roots_of(self, location: str) -> list[str]:
+        return [root for root in self.roots.roots if location == root or is_below(location, root)]
+
+    def _tree(self, root: str) -> Tree:
+        if root not in self._trees:
+            self._trees[root] = open_tree(root)
+        return self._trees[root]
+
+
+def is_below(location: str, folder: str) -> bool:
+    return location.startswith(folder.rstrip("/") + "/")
+
+
+def _below(tree: Tree, location: str) -> Iterator[str]:
+    """The folders in the location, as deep and as many as discovery looks at; links lead elsewhere."""
+    waiting, count = [(location, 0)], 0
+    while waiting and count < FOLDERS_MAX:
+        folder, depth = waiting.pop()
+        for child in tree.children(folder):
+            if child.name != LOG_FOLDER and child.location == f"{folder.rstrip('/')}/{child.name}":
+                count += 1
+                yield child.location
+                if depth < DEPTH_MAX:
+                    waiting.append((child.location, depth + 1))

@@ -1,0 +1,103 @@
+"""A new table becomes one: version 0 of its log, then its name.
+
+Others may take the name, or drop the table, between the two, and another server may be removing a table of the same
+name from the same folder. So the one who made a log looks back before and after the name is recorded: what was taken
+away in between is reported as dropped, and a log whose name could not be had is taken back, so that no table is left
+that can be read and not be dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from catalog.catalog import Catalog
+from catalog.changes import CreateTable, DropTable
+from catalog.entries import TableEntry
+from catalog.errors import CatalogOutcomeUnknown, SqlError, TableAlreadyExists
+from engine.concurrency.retry import RetryPolicy
+from engine.delta.commit.committer import take_back
+from engine.delta.commit.conflict_errors import ConcurrentDrop, ConcurrentModification
+from engine.delta.commit.transaction import Committed, Transaction
+from engine.delta.spec.paths import LOG_DIR, commit_name
+from engine.errors.table_errors import naming
+from engine.write.staged_write import StagedWrite
+
+logger = logging.getLogger(__name__)
+
+
+def commit_creation(staged: StagedWrite, entry: TableEntry, policy: RetryPolicy, catalog: Catalog) -> Committed | None:
+    """Raises `TableAlreadyExists` if another writer was faster, `ConcurrentDrop`, and the errors of both steps.
+
+    Where it raises anything but an unknown outcome, there is neither log nor name.
+    """
+    if staged.transaction is None:
+        catalog.change(CreateTable(entry))
+        return None
+    committed = _commit(staged.transaction, entry, policy, catalog)
+    files = committed.adds.column("path").to_pylist()
+    try:
+        _ensure_whole(committed, entry, files)
+        if not staged.is_path:
+            catalog.change(CreateTable(entry))
+    except CatalogOutcomeUnknown:
+        raise
+    except BaseException:
+        _take_back(committed, entry, catalog)
+        raise
+    if not staged.is_path:
+        try:
+            _ensure_whole(committed, entry, ())
+        except ConcurrentDrop:
+            _forget(catalog, entry)
+            raise
+    return committed
+
+
+def _commit(transaction: Transaction, entry: TableEntry, policy: RetryPolicy, catalog: Catalog) -> Committed:
+    catalog.view().ensure_location(entry.location)
+    try:
+        with naming(str(entry.name)):
+            return transaction.commit(policy)
+    except ConcurrentDrop:
+        raise
+    except ConcurrentModification as error:
+        raise TableAlreadyExists(str(entry.name)) from error
+
+
+@contextmanager
+def removal_told(entry: TableEntry) -> Iterator[None]:
+    """Files of the block that were removed with the folder, by whoever dropped a table in it, are no bug of ours."""
+    try:
+        yield
+    except FileNotFoundError as failure:
+        raise ConcurrentDrop(str(entry.name)) from failure
+
+
+def _ensure_whole(committed: Committed, entry: TableEntry, files: Sequence[str]) -> None:
+    storage = committed.storage
+    if not all(storage.exists(name) for name in (_first(committed), *files)):
+        raise ConcurrentDrop(str(entry.name))
+
+
+def _take_back(committed: Committed, entry: TableEntry, catalog: Catalog) -> None:
+    """The log goes unless somebody has recorded it, or built upon it; data files go with the statement."""
+    try:
+        recorded = catalog.view().state.relations.values()
+        if not any(isinstance(each, TableEntry) and each.location == entry.location for each in recorded):
+            take_back(committed.storage, committed.version)
+    except (SqlError, OSError):
+        logger.warning("the table without a name stays at %s", entry.location)
+
+
+def _forget(catalog: Catalog, entry: TableEntry) -> None:
+    """The name that led to a table that is gone."""
+    recorded = catalog.view().state.relations.get(entry.name)
+    if isinstance(recorded, TableEntry) and recorded.location == entry.location:
+        with suppress(SqlError):
+            catalog.change(DropTable(entry.name))
+
+
+def _first(committed: Committed) -> str:
+    return f"{LOG_DIR}/{commit_name(committed.version)}"
