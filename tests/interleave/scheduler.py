@@ -57,14 +57,14 @@ class _Lane:
 
 
 def run_schedule(writers: Sequence[Writer], prefix: Sequence[int] = ()) -> Run:
-    """Follows `prefix`, then always the first writer that is not done."""
+    """Follows `prefix` (a number counts round those that are not done), then always the first that is not done."""
     lanes = [_Lane(writer) for writer in writers]
     for lane in lanes:
         lane.thread.start()
     run = Run()
     while ready := [number for number, lane in enumerate(lanes) if not lane.done]:
         point = len(run.choices)
-        choice = prefix[point] if point < len(prefix) else 0
+        choice = prefix[point] % len(ready) if point < len(prefix) else 0
         run.choices.append(choice)
         run.options.append(len(ready))
         run.order.append(ready[choice])

@@ -144,4 +144,4 @@ class Interposed(Storage):
         self.around("delete", name, lambda: self.inner.delete(name))
 
     def delete_tree(self) -> None:
-        self.inner.delete_tree()
+        self.around("remove", "", self.inner.delete_tree)

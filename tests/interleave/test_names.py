@@ -1,0 +1,200 @@
+"""CREATE and DROP of one name by several servers, in every order of their steps.
+
+Catalogs share one lake and one folder of their files, as servers do. A step is taken before each look at the catalog
+and each change of it, and before a log is written and a folder removed. Whatever the order: a table that can be read
+can be dropped, a name that is recorded leads to a table, and no statement ends but with an answer or a named error.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from catalog.catalog import Catalog
+from catalog.discovery import ServedFolder
+from catalog.entries import TableEntry
+from catalog.errors import DiscoveredObject, TableAlreadyExists, TableNotFound
+from catalog.file_store import FileStore
+from catalog.files import LocalFiles, LocalTree
+from catalog.names import TableName
+from catalog.state import CatalogState
+from engine.answers.creation import commit_creation, removal_told
+from engine.authorize.authorize import authorize
+from engine.bind.binder import Sources, bind
+from engine.delta.commit.conflict_errors import ConcurrentDrop
+from engine.delta.commit.transaction import Transaction
+from engine.delta.log.storage import Storage, open_storage
+from engine.delta.snapshot.snapshot import load_snapshot
+from engine.delta.spec.actions import Add
+from engine.plan.planner import plan_statement
+from engine.plans.ddl import CreateTablePlan, DropTablePlan
+from engine.runtime.session_state import SessionState
+from engine.sql.parser import parse_any
+from engine.write import table_ddl as table_ddl_commands
+from engine.write.table_ddl import create_table, drop_table, stage_definition
+from tests.interleave.scheduler import Run, Step, Writer, explore, run_schedule
+from tests.interleave.storages import Interposed
+
+NAME = TableName("spark_catalog", "default", "t")
+STATE = SessionState(principal="ann", catalog="spark_catalog", schema="default")
+CREATE, CREATE_IF, WITH_ROWS = "CREATE TABLE t (a INT)", "CREATE TABLE IF NOT EXISTS t (a INT)", "with rows"
+DROP, DROP_IF = "DROP TABLE t", "DROP TABLE IF EXISTS t"
+NOW_MS = 1_700_000_000_000
+
+turn = threading.local()
+
+
+def take_turn() -> None:
+    step: Step | None = getattr(turn, "step", None)
+    if step is not None:
+        step()
+
+
+class SteppingStore(FileStore):
+    def load(self) -> CatalogState:
+        take_turn()
+        return super().load()
+
+    def swap(self, base: CatalogState, new: CatalogState) -> bool:
+        take_turn()
+        return super().swap(base, new)
+
+
+def stepping_storage(path: str) -> Storage:
+    def around(method: str, name: str, do: Callable[[], Any]) -> Any:
+        if method in ("put", "remove", "write"):
+            take_turn()
+        return do()
+
+    return Interposed(open_storage(path), around)
+
+
+@pytest.fixture(autouse=True)
+def _stepping(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_ddl_commands, "open_storage", stepping_storage)
+
+
+def open_catalog(lake: Path) -> Catalog:
+    own = str(lake / ".catalog")
+    return Catalog(SteppingStore(LocalFiles(own)), ServedFolder(LocalTree(str(lake))), (), own)
+
+
+def execute(catalog: Catalog, text: str) -> None:
+    """The road of a statement, with no Spark on it."""
+    with_rows = text == WITH_ROWS
+    statement = parse_any(CREATE if with_rows else text)
+    sources = Sources(catalog=catalog, load=load_snapshot)
+    plan = plan_statement(authorize(bind(statement, STATE, sources, lambda _: ())))
+    match plan:
+        case CreateTablePlan() if with_rows:
+            create_with_rows(plan, catalog)
+        case CreateTablePlan():
+            create_table(plan, catalog, NOW_MS)
+        case DropTablePlan():
+            drop_table(plan, catalog, lambda _: None)
+        case _:
+            raise AssertionError(plan)
+
+
+def create_with_rows(plan: CreateTablePlan, catalog: Catalog) -> None:
+    """As CREATE TABLE … AS: files first, which are looked at before the log is written."""
+    assert plan.entry is not None and plan.definition is not None and plan.description is not None
+    storage, path = stepping_storage(plan.entry.location), f"part-{uuid.uuid4()}.parquet"
+    with removal_told(plan.entry):
+        storage.write(path, b"rows")
+        take_turn()
+        storage.stat(path)
+        transaction = Transaction.create(storage, plan.description)
+        stage_definition(transaction, plan.definition, NOW_MS)
+        transaction.stage(Add(path=path, partition_values={}, size=4, modification_time=0, data_change=True))
+        commit_creation(transaction, plan, catalog, NOW_MS)
+
+
+def ensure_sound(lake: Path) -> None:
+    """What must hold when all is over."""
+    catalog = open_catalog(lake)
+    found = catalog.view().find(NAME)
+    if found is not None:
+        assert isinstance(found, TableEntry)
+        assert NAME in catalog.view().state.relations, "it can be read and not be dropped"
+        snapshot = load_snapshot(found.location)  # the name leads to a table
+        for path in snapshot.files.column("path").to_pylist():
+            assert snapshot.storage.exists(path), "rows are lost"
+        execute(catalog, DROP)
+    assert catalog.view().find(NAME) is None
+    assert not list((lake / "default").rglob("*.json"))
+    execute(catalog, CREATE)
+    execute(catalog, DROP)
+
+
+def world(root: Path, before: Sequence[str], texts: Sequence[str]) -> tuple[list[Writer], Path]:
+    lake = root / uuid.uuid4().hex
+    lake.mkdir()
+    for text in before:
+        execute(open_catalog(lake), text)
+
+    def writer(text: str, catalog: Catalog) -> Writer:
+        def write(step: Step) -> None:
+            turn.step = step
+            execute(catalog, text)
+
+        return write
+
+    return [writer(text, open_catalog(lake)) for text in texts], lake
+
+
+RACES = (TableAlreadyExists, TableNotFound, ConcurrentDrop, DiscoveredObject)
+"""What a statement may meet: the last where a DROP finds a log before its name is recorded."""
+
+
+def ensure_explained(run: Run) -> None:
+    assert all(result is None or isinstance(result, RACES) for result in run.results), run.results
+
+
+PAIRS = [((), (CREATE, DROP)), ((CREATE,), (DROP, CREATE)), ((CREATE,), (DROP, DROP_IF))]
+
+
+@pytest.mark.parametrize(("before", "texts"), PAIRS, ids=lambda texts: " | ".join(texts) or "nothing")
+def test_every_order_of_two_statements(tmp_path: Path, before: Sequence[str], texts: Sequence[str]) -> None:
+    for run, lake in explore(lambda: world(tmp_path, before, texts)):
+        ensure_explained(run)
+        ensure_sound(lake)
+
+
+OTHERS = [
+    (CREATE_IF, CREATE),
+    (WITH_ROWS, CREATE),
+    (WITH_ROWS, DROP_IF),
+    (WITH_ROWS, CREATE, DROP),
+    (CREATE, DROP, CREATE_IF),
+    (WITH_ROWS, WITH_ROWS, DROP_IF),
+]
+
+
+@pytest.mark.parametrize("texts", OTHERS, ids=" | ".join)
+@pytest.mark.parametrize("before", [(), (CREATE,)], ids=["nothing", "table"])
+def test_many_orders_of_statements(tmp_path: Path, before: Sequence[str], texts: Sequence[str]) -> None:
+    chance = random.Random(" ".join((*before, *texts)))
+    for _ in range(20):
+        writers, lake = world(tmp_path, before, texts)
+        run = run_schedule(writers, [chance.randrange(6) for _ in range(40)])
+        ensure_explained(run)
+        ensure_sound(lake)
+
+
+def test_rows_that_went_with_another_table_are_in_no_new_one(tmp_path: Path) -> None:
+    """Both tables are made in one folder; the rows of the slower one are there when the faster one is dropped."""
+    outcomes = []
+    for steps in range(2, 7):
+        writers, lake = world(tmp_path, (), (WITH_ROWS, CREATE, DROP))
+        run = run_schedule(writers, [*[0] * steps, *[1] * 40])
+        ensure_explained(run)
+        ensure_sound(lake)
+        outcomes.append(run.results)
+    assert any(isinstance(slower, ConcurrentDrop) and faster is dropper is None for slower, faster, dropper in outcomes)
