@@ -7,20 +7,25 @@ newest state, under the session's lock, when it ends.
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from catalog.catalog import Catalog
 from catalog.discovery import ServedFolder
 from catalog.file_store import FileStore
+from catalog.leftovers import remove_catalog_leftovers
 from catalog.memory_store import MemoryStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.remote import open_files, open_tree
+from catalog.roots import configured_location, is_local
 from engine.bind.sources import Sources
 from engine.delta.log.memory import use_compact_memory
 from engine.delta.log.storage import open_storage
 from engine.delta.maintenance.after_commit import PostCommitQueue
+from engine.delta.maintenance.leftovers import remove_lake_leftovers
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
 from engine.runtime.context import StatementContext
@@ -38,6 +43,8 @@ from engine.statement import parse_statement, run_statement
 from engine.statements.statement import Statement
 from engine.statements.variables import ExecuteImmediate, RoadStatement, Script
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:
@@ -45,13 +52,15 @@ class EngineOptions:
 
     `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are kept
     (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
-    `lake_folder`. `snapshot_cache_bytes` bounds the snapshots kept between statements.
+    `lake_folder`. `snapshot_cache_bytes` bounds the snapshots kept between statements. Temporary files of killed
+    servers go at the start if they are older than `leftovers_age_s`.
     """
 
     lake_folder: str | None = None
     catalog_folder: str | None = None
     allowed_roots: tuple[str, ...] = ()
     snapshot_cache_bytes: int = 1 << 30
+    leftovers_age_s: float = 86_400.0
     spark: SparkOptions = field(default_factory=SparkOptions)
 
 
@@ -60,6 +69,7 @@ def open_engine(options: EngineOptions, progress: Callable[[str], None] = lambda
     use_compact_memory()
     progress("opening the catalog")
     sources = open_sources(options)
+    threading.Thread(target=remove_leftovers, args=(options,), name="leftovers", daemon=True).start()
     driver = SparkDriver.start(
         options.spark,
         allowed_functions=ALLOWED_FUNCTIONS,
@@ -67,6 +77,20 @@ def open_engine(options: EngineOptions, progress: Callable[[str], None] = lambda
         progress=progress,
     )
     return LakeEngine(sources, driver)
+
+
+def remove_leftovers(options: EngineOptions) -> None:
+    """What killed servers left on this machine's disks; a failure is only logged."""
+    older_than_s, count = time.time() - options.leftovers_age_s, 0
+    try:
+        if options.catalog_folder and is_local(folder := configured_location(options.catalog_folder)):
+            count += remove_catalog_leftovers(folder, older_than_s)
+        if options.lake_folder and is_local(folder := configured_location(options.lake_folder)):
+            count += remove_lake_leftovers(folder, older_than_s)
+    except Exception:  # whatever it is, statements do not depend on it
+        logger.warning("leftovers of killed servers stay for now", exc_info=True)
+    if count:
+        logger.info("removed %d temporary files and dropped tables that killed servers left", count)
 
 
 def open_sources(options: EngineOptions) -> Sources:

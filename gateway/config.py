@@ -114,6 +114,12 @@ class LakeSection:
         "lead to files; the lake's own folder always may.",
     )
     catalog_folder: str = _setting("", "Folder of the catalog's own files; empty: `.catalog` in the lake's folder.")
+    leftovers_age_s: float = _setting(
+        86_400.0,
+        "Age in seconds from which temporary files that killed servers left in logs and in the catalog's folder are "
+        "removed at the start; no statement that another server runs may be older.",
+        low=3600,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,7 @@ def open_lake_engine(config: Config, progress: Progress) -> Engine:
         lake_folder=config.lake.folder,
         catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
         allowed_roots=config.lake.allowed_roots,
+        leftovers_age_s=config.lake.leftovers_age_s,
         spark=SparkOptions(
             master=config.spark.master,
             driver_memory=config.spark.driver_memory,

@@ -29,7 +29,7 @@ from engine.errors.alter_errors import (
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.ddl.new_tables import COMMENT, DEFAULT, table_schema
 from engine.plan.rules.dependencies import ensure_unused
-from engine.sql.ddl.type_text import SqlType, parse_type
+from engine.sql.dialect.type_text import SqlType, parse_type
 from engine.statements.alters import AddColumns, AlterColumn, DropColumns, RenameColumn
 from engine.statements.tables import After, First, Position
 from engine.types.schema import PrimitiveType, StructField, StructType

@@ -25,7 +25,7 @@ from engine.plans.probes import ProbePlan
 from engine.plans.reads import ReadPlan
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TABLE_DEFAULTS
-from engine.sql.ddl.type_text import parse_type
+from engine.sql.dialect.type_text import parse_type
 from engine.statements.tables import Check, ColumnDef, CreateTable
 from engine.types.schema import StructField, StructType
 

@@ -20,7 +20,7 @@ from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.ddl.alter_columns import change_type
 from engine.plan.ddl.new_tables import COMMENT, table_schema
 from engine.plan.rules.dependencies import ensure_unused
-from engine.sql.ddl.type_text import SqlType
+from engine.sql.dialect.type_text import SqlType
 from engine.statements.alters import ReplaceColumns
 from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType
 

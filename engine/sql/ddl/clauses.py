@@ -6,10 +6,10 @@ do (keys, collations, bucketing) is refused by name.
 
 from __future__ import annotations
 
-from engine.sql.ddl.type_text import NoType, ensure_is_type
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure
 from engine.sql.dialect.errors import DuplicateColumnClause, DuplicateIdentityOption, UnsupportedClause
+from engine.sql.dialect.type_text import NoType, ensure_is_type
 from engine.statements.tables import After, Check, ColumnDef, First, Identity, Position, Properties
 
 _NO_KEYS = "Keys would not be enforced; use CHECK constraints."

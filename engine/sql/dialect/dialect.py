@@ -26,13 +26,13 @@ from sqlglot.errors import ParseError
 from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from engine.sql.ddl.type_text import TYPE_NAMES
 from engine.sql.dialect.errors import NonConstantArgument, StatementTooComplex, UnsupportedClause, UnsupportedStatement
 from engine.sql.dialect.functions import CHANGE_FEED_FUNCTIONS, ensure_callable
 from engine.sql.dialect.pipes import PipeParser
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
 from engine.sql.dialect.suggestions import hint
 from engine.sql.dialect.tokens import GatewayTokenizer, UnclosedComment, blank_comments, normalize
+from engine.sql.dialect.type_text import TYPE_NAMES
 from engine.types.schema import TYPE_DEPTH_MAX
 
 _Node = TypeVar("_Node", bound=exp.Expr)

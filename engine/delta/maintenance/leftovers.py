@@ -1,0 +1,54 @@
+"""What killed writers left in a lake, removed when a server starts: what is surely ours and surely nobody's any more.
+
+- Temporary files of logs, which were to become commits, checkpoints or hints: their names are ours alone, and those of
+  a running writer are young, so they go at an age that no writer reaches.
+- Folders of dropped tables that were renamed to be removed: nobody needs them from that moment on.
+
+Data files that no version names stay: whether one is of a statement that still runs cannot be told by its name, and
+finding them means reading every log. VACUUM does that, with the retention that readers need. Object stores have none of
+this: an object appears whole, or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from contextlib import suppress
+
+from engine.delta.log.put_if_absent import TEMPORARY_SUFFIX
+from engine.delta.log.storage import REMOVED_PREFIX
+from engine.delta.spec.paths import LOG_DIR
+
+FOLDERS_MAX = 200_000
+"""Folders that one walk looks into."""
+
+_TEMPORARY = re.compile(rf"\..+\.[0-9a-f]{{32}}{re.escape(TEMPORARY_SUFFIX)}")
+_REMOVED = re.compile(rf"{re.escape(REMOVED_PREFIX)}[0-9a-f]{{32}}")
+
+
+def remove_lake_leftovers(root: str, older_than_s: float) -> int:
+    """How many files and folders were removed; `older_than_s` is a time as `time.time()` tells it."""
+    count = 0
+    for number, (folder, inner, names) in enumerate(os.walk(root)):
+        if number >= FOLDERS_MAX:
+            break
+        if LOG_DIR in folder[len(root) :].split("/"):
+            count += sum(_remove_file(f"{folder}/{name}", older_than_s) for name in names if _TEMPORARY.fullmatch(name))
+            continue
+        if LOG_DIR in inner and folder != root:
+            inner[:] = [LOG_DIR]  # the other folders of a table hold rows
+            continue
+        for name in filter(_REMOVED.fullmatch, inner):
+            shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
+            count += 1
+        inner[:] = [name for name in inner if not name.startswith(".")]
+    return count
+
+
+def _remove_file(path: str, older_than_s: float) -> bool:
+    with suppress(OSError):
+        if os.stat(path).st_mtime < older_than_s:
+            os.unlink(path)
+            return True
+    return False
