@@ -1,23 +1,34 @@
 """SHOW CREATE TABLE: the statement that would make such a table, which delta-spark refuses to say.
 
 What it answers, this gateway takes: names are in quotes, fields of structs keep their case, their NOT NULL and their
-comments, and properties that no statement may set are left out.
+comments, features that the rest does not imply are asked for, and properties that no statement may set are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from catalog.errors import SqlError
 from catalog.names import quote
+from engine.answers.declared_types import declared_type, literal
 from engine.bind.bound import BoundStatement, BoundTable, Outcome
-from engine.delta.definition.clustering import clustering_columns
+from engine.delta.definition.clustering import CLUSTERING, clustering_columns
 from engine.delta.definition.constraints import check_constraints
 from engine.delta.definition.identity import ALLOW_EXPLICIT, START, STEP, is_identity
-from engine.delta.spec.properties import CONSTRAINT_PREFIX, is_settable
+from engine.delta.spec.properties import (
+    CONSTRAINT_PREFIX,
+    FEATURE_PREFIX,
+    MIN_READER_VERSION,
+    MIN_WRITER_VERSION,
+    is_settable,
+)
+from engine.delta.spec.protocols import DEFAULT_FEATURES, WRITER_FEATURES_VERSION, protocol_features
+from engine.plan.ddl.like_tables import define_like
 from engine.runtime.results import string_rows
 from engine.statements.shows import ShowCreateTable
-from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
-from engine.types.sql_types import CHAR_VARCHAR, format_sql_type
+from engine.types.schema import StructField
+
+_DEFAULTS = "allowColumnDefaults"
 
 
 def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outcome:
@@ -42,13 +53,33 @@ def _lines(table: BoundTable) -> Iterator[str]:
     if clustering:
         yield f"CLUSTER BY ({', '.join('.'.join(map(quote, path)) for path in clustering)})"
     if metadata.description:
-        yield f"COMMENT {_literal(metadata.description)}"
+        yield f"COMMENT {literal(metadata.description)}"
     if not table.entry.managed:
-        yield f"LOCATION {_literal(table.entry.location)}"
+        yield f"LOCATION {literal(table.entry.location)}"
     properties = [pair for pair in sorted(metadata.configuration.items()) if _is_said(pair[0])]
+    properties += _protocol_properties(table)
     if properties:
-        pairs = (f"  {_literal(key)} = {_literal(value or '')}" for key, value in properties)
+        pairs = (f"  {literal(key)} = {literal(value or '')}" for key, value in properties)
         yield "TBLPROPERTIES (\n" + ",\n".join(pairs) + ")"
+
+
+def _protocol_properties(table: BoundTable) -> list[tuple[str, str]]:
+    """What asks for the protocol, where the rest of the statement would make a weaker one.
+
+    The feature of defaults is always said: other engines do not add it by themselves.
+    """
+    protocol, present = table.snapshot.protocol, protocol_features(table.snapshot.protocol)
+    try:
+        implied = protocol_features(define_like(table.label, table.snapshot).protocol)
+    except SqlError:  # another writer's table, of which no statement could make one
+        implied = DEFAULT_FEATURES
+    if protocol.min_writer_version < WRITER_FEATURES_VERSION:
+        if present <= implied:
+            return []
+        versions = {MIN_READER_VERSION: protocol.min_reader_version, MIN_WRITER_VERSION: protocol.min_writer_version}
+        return [(key, str(version)) for key, version in versions.items()]
+    said = {name for name in present if name not in implied or name == _DEFAULTS} - {CLUSTERING}
+    return [(f"{FEATURE_PREFIX}{name}", "supported") for name in sorted(said)]
 
 
 def _is_said(key: str) -> bool:
@@ -57,9 +88,7 @@ def _is_said(key: str) -> bool:
 
 
 def _column(column: StructField) -> str:
-    declared = column.metadata.get(CHAR_VARCHAR)
-    kind = str(declared) if declared is not None else _type(column.data_type)
-    parts = [quote(column.name), kind.upper() if column.data_type is PrimitiveType.STRING else kind]
+    parts = [quote(column.name), declared_type(column)]
     if not column.nullable:
         parts.append("NOT NULL")
     if "delta.generationExpression" in column.metadata:
@@ -69,33 +98,11 @@ def _column(column: StructField) -> str:
     if "CURRENT_DEFAULT" in column.metadata:
         parts.append(f"DEFAULT {column.metadata['CURRENT_DEFAULT']}")
     if column.comment:
-        parts.append(f"COMMENT {_literal(column.comment)}")
+        parts.append(f"COMMENT {literal(column.comment)}")
     return " ".join(parts)
-
-
-def _type(data_type: DataType) -> str:
-    match data_type:
-        case PrimitiveType() | DecimalType():
-            return format_sql_type(data_type).upper()
-        case ArrayType(element_type=element):
-            return f"ARRAY<{_type(element)}>"
-        case MapType(key_type=key, value_type=value):
-            return f"MAP<{_type(key)}, {_type(value)}>"
-        case StructType(fields=fields):
-            return f"STRUCT<{', '.join(map(_field, fields))}>"
-
-
-def _field(field: StructField) -> str:
-    suffix = "" if field.nullable else " NOT NULL"
-    comment = f" COMMENT {_literal(field.comment)}" if field.comment else ""
-    return f"{quote(field.name)}: {_type(field.data_type)}{suffix}{comment}"
 
 
 def _identity(column: StructField) -> str:
     start, step, allows = (column.metadata.get(key) for key in (START, STEP, ALLOW_EXPLICIT))
     kind = "BY DEFAULT" if allows else "ALWAYS"
     return f"GENERATED {kind} AS IDENTITY (START WITH {start} INCREMENT BY {step})"
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

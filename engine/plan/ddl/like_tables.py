@@ -20,6 +20,7 @@ from engine.delta.definition.metadata_changes import (
     define_table,
     set_properties,
 )
+from engine.delta.definition.table_draft import Definition
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import CONSTRAINT_PREFIX, is_settable
 from engine.errors.definition_errors import LocationNotEmpty, ProviderNotSupported
@@ -41,19 +42,23 @@ def plan_create_table_like(bound: BoundStatement, statement: CreateTableLike) ->
         return CreateTablePlan(entry=None)
     if target.found is not None:
         raise LocationNotEmpty(str(target.name), target.location)
-    snapshot = source.snapshot
-    definition = define_table(
-        str(target.name),
-        _without_past(snapshot.schema),
-        partition_columns=tuple(snapshot.partition_columns),
-        changes=_changes(snapshot, statement.properties),
-    )
+    definition = define_like(str(target.name), source.snapshot, statement.properties)
     return CreateTablePlan(
         entry=new_entry(bound, target),
         is_path=target.is_path,
         definition=definition,
         description=describe_creation("CREATE TABLE", bound, target.managed, definition),
         tolerated=tolerated(if_not_exists=statement.if_not_exists),
+    )
+
+
+def define_like(table: str, snapshot: Snapshot, written: Properties = ()) -> Definition:
+    """The definition of a new table like another one, with the properties that a statement writes."""
+    return define_table(
+        table,
+        _without_past(snapshot.schema),
+        partition_columns=tuple(snapshot.partition_columns),
+        changes=_changes(snapshot, written),
     )
 
 

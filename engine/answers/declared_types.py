@@ -1,0 +1,110 @@
+"""Types as CREATE TABLE takes them: names of fields in quotes, NOT NULL and comments, and `char(n)` where it was said.
+
+A log knows `char(n)` and `varchar(n)` as strings; what was declared stands beside the column, as one text for the whole
+type in Spark's spelling, in which names have no quotes and may hold anything. The type itself says what comes where in
+that text, so it is read along the type, and only what a string was declared as is taken from it. A text that does not
+fit the type counts for nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from catalog.names import quote
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
+from engine.types.sql_types import CHAR_VARCHAR, format_sql_type
+
+_STRING = re.compile(r"(?:char|varchar)\(\d+\)|string(?: collate \w+)?", re.IGNORECASE)
+
+
+class _Mismatch(ValueError):
+    pass
+
+
+def declared_type(column: StructField) -> str:
+    """The type of a column as a statement says it."""
+    declared = column.metadata.get(CHAR_VARCHAR)
+    if isinstance(declared, str):
+        reader = _Reader(declared)
+        try:
+            text = _type(column.data_type, reader)
+            reader.ensure_done()
+            return text
+        except _Mismatch:
+            pass
+    return _type(column.data_type, None)
+
+
+def literal(text: str) -> str:
+    """A string as a statement says it."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+class _Reader:
+    """What is left of a declared type."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at = text, 0
+
+    def take(self, *choices: str) -> None:
+        for text in choices:
+            if self._text[self._at : self._at + len(text)].lower() == text.lower():
+                self._at += len(text)
+                return
+        raise _Mismatch
+
+    def take_string(self) -> str:
+        found = _STRING.match(self._text, self._at)
+        if found is None:
+            raise _Mismatch
+        self._at = found.end()
+        return found[0].upper()
+
+    def ensure_done(self) -> None:
+        if self._at != len(self._text):
+            raise _Mismatch
+
+
+def _take(reader: _Reader | None, *choices: str) -> None:
+    if reader is not None:
+        reader.take(*choices)
+
+
+def _type(data_type: DataType, declared: _Reader | None) -> str:
+    match data_type:
+        case PrimitiveType.STRING if declared is not None:
+            return declared.take_string()
+        case PrimitiveType() | DecimalType():
+            text = format_sql_type(data_type)
+            _take(declared, text)
+            return text.upper()
+        case ArrayType(element_type=element):
+            _take(declared, "array<")
+            inner = _type(element, declared)
+            _take(declared, ">")
+            return f"ARRAY<{inner}>"
+        case MapType(key_type=key, value_type=value):
+            _take(declared, "map<")
+            key_text = _type(key, declared)
+            _take(declared, ", ", ",")
+            value_text = _type(value, declared)
+            _take(declared, ">")
+            return f"MAP<{key_text}, {value_text}>"
+        case StructType(fields=fields):
+            _take(declared, "struct<")
+            texts: list[str] = []
+            for field in fields:
+                if texts:
+                    _take(declared, ",")
+                texts.append(_field(field, declared))
+            _take(declared, ">")
+            return f"STRUCT<{', '.join(texts)}>"
+
+
+def _field(field: StructField, declared: _Reader | None) -> str:
+    names = (field.name, quote(field.name))
+    _take(declared, *(f"{blank}{name}{colon}" for name in names for blank in ("", " ") for colon in (": ", ":")))
+    text = f"{quote(field.name)}: {_type(field.data_type, declared)}"
+    if not field.nullable:
+        text += " NOT NULL"
+    return f"{text} COMMENT {literal(field.comment)}" if field.comment else text
