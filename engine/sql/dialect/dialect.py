@@ -31,8 +31,8 @@ from engine.sql.dialect.functions import CHANGE_FEED_FUNCTIONS, ensure_callable
 from engine.sql.dialect.pipes import PipeParser
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
 from engine.sql.dialect.suggestions import hint
-from engine.sql.dialect.tokens import GatewayTokenizer, UnclosedComment, blank_comments, normalize
-from engine.sql.dialect.type_text import TYPE_NAMES
+from engine.sql.dialect.tokens import GatewayTokenizer, UnclosedComment, blank_comments, join_doubled_quotes, normalize
+from engine.sql.dialect.type_names import TYPE_NAMES
 from engine.types.schema import TYPE_DEPTH_MAX
 
 _Node = TypeVar("_Node", bound=exp.Expr)
@@ -356,7 +356,7 @@ def tokenize(text: str) -> list[Token]:
     table's may be.
     """
     try:
-        tokens = GatewayTokenizer(dialect=_DIALECT).tokenize(blank_comments(text))
+        tokens = join_doubled_quotes(GatewayTokenizer(dialect=_DIALECT).tokenize(blank_comments(text)), text)
     except UnclosedComment as unclosed:
         raise SyntaxFailure("a comment is not closed", unclosed.offset) from None
     _ensure_types_are_shallow(tokens)

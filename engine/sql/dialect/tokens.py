@@ -17,6 +17,7 @@ _PIECES = re.compile(
     | (?P<line> --(?:\\\r?\n|[^\r\n])*) | (?P<bracketed> /\*(?!\+))"""
 )
 """Literals, quoted names and comments, as Spark's lexer reads them."""
+_STRINGS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 _COMMENT_MARK = re.compile(r"/\*(?!\+)|\*/")
 _NOT_NEWLINE = re.compile(r"[^\r\n]")
 _PIPE_WORDS = frozenset(
@@ -42,6 +43,30 @@ class GatewayTokenizer(Databricks.Tokenizer):
 
 
 GatewayTokenizer._COMMENTS = {start: end for start, end in GatewayTokenizer._COMMENTS.items() if start != "{#"}
+
+
+def join_doubled_quotes(tokens: list[Token], text: str) -> list[Token]:
+    """The tokens with `'it''s'` as one string, as Spark reads it; `'it' 's'` are two, and so are raw ones."""
+    kept: list[Token] = []
+    for token in tokens:
+        before = kept[-1] if kept else _NOTHING
+        if (
+            token.token_type == before.token_type == TokenType.STRING
+            and token.start == before.end + 1
+            and text[token.start] == text[before.end]
+        ):
+            kept[-1] = Token(
+                TokenType.STRING,
+                f"{before.text}{text[before.end]}{token.text}",
+                before.line,
+                before.col,
+                before.start,
+                token.end,
+                before.comments + token.comments,
+            )
+            continue
+        kept.append(token)
+    return kept
 
 
 class UnclosedComment(Exception):
@@ -98,8 +123,9 @@ def _comment_end(text: str, place: int) -> int:
 def normalize(tokens: list[Token]) -> list[Token]:
     """The tokens as Spark sees them.
 
-    A word after a dot is a name, so is `window` before `(`; `X '1F'` is a number; `>>>` is one operator, except where
-    it closes three types; `|` before the word of a pipe operator is `|>`.
+    A word after a dot is a name, so is `window` before `(`; `X '1F'` is a number; a raw string and what follows it are
+    one string; `>>>` is one operator, except where it closes three types; `|` before the word of a pipe operator is
+    `|>`.
     """
     kept: list[Token] = []
     types_open = 0
@@ -109,6 +135,9 @@ def normalize(tokens: list[Token]) -> list[Token]:
             token.token_type = TokenType.VAR
         elif kind == TokenType.L_PAREN and before.token_type == TokenType.WINDOW:
             before.token_type = TokenType.VAR
+        elif TokenType.RAW_STRING in (kind, before.token_type) and {kind, before.token_type} <= _STRINGS:
+            before.token_type, before.text, before.end = TokenType.STRING, before.text + token.text, token.end
+            continue
         elif kind == TokenType.STRING and before.token_type == TokenType.VAR and before.text in "xX":
             before.token_type, before.text, before.end = TokenType.HEX_STRING, token.text, token.end
             continue

@@ -7,44 +7,20 @@ was declared is kept beside the column, in the spelling that Spark gives it, so 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from engine.errors.table_errors import UnsupportedDataType
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.dialect import tokenize
 from engine.sql.dialect.suggestions import hint
+from engine.sql.dialect.type_names import CHARACTERS, DECIMALS, PRIMITIVES, TYPE_NAMES
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type
 
-_STRING = r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\""
-_TOKEN = re.compile(rf"\s*(?:(`(?:[^`]|``)*`)|({_STRING})|([\w-]+)|(.))", re.DOTALL)
-_PRIMITIVES: Mapping[str, PrimitiveType] = MappingProxyType(
-    {
-        "BOOLEAN": PrimitiveType.BOOLEAN,
-        "TINYINT": PrimitiveType.BYTE,
-        "BYTE": PrimitiveType.BYTE,
-        "SMALLINT": PrimitiveType.SHORT,
-        "SHORT": PrimitiveType.SHORT,
-        "INT": PrimitiveType.INTEGER,
-        "INTEGER": PrimitiveType.INTEGER,
-        "BIGINT": PrimitiveType.LONG,
-        "LONG": PrimitiveType.LONG,
-        "FLOAT": PrimitiveType.FLOAT,
-        "REAL": PrimitiveType.FLOAT,
-        "DOUBLE": PrimitiveType.DOUBLE,
-        "DATE": PrimitiveType.DATE,
-        "TIMESTAMP": PrimitiveType.TIMESTAMP,
-        "TIMESTAMP_LTZ": PrimitiveType.TIMESTAMP,
-        "TIMESTAMP_NTZ": PrimitiveType.TIMESTAMP_NTZ,
-        "STRING": PrimitiveType.STRING,
-        "BINARY": PrimitiveType.BINARY,
-        "VARIANT": PrimitiveType.VARIANT,
-        "VOID": PrimitiveType.VOID,
-    }
-)
-_DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
-_CHARACTERS: Mapping[str, str] = MappingProxyType({"CHAR": "char", "CHARACTER": "char", "VARCHAR": "varchar"})
+_STRING = r"[rR]'[^']*'|[rR]\"[^\"]*\"|'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\""
+_BLANK = r"(?:\s|/\*.*?\*/|--[^\n]*(?:\n|$))*"
+_TOKEN = re.compile(rf"{_BLANK}(?:(`(?:[^`]|``)*`)|({_STRING})|([\w-]+)|(.))", re.DOTALL)
 _PRECISION_MAX = 38
 
 
@@ -58,13 +34,6 @@ class SqlType:
     @property
     def spelled(self) -> str:
         return self.declared or format_sql_type(self.data_type)
-
-
-_ELSEWHERE = ("GEOGRAPHY", "GEOMETRY", "INTERVAL", "JSON", "NULL", "OBJECT", "TIME", "UUID", "VOID")
-"""Names of types that Spark or others have, and Delta tables do not."""
-
-TYPE_NAMES = (*_PRIMITIVES, *_DECIMALS, *_CHARACTERS, "ARRAY", "MAP", "STRUCT", *_ELSEWHERE)
-"""Names that a type may begin with."""
 
 
 class NoType(Exception):
@@ -108,11 +77,11 @@ class _Reader:
 
     def read_type(self) -> SqlType:
         word = self._next().upper()
-        if word in _DECIMALS:
+        if word in DECIMALS:
             return SqlType(self._decimal())
-        if word in _CHARACTERS:
+        if word in CHARACTERS:
             (length,) = self._arguments()
-            return SqlType(PrimitiveType.STRING, f"{_CHARACTERS[word]}({length})")
+            return SqlType(PrimitiveType.STRING, f"{CHARACTERS[word]}({length})")
         if word == "ARRAY":
             return self._array()
         if word == "MAP":
@@ -121,9 +90,9 @@ class _Reader:
             return self._struct()
         if word not in TYPE_NAMES and word.isidentifier():
             raise NoType(f"{word} is no type{hint(word, TYPE_NAMES)}", self._offset)
-        if word not in _PRIMITIVES:
+        if word not in PRIMITIVES:
             raise UnsupportedDataType(self._text)
-        return SqlType(_PRIMITIVES[word])
+        return SqlType(PRIMITIVES[word])
 
     def ensure_nothing_behind(self) -> None:
         if self._tokens and self._peek().upper() != "COLLATE":
@@ -182,7 +151,7 @@ class _Reader:
         metadata = {}
         if self._peek().upper() == "COMMENT":
             self._next()
-            metadata["comment"] = _unquoted(self._next())
+            metadata["comment"] = self._string()
         return StructField(name, kind.data_type, nullable, metadata)
 
     def _arguments(self) -> list[int]:
@@ -204,6 +173,14 @@ class _Reader:
         text = self._next()
         return text[1:-1].replace("``", "`") if text.startswith("`") else text
 
+    def _string(self) -> str:
+        """As it stands anywhere else in a statement: strings that follow one another are one."""
+        pieces = [self._next()]
+        while re.fullmatch(_STRING, self._peek(), re.DOTALL):
+            pieces.append(self._next())
+        text = " ".join(pieces)
+        return Cursor(text, tokenize(text)).read_string()
+
     def _read(self, expected: str) -> None:
         if self._next().upper() != expected:
             raise UnsupportedDataType(self._text)
@@ -216,8 +193,3 @@ class _Reader:
             raise UnsupportedDataType(self._text)
         self._offset = self._offsets.pop(0)
         return str(self._tokens.pop(0))
-
-
-def _unquoted(string: str) -> str:
-    """A quote inside is written twice or after a backslash."""
-    return re.sub(rf"\\(.)|{string[0]}({string[0]})", lambda found: found[1] or found[2], string[1:-1])

@@ -201,7 +201,7 @@ DDL: list[tuple[str, WriteStatement]] = [
                 _column(
                     "x y",
                     "decimal(10, 2)",
-                    comment="its",
+                    comment="it's",
                     nullable=False,
                     checks=(Check(name=None, expression="`x y` > 0"),),
                 ),
