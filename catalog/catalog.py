@@ -34,6 +34,7 @@ from catalog.discovery import ServedFolder
 from catalog.entries import Relation, SchemaEntry, TableEntry, ViewEntry
 from catalog.errors import (
     CatalogBusy,
+    CatalogNotWritable,
     DiscoveredObject,
     ReservedName,
     SchemaAlreadyExists,
@@ -44,6 +45,7 @@ from catalog.information_schema import SYSTEM_CATALOG
 from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
 from catalog.places import Places
 from catalog.roots import AllowedRoots
+from catalog.state import CatalogState
 from catalog.store import CatalogStore
 from catalog.view import CatalogView
 
@@ -105,10 +107,17 @@ class Catalog:
             for attempt in range(CHANGE_ATTEMPTS_MAX):
                 base = self.view()
                 new = apply(base.state, *self._checked(base, change))
-                if self._store.swap(base.state, new):
+                if self._swap(base.state, new):
                     return base, CatalogView(new, self._served, self._places)
                 time.sleep(random.uniform(0, _BACKOFF_S * min(attempt + 1, 10)))
         raise CatalogBusy(CHANGE_ATTEMPTS_MAX)
+
+    def _swap(self, base: CatalogState, new: CatalogState) -> bool:
+        """A failure of the disk, after which nothing is committed, gets a name."""
+        try:
+            return self._store.swap(base, new)
+        except OSError as error:
+            raise CatalogNotWritable(error.strerror or str(error)) from error
 
     def _checked(self, view: CatalogView, change: Change) -> list[Change]:
         """`change` with what it needs before it; raises where the served folder stands in its way."""

@@ -256,6 +256,15 @@ class CatalogUnreadable(SqlError, condition="CATALOG_UNREADABLE", sqlstate="5803
 
 
 @dataclass(eq=False)
+class CatalogNotWritable(SqlError, condition="CATALOG_NOT_WRITABLE", sqlstate="58030"):
+    reason: str
+    template = (
+        "The catalog's files cannot be written: {reason}. Nothing was changed. Make room, or have the operator check "
+        "the permissions of lake.catalog_folder and how its disk is mounted."
+    )
+
+
+@dataclass(eq=False)
 class CatalogBusy(SqlError, condition="CATALOG_CONCURRENT_CHANGE", sqlstate="40001"):
     attempts: int
     template = (

@@ -6,10 +6,13 @@ import logging
 from collections.abc import Callable
 
 from catalog.catalog import Catalog
+from catalog.changes import CreateTable
 from catalog.entries import TableEntry
 from engine.bind.bound import Outcome
 from engine.delta.log.storage import open_storage
 from engine.delta.spec.log_errors import LogPathNotAllowed
+from engine.delta.spec.paths import LOG_DIR
+from engine.errors.definition_errors import TableNotRemovable
 from engine.plans.ddl import DropSchemaPlan, DropTablePlan
 from engine.runtime.results import empty_result
 
@@ -25,7 +28,12 @@ def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[
     except plan.tolerated:
         return Outcome(result=empty_result())
     if isinstance(dropped, TableEntry):
-        _remove_files(dropped, catalog, before_removal)
+        try:
+            _remove_files(dropped, catalog, before_removal)
+        except OSError as failure:
+            # In the served folder it would be found again, as a table that nobody can drop.
+            catalog.change(CreateTable(dropped))
+            raise TableNotRemovable(str(dropped.name), dropped.location, failure.strerror or str(failure)) from failure
     return Outcome(result=empty_result())
 
 
@@ -37,18 +45,27 @@ def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable
         dropped = ()
     for entry in dropped:
         if isinstance(entry, TableEntry):
-            _remove_files(entry, catalog, before_removal)
+            try:
+                _remove_files(entry, catalog, before_removal)
+            except OSError:
+                logger.warning("the files of the dropped table %s stay at %s", entry.name, entry.location)
     return Outcome(result=empty_result())
 
 
 def _remove_files(entry: TableEntry, catalog: Catalog, before_removal: Callable[[str], None]) -> None:
-    """Of a managed table without a name; files that cannot be removed are in nobody's way, so that is no failure.
+    """Of a managed table without a name. Raises OSError if it can still be read; what else stays is in nobody's way.
 
     What links lead to outside of the table's folder is not removed.
     """
-    if entry.managed:
-        before_removal(entry.location)
-        try:
-            open_storage(entry.location, allowed_roots=catalog.allowed_roots).delete_tree()
-        except (OSError, LogPathNotAllowed):
-            logger.warning("the files of the dropped table %s stay at %s", entry.name, entry.location)
+    if not entry.managed:
+        return
+    before_removal(entry.location)
+    storage = open_storage(entry.location, allowed_roots=catalog.allowed_roots)
+    try:
+        storage.delete_tree()
+    except LogPathNotAllowed:
+        logger.warning("the files of the dropped table %s stay at %s", entry.name, entry.location)
+    except OSError:
+        if storage.list_names(LOG_DIR):
+            raise
+        logger.warning("files of the dropped table %s stay at %s", entry.name, entry.location)

@@ -33,6 +33,17 @@ class PathAndLocation(SqlError, condition="DELTA_CREATE_TABLE_IDENTIFIER_LOCATIO
 
 
 @dataclass(eq=False)
+class TableNotRemovable(SqlError, condition="DROP_TABLE_FILES_NOT_REMOVABLE", sqlstate="58030"):
+    table: str
+    location: str
+    reason: str
+    template = (
+        "The table {table} was not dropped: its files at {location} cannot be removed ({reason}). Have the operator "
+        "check the folder's permissions and how its disk is mounted, and try again."
+    )
+
+
+@dataclass(eq=False)
 class ReplacedTableMissing(SqlError, condition="DELTA_CANNOT_REPLACE_MISSING_TABLE", sqlstate="42P01"):
     table: str
     template = "The table {table} cannot be replaced, since there is none. CREATE OR REPLACE TABLE makes it."

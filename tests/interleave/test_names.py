@@ -7,6 +7,7 @@ can be dropped, a name that is recorded leads to a table, and no statement ends 
 
 from __future__ import annotations
 
+import errno
 import random
 import threading
 import uuid
@@ -19,7 +20,7 @@ import pytest
 from catalog.catalog import Catalog
 from catalog.discovery import ServedFolder
 from catalog.entries import TableEntry
-from catalog.errors import DiscoveredObject, TableAlreadyExists, TableNotFound
+from catalog.errors import CatalogNotWritable, DiscoveredObject, TableAlreadyExists, TableNotFound
 from catalog.file_store import FileStore
 from catalog.files import LocalFiles, LocalTree
 from catalog.names import TableName
@@ -32,6 +33,8 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.log.storage import Storage, open_storage
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add
+from engine.delta.spec.errors import LogWriteFailed
+from engine.errors.definition_errors import TableNotRemovable
 from engine.plan.planner import plan_statement
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.runtime.session_state import SessionState
@@ -198,3 +201,51 @@ def test_rows_that_went_with_another_table_are_in_no_new_one(tmp_path: Path) -> 
         ensure_sound(lake)
         outcomes.append(run.results)
     assert any(isinstance(slower, ConcurrentDrop) and faster is dropper is None for slower, faster, dropper in outcomes)
+
+
+# --- Disks that cannot be written -------------------------------------------------------------------------------------
+
+
+def refusing(*methods: str) -> Callable[[str], Storage]:
+    def around(method: str, name: str, do: Callable[[], Any]) -> Any:
+        if method in methods:
+            raise OSError(errno.EROFS, "Read-only file system")
+        return do()
+
+    return lambda path: Interposed(open_storage(path), around)
+
+
+def test_a_table_whose_files_cannot_be_removed_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = open_catalog(tmp_path)
+    execute(catalog, CREATE)
+    before = catalog.view().resolve(NAME)
+    monkeypatch.setattr(table_ddl_commands, "open_storage", refusing("remove"))
+    with pytest.raises(TableNotRemovable, match="Read-only file system"):
+        execute(catalog, DROP)
+    assert catalog.view().resolve(NAME) == before
+    monkeypatch.setattr(table_ddl_commands, "open_storage", open_storage)
+    execute(catalog, DROP)
+    assert catalog.view().find(NAME) is None
+
+
+def test_a_table_whose_log_cannot_be_written_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_ddl_commands, "open_storage", refusing("put"))
+    catalog = open_catalog(tmp_path)
+    with pytest.raises(LogWriteFailed, match="Read-only file system"):
+        execute(catalog, CREATE)
+    assert catalog.view().find(NAME) is None
+
+
+class ReadOnlyFiles(LocalFiles):
+    def create(self, path: str, data: bytes) -> bool:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+
+def test_a_catalog_that_cannot_be_written_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+    own = str(tmp_path / ".catalog")
+    execute(open_catalog(tmp_path), CREATE)
+    catalog = Catalog(FileStore(ReadOnlyFiles(own)), ServedFolder(LocalTree(str(tmp_path))), (), own)
+    for text in (DROP, DROP_IF, "CREATE TABLE other (a INT)"):
+        with pytest.raises(CatalogNotWritable, match="Read-only file system"):
+            execute(catalog, text)
+    assert [entry.name for entry in catalog.view().relations(NAME.schema_name)] == [NAME]
