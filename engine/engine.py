@@ -39,6 +39,15 @@ class EngineSession(Protocol):
 class Engine(Protocol):
     """Opens sessions; `close()` stops Spark."""
 
+    @property
+    def unready_reason(self) -> str | None:
+        """Why statements that need Spark cannot run now; None where they can. Returns at once."""
+        ...
+
+    def restart(self, reason: str) -> None:
+        """End whatever runs in Spark, which cannot be ended otherwise, and start it again; returns at once."""
+        ...
+
     def open_session(
         self, principal: str, *, settings: Mapping[str, str], catalog: str | None, schema: str | None
     ) -> EngineSession: ...

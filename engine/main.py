@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from catalog.catalog import Catalog
 from catalog.discovery import ServedFolder
+from catalog.errors import SqlError
 from catalog.file_store import FileStore
 from catalog.leftovers import remove_catalog_leftovers
 from catalog.memory_store import MemoryStore
@@ -64,8 +65,15 @@ class EngineOptions:
     spark: SparkOptions = field(default_factory=SparkOptions)
 
 
-def open_engine(options: EngineOptions, progress: Callable[[str], None] = lambda step: None) -> LakeEngine:
-    """Open the catalog and start Spark, which takes seconds; `progress` is told of each step."""
+def open_engine(
+    options: EngineOptions,
+    progress: Callable[[str], None] = lambda step: None,
+    on_give_up: Callable[[SqlError], None] = lambda error: None,
+) -> LakeEngine:
+    """Open the catalog and start Spark, which takes seconds; `progress` is told of each step.
+
+    `on_give_up` is called where Spark, which is started again when it fails, does not come up any more.
+    """
     use_compact_memory()
     progress("opening the catalog")
     sources = open_sources(options)
@@ -75,6 +83,7 @@ def open_engine(options: EngineOptions, progress: Callable[[str], None] = lambda
         allowed_functions=ALLOWED_FUNCTIONS,
         allowed_table_functions=ALLOWED_TABLE_FUNCTIONS,
         progress=progress,
+        on_give_up=on_give_up,
     )
     return LakeEngine(sources, driver)
 
@@ -115,6 +124,13 @@ class LakeEngine:
 
     def __init__(self, sources: Sources, driver: SparkDriver) -> None:
         self._sources, self._driver = sources, driver
+
+    @property
+    def unready_reason(self) -> str | None:
+        return self._driver.unready_reason
+
+    def restart(self, reason: str) -> None:
+        self._driver.restart(reason)
 
     def open_session(
         self, principal: str, *, settings: Mapping[str, str], catalog: str | None, schema: str | None

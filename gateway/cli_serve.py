@@ -1,8 +1,8 @@
 """`delta-gateway serve`: start, say what happens and how to connect, drain on a signal.
 
 The first SIGTERM or SIGINT drains, during the start it ends the start; a second one ends the process at once. A thread
-that ends by itself and leaves a port without an owner ends the process too, with an exit code of its own by which a
-supervisor knows to start it again.
+that ends by itself and leaves a port without an owner ends the process too, as does a part that fails for good: the
+exit code tells a supervisor to start it again.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from gateway.start_errors import StartFailed
 logger = logging.getLogger(__name__)
 
 EXIT_START_FAILED = 2
-EXIT_THREAD_DIED = 3
+EXIT_FAILED = 3
 _EXIT_FORCED = 1
-_THREAD_DIED = 0
-"""In the queue of signals, where no signal has this number."""
+_THREAD_DIED, _PART_FAILED = 0, -1
+"""In the queue of signals, where no signal has these numbers."""
 _AFTER_DRAINING_S = 20.0
 
 
@@ -71,12 +71,14 @@ def main(arguments: Sequence[str]) -> int:
         config = load_config(chosen.config, os.environ, _flags(chosen))
         logging.basicConfig(level=config.log.level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         logging.getLogger("py4j").setLevel(logging.WARNING)
+        # py4j logs to the root itself, with a trace for each call; that Spark is lost is said once, by its supervisor
+        logging.getLogger().addFilter(lambda record: "sending command" not in record.getMessage())
         config = with_lake(config, console.step)
         server = Server(config, console.step, on_death=lambda _: signals.put(_THREAD_DIED))
         ports = server.start()
     except StopRequested:
         console.say("stopped before it was ready")
-        return EXIT_THREAD_DIED if signals.get() == _THREAD_DIED else 0
+        return EXIT_FAILED if signals.get() == _THREAD_DIED else 0
     except SqlError as error:
         console.say(f"delta-gateway: [{error.condition}] {error.message}")
         return EXIT_START_FAILED
@@ -89,22 +91,31 @@ def main(arguments: Sequence[str]) -> int:
     console.step("ready")
     sys.stdout.write(_how_to_connect(config, ports))
     sys.stdout.flush()
+    server.on_failure(lambda: signals.put(_PART_FAILED))
     if signals.get() == _THREAD_DIED:
         return _end_with_error(server, config, console)
     server.drain()
     console.step("stopped")
-    return 0
+    code = 0
+    if (failure := server.failure) is not None:
+        console.say(f"delta-gateway: [{failure.condition}] {failure.message}")
+        code = EXIT_FAILED
+    if server.leaves_threads:
+        os._exit(code)  # the interpreter would wait for what these wait for
+    return code
 
 
 def _end_with_error(server: Server, config: Config, console: Console) -> int:
     """Let running statements end, but end in any case: whatever broke the thread may keep others from ending."""
     console.step("a port has no thread that serves it any more (the log has the reason); stopping")
-    forced = threading.Timer(config.server.drain_deadline_s + _AFTER_DRAINING_S, os._exit, [EXIT_THREAD_DIED])
+    forced = threading.Timer(config.server.drain_deadline_s + _AFTER_DRAINING_S, os._exit, [EXIT_FAILED])
     forced.daemon = True
     forced.start()
     server.drain()
     console.step("stopped")
-    return EXIT_THREAD_DIED
+    if server.leaves_threads:
+        os._exit(EXIT_FAILED)
+    return EXIT_FAILED
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -141,6 +141,13 @@ class StatementsSection:
     """Limits of statements."""
 
     running_max: int = _setting(32, "Statements that run at once; further ones wait their turn.", low=1, high=1024)
+    abandoned_max: int = _setting(
+        8,
+        "Statements that were cancelled or timed out and whose threads run on (nothing stops Spark's analyzer in the "
+        "middle of a rule), beside those of running_max. When so many do not end, Spark is restarted.",
+        low=1,
+        high=1024,
+    )
     timeout_s: float = _setting(0.0, "Seconds after which a statement is ended, queueing included; 0: never.", low=0)
     idle_s: float = _setting(3600.0, "Seconds after which an ended statement that nobody reads is forgotten.", low=1)
 
@@ -170,6 +177,24 @@ class SparkSection:
         "Folder for temporary files: what does not fit in memory, and results until they are fetched. Empty: the "
         "system's.",
         rule=_FOLDER_RULE,
+    )
+    silent_s: float = _setting(
+        5.0, "Seconds without a sign of life after which Spark counts as not ready, and statements wait for it.", low=2
+    )
+    stuck_s: float = _setting(
+        60.0, "Seconds without a sign of life after which Spark's process is killed and started again.", low=5
+    )
+    wait_s: float = _setting(
+        60.0,
+        "Seconds that a statement waits for Spark while that is not ready; then it fails with SPARK_RESTARTING.",
+        low=0,
+    )
+    failures_max: int = _setting(
+        5,
+        "Failures of Spark in a row, each within a minute of its start, after which it is not started again and the "
+        "server ends with an error.",
+        low=0,
+        high=1000,
     )
     conf: Mapping[str, str] = _setting(
         {}, "Further Spark settings by name, as strings; these win over the gateway's own."
@@ -201,6 +226,7 @@ class Config:
             sessions_max=self.sessions.max,
             session_idle_s=self.sessions.idle_s,
             statements_running_max=self.statements.running_max,
+            abandoned_max=self.statements.abandoned_max,
             statements_per_session_max=self.sessions.statements_max,
             statement_idle_s=self.statements.idle_s,
             statement_timeout_s=self.statements.timeout_s,

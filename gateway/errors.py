@@ -40,6 +40,15 @@ class TooManyStatements(SqlError, condition="TOO_MANY_STATEMENTS", sqlstate="533
 
 
 @dataclass(eq=False)
+class TooManyAbandoned(SqlError, condition="TOO_MANY_ABANDONED_STATEMENTS", sqlstate="53000"):
+    count: int
+    template = (
+        "{count} statements that were cancelled or timed out do not end, so no further ones are taken until Spark was "
+        "restarted. Run the statement again in a few seconds."
+    )
+
+
+@dataclass(eq=False)
 class ServerDraining(SqlError, condition="SERVER_SHUTTING_DOWN", sqlstate="57P01"):
     template = "The server is shutting down and takes no new work. Connect again in a moment."
 

@@ -2,15 +2,19 @@
 
     STARTING ──► READY ──► DRAINING
 
-The registry exists from READY on. While DRAINING it refuses new work itself and still answers for what runs.
+The registry exists from READY on. While DRAINING it refuses new work itself and still answers for what runs. A part
+that fails for good (`fail`) makes the process drain and end with an error, so that whoever supervises it starts it
+again: half a server is worse than none.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from catalog.errors import SqlError
 from gateway.registry import Registry
 
 
@@ -36,6 +40,8 @@ class Lifecycle:
         self._phase = Phase.STARTING
         self._registry: Registry | None = None
         self._ports: Ports | None = None
+        self._failure: SqlError | None = None
+        self._on_failure: list[Callable[[], None]] = []
 
     @property
     def phase(self) -> Phase:
@@ -50,6 +56,27 @@ class Lifecycle:
     def ports(self) -> Ports | None:
         """None while the server starts."""
         return self._ports
+
+    @property
+    def failure(self) -> SqlError | None:
+        """The first error after which a part cannot go on."""
+        return self._failure
+
+    def fail(self, error: SqlError) -> None:
+        """A part of the server cannot go on."""
+        with self._lock:
+            self._failure = self._failure or error
+            callbacks, self._on_failure = self._on_failure, []
+        for callback in callbacks:
+            callback()
+
+    def on_failure(self, callback: Callable[[], None]) -> None:
+        """Run `callback` when a part fails (at once if one did)."""
+        with self._lock:
+            if self._failure is None:
+                self._on_failure.append(callback)
+                return
+        callback()
 
     def become_ready(self, registry: Registry, ports: Ports) -> None:
         with self._lock:

@@ -10,7 +10,10 @@ class Limits:
     """Times in seconds, sizes in bytes; 0 seconds for `statement_timeout_s` is no limit.
 
     `kept_max` and `kept_bytes_max` bound the ended statements without a session whose rows wait to be fetched.
-    `linger_s` is how long a client may be silent before the shutdown stops waiting for it to fetch an ended result.
+    `abandoned_max` bounds the threads of statements that were ended and run on; within `abandoned_grace_s` of their end
+    they are ending. Spark is restarted for the others, at most every `abandoned_told_every_s`. `end_grace_s` is what
+    cancelled statements get to end in the shutdown, `linger_s` how long a client may be silent before the shutdown
+    stops waiting for it to fetch an ended result.
     """
 
     sessions_max: int = 1000
@@ -23,4 +26,8 @@ class Limits:
     kept_max: int = 1000
     kept_bytes_max: int = 2 << 30
     reap_every_s: float = 5.0
+    abandoned_max: int = 8
+    abandoned_grace_s: float = 10.0
+    abandoned_told_every_s: float = 60.0
+    end_grace_s: float = 2.0
     linger_s: float = 1.0

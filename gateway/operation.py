@@ -158,6 +158,7 @@ class Operation:
         self._next_row, self._logged = 0, 0
         self._handed_out: dict[int, int] = {}  # rows by the offset from which they were asked for
         self._was_told_end = False
+        self._thread: int | None = None
         self._timer: threading.Timer | None = None
         self._on_end: list[Callable[[], None]] = []
 
@@ -210,6 +211,11 @@ class Operation:
         """The zone in which the session shows timestamps."""
         return self._stream.time_zone if self._stream else "UTC"
 
+    @property
+    def is_on_this_thread(self) -> bool:
+        """Whether the caller is the thread that runs it."""
+        return self._thread == threading.get_ident()
+
     def start_timer(self, timeout_s: float) -> None:
         """End the statement as TIMED_OUT after `timeout_s` seconds, queueing included."""
         self._timer = threading.Timer(timeout_s, self.cancel, [StatementTimedOut(timeout_s)])
@@ -218,6 +224,7 @@ class Operation:
 
     def run(self) -> None:
         """Run to a terminal state; never raises. The first of the three rims where any exception is caught."""
+        self._thread = threading.get_ident()
         if not self._move(OperationState.RUNNING):
             return
         try:

@@ -1,8 +1,8 @@
 """All sessions and operations of the server, by id: the one table that both front ends and the shutdown share.
 
-Every limit of a session is kept here: how many there are, how long one may idle, how many statements run at once (a
-pool of threads; further ones wait as PENDING). One thread looks for what has expired. `drain` is the orderly end: no
-new statements, the running ones finish or are cancelled at the deadline, all sessions close.
+Every limit of a session is kept here: how many there are, how long one may idle, how many statements run at once
+(`statement_threads.py`; further ones wait as PENDING). One thread looks for what has expired. `drain` is the orderly
+end: no new statements, the running ones finish or are cancelled at the deadline, all sessions close.
 
 Ids belong to the principal that made them. Whoever hands in an id hands in who it is, and `_owned` alone compares: to
 everybody else an id is an unknown one, so that nobody learns which ids exist. The one way around it is
@@ -20,13 +20,13 @@ import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from engine.engine import Engine
 from gateway.errors import OperationNotFound, ServerDraining, SessionNotFound, TooManySessions
 from gateway.limits import Limits
 from gateway.operation import Operation
 from gateway.session import Session
+from gateway.statement_threads import StatementThreads
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class Registry:
         self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
         self._owners: dict[uuid.UUID, Session] = {}
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(limits.statements_running_max, thread_name_prefix="statement")
+        self._threads = StatementThreads(limits, engine.restart)
         self._draining = threading.Event()
         self._reaper = threading.Thread(target=self._reap_loop, name="reaper", daemon=True)
         self._reaper.start()
@@ -48,6 +48,11 @@ class Registry:
     @property
     def is_draining(self) -> bool:
         return self._draining.is_set()
+
+    @property
+    def abandoned_count(self) -> int:
+        """Threads of statements that were ended and run on."""
+        return self._threads.abandoned_count
 
     def open_session(
         self,
@@ -128,7 +133,8 @@ class Registry:
             self._drop_session(session.id)
         for operation in self.operations():
             self._drop_operation(operation.id)
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        if not self._threads.close(self.limits.end_grace_s):
+            logger.warning("%d statements do not end, and are left to the end of Spark", self._threads.abandoned_count)
         self._reaper.join(timeout=self.limits.reap_every_s + 1)
 
     def _drop_session(self, session_id: uuid.UUID) -> None:
@@ -177,14 +183,15 @@ class Registry:
             dropped.append(session)
         return dropped
 
-    def _submit(self, run: object) -> object:
+    def _submit(self, operation: Operation) -> None:
         if self._draining.is_set():
             raise ServerDraining()
-        return self._pool.submit(run)  # type: ignore[arg-type]
+        self._threads.submit(operation)
 
     def _reap_loop(self) -> None:
         while not self._draining.wait(self.limits.reap_every_s):
             now = time.monotonic()
+            self._threads.watch()
             for operation in self.operations():
                 if operation.state.is_terminal and now - operation.last_used > self.limits.statement_idle_s:
                     self._drop_operation(operation.id)

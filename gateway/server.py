@@ -14,8 +14,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+from catalog.errors import SqlError
 from engine.engine import Engine
-from engine.exec.session import SparkOptions
+from engine.exec.session import SparkOptions, Supervision
 from engine.main import EngineOptions, open_engine
 from gateway.authenticators import Anonymous
 from gateway.config import Config
@@ -36,11 +37,12 @@ from gateway.supervision import OnDeath, ignore_death
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[str], None]
-EngineFactory = Callable[[Config, Progress], Engine]
+OnFailure = Callable[[SqlError], None]
+EngineFactory = Callable[[Config, Progress, OnFailure], Engine]
 
 
-def open_lake_engine(config: Config, progress: Progress) -> Engine:
-    """The engine over the configured lake."""
+def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) -> Engine:
+    """The engine over the configured lake; `on_failure` is told when it fails for good."""
     options = EngineOptions(
         lake_folder=config.lake.folder,
         catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
@@ -51,9 +53,15 @@ def open_lake_engine(config: Config, progress: Progress) -> Engine:
             driver_memory=config.spark.driver_memory,
             local_dir=config.spark.local_dir or None,
             conf=config.spark.conf,
+            supervision=Supervision(
+                silent_s=config.spark.silent_s,
+                stuck_s=config.spark.stuck_s,
+                wait_s=config.spark.wait_s,
+                failures_max=config.spark.failures_max,
+            ),
         ),
     )
-    return open_engine(options, progress)
+    return open_engine(options, progress, on_failure)
 
 
 class Server:
@@ -81,6 +89,21 @@ class Server:
             self._parts = parts.pop_all()
         return ports
 
+    @property
+    def failure(self) -> SqlError | None:
+        """What the server cannot go on after; None while it can."""
+        return self._lifecycle.failure
+
+    def on_failure(self, callback: Callable[[], None]) -> None:
+        """Call `callback`, on any thread, when the server cannot go on and should be drained."""
+        self._lifecycle.on_failure(callback)
+
+    @property
+    def leaves_threads(self) -> bool:
+        """After the drain: whether statements still run that nothing ends, so that the interpreter may not end."""
+        registry = self._lifecycle.registry
+        return registry is not None and registry.abandoned_count > 0
+
     def drain(self) -> None:
         """Let running statements end, then stop everything."""
         self._lifecycle.become_draining()
@@ -106,7 +129,7 @@ class Server:
         http = HttpServer(app, config.host, config.http_port, threads=config.http_threads, on_death=self._on_death)
         http.start()
         parts.callback(http.stop)
-        engine = self._engine_factory(self._config, self._progress)
+        engine = self._engine_factory(self._config, self._progress, self._lifecycle.fail)
         parts.callback(engine.close)
         registry = Registry(engine, self._config.limits())
         parts.callback(registry.drain, 0)

@@ -31,7 +31,7 @@ class Session:
         self,
         principal: str,
         engine_session: EngineSession,
-        submit: Callable[[Callable[[], None]], object],
+        submit: Callable[[Operation], None],
         owners: dict[uuid.UUID, Session],
         limits: Limits,
     ) -> None:
@@ -140,7 +140,7 @@ class Session:
         if limits:
             operation.start_timer(min(limits))
         try:
-            self._submit(operation.run)
+            self._submit(operation)
         except SqlError:
             self.forget(operation)
             raise

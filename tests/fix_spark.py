@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from engine.exec.session import ExecSession, SparkDriver, SparkOptions
+from engine.exec.session import ExecSession, SparkDriver, SparkOptions, Supervision
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 
+_PATIENT = Supervision(silent_s=30, wait_s=250)
 _SMALL = {"spark.sql.shuffle.partitions": "4"}
 
 
@@ -17,11 +18,15 @@ def start_spark(
     local_dir: str | None = None,
     master: str = "local[2]",
     conf: Mapping[str, str] = _SMALL,
+    driver_memory: str = "1g",
+    supervision: Supervision = _PATIENT,
     progress: Callable[[str], None] = lambda step: None,
 ) -> SparkDriver:
     """A small Spark; whoever starts it stops it."""
     return SparkDriver.start(
-        SparkOptions(master=master, driver_memory="1g", local_dir=local_dir, conf=conf),
+        SparkOptions(
+            master=master, driver_memory=driver_memory, local_dir=local_dir, conf=conf, supervision=supervision
+        ),
         allowed_functions=ALLOWED_FUNCTIONS,
         allowed_table_functions=ALLOWED_TABLE_FUNCTIONS,
         progress=progress,

@@ -59,5 +59,5 @@ class ServerProcess:
 
     def jvms(self) -> list[int]:
         """Process ids of the server's children."""
-        children = Path(f"/proc/{self.popen.pid}/task/{self.popen.pid}/children").read_text().split()
-        return [int(child) for child in children]
+        tasks = Path(f"/proc/{self.popen.pid}/task").glob("*/children")  # a child belongs to the thread that made it
+        return [int(child) for children in tasks for child in children.read_text().split()]

@@ -29,8 +29,24 @@ class SparkSettingFixed(SqlError, condition="CANNOT_MODIFY_CONFIG.GATEWAY", sqls
 
 @dataclass(eq=False)
 class SparkUnavailable(SqlError, condition="SPARK_UNAVAILABLE", sqlstate="08S01"):
+    """It does not come up, at the start of the server or again."""
+
     reason: str
-    template = "Spark does not answer ({reason}). The server has to be restarted; its log has the details."
+    template = "Spark does not start ({reason}). The server's log has the details."
+
+
+CONTEXT_STOPPED = "its context stopped"
+
+
+@dataclass(eq=False)
+class SparkRestarting(SqlError, condition="SPARK_RESTARTING", sqlstate="57P03"):
+    """Of a statement that ran when Spark was lost, and of one for which Spark did not come back in time."""
+
+    reason: str
+    template = (
+        "Spark is being restarted ({reason}), so the statement could not be run to its end. The session stays as it "
+        "is; run the statement again in a few seconds."
+    )
 
 
 @dataclass(eq=False)
@@ -94,8 +110,8 @@ class DiskFull(SqlError, condition="DISK_FULL", sqlstate="53100"):
 @dataclass(eq=False)
 class OutOfMemory(SqlError, condition="OUT_OF_MEMORY", sqlstate="53200"):
     template = (
-        "The statement needs more memory than the server has. Ask for smaller values or fewer of them at once, or "
-        "raise spark.driver_memory in the server's configuration."
+        "The statement needs more memory than the server has, for itself or beside the others that run. Ask for "
+        "smaller values or fewer of them at once, or raise spark.driver_memory in the server's configuration."
     )
 
 

@@ -19,12 +19,13 @@ import subprocess
 import threading
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from py4j.clientserver import ClientServer
+from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, ClientServer
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -32,7 +33,7 @@ from pyspark.java_gateway import launch_gateway
 from engine.exec.errors import JavaNotFound, SparkUnavailable
 
 JAVA_VERSION_MIN = 17
-_STOP_TIMEOUT_S = 20
+_STOP_TIMEOUT_S = 5
 
 _spark_log = logging.getLogger("engine.exec.spark")
 _LEVELS = {
@@ -100,15 +101,30 @@ def _forward_log(stderr: BinaryIO) -> None:
 
 def stop_jvm(gateway: ClientServer) -> None:
     """End the process, by force if it does not end itself."""
-    gateway.shutdown()
     process: subprocess.Popen[bytes] = gateway.proc
-    if process.stdin:
-        process.stdin.close()
+    _let_go(gateway)  # the end of its input ends it
     try:
         process.wait(_STOP_TIMEOUT_S)
     except subprocess.TimeoutExpired:
+        _spark_log.warning("Java did not end within %d s and is killed", _STOP_TIMEOUT_S)
         process.kill()
         process.wait()
+
+
+def kill_jvm(gateway: ClientServer) -> None:
+    """End the process by force."""
+    process: subprocess.Popen[bytes] = gateway.proc
+    process.kill()
+    process.wait()
+    _let_go(gateway)
+
+
+def _let_go(gateway: ClientServer) -> None:
+    """End what serves the process on this side. py4j's own way asks Java, and waits for an answer for ever."""
+    gateway._gateway_client.finalizer_deque.appendleft(SHUTDOWN_FINALIZER_WORKER)
+    if stdin := gateway.proc.stdin:
+        with suppress(OSError):
+            stdin.close()
 
 
 def install_classes(gateway: ClientServer, jar: Path) -> None:

@@ -6,6 +6,9 @@ busy cores, against 31 ms for `spark.sql("SELECT 1").toArrow()`.
 
 Cancelling: the callback runs on whichever thread cancels. It marks the statement, which looks at the mark between its
 phases, and cancels its jobs, those of the future included; so it does not matter when it comes.
+
+A Spark that is lost fails the statements that run in it; the next statement of the session finds the one that was
+started in its place, with the session's settings (`supervisor.py`).
 """
 
 from __future__ import annotations
@@ -14,20 +17,22 @@ import errno
 import json
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
-from py4j.clientserver import ClientServer
-
 from catalog.errors import SqlError
-from engine.exec.errors import DiskFull
-from engine.exec.file_lists import Asked, FileLists
+from engine.concurrency.cancel import CancelToken
+from engine.exec.errors import DiskFull, SparkRestarting
+from engine.exec.file_lists import Asked
 from engine.exec.frame import read_columns, read_examination, read_result
+from engine.exec.process import SparkProcess
 from engine.exec.scan import scan_requests
 from engine.exec.spark_errors import restore_names, translated
+from engine.exec.supervisor import Supervisor
 from engine.exec.variables import parameter_request, read_assignment, read_variables, variables_request
 from engine.plans.file_writes import WriteTarget, WrittenFile, read_written, target_request
 from engine.plans.probes import Examination
@@ -42,11 +47,29 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 
-class ExecSession:
-    """A Spark session of one client. Statements may run on several threads at once."""
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A session of Java's, and the run of Spark that it belongs to."""
 
-    def __init__(self, gateway: ClientServer, session: Any, spool_dir: Path, file_lists: FileLists) -> None:
-        self._gateway, self._session, self._spool_dir, self._file_lists = gateway, session, spool_dir, file_lists
+    process: SparkProcess
+    session: Any
+
+
+class ExecSession:
+    """A Spark session of one client. Statements may run on several threads at once.
+
+    Its settings and current schema are kept here. Java's session is made when it is first needed, and made again with
+    the same settings where Spark was started again. Every method that needs it raises `SparkRestarting` where Spark is
+    lost while it runs, or is away and does not come back in time.
+    """
+
+    def __init__(self, spark: Supervisor[SparkProcess]) -> None:
+        self._spark = spark
+        self._lock = threading.RLock()
+        """Guards all below; taken for calls to Java that do not take long."""
+        self._settings: dict[str, str] = {}
+        self._current: tuple[str, str] | None = None
+        self._opened: _Opened | None = None
 
     def run_query(
         self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
@@ -56,28 +79,28 @@ class ExecSession:
         Raises `StatementCancelled`, `StatementTimedOut`, `ResultTooLarge`, what the guard refuses
         (`engine/exec/errors.py`), or `SparkFailure` with Spark's own condition.
         """
-        return self._call(self._session.run, read_result, plan, context, parameters)
+        return self._call(lambda session, request: session.run(request), read_result, plan, context, parameters)
 
     def columns_of(
         self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
     ) -> list[QueryColumn]:
         """The columns that `plan` would answer; nothing runs."""
-        return self._call(self._session.describe, read_columns, plan, context, parameters)
+        return self._call(_describe, read_columns, plan, context, parameters)
 
     def examine(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> Examination:
         """What `plan` would answer, and what that depends on; nothing runs."""
-        return self._call(self._session.describe, read_examination, plan, context, parameters)
+        return self._call(_describe, read_examination, plan, context, parameters)
 
     def variables_read(self, plan: ReadPlan, context: StatementContext) -> tuple[str, ...]:
         """The names of the variables that `plan` reads; nothing runs."""
-        return self._call(self._session.describe, read_variables, plan, context, ())
+        return self._call(_describe, read_variables, plan, context, ())
 
     def values(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> Assignment:
         """Run `plan`, whose text is a query, DECLARE or SET VARIABLE, and answer values that Spark takes back.
 
         Raises what :meth:`run_query` does.
         """
-        return self._call(self._session.values, read_assignment, plan, context, parameters)
+        return self._call(lambda session, request: session.values(request), read_assignment, plan, context, parameters)
 
     def describe(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """The columns of `plan` as rows of name, type and comment; nothing runs."""
@@ -96,7 +119,7 @@ class ExecSession:
         """Spark's plan, which files it would read of each table, and `note`, as one cell of text; nothing runs."""
         labels = _labels(plan)
         text = self._call(
-            lambda request: self._session.explain(request, mode.value),
+            lambda session, request: session.explain(request, mode.value),
             lambda answer: restore_names(answer, labels),
             plan,
             context,
@@ -114,60 +137,118 @@ class ExecSession:
     ) -> tuple[WrittenFile, ...]:
         """Write the rows of `plan` as data files; raises what :meth:`run_query` does, and nothing is left then."""
         asked = target_request(target)
-        return self._call(lambda request: self._session.write(request, asked), read_written, plan, context, parameters)
+        return self._call(
+            lambda session, request: session.write(request, asked), read_written, plan, context, parameters
+        )
 
     def set_setting(self, key: str, value: str | None) -> None:
-        """Set a setting of Spark for this session; None takes it back to its default. Raises `SparkFailure`."""
-        with translated(self._gateway.jvm):
-            if value is None:
-                self._session.unset(key)
-            else:
-                self._session.set(key, value)
+        """Set a setting of Spark for this session; None takes it back to its default. Raises `SparkFailure`.
+
+        Where Spark is away, it gets the setting when it is back.
+        """
+        with self._lock:
+            before = self._settings
+            self._settings = {**before, key: value} if value is not None else _without(before, key)
+            try:
+                self._tell(lambda session: session.set(key, value) if value is not None else session.unset(key))
+            except SqlError:
+                self._settings = before
+                raise
 
     def get_setting(self, key: str) -> str | None:
         """The value or default of a setting of Spark; None where it has neither."""
-        with translated(self._gateway.jvm):
-            value: str | None = self._session.get(key)
+        with self._lock:
+            opened = self._open()
+            with _reached(opened.process):
+                value: str | None = opened.session.get(key)
         return value
 
     def set_current_schema(self, catalog: str, schema: str) -> None:
         """What `current_catalog()` and `current_schema()` answer."""
-        with translated(self._gateway.jvm):
-            self._session.setCurrentSchema(catalog, schema)
+        with self._lock:
+            self._current = catalog, schema
+            self._tell(lambda session: session.setCurrentSchema(catalog, schema))
 
     def close(self) -> None:
-        """Forget the session."""
-        self._gateway.detach(self._session)
+        """Forget the session; waits for nothing, not even for a call that hangs."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.process.gateway.detach(opened.session)
+
+    def _open(self, cancel: CancelToken | None = None) -> _Opened:
+        """The session of the Spark that runs now."""
+        process = self._spark.take(cancel)
+        with self._lock:
+            if self._opened is None or self._opened.process is not process:
+                with _reached(process):
+                    session = process.driver.openSession()
+                    for key, value in self._settings.items():
+                        session.set(key, value)
+                    if self._current is not None:
+                        session.setCurrentSchema(*self._current)
+                self._opened = _Opened(process, session)
+            return self._opened
+
+    def _tell(self, change: Callable[[Any], None]) -> None:
+        """Make a change in Java's session where there is one; one that is made later is made with the change."""
+        if self._opened is None and self._spark.unready_reason is None:
+            with suppress(SparkRestarting):
+                self._open()
+        elif self._opened is not None and self._spark.unready_reason is None:
+            opened = self._opened
+            with suppress(SparkRestarting), _reached(opened.process):
+                change(opened.session)
 
     def _call(
         self,
-        call: Callable[[str], A],
+        call: Callable[[Any, str], A],
         read: Callable[[A], R],
         plan: ReadPlan,
         context: StatementContext,
         parameters: Sequence[Parameter],
     ) -> R:
-        ended = threading.Event()
+        opened = self._open(context.cancel)
+        process, session, ended = opened.process, opened.session, threading.Event()
 
         def cancel() -> None:
             if not ended.is_set():
-                self._session.cancel(context.statement_id)
+                process.cancel(session, context.statement_id)
 
         context.cancel.on_cancel(cancel)
         try:
             with (
-                temporary_folder(self._spool_dir / context.statement_id) as folder,
-                self._file_lists.serving(context, plan.scans) as asked,
+                temporary_folder(process.spool_dir / context.statement_id) as folder,
+                process.file_lists.serving(context, plan.scans) as asked,
                 _own_failure(asked),
-                translated(self._gateway.jvm, _labels(plan)),
+                _reached(process, _labels(plan)),
             ):
-                return read(call(_request(plan, context, parameters, folder)))
+                return read(call(session, _request(plan, context, parameters, folder)))
         except SqlError:
             context.cancel.ensure_live()  # whatever else a cancelled statement died of
             raise
         finally:
             ended.set()
             context.cancel.forget(cancel)
+
+
+def _describe(session: Any, request: str) -> bytes:
+    frame: bytes = session.describe(request)
+    return frame
+
+
+def _without(settings: Mapping[str, str], key: str) -> dict[str, str]:
+    return {name: value for name, value in settings.items() if name != key}
+
+
+@contextmanager
+def _reached(process: SparkProcess, labels: Mapping[str, str] = MappingProxyType({})) -> Iterator[None]:
+    """Calls to Java, with their errors as ours; a loss of Spark is told to its supervision."""
+    try:
+        with translated(process.gateway.jvm, labels):
+            yield
+    except SparkRestarting as loss:
+        process.note_loss(loss)
+        raise
 
 
 @contextmanager

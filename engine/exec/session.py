@@ -1,9 +1,11 @@
 """One Spark for the process, one Spark session for each client session.
 
 Starting takes seconds: the Java process, Spark itself, and, at the same time as Spark, our own classes (`jvm.py`); a
-first query then loads what every query needs. Sessions are cheap (a `newSession` takes 1 ms, its first query no longer
-than any other), so there is no pool of them. All sessions share executors and files, each has its own settings, current
-schema and temporary names.
+first query then loads what every query needs. A Spark that dies or hangs is started again (`supervisor.py`), and each
+client's session is made again in it when a statement next needs one.
+
+Sessions are cheap (a `newSession` takes 1 ms, its first query no longer than any other), so there is no pool of them.
+All sessions share executors and files, each has its own settings, current schema and temporary names.
 
 What is set here, and why:
 - loopback only, no UI, no Hive: nothing of Spark is reachable from outside and nothing outlives the process; what Spark
@@ -13,7 +15,9 @@ What is set here, and why:
   has replaced the data, and which make a colon in a name an error;
 - fair scheduling over a fixed number of pools, so that a long query does not hold up short ones;
 - reading by field ids, where a scan has any: the reader of rows asks the session for it, and not the scan;
-- no artifacts of single sessions, so that executors elsewhere find our classes in every session.
+- no artifacts of single sessions, so that executors elsewhere find our classes in every session;
+- a task that runs out of memory fails its statement. Spark would end the executor's process, which on a local master is
+  the whole of Spark.
 
 A configuration may say otherwise, but for the settings that safety or the seams hang on.
 """
@@ -22,25 +26,23 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
-from py4j.clientserver import ClientServer
-
+from catalog.errors import SqlError
 from engine.exec.errors import SparkSettingFixed
 from engine.exec.file_lists import FileLists
-from engine.exec.jvm import install_classes, launch_jvm, stop_jvm
+from engine.exec.process import Launch, SparkProcess
 from engine.exec.query import ExecSession
-from engine.exec.spark_errors import translated
+from engine.exec.supervisor import Supervision, Supervisor
 from engine.exec.work_dir import make_work_dir
 
-__all__ = ["ExecSession", "SparkDriver", "SparkOptions"]
+__all__ = ["ExecSession", "SparkDriver", "SparkOptions", "Supervision"]
 
 _FIXED_CONF = MappingProxyType(
     {
+        "spark.executor.killOnFatalError.depth": "0",
         "spark.sql.artifact.isolation.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.execution.arrow.useLargeVarTypes": "false",
@@ -98,20 +100,24 @@ logger.utils.filter.abort.onMismatch = neutral
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkOptions:
-    """`conf` is Spark's own configuration over our defaults; `local_dir` holds temporary files (None: the system's)."""
+    """`conf` is Spark's own configuration over our defaults; `local_dir` holds temporary files (None: the system's).
+
+    `supervision` says when it is started again.
+    """
 
     master: str = "local[*]"
     driver_memory: str = "2g"
     local_dir: str | None = None
     log_level: str = "ERROR"
+    supervision: Supervision = Supervision()
     conf: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class SparkDriver:
-    """The running Spark. Made by :meth:`start`; :meth:`stop` ends its process and removes its files."""
+    """The running Spark, which is started again where it fails. :meth:`stop` ends its process and removes its files."""
 
-    def __init__(self, gateway: ClientServer, driver: Any, work_dir: Path, file_lists: FileLists) -> None:
-        self._gateway, self._driver, self._work_dir, self._file_lists = gateway, driver, work_dir, file_lists
+    def __init__(self, supervisor: Supervisor[SparkProcess], work_dir: Path, file_lists: FileLists) -> None:
+        self._supervisor, self._work_dir, self._file_lists = supervisor, work_dir, file_lists
 
     @classmethod
     def start(
@@ -121,36 +127,34 @@ class SparkDriver:
         allowed_functions: Collection[str],
         allowed_table_functions: Collection[str],
         progress: Callable[[str], None] = lambda step: None,
+        on_give_up: Callable[[SqlError], None] = lambda error: None,
     ) -> SparkDriver:
-        """Start Spark; only functions of the two lists may be called.
+        """Start Spark; only functions of the two lists may be called. `on_give_up`: it fails again and again.
 
         Raises `JavaNotFound`, `SparkSettingFixed`, or `SparkUnavailable` where Spark does not come up.
         """
         work_dir = make_work_dir(options.local_dir)
-        file_lists, gateway = FileLists(), None
+        file_lists = FileLists()
         try:
-            progress("starting Java")
-            gateway = launch_jvm(_conf(options, work_dir))
-            progress("starting Spark")
-            jar = work_dir / "gateway.jar"
-            with ThreadPoolExecutor(1) as compiling:
-                installed = compiling.submit(install_classes, gateway, jar)
-                spark = gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder().getOrCreate()
-                installed.result()
-            functions, table_functions = " ".join(allowed_functions), " ".join(allowed_table_functions)
-            java = gateway.jvm.deltagateway.GatewayDriver(
-                spark, functions, table_functions, file_lists.server.port, file_lists.server.password
+            launch = Launch(
+                conf=_conf(options, work_dir),
+                spark_dir=work_dir / "spark",
+                spool_dir=work_dir / "spool",
+                jar=work_dir / "gateway.jar",
+                allowed_functions=allowed_functions,
+                allowed_table_functions=allowed_table_functions,
+                file_lists=file_lists,
             )
-            java.shareClasses(str(jar))
-            progress("warming up Spark")
-            java.warmUp()
+            steps = iter((progress,))  # told of the first start only
+            supervisor = Supervisor(
+                lambda: SparkProcess.start(launch, next(steps, lambda step: None)), options.supervision, on_give_up
+            )
+            supervisor.start()
         except BaseException:
-            if gateway is not None:
-                stop_jvm(gateway)
             file_lists.server.close()
             shutil.rmtree(work_dir, ignore_errors=True)
             raise
-        return cls(gateway, java, work_dir, file_lists)
+        return cls(supervisor, work_dir, file_lists)
 
     @property
     def spool_dir(self) -> Path:
@@ -158,26 +162,33 @@ class SparkDriver:
         return self._work_dir / "spool"
 
     @property
-    def process_id(self) -> int:
-        """Of Spark's process."""
-        process_id: int = self._gateway.proc.pid
-        return process_id
+    def process(self) -> SparkProcess:
+        """The newest run of Spark, in whatever state. Raises `SparkRestarting` while there is none."""
+        return self._supervisor.process
+
+    @property
+    def unready_reason(self) -> str | None:
+        """Why statements that need Spark cannot run now; None where they can."""
+        return self._supervisor.unready_reason
 
     def open_session(self) -> ExecSession:
-        """A session with its own settings and current schema. Raises `SparkUnavailable`."""
-        with translated(self._gateway.jvm):
-            return ExecSession(self._gateway, self._driver.openSession(), self.spool_dir, self._file_lists)
+        """A session with its own settings and current schema."""
+        return ExecSession(self._supervisor)
+
+    def restart(self, reason: str) -> None:
+        """Kill Spark's process, whatever runs in it, and start another; returns at once."""
+        self._supervisor.restart(reason)
 
     def stop(self) -> None:
         """End Spark and its process; running statements fail."""
-        stop_jvm(self._gateway)
+        self._supervisor.stop()
         self._file_lists.server.close()
         shutil.rmtree(self._work_dir, ignore_errors=True)
 
 
 def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
     """Spark's configuration, given at launch because memory and class path cannot be set later."""
-    for folder in ("spool", "warehouse", "spark"):
+    for folder in ("spool", "warehouse"):
         (work_dir / folder).mkdir()
     logging = work_dir / "log4j2.properties"
     logging.write_text(_LOGGING.format(level=options.log_level))

@@ -30,6 +30,7 @@ from engine.delta.spec.log_errors import LogPathNotAllowed
 from engine.errors.statement_errors import IdentityExhausted, ResultTooLarge, SparkFailure, StatementCancelled
 from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.errors import (
+    CONTEXT_STOPPED,
     DataFileNotFound,
     DataFileNotReadable,
     DataFileWithoutFieldIds,
@@ -40,7 +41,7 @@ from engine.exec.errors import (
     PlanRefused,
     RelationNotBound,
     RowsNotTracked,
-    SparkUnavailable,
+    SparkRestarting,
     ViewChanged,
 )
 
@@ -56,6 +57,16 @@ _QUOTED = "\n== SQL ==\n"
 _FRAGMENT_MAX = 500
 _SHOWN_MAX = 4000
 _WRITE_FAILED = "TASK_WRITE_FAILED"
+_NO_MEMORY = frozenset(
+    {
+        "AGGREGATE_OUT_OF_MEMORY",
+        "POINTER_ARRAY_OUT_OF_MEMORY",
+        "UNABLE_TO_ACQUIRE_MEMORY",
+        "_LEGACY_ERROR_TEMP_2105",  # no memory to grow a map
+        "_LEGACY_ERROR_TEMP_2107",  # no memory for the hash map of a join
+        "_LEGACY_ERROR_TEMP_2250",  # no memory for a broadcast
+    }
+)
 _MARKERS = ("NamedParameter", "PosParameter")
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
@@ -64,18 +75,23 @@ _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 def translated(jvm: Any, labels: Mapping[str, str] = _NO_LABELS) -> Iterator[None]:
     """Raise what calls to Java raise as errors of ours; `labels` maps names and folders of scans to tables' names."""
     try:
-        yield
-    except Py4JJavaError as error:
-        raise _translate(error, jvm, labels) from error
+        try:
+            yield
+        except Py4JJavaError as error:
+            raise _translate(error, jvm, labels) from error
+    except Py4JJavaError:
+        raise  # of the translation itself: a bug of ours
     except (Py4JError, ConnectionError) as error:
         if _CALL_NOT_POSSIBLE in str(error):
             raise  # a call that Java does not know: a bug of ours
-        _log.error("Spark is gone", exc_info=error)
-        raise SparkUnavailable("the connection to its process is lost") from error
+        _log.debug("the connection to Spark is lost", exc_info=error)
+        raise SparkRestarting("the connection to its process was lost") from error
 
 
 def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str]) -> SqlError:
     known: dict[str, Any] = json.loads(jvm.deltagateway.Failures.describe(error.java_exception))
+    if known["stopped"]:
+        return SparkRestarting(CONTEXT_STOPPED)
     if "refusal" in known:
         return _refusal(known["refusal"], known["subject"], labels)
     condition, sqlstate = known.get("condition"), known.get("sqlstate")
@@ -87,7 +103,7 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str]) -> Sql
     message: str = known["message"]
     if os.strerror(errno.ENOSPC) in message + known["cause"]:
         return DiskFull()
-    if known["class"] == "java.lang.OutOfMemoryError":
+    if known["out_of_memory"] or condition in _NO_MEMORY:
         return OutOfMemory()
     if known["class"] == "java.lang.ArithmeticException":
         condition, sqlstate = "ARITHMETIC_OVERFLOW", "22003"
@@ -108,6 +124,8 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
     match kind:
         case "cancelled":
             return StatementCancelled()
+        case "memory":
+            return OutOfMemory()
         case "result too large":
             return ResultTooLarge(int(subject))
         case "view column":

@@ -3,6 +3,7 @@
 `SET spark.…` reaches the machine (files, classes, jobs of others), so the list is by allowance: a key is here because
 changing it in one session can only change that session's own answers or speed. Names are Spark's where Spark has the
 setting, so that clients that send them (dbt, JDBC URLs, notebooks) find them; the gateway's own start with `gateway.`.
+A number has a range, which what follows can bear: a value that is only refused by the queries after it is no setting.
 """
 
 from __future__ import annotations
@@ -45,30 +46,45 @@ def _boolean(value: str) -> str | None:
     return value.lower() if value.lower() in ("true", "false") else None
 
 
-def _positive(value: str) -> str | None:
-    return value if re.fullmatch(r"[1-9][0-9]{0,8}", value) else None
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """A check for whole numbers from `low` to `high`, and the words for it."""
+
+    low: int
+    high: int
+
+    def __call__(self, value: str) -> str | None:
+        return value if re.fullmatch(r"0|[1-9][0-9]{0,18}", value) and self.low <= int(value) <= self.high else None
+
+    @property
+    def expected(self) -> str:
+        return f"a whole number from {self.low} to {self.high}"
 
 
-def _size(value: str) -> str | None:
-    return value.lower() if re.fullmatch(r"-1|[0-9]{1,15}([bkmgt]b?)?", value.lower()) else None
+_UNITS = {"": 0, "b": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_BROADCAST_MAX = 8 << 30
+"""Bytes; Spark sends no larger table whole, whatever the setting says."""
+
+
+def _broadcast_size(value: str) -> str | None:
+    found = re.fullmatch(r"([0-9]{1,15})(?:([kmgt])b?|b)?", value.lower())
+    if found is None:
+        return value if value == "-1" else None
+    return value.lower() if int(found[1]) << _UNITS[found[2] or ""] <= _BROADCAST_MAX else None
+
+
+_OFFSET = re.compile(r"[+-]((0?[0-9]|1[0-7]):([0-5]?[0-9]|[0-5][0-9]:[0-5][0-9])|18:00?(:00)?)")
+"""As Java takes it, after Spark has put a zero before a single digit."""
 
 
 def _time_zone(value: str) -> str | None:
-    if re.fullmatch(r"[+-](0?[0-9]|1[0-8]):[0-5]?[0-9](:[0-5][0-9])?", value) or value in ("Z", "UTC"):
+    if _OFFSET.fullmatch(value) or value in ("Z", "UTC"):
         return value
     return value if value in zoneinfo.available_timezones() else None
 
 
-def _seconds(value: str) -> str | None:
-    return value if re.fullmatch(r"[0-9]{1,7}", value) else None
-
-
 def _text(value: str) -> str | None:
     return value or None
-
-
-def _version(value: str) -> str | None:
-    return value if re.fullmatch(r"[0-9]{1,18}", value) else None
 
 
 def _one_of(*choices: str) -> Check:
@@ -113,6 +129,10 @@ TXN_APP_ID, TXN_VERSION = "spark.databricks.delta.write.txnAppId", "spark.databr
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 ALLOW_OUTSIDE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
 
+_PARTITIONS = _Whole(1, 100_000)
+_TIMEOUT_S = _Whole(0, 9_999_999)
+_TXN_VERSION = _Whole(0, 2**63 - 1)
+
 _ROWS = (
     _flag("spark.sql.ansi.enabled", "Errors instead of nulls on overflow, bad casts and bad indexes."),
     Setting(
@@ -124,14 +144,14 @@ _ROWS = (
     Setting(
         key="spark.sql.shuffle.partitions",
         doc="Partitions of a join or an aggregation before they are coalesced.",
-        check=_positive,
-        expected="a positive whole number",
+        check=_PARTITIONS,
+        expected=_PARTITIONS.expected,
     ),
     Setting(
         key="spark.sql.autoBroadcastJoinThreshold",
         doc="Tables up to this size are sent whole to each task of a join; -1 never.",
-        check=_size,
-        expected="a size such as 10485760 or 10MB, or -1",
+        check=_broadcast_size,
+        expected="a size up to 8GB such as 10485760 or 10MB, or -1",
     ),
     Setting(
         key="spark.sql.mapKeyDedupPolicy",
@@ -189,15 +209,15 @@ _ROWS = (
     Setting(
         key=TXN_VERSION,
         doc="The number of the next INSERT of the application: a greater one for each.",
-        check=_version,
-        expected="a whole number from 0 on",
+        check=_TXN_VERSION,
+        expected=_TXN_VERSION.expected,
         is_spark=False,
     ),
     Setting(
         key="gateway.statement.timeout",
         doc="Seconds after which a statement is ended; 0 never. The server's own limit stays in force.",
-        check=_seconds,
-        expected="a whole number of seconds",
+        check=_TIMEOUT_S,
+        expected=f"{_TIMEOUT_S.expected}, of seconds,",
         default="0",
         is_spark=False,
     ),
@@ -235,18 +255,19 @@ def _table_default(key: str) -> Setting:
     )
 
 
-def _version_default(key: str) -> Setting:
+def _version_default(key: str, versions: _Whole) -> Setting:
     return Setting(
         key=TABLE_DEFAULTS + key.removeprefix(DELTA_PREFIX),
         doc=f"The least {key} of tables that this session makes.",
-        check=_positive,
-        expected="a version of the protocol",
+        check=versions,
+        expected=f"{versions.expected}, a version of the protocol,",
         is_spark=False,
     )
 
 
 _TABLE_DEFAULTS = (
-    *(_version_default(key) for key in (MIN_READER_VERSION, MIN_WRITER_VERSION)),
+    _version_default(MIN_READER_VERSION, _Whole(1, 3)),
+    _version_default(MIN_WRITER_VERSION, _Whole(1, 7)),
     *(_table_default(key) for key, known in sorted(PROPERTIES.items()) if known.settable),
 )
 

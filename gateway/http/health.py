@@ -27,6 +27,8 @@ def health_blueprint(lifecycle: Lifecycle) -> Blueprint:
         registry = lifecycle.registry
         if lifecycle.phase is not Phase.READY or registry is None:
             return {"status": lifecycle.phase}, HTTPStatus.SERVICE_UNAVAILABLE
+        if (reason := registry.engine.unready_reason) is not None:
+            return {"status": f"Spark is not ready: {reason}"}, HTTPStatus.SERVICE_UNAVAILABLE
         if not probe.answers(registry.engine):
             return {"status": "the engine does not answer"}, HTTPStatus.SERVICE_UNAVAILABLE
         return {"status": Phase.READY}, HTTPStatus.OK

@@ -96,13 +96,14 @@ def main() -> None:
             allowed_functions=ALLOWED_FUNCTIONS,
             allowed_table_functions=ALLOWED_TABLE_FUNCTIONS,
         )
+        gateway = driver.process.gateway
         engine = LakeEngine(open_sources(EngineOptions(lake_folder=folder)), driver)
         stack.callback(engine.close)
         session = engine.open_session("bench", settings={}, catalog=None, schema=None)
         delta = stack.enter_context(delta_spark()) if ORACLE.exists() and not arguments.no_delta else None
         systems = Systems(
             ours=lambda text: timed(lambda: execute(session, text)),
-            parquet=lambda text, by: timed(lambda: write_parquet(driver._gateway, text, Path(folder) / "native", by)),
+            parquet=lambda text, by: timed(lambda: write_parquet(gateway, text, Path(folder) / "native", by)),
             delta=delta[0] if delta else None,
         )
         print(f"{arguments.rows} rows, load {os.getloadavg()[0]:.1f}", flush=True)

@@ -51,7 +51,7 @@ def run(session: LakeSession, text: str) -> tuple[pa.Table, tuple[TableRead, ...
 
 def own_spark(driver: SparkDriver) -> Any:
     """Spark's own session (a Java object), which no guard watches."""
-    return driver._gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
+    return driver.process.gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
 
 
 def alternate(ours: Callable[[], Any], theirs: Callable[[], Any], repeat: int, warm: int = 2) -> tuple[float, float]:

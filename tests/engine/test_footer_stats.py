@@ -31,7 +31,7 @@ COLUMNS = [
 
 def test_a_nan_in_any_row_group_leaves_no_upper_bound(spark_driver: SparkDriver, tmp_path: Path) -> None:
     """Spark takes it for greater than all other numbers, whichever row group it is in."""
-    spark: Any = spark_driver._gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
+    spark: Any = spark_driver.process.gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
     names = [f"c{number}" for number in range(len(COLUMNS))]
     columns = ", ".join(f"{text} AS {name}" for name, (text, *_) in zip(names, COLUMNS, strict=True))
     rows = spark.sql(f"SELECT {columns} FROM range(0, {ROWS}, 1, 1)")

@@ -79,7 +79,7 @@ def test_a_disk_that_takes_no_more_ends_the_write_with_its_reason(
 ) -> None:
     """Here no file of Java's may have more than 4 KiB; after that the session goes on."""
     run(session, "CREATE TABLE crowded (s STRING)")
-    java = spark_driver._gateway.proc.pid
+    java = spark_driver.process.gateway.proc.pid
     before = resource.prlimit(java, resource.RLIMIT_FSIZE)
     resource.prlimit(java, resource.RLIMIT_FSIZE, (4096, before[1]))
     try:

@@ -125,6 +125,12 @@ class ArrowEngine:
         if self.stalled:
             self.stalled.wait()
 
+    unready_reason: str | None = None
+    restarts: list[str] = field(default_factory=list)
+
+    def restart(self, reason: str) -> None:
+        self.restarts.append(reason)
+
     def open_session(
         self, principal: str, *, settings: Mapping[str, str], catalog: str | None, schema: str | None
     ) -> ArrowSession:

@@ -9,11 +9,21 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from gateway.errors import OperationNotFound, ServerDraining, SessionNotFound, TooManySessions, TooManyStatements
+from engine.errors.statement_errors import StatementTimedOut
+from engine.runtime.context import StatementContext
+from engine.runtime.results import ResultStream, empty_result
+from gateway.errors import (
+    OperationNotFound,
+    ServerDraining,
+    SessionNotFound,
+    TooManyAbandoned,
+    TooManySessions,
+    TooManyStatements,
+)
 from gateway.limits import Limits
-from gateway.operation import OperationState
+from gateway.operation import Operation, OperationState
 from gateway.registry import Registry
-from tests.gateway.arrow_engine import ArrowEngine
+from tests.gateway.arrow_engine import Answer, ArrowEngine
 
 Maker = Callable[..., Registry]
 
@@ -98,6 +108,120 @@ def test_statements_over_the_running_limit_wait_their_turn(make: Maker) -> None:
     assert second.state is OperationState.PENDING
     first.cancel()
     assert second.wait(5) is OperationState.FINISHED
+
+
+def hangs(until: threading.Event) -> Answer:
+    """Spark's analyzer in the middle of a rule: no cancelling reaches it."""
+
+    def answer(context: StatementContext) -> ResultStream:
+        until.wait(60)
+        context.cancel.ensure_live()
+        return empty_result()
+
+    return answer
+
+
+@pytest.fixture
+def freed() -> Iterator[threading.Event]:
+    """Set, it ends all statements that hang."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+Stuck = Callable[..., tuple[Registry, ArrowEngine]]
+
+
+@pytest.fixture
+def stuck(make: Maker, freed: threading.Event) -> Stuck:
+    """A registry in which `count` statements have hung and were ended."""
+
+    def build(count: int, end: Callable[[Operation], None] = Operation.cancel, **limits: float) -> object:
+        registry = make(**limits)
+        engine = registry.engine
+        assert isinstance(engine, ArrowEngine)
+        engine.answers["HANG"] = hangs(freed)
+        hanging = [registry.open_session("ann").execute("HANG") for _ in range(count)]
+        assert eventually(lambda: len(engine.runs) == min(count, registry.limits.statements_running_max))
+        for operation in hanging:
+            end(operation)
+        assert all(operation.state.is_terminal for operation in hanging)
+        return registry, engine
+
+    return build  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [Operation.cancel, Operation.close, lambda operation: operation.cancel(StatementTimedOut(1))],
+    ids=["cancelled", "closed", "timed out"],
+)
+def test_a_statement_that_is_ended_and_runs_on_gives_its_place_back(
+    stuck: Stuck, end: Callable[[Operation], None]
+) -> None:
+    registry, engine = stuck(3, end, statements_running_max=3)
+    others = [registry.open_session("bob").execute("SELECT 1") for _ in range(5)]
+    assert [other.wait(5) for other in others] == [OperationState.FINISHED] * 5
+    assert not engine.restarts
+
+
+def test_threads_of_ended_statements_are_limited(stuck: Stuck, freed: threading.Event) -> None:
+    registry, engine = stuck(2, statements_running_max=2, abandoned_max=2, abandoned_grace_s=60)
+    session = registry.open_session("ann")
+    for _ in range(2):
+        session.execute("HANG")
+    assert eventually(lambda: len(engine.runs) == 4)
+    for operation in session.operations():
+        operation.cancel()
+    waiting = session.execute("SELECT 1")
+    assert waiting.wait(0.2) is OperationState.PENDING and len(engine.runs) == 4
+    freed.set()
+    assert waiting.wait(5) is OperationState.FINISHED
+
+
+def test_spark_is_restarted_where_too_many_ended_statements_run_on(stuck: Stuck, freed: threading.Event) -> None:
+    registry, engine = stuck(2, abandoned_max=2, abandoned_grace_s=0.05, reap_every_s=0.02)
+    assert eventually(lambda: bool(engine.restarts))
+    session = registry.open_session("bob")
+    with pytest.raises(TooManyAbandoned) as caught:
+        session.execute("SELECT 1")
+    assert caught.value.sqlstate == "53000" and not session.operations()
+    time.sleep(0.1)
+    assert engine.restarts == ["2 statements in it that were ended do not end"]
+    freed.set()  # as a Spark that is killed does
+    assert eventually(lambda: not registry.abandoned_count)
+    assert session.execute("SELECT 1").wait(5) is OperationState.FINISHED
+
+
+def test_statements_that_end_soon_after_they_were_cancelled_are_no_reason_to_restart(make: Maker) -> None:
+    registry = make(statements_running_max=8, abandoned_max=1, reap_every_s=0.02)
+    session = registry.open_session("ann")
+    for _ in range(10):
+        running = [session.execute("SLEEP 30") for _ in range(8)]
+        for operation in running:
+            operation.cancel()
+            session.forget(operation)
+    assert session.execute("SELECT 1").wait(5) is OperationState.FINISHED
+    assert not registry.engine.restarts  # type: ignore[attr-defined]
+
+
+def test_a_statement_that_is_cancelled_while_it_waits_never_runs(stuck: Stuck, freed: threading.Event) -> None:
+    registry, engine = stuck(0, statements_running_max=1)
+    session = registry.open_session("ann")
+    first, second = session.execute("HANG"), session.execute("ROWS 1")
+    second.cancel()
+    freed.set()
+    assert first.wait(5) is OperationState.FINISHED and session.execute("ROWS 2").wait(5) is OperationState.FINISHED
+    assert [run.text for run in engine.runs] == ["HANG", "ROWS 2"]
+
+
+def test_draining_keeps_its_deadline_whatever_runs_on(stuck: Stuck) -> None:
+    registry, _ = stuck(1, end_grace_s=0.1)
+    hanging = registry.open_session("ann").execute("HANG")
+    draining = threading.Thread(target=registry.drain, args=(0.1,))
+    draining.start()
+    draining.join(20)  # the statements hang three times as long
+    assert not draining.is_alive() and hanging.state is OperationState.CLOSED
 
 
 def test_a_session_holds_a_limited_number_of_statements(make: Maker) -> None:

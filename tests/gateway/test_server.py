@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from engine.exec.errors import SparkUnavailable
+from engine.runtime.results import empty_result
 from gateway.config import Config
 from gateway.config_loader import load_config
 from gateway.lifecycle import Ports
-from gateway.server import Progress, Server
+from gateway.server import OnFailure, Progress, Server
 from gateway.start_errors import HostNotLoopback, PortFileUnwritable, PortInUse
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.http.conftest import STATEMENTS, eventually
@@ -32,8 +34,9 @@ class House:
         self.config: Config = load_config(None, {}, settings | {k.replace("__", "."): v for k, v in flags.items()})
         self.server = Server(self.config, self.steps.append, self.open_engine)
 
-    def open_engine(self, config: Config, progress: Progress) -> ArrowEngine:
+    def open_engine(self, config: Config, progress: Progress, on_failure: OnFailure) -> ArrowEngine:
         progress("opening the engine")
+        self.fail = on_failure
         return self.engine
 
 
@@ -89,7 +92,7 @@ def test_health_is_answered_while_the_engine_starts() -> None:
     seen: list[tuple[int, int]] = []
 
     class Slow(House):
-        def open_engine(self, config: Config, progress: Progress) -> ArrowEngine:
+        def open_engine(self, config: Config, progress: Progress, on_failure: OnFailure) -> ArrowEngine:
             ports = Ports(thrift=0, http=config.server.http_port)
             seen.append((get(ports, "/healthz"), get(ports, "/readyz")))
             return self.engine
@@ -139,7 +142,7 @@ def test_another_machines_address_is_refused(threads: None) -> None:
 
 def test_a_failed_engine_takes_the_ports_with_it(threads: None) -> None:
     class Broken(House):
-        def open_engine(self, config: Config, progress: Progress) -> ArrowEngine:
+        def open_engine(self, config: Config, progress: Progress, on_failure: OnFailure) -> ArrowEngine:
             raise RuntimeError("no Spark")
 
     house = Broken()
@@ -182,6 +185,43 @@ def test_an_engine_that_does_not_close_does_not_keep_the_ports(threads: None) ->
     with pytest.raises(RuntimeError, match="Spark hangs"):
         house.server.drain()
     assert not is_open(ports.http) and not is_open(ports.thrift)
+
+
+def test_a_statement_that_nothing_ends_does_not_hold_up_the_end(threads: None) -> None:
+    freed = threading.Event()
+    house = House(server__drain_deadline_s=0.1)
+    house.engine.answers["HANG"] = lambda context: (freed.wait(60), empty_result())[1]
+    ports = house.server.start()
+    submit(ports, "HANG", wait="0s")
+    assert eventually(lambda: bool(house.engine.runs))
+    house.server.drain()
+    assert house.engine.closed and house.server.leaves_threads
+    freed.set()
+    assert eventually(lambda: not house.server.leaves_threads)
+
+
+def test_readiness_says_that_spark_is_away_and_health_stays(threads: None) -> None:
+    house = House()
+    ports = house.server.start()
+    assert get(ports, "/readyz") == 200
+    house.engine.unready_reason = "its process ended"
+    assert (get(ports, "/readyz"), get(ports, "/healthz")) == (503, 200)
+    house.engine.unready_reason = None
+    assert get(ports, "/readyz") == 200
+    house.server.drain()
+
+
+@pytest.mark.parametrize("registered_first", [True, False])
+def test_a_part_that_fails_for_good_is_told_to_whoever_runs_the_server(threads: None, registered_first: bool) -> None:
+    house, told = House(), list[bool]()
+    house.server.start()
+    error = SparkUnavailable("it failed 5 times in a row")
+    steps = [lambda: house.server.on_failure(lambda: told.append(True)), lambda: house.fail(error)]
+    for step in steps if registered_first else reversed(steps):
+        step()
+    house.fail(SparkUnavailable("another one"))
+    assert told == [True] and house.server.failure is error
+    house.server.drain()
 
 
 def test_ipv6(threads: None) -> None:

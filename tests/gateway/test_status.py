@@ -9,7 +9,15 @@ import pytest
 
 from catalog.errors import SqlError, declared_errors
 from engine.errors.statement_errors import ResultTooLarge, SparkFailure, StatementCancelled, StatementTimedOut
-from gateway.errors import OperationNotFound, ResultNotReady, ServerDraining, SessionNotFound, TooManySessions
+from engine.exec.errors import SparkRestarting, SparkUnavailable
+from gateway.errors import (
+    OperationNotFound,
+    ResultNotReady,
+    ServerDraining,
+    SessionNotFound,
+    TooManyAbandoned,
+    TooManySessions,
+)
 from gateway.status import Failure, describe
 
 CASES = [
@@ -18,6 +26,9 @@ CASES = [
     (ResultNotReady(), "55000", HTTPStatus.CONFLICT, "INVALID_STATE"),
     (TooManySessions(3), "53300", HTTPStatus.TOO_MANY_REQUESTS, "REQUEST_LIMIT_EXCEEDED"),
     (ServerDraining(), "57P01", HTTPStatus.SERVICE_UNAVAILABLE, "TEMPORARILY_UNAVAILABLE"),
+    (SparkRestarting("it ended"), "57P03", HTTPStatus.SERVICE_UNAVAILABLE, "TEMPORARILY_UNAVAILABLE"),
+    (SparkUnavailable("it ended"), "08S01", HTTPStatus.SERVICE_UNAVAILABLE, "TEMPORARILY_UNAVAILABLE"),
+    (TooManyAbandoned(8), "53000", HTTPStatus.TOO_MANY_REQUESTS, "REQUEST_LIMIT_EXCEEDED"),
     (StatementCancelled(), "HY008", HTTPStatus.BAD_REQUEST, "BAD_REQUEST"),
     (StatementTimedOut(2.0), "57014", HTTPStatus.BAD_REQUEST, "BAD_REQUEST"),
     (ResultTooLarge(10), "54000", HTTPStatus.BAD_REQUEST, "BAD_REQUEST"),

@@ -21,10 +21,11 @@ import pyarrow.parquet as pq
 from deltalake import write_deltalake
 
 from catalog.errors import SqlError
+from engine.concurrency.cancel import CancelToken
 from engine.errors.statement_errors import StatementTimedOut
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.context import CancelToken, StatementContext
+from engine.runtime.context import StatementContext
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text
 from tests.oracle.sql_files import MADE_TABLES, SqlFile, for_gateway

@@ -95,6 +95,8 @@ def is_checkpoint_due(committed: Committed) -> bool:
     return committed.version > 0 and committed.version % committed.config.get(CHECKPOINT_INTERVAL) == 0
 
 
+_CLOSE_S = 10.0
+
 HOOKS: tuple[Hook, ...] = (write_version_checksum, write_due_checkpoint, remove_expired_log)
 
 
@@ -137,11 +139,13 @@ class PostCommitQueue:
             self._changed.wait_for(lambda: not self._waiting and self._running is None)
 
     def close(self) -> None:
-        """Does what waits, and ends."""
+        """Does what waits, for a while at most, and ends: the next commits do the rest."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
-        self._worker.join()
+        self._worker.join(_CLOSE_S)
+        if self._worker.is_alive():
+            _log.warning("post-commit work does not end, and is left")
 
     def _run(self) -> None:
         while (after := self._next()) is not None:

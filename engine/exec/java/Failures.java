@@ -1,7 +1,9 @@
 package deltagateway;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.spark.QueryContext;
+import org.apache.spark.SparkContext$;
 import org.apache.spark.SparkThrowable;
 
 /** Reads in one call what Python needs to know of an exception. */
@@ -9,24 +11,39 @@ public final class Failures {
   private Failures() {}
 
   /**
-   * JSON: class, message, the innermost cause's message, and for Spark's own errors condition, sqlstate, path and
-   * fragment (the text at fault).
+   * JSON: whether Spark is stopped, class, message, the innermost cause's message, whether memory ran out anywhere, and for Spark's own errors
+   * condition, sqlstate, path and fragment (the text at fault).
    */
   public static String describe(Throwable failure) throws Exception {
     ObjectNode node = Request.JSON.createObjectNode();
+    node.put("stopped", SparkContext$.MODULE$.getActive().isEmpty());
     Throwable shown = null;
     Throwable innermost = failure;
+    boolean outOfMemory = isOutOfMemory(failure);
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       innermost = cause;
       if (cause instanceof Refusal) return refusal((Refusal) cause, node);
       if ((shown == null || isWrapper(shown)) && hasCondition(cause)) shown = cause;
     }
-    if (shown == null) shown = innermost;
+    if (shown == null) {
+      shown = innermost;
+      // Arrow's own exception does not travel from a task, only its text
+      outOfMemory |= String.valueOf(innermost.getMessage()).contains(OutOfMemoryException.class.getName());
+    }
     node.put("class", shown.getClass().getName());
     node.put("message", String.valueOf(shown.getMessage()));
     node.put("cause", String.valueOf(innermost.getMessage()));
+    node.put("out_of_memory", outOfMemory);
     if (shown instanceof SparkThrowable) describe((SparkThrowable) shown, node);
     return Request.JSON.writeValueAsString(node);
+  }
+
+  /** Whether memory ran out anywhere below it. */
+  static boolean isOutOfMemory(Throwable failure) {
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (cause instanceof OutOfMemoryError || cause instanceof OutOfMemoryException) return true;
+    }
+    return false;
   }
 
   private static String refusal(Refusal refusal, ObjectNode node) throws Exception {

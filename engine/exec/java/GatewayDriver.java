@@ -16,6 +16,8 @@ public final class GatewayDriver {
   private final SparkSession root;
   private final PlanGuard guard;
   private final Questions questions;
+  private final MemoryGuard memory;
+  private final Thread scheduler;
 
   /**
    * `functions` and `tableFunctions` are the names that may be called, separated by blanks; Python answers questions at
@@ -35,7 +37,33 @@ public final class GatewayDriver {
         return new MixedConditions();
       }
     });
+    scala.runtime.AbstractFunction1 stillWanted = new scala.runtime.AbstractFunction1() {
+      public Object apply(Object session) {
+        return new StillWanted();
+      }
+    };
+    root.extensions().injectResolutionRule(stillWanted);
+    root.extensions().injectOptimizerRule(stillWanted);
+    this.memory = new MemoryGuard(root.sparkContext(), this);
+    this.scheduler = thread("dag-scheduler-event-loop");
     ParentWatch.start();
+    memory.start();
+  }
+
+  /** A thread by its name; null where there is none, as after a Spark upgrade that names it otherwise. */
+  private static Thread thread(String name) {
+    Thread[] all = new Thread[Thread.activeCount() * 2 + 16];
+    int count = Thread.enumerate(all);
+    for (int i = 0; i < count; i++) {
+      if (all[i].getName().equals(name)) return all[i];
+    }
+    return null;
+  }
+
+  /** Why Spark is of no more use, or an empty text. Its scheduler's thread dies of an error such as a full heap. */
+  public String illness() {
+    if (root.sparkContext().isStopped()) return "its context stopped";
+    return scheduler != null && !scheduler.isAlive() ? "its scheduler died" : "";
   }
 
   private static Set names(String text) {
@@ -44,7 +72,7 @@ public final class GatewayDriver {
 
   public GatewaySession openSession() {
     String pool = "sessions " + Math.floorMod(opened.getAndIncrement(), POOLS);
-    return new GatewaySession(root.newSession(), guard, pool, questions);
+    return new GatewaySession(root.newSession(), guard, pool, questions, memory);
   }
 
   /** Loads what every query needs, so that the first one of a client does not wait for it. */

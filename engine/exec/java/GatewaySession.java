@@ -23,6 +23,10 @@ public final class GatewaySession {
   private static final String SCHEDULER_POOL = "spark.scheduler.pool";
   private static final int CANCELLED_MAX = 1000;
   private static final long CANCEL_INTERVAL_MS = 100;
+  private static final long INTERRUPT_AFTER_MS = 1000;
+
+  /** The session and the id of the statement that a thread runs. */
+  private static final ThreadLocal CURRENT = new ThreadLocal();
 
   /**
    * Tasks look often enough whether they were killed. Interrupting their threads besides makes the Arrow writer lose
@@ -34,15 +38,20 @@ public final class GatewaySession {
   private final PlanGuard guard;
   private final String pool;
   private final Questions questions;
-  private final Set running = ConcurrentHashMap.newKeySet();
+  private final MemoryGuard memory;
+
+  /** Id -> thread of each statement that runs. Locked where a thread must not go on to the next statement. */
+  private final Map running = new ConcurrentHashMap();
+  private final Set exhausted = ConcurrentHashMap.newKeySet();
   private final Map cancelled = Collections.synchronizedMap(new RecentlyCancelled());
 
   /** Sessions of one `pool` share the executors' time as one; `questions` is what {@link FileListing} asks. */
-  public GatewaySession(SparkSession spark, PlanGuard guard, String pool, Questions questions) {
+  public GatewaySession(SparkSession spark, PlanGuard guard, String pool, Questions questions, MemoryGuard memory) {
     this.spark = spark;
     this.guard = guard;
     this.pool = pool;
     this.questions = questions;
+    this.memory = memory;
   }
 
   /** Runs a query and returns its frame (see Frame). */
@@ -103,14 +112,31 @@ public final class GatewaySession {
   /**
    * Ends a statement. A stage that is submitted when its jobs have just been cancelled would run (Spark's own
    * cancelling of future jobs forgets the map stages of adaptive execution), so this goes on until the statement ended.
+   *
+   * While it is planned it has no jobs, and looks at the mark between two rules. Its thread is interrupted besides, in
+   * case it waits for something; one that computes goes on to the rule's end.
    */
   public void cancel(final String statementId) {
     cancelled.put(statementId, Boolean.TRUE);
+    endJobs(statementId);
+  }
+
+  /** Ends a statement whose memory others need. */
+  void endForMemory(String statementId) {
+    exhausted.add(statementId);
+    if (running.containsKey(statementId)) endJobs(statementId);
+    else exhausted.remove(statementId);
+  }
+
+  private void endJobs(final String statementId) {
+    final SparkContext context = spark.sparkContext();
     Thread canceller = new Thread("cancel " + statementId) {
       public void run() {
         try {
-          while (running.contains(statementId)) {
-            spark.sparkContext().cancelJobGroup(statementId, "the statement was cancelled");
+          for (long waited = 0; running.containsKey(statementId); waited += CANCEL_INTERVAL_MS) {
+            context.cancelJobGroup(statementId, "the statement was cancelled");
+            boolean plans = context.statusTracker().getJobIdsForGroup(statementId).length == 0;
+            if (plans && waited == INTERRUPT_AFTER_MS) interruptThread(statementId);
             Thread.sleep(CANCEL_INTERVAL_MS);
           }
         } catch (InterruptedException ended) {
@@ -122,12 +148,26 @@ public final class GatewaySession {
     canceller.start();
   }
 
+  private void interruptThread(String statementId) {
+    synchronized (running) {
+      Thread thread = (Thread) running.get(statementId);
+      if (thread != null) thread.interrupt();
+    }
+  }
+
   Questions questions() {
     return questions;
   }
 
   void ensureLive(String statementId) {
     if (cancelled.containsKey(statementId)) throw new Refusal("cancelled", statementId);
+    if (exhausted.contains(statementId)) throw new Refusal("memory", statementId);
+  }
+
+  /** Of the statement that this thread runs, if it runs one. */
+  static void ensureCurrentLive() {
+    Object[] current = (Object[]) CURRENT.get();
+    if (current != null) ((GatewaySession) current[0]).ensureLive((String) current[1]);
   }
 
   public void set(String key, String value) {
@@ -172,20 +212,37 @@ public final class GatewaySession {
     user.set(request.principal);
     context.setJobGroup(request.id, "statement " + request.id, INTERRUPT_TASKS);
     context.setLocalProperty(SCHEDULER_POOL, pool);
-    running.add(request.id);
+    CURRENT.set(new Object[] {this, request.id});
+    running.put(request.id, Thread.currentThread());
     try {
       ensureLive(request.id);
+      memory.admit(request.id, this);
       Object result = work.apply();
       ensureLive(request.id);
       return result;
+    } catch (Throwable failure) {
+      if (Failures.isOutOfMemory(failure)) memory.awaitTasks(request.id);
+      ensureLive(request.id); // whatever else it died of
+      throw failure;
     } finally {
-      running.remove(request.id);
+      leave(request.id);
       context.clearJobGroup();
       context.setLocalProperty(SCHEDULER_POOL, null);
       user.remove();
       SparkSession$.MODULE$.clearActiveSession();
       cancelled.remove(request.id);
     }
+  }
+
+  /** The statement runs no more, so nothing interrupts its thread, which goes on to another one. */
+  private void leave(String id) {
+    memory.leave(id);
+    CURRENT.remove();
+    synchronized (running) {
+      running.remove(id);
+      Thread.interrupted();
+    }
+    exhausted.remove(id);
   }
 
   /** A statement may be cancelled when it has just ended; its id must not stay for ever. */

@@ -80,7 +80,7 @@ _OBJECT = {"equals", "getClass", "hashCode", "notify", "notifyAll", "wait"}
 
 
 def load(driver: SparkDriver, class_name: str) -> Any:
-    jvm: Any = driver._gateway.jvm  # what runs there is the subject here
+    jvm: Any = driver.process.gateway.jvm  # what runs there is the subject here
     return jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(class_name)
 
 

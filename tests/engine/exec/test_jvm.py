@@ -7,13 +7,16 @@ import signal
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JError
 
-from engine.exec.errors import JavaNotFound, SparkSettingFixed, SparkUnavailable
+from engine.exec.errors import JavaNotFound, SparkRestarting, SparkSettingFixed, SparkUnavailable
 from engine.exec.jvm import ensure_java
-from engine.exec.session import SparkDriver
+from engine.exec.session import SparkDriver, Supervision
 from tests.engine.exec.scans import rows
 from tests.fix_spark import start_spark
 from tests.gateway.http.conftest import eventually
@@ -75,18 +78,62 @@ def test_refuses_to_change_what_it_relies_on(tmp_path: Path, key: str) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def lost(driver: SparkDriver, process_id: int) -> None:
+    """Kill it."""
+    os.kill(process_id, signal.SIGKILL)
+
+
+def stopped_inside(driver: SparkDriver, process_id: int) -> None:
+    """End Spark but not its process, as Spark does where one of its own threads fails."""
+    spark = driver.process.gateway.jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
+    with suppress(Py4JError, ConnectionError):  # the supervision may be faster
+        spark.stop()
+
+
 @pytest.mark.spark
 @pytest.mark.slow
-def test_says_that_spark_is_gone(tmp_path: Path) -> None:
+def test_a_spark_that_is_lost_comes_back_with_the_settings_of_its_sessions(tmp_path: Path) -> None:
     driver: SparkDriver = start_spark(local_dir=str(tmp_path))
+    session, unused = driver.open_session(), driver.open_session()
+    for other in (session, unused):
+        other.set_setting("spark.sql.shuffle.partitions", "7")
+        other.set_current_schema("spark_catalog", "sales")
+    for fault in (lost, stopped_inside):
+        before = driver.process.process_id
+        with ThreadPoolExecutor(1) as threads:
+            running = threads.submit(rows, session, "SELECT count(*) FROM range(1e12) WHERE sha2(string(id), 256) = ''")
+            assert eventually(lambda: bool(list(driver.spool_dir.iterdir())))
+            fault(driver, before)
+            with pytest.raises(SparkRestarting) as caught:
+                running.result(60)
+        assert (caught.value.condition, caught.value.sqlstate) == ("SPARK_RESTARTING", "57P03")
+        session.set_setting("spark.sql.ansi.enabled", "false")  # needs no Spark
+        asked = "SELECT current_schema(), count(*) FROM range(0, 10, 1, 3) GROUP BY ALL"
+        for other in (session, unused, driver.open_session()):
+            schema = "sales" if other in (session, unused) else "default"
+            assert rows(other, asked) == [(schema, 10)]
+        assert session.get_setting("spark.sql.shuffle.partitions") == "7"
+        assert session.get_setting("spark.sql.ansi.enabled") == "false"
+        assert driver.unready_reason is None and driver.process.process_id != before
+    driver.stop()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_java_that_is_stuck_is_replaced_and_holds_up_no_end(tmp_path: Path) -> None:
+    driver = start_spark(local_dir=str(tmp_path), supervision=Supervision(silent_s=2, stuck_s=4, wait_s=250))
     session = driver.open_session()
     assert rows(session, "SELECT 1") == [(1,)]
-    os.kill(driver.process_id, signal.SIGKILL)
-    with pytest.raises(SparkUnavailable):
-        rows(session, "SELECT count(*) FROM range(10)")
-    with pytest.raises(SparkUnavailable):
-        driver.open_session()
+    os.kill(driver.process.process_id, signal.SIGSTOP)
+    with pytest.raises(SparkRestarting):
+        rows(session, "SELECT 1")
+    assert rows(session, "SELECT 1") == [(1,)]
+    process_id = driver.process.process_id
+    os.kill(process_id, signal.SIGSTOP)
     driver.stop()
+    with pytest.raises(ProcessLookupError):
+        os.kill(process_id, 0)
     assert not list(tmp_path.iterdir())
 
 
@@ -95,7 +142,7 @@ def test_says_that_spark_is_gone(tmp_path: Path) -> None:
 def test_start_reports_its_steps_and_stop_leaves_nothing(tmp_path: Path) -> None:
     steps: list[str] = []
     driver = start_spark(local_dir=str(tmp_path), progress=steps.append)
-    process_id = driver.process_id
+    process_id = driver.process.process_id
     assert steps == ["starting Java", "starting Spark", "warming up Spark"]
     driver.stop()
     assert not list(tmp_path.iterdir())
@@ -130,9 +177,9 @@ from tests.fix_spark import start_spark
 from tests.gateway.http.conftest import eventually
 from tests.paths import ROOT
 driver = start_spark()
-stdin = driver._gateway.proc.stdin.fileno()
+stdin = driver.process.gateway.proc.stdin.fileno()
 holder = subprocess.Popen(["sleep", "120"], pass_fds=[stdin])  # so that Spark's own watch of its input sees nothing
-print(driver.process_id, holder.pid, flush=True)
+print(driver.process.process_id, holder.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

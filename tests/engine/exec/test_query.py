@@ -134,6 +134,16 @@ def test_cancel_at_any_moment(spark: ExecSession, delay_ms: int) -> None:
         rows(spark, SLOW, context=context)
 
 
+def test_cancel_ends_an_analysis_that_would_take_minutes(spark: ExecSession) -> None:
+    """A fan-out of common table expressions: each rule of the analyzer goes over all of it."""
+    parts = [f"c{n} AS (SELECT a.x FROM c{n - 1} a JOIN c{n - 1} b ON a.x = b.x)" for n in range(1, 13)]
+    context = StatementContext(principal="alice")
+    threading.Timer(0.5, context.cancel.cancel).start()
+    with pytest.raises(StatementCancelled):
+        rows(spark, f"WITH c0 AS (SELECT 1 AS x), {', '.join(parts)} SELECT * FROM c12", context=context)
+    assert rows(spark, "SELECT 1") == [(1,)]
+
+
 def test_cancel_leaves_other_statements_alone(spark: ExecSession) -> None:
     context = StatementContext(principal="alice")
     with ThreadPoolExecutor(2) as threads:
@@ -236,7 +246,7 @@ def test_explain_runs_nothing(spark: ExecSession) -> None:
 
 
 def test_a_full_disk_is_named(spark_driver: SparkDriver, tmp_path: Path) -> None:
-    jvm = spark_driver._gateway.jvm
+    jvm = spark_driver.process.gateway.jvm
     with pytest.raises(DiskFull), translated(jvm):
         jvm.java.io.FileOutputStream("/dev/full").write(1)
     error = jvm.java.io.IOException(os.strerror(errno.ENOSPC))

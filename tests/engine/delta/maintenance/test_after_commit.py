@@ -131,6 +131,19 @@ def test_nothing_follows_the_commits_of_a_table_that_goes(monkeypatch: pytest.Mo
     assert done == [going, staying]
 
 
+def test_work_that_hangs_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    may_go = threading.Event()
+    monkeypatch.setattr(maintenance, "HOOKS", (lambda after: may_go.wait(30),))
+    monkeypatch.setattr(maintenance, "_CLOSE_S", 0.05)
+    work = PostCommitQueue()
+    work.submit(create(DictStorage()))
+    work.close()
+    assert "does not end" in caplog.text
+    may_go.set()
+
+
 def test_a_full_queue_drops_work_and_blocks_nobody(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

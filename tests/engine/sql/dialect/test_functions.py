@@ -43,7 +43,7 @@ def _registered(registry: Any) -> set[str]:
 @pytest.mark.spark
 def test_the_lists_are_spark_s_registry(spark_driver: SparkDriver) -> None:
     """A new Spark brings new functions: look at each before it goes into one of the lists."""
-    builder = spark_driver._gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder()
+    builder = spark_driver.process.gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder()
     state = builder.getOrCreate().sessionState()
     scalar, table = _registered(state.functionRegistry()), _registered(state.tableFunctionRegistry())
     assert scalar - EXCLUDED_FUNCTIONS.keys() == ALLOWED_FUNCTIONS - _GRAMMAR_ONLY

@@ -128,7 +128,7 @@ _QUICK = {
 @pytest.fixture(scope="module")
 def lake(spark_driver: SparkDriver) -> Iterator[Any]:
     """A classic Spark session that knows the tables of the golden pairs by their own names."""
-    builder = spark_driver._gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder()
+    builder = spark_driver.process.gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder()
     session = builder.getOrCreate().newSession()
     for key, value in _QUICK.items():
         session.conf().set(key, value)

@@ -1,0 +1,177 @@
+"""One run of Spark: its Java process from launch to end, and what sessions need of it.
+
+Whether it is well is asked all the time on a thread of its own, since a call to a Java that is stopped does not return:
+the age of the last answer is the sign. Statements are cancelled on another thread for the same reason, so that whoever
+cancels never waits for Java.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from subprocess import TimeoutExpired
+from typing import Any
+
+from py4j.clientserver import ClientServer
+from py4j.protocol import Py4JError
+
+from engine.exec.errors import CONTEXT_STOPPED, SparkRestarting, SparkUnavailable
+from engine.exec.file_lists import FileLists
+from engine.exec.jvm import install_classes, kill_jvm, launch_jvm, stop_jvm
+
+_log = logging.getLogger(__name__)
+
+_BEAT_EVERY_S = 1.0
+_EXIT_S = 1.0
+"""A process that ends closes its connections a moment before its end can be seen."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What every start of Spark is made of; `spark_dir` holds files of one run only."""
+
+    conf: Mapping[str, str]
+    spark_dir: Path
+    spool_dir: Path
+    jar: Path
+    allowed_functions: Collection[str]
+    allowed_table_functions: Collection[str]
+    file_lists: FileLists
+
+
+class SparkProcess:
+    """Made by :meth:`start`; an :class:`engine.exec.supervisor.Supervised`."""
+
+    def __init__(self, gateway: ClientServer, driver: Any, launch: Launch) -> None:
+        self.gateway, self.driver = gateway, driver
+        self.spool_dir, self.file_lists = launch.spool_dir, launch.file_lists
+        self._illness: str | None = None
+        self._beat_at = time.monotonic()
+        self._ended = threading.Event()
+        self._cancelled: SimpleQueue[tuple[Any, str] | None] = SimpleQueue()
+        for name, run in (("spark-beat", self._beat), ("spark-cancel", self._cancel_all)):
+            threading.Thread(target=run, name=name, daemon=True).start()
+
+    @classmethod
+    def start(cls, launch: Launch, progress: Progress = lambda step: None) -> SparkProcess:
+        """Start Java, Spark and our classes in it. Raises `JavaNotFound` or `SparkUnavailable`."""
+        shutil.rmtree(launch.spark_dir, ignore_errors=True)  # of a run that was killed
+        launch.spark_dir.mkdir(parents=True)
+        gateway = None
+        try:
+            progress("starting Java")
+            gateway = launch_jvm(launch.conf)
+            progress("starting Spark")
+            driver = _start_spark(gateway, launch)
+            progress("warming up Spark")
+            driver.warmUp()
+        except BaseException as error:
+            failure: BaseException = error
+            if isinstance(error, Py4JError | ConnectionError):
+                failure = SparkUnavailable(_shown(error))  # while there is a Java to ask
+            if gateway is not None:
+                kill_jvm(gateway)
+            if failure is not error:
+                raise failure from None
+            raise
+        return cls(gateway, driver, launch)
+
+    @property
+    def process_id(self) -> int:
+        process_id: int = self.gateway.proc.pid
+        return process_id
+
+    @property
+    def illness(self) -> str | None:
+        code = self.gateway.proc.poll()
+        return self._illness if code is None else f"its process ended with code {code}"
+
+    @property
+    def silence_s(self) -> float:
+        return time.monotonic() - self._beat_at
+
+    def note_loss(self, loss: SparkRestarting) -> None:
+        """Called where a call to Java failed so: waits shortly for what follows, so that `illness` tells it."""
+        if loss.reason == CONTEXT_STOPPED:
+            self._illness = CONTEXT_STOPPED
+        else:
+            with suppress(TimeoutExpired):
+                self.gateway.proc.wait(_EXIT_S)
+
+    def cancel(self, session: Any, statement_id: str) -> None:
+        """Have a session of Java end a statement; returns at once."""
+        self._cancelled.put((session, statement_id))
+
+    def kill(self) -> None:
+        self._end()
+        kill_jvm(self.gateway)
+
+    def stop(self) -> None:
+        self._end()
+        stop_jvm(self.gateway)
+
+    def _end(self) -> None:
+        self._ended.set()
+        self._cancelled.put(None)
+
+    def _beat(self) -> None:
+        while not self._ended.wait(_BEAT_EVERY_S):
+            try:
+                illness: str = self.driver.illness()
+            except (Py4JError, ConnectionError):
+                continue  # its end is seen by its exit code, anything else by the silence
+            self._illness, self._beat_at = illness or None, time.monotonic()
+
+    def _cancel_all(self) -> None:
+        while (asked := self._cancelled.get()) is not None:
+            session, statement_id = asked
+            try:
+                session.cancel(statement_id)
+            except (Py4JError, ConnectionError) as error:
+                _log.debug("statement %s was not cancelled: %s", statement_id, error)
+
+
+def _shown(error: Py4JError | ConnectionError) -> str:
+    """The first lines of an error, for which py4j asks the Java that may be gone."""
+    try:
+        lines = str(error).splitlines()
+    except (Py4JError, ConnectionError) as gone:
+        lines = str(gone).splitlines()
+    return " ".join(line.strip(" :") for line in lines[:2])
+
+
+def _start_spark(gateway: ClientServer, launch: Launch) -> Any:
+    installed: Future[None] = Future()
+    threading.Thread(target=_install, args=(gateway, launch.jar, installed), name="spark-classes", daemon=True).start()
+    spark = gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder().getOrCreate()
+    installed.result()
+    questions = launch.file_lists.server
+    driver = gateway.jvm.deltagateway.GatewayDriver(
+        spark,
+        " ".join(launch.allowed_functions),
+        " ".join(launch.allowed_table_functions),
+        questions.port,
+        questions.password,
+    )
+    driver.shareClasses(str(launch.jar))
+    return driver
+
+
+def _install(gateway: ClientServer, jar: Path, installed: Future[None]) -> None:
+    """On a thread that holds up no end of the server, unlike those of a pool."""
+    try:
+        install_classes(gateway, jar)
+    except BaseException as error:  # noqa: BLE001  whoever waits for it raises it
+        installed.set_exception(error)
+    else:
+        installed.set_result(None)

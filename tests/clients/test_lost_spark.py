@@ -1,0 +1,166 @@
+"""A server whose Spark dies, hangs, runs out of memory or is held by planning that nothing ends, from outside."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyhive import hive
+from pyhive.exc import OperationalError
+
+from engine.sample.lake import ensure_sample_lake
+from tests.clients.http_client import HttpClient
+from tests.gateway.http.conftest import eventually
+from tests.server_process import ServerProcess
+
+pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.slow]
+
+ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE sha2(cast(id AS string), 256) = ''"
+WEDGED = (
+    "SELECT aggregate(sequence(1, 100000), 0L, (a, x) -> a + "
+    "aggregate(sequence(1, 100000), 0L, (b, y) -> b + aggregate(sequence(1, 1000), 0L, (c, z) -> c + z)))"
+)
+"""Folded by the optimizer, in one rule and for hours."""
+GREEDY = "SELECT length(listagg(repeat('x', 1000000), ',')) FROM range(5000)"
+HUGE = "SELECT max(length(repeat('x', 500000000 + int(id)))) FROM range(4)"
+WIDE = "SELECT repeat('x', 1000000) FROM range(5000)"
+READY_S = 120
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    folder = tmp_path_factory.mktemp("lost spark")
+    ensure_sample_lake(str(folder / "lake"))
+    started = ServerProcess(
+        folder,
+        str(folder / "lake"),
+        GATEWAY_SPARK_DRIVER_MEMORY="600m",
+        GATEWAY_SPARK_STUCK_S="30",
+        GATEWAY_SPARK_SILENT_S="4",
+        GATEWAY_SPARK_FAILURES_MAX="100",
+        GATEWAY_SPARK_WAIT_S="200",
+        GATEWAY_STATEMENTS_RUNNING_MAX="3",
+        GATEWAY_SERVER_DRAIN_DEADLINE_S="3",
+    )
+    yield started
+    if started.popen.poll() is None:
+        started.popen.kill()
+    started.end()
+
+
+@pytest.fixture
+def http(process: ServerProcess) -> HttpClient:
+    return HttpClient(process.ports()["http"])
+
+
+def status(http: HttpClient, path: str) -> int:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{http.port}{path}", timeout=60) as response:
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def cell(answer: dict[str, Any]) -> Any:
+    return answer["result"]["data_array"][0][0]
+
+
+def java(process: ServerProcess) -> int:
+    (found,) = process.jvms()
+    return found
+
+
+def ended(answers: list[dict[str, Any]], http: HttpClient) -> dict[str, Any]:
+    """The answer of a small query, which is added to `answers`."""
+    answers.append(http.wait(http.submit("SELECT sum(id) FROM range(1000)")))
+    return answers[-1]
+
+
+def running(http: HttpClient, text: str) -> dict[str, Any]:
+    """A statement that has begun."""
+    answer = http.submit(text, wait="0s")
+    path = f"/statements/{answer['statement_id']}"
+    assert eventually(lambda: http.ask("GET", path)["status"]["state"] == "RUNNING", 30)
+    time.sleep(0.5)
+    return answer
+
+
+def test_a_spark_that_is_killed_comes_back_under_its_sessions(process: ServerProcess, http: HttpClient) -> None:
+    session = http.session()
+    for text in ("USE shop", "SET spark.sql.shuffle.partitions = 5", "CREATE TEMPORARY VIEW mine AS SELECT 42 AS n"):
+        session.run(text)
+    cursor = hive.connect("127.0.0.1", process.ports()["thrift"]).cursor()
+    lost = running(session, ENDLESS)
+    with ThreadPoolExecutor(1) as threads:
+        over_thrift = threads.submit(cursor.execute, ENDLESS)
+        time.sleep(2)
+        os.kill(java(process), signal.SIGKILL)
+        with pytest.raises(OperationalError, match="SPARK_RESTARTING"):
+            over_thrift.result(60)
+    answer = session.wait(lost)["status"]
+    assert answer["state"] == "FAILED" and answer["error"]["error_code"] == "TEMPORARILY_UNAVAILABLE"
+    assert "SPARK_RESTARTING" in answer["error"]["message"] and "\tat " not in answer["error"]["message"]
+    assert status(http, "/readyz") == 503 and status(http, "/healthz") == 200
+    for text in ("SHOW TABLES", "DESCRIBE orders", "SET spark.sql.shuffle.partitions", "SELECT count(*) FROM orders"):
+        session.run(text)  # the last is answered from the log
+    http.session().run("SHOW TABLES IN shop")
+    assert status(http, "/readyz") == 503
+    assert cell(session.run("SELECT n FROM mine")) == "42"
+    assert status(http, "/readyz") == 200
+    assert cell(session.run("SELECT current_schema()")) == "shop"
+    assert session.rows("SET spark.sql.shuffle.partitions") == [["spark.sql.shuffle.partitions", "5"]]
+    cursor.execute("SELECT count(*) FROM range(10)")
+    assert cursor.fetchall() == [(10,)]
+    assert "Traceback" not in process.output
+
+
+def test_a_server_outlives_statements_that_need_too_much_memory(process: ServerProcess, http: HttpClient) -> None:
+    """Such a statement fails alone, unless one of Spark's own threads asks for memory in the same moment."""
+    answers: list[dict[str, Any]] = []
+    for text in (GREEDY, HUGE, WIDE, GREEDY):
+        answer = http.wait(http.submit(text))["status"]
+        assert answer["state"] == "FAILED", text
+        message = answer["error"]["message"]
+        assert re.match(r"\[(OUT_OF_MEMORY|SPARK_RESTARTING)\]", message) and "\tat " not in message, text
+        # others may be asked to try again while the heap is full
+        assert eventually(lambda: ended(answers, http)["status"]["state"] == "SUCCEEDED", READY_S), answers[-1]
+        assert cell(answers[-1]) == "499500"
+    assert status(http, "/readyz") == 200 and process.popen.poll() is None
+
+
+def test_statements_that_are_cancelled_while_planned_give_their_places_back(
+    process: ServerProcess, http: HttpClient
+) -> None:
+    for statement in [running(http, WEDGED) for _ in range(3)]:
+        http.ask("POST", f"/statements/{statement['statement_id']}/cancel", {})
+        assert http.wait(statement)["status"]["state"] == "CANCELED"
+    assert cell(http.session().run("SELECT 1 + id FROM range(1)")) == "1"
+
+
+def test_a_java_that_hangs_is_replaced(process: ServerProcess, http: HttpClient) -> None:
+    before = java(process)
+    os.kill(before, signal.SIGSTOP)
+    waiting = http.submit("SELECT sum(id) FROM range(10)", wait="0s")
+    assert eventually(lambda: status(http, "/readyz") == 503, 20)
+    assert eventually(lambda: process.jvms() not in ([before], []), 180)
+    assert http.wait(waiting)["status"]["state"] in ("FAILED", "SUCCEEDED")  # it was in Java already, or it waited
+    assert cell(http.run("SELECT sum(id) FROM range(10)")) == "45"
+    assert eventually(lambda: status(http, "/readyz") == 200, READY_S)
+
+
+def test_the_shutdown_keeps_its_deadline_whatever_java_does(process: ServerProcess, http: HttpClient) -> None:
+    running(http, WEDGED)
+    children = process.jvms()
+    os.kill(children[0], signal.SIGSTOP)
+    process.popen.send_signal(signal.SIGTERM)
+    assert process.end() == 0  # within its time limit
+    assert not any(Path(f"/proc/{child}").exists() for child in children)

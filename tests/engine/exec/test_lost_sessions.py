@@ -1,0 +1,215 @@
+"""A session over a Spark that is lost: at the door to Java, with a Java that fails on demand."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
+
+from engine.errors.statement_errors import StatementCancelled
+from engine.exec.errors import SparkRestarting
+from engine.exec.file_lists import FileLists
+from engine.exec.query import ExecSession
+from engine.exec.supervisor import Supervision, Supervisor
+from engine.plans.file_writes import WriteTarget
+from engine.plans.reads import ReadPlan
+from engine.runtime.context import StatementContext
+from tests.gateway.http.conftest import eventually
+
+PLAN = ReadPlan(text="SELECT 1", scans=())
+
+
+@dataclass(eq=False)
+class JavaSession:
+    """What a session of Java's was told; `fault` is raised by its calls."""
+
+    settings: dict[str, str] = field(default_factory=dict)
+    current: tuple[str, str] | None = None
+    fault: Callable[[], Exception] | None = None
+
+    def set(self, key: str, value: str) -> None:
+        self._ensure_well()
+        self.settings[key] = value
+
+    def unset(self, key: str) -> None:
+        self._ensure_well()
+        self.settings.pop(key)
+
+    def get(self, key: str) -> str | None:
+        self._ensure_well()
+        return self.settings.get(key)
+
+    def setCurrentSchema(self, catalog: str, schema: str) -> None:
+        self._ensure_well()
+        self.current = catalog, schema
+
+    def write(self, request: str, target: str) -> str:
+        self._ensure_well()
+        return "[]"
+
+    def _ensure_well(self) -> None:
+        if self.fault:
+            raise self.fault()
+
+
+@dataclass(eq=False)
+class Process:
+    """A run of Spark; `sessions` are those that were opened in it."""
+
+    spool_dir: Path
+    file_lists: FileLists
+    illness: str | None = None
+    silence_s: float = 0.0
+    sessions: list[JavaSession] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+    losses: list[SparkRestarting] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.gateway = SimpleNamespace(jvm=None, detach=lambda session: None)
+        self.driver = self
+
+    def openSession(self) -> JavaSession:
+        self.sessions.append(JavaSession())
+        return self.sessions[-1]
+
+    def cancel(self, session: JavaSession, statement_id: str) -> None:
+        self.cancelled.append(statement_id)
+
+    def note_loss(self, loss: SparkRestarting) -> None:
+        self.losses.append(loss)
+        self.illness = "its process ended"
+
+    def kill(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+@dataclass
+class Spark:
+    """Its runs so far, and a gate that holds up the next start."""
+
+    supervisor: Supervisor[Any]
+    runs: list[Process]
+    may_start: threading.Event
+
+    def lose(self) -> None:
+        """Spark is away when this returns."""
+        self.may_start.clear()
+        self.runs[-1].illness = "its process ended"
+
+    def come_back(self) -> None:
+        known = len(self.runs)
+        self.may_start.set()
+        assert eventually(lambda: len(self.runs) > known and self.supervisor.unready_reason is None)
+
+
+@pytest.fixture
+def spark(tmp_path: Path) -> Iterator[Spark]:
+    file_lists, runs, may_start = FileLists(), list[Process](), threading.Event()
+    may_start.set()
+
+    def launch() -> Any:
+        may_start.wait(30)
+        runs.append(Process(tmp_path, file_lists))
+        return runs[-1]
+
+    supervisor: Supervisor[Any] = Supervisor(launch, Supervision(wait_s=0.05))
+    supervisor.start()
+    yield Spark(supervisor, runs, may_start)
+    may_start.set()
+    supervisor.stop()
+    file_lists.server.close()
+
+
+def write(session: ExecSession, context: StatementContext | None = None) -> None:
+    session.write_files(PLAN, WriteTarget(folder="/nowhere"), context or StatementContext(principal="ann"))
+
+
+def test_the_session_of_the_next_spark_is_as_this_one_was(spark: Spark) -> None:
+    session = ExecSession(spark.supervisor)
+    session.set_setting("a", "1")
+    session.set_setting("b", "1")
+    session.set_current_schema("lake", "sales")
+    session.set_setting("b", None)
+    assert spark.runs[0].sessions[0].settings == {"a": "1"}
+    spark.lose()
+    session.set_setting("a", "2")  # changes need no Spark
+    session.set_setting("c", "3")
+    session.set_current_schema("lake", "other")
+    with pytest.raises(SparkRestarting, match="its process ended"):
+        write(session)
+    spark.come_back()
+    write(session)
+    (opened,) = spark.runs[1].sessions
+    assert opened.settings == {"a": "2", "c": "3"} and opened.current == ("lake", "other")
+    assert len(spark.runs[0].sessions) == 1
+
+
+def test_a_session_is_opened_without_spark(spark: Spark) -> None:
+    spark.lose()
+    session = ExecSession(spark.supervisor)
+    session.set_current_schema("lake", "sales")
+    spark.come_back()
+    write(session)
+    assert spark.runs[1].sessions[0].current == ("lake", "sales")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda: Py4JNetworkError("Answer from Java side is empty"),
+        lambda: Py4JError("An error occurred while calling o1.write"),
+        lambda: ConnectionRefusedError(111, "Connection refused"),
+        lambda: ConnectionResetError(104, "Connection reset by peer"),
+    ],
+)
+def test_a_connection_that_is_lost_is_one_error_and_is_told_to_the_supervision(
+    spark: Spark, fault: Callable[[], Exception], tmp_path: Path
+) -> None:
+    session = ExecSession(spark.supervisor)
+    write(session)
+    spark.runs[0].sessions[0].fault = fault
+    with pytest.raises(SparkRestarting) as caught:
+        write(session)
+    assert (caught.value.condition, caught.value.sqlstate) == ("SPARK_RESTARTING", "57P03")
+    assert spark.runs[0].losses == [caught.value] and not list(tmp_path.iterdir())
+    assert eventually(lambda: len(spark.runs) == 2 and spark.supervisor.unready_reason is None)
+    write(session)
+
+
+def test_a_setting_that_meets_the_loss_is_kept_for_the_next_spark(spark: Spark) -> None:
+    session = ExecSession(spark.supervisor)
+    write(session)
+    spark.runs[0].sessions[0].fault = lambda: Py4JNetworkError("Answer from Java side is empty")
+    session.set_setting("a", "1")
+    assert eventually(lambda: len(spark.runs) == 2 and spark.supervisor.unready_reason is None)
+    assert session.get_setting("a") == "1"
+
+
+def test_a_call_that_java_does_not_know_is_a_bug_and_no_loss(spark: Spark) -> None:
+    session = ExecSession(spark.supervisor)
+    write(session)
+    spark.runs[0].sessions[0].fault = lambda: Py4JError("o1.write. Trace:\npy4j.Py4JException: no such method")
+    with pytest.raises(Py4JError):
+        write(session)
+    assert not spark.runs[0].losses and len(spark.runs) == 1
+
+
+def test_a_cancelled_statement_that_dies_with_spark_was_cancelled(spark: Spark) -> None:
+    session, context = ExecSession(spark.supervisor), StatementContext(principal="ann")
+    write(session)
+
+    def cancel_and_die() -> Exception:
+        context.cancel.cancel()
+        return Py4JNetworkError("Answer from Java side is empty")
+
+    spark.runs[0].sessions[0].fault = cancel_and_die
+    with pytest.raises(StatementCancelled):
+        write(session, context)
+    assert spark.runs[0].cancelled == [context.statement_id]
