@@ -1,19 +1,26 @@
-"""The plan of a query, by the stages before execution, without Spark."""
+"""The stages of a statement without Spark: its plan, and what becomes of the plan of a CREATE TABLE."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+from catalog.catalog import Catalog
 from engine.analyze.analyze import analyze
 from engine.authorize.authorize import authorize
 from engine.bind.bind import bind
 from engine.bind.binder import Binder
 from engine.bind.bound import BoundStatement
 from engine.bind.sources import Sources
+from engine.concurrency.retry import RetryPolicy
 from engine.enforce.rules import enforce
 from engine.plan.planner import plan_statement
+from engine.plans.ddl import CreateTablePlan
 from engine.plans.plan import Plan
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.session_state import SessionState
 from engine.sql.parser import parse_any
+from engine.write.commit import commit
+from engine.write.new_tables import create_table
 
 
 class NoAnalyzer:
@@ -30,3 +37,10 @@ def planned(text: str, state: SessionState, sources: Sources) -> Plan:
     bound = bind(parse_any(text), Binder(state, sources))
     assert isinstance(bound, BoundStatement), bound
     return enforce(plan_statement(analyze(authorize(bound), NoAnalyzer())))
+
+
+def make_table(plan: CreateTablePlan, catalog: Catalog, now_ms: int) -> None:
+    """What the road does with the plan of a CREATE TABLE without a query."""
+    staged = create_table(plan, catalog.allowed_roots, now_ms)
+    with suppress(*plan.tolerated):
+        commit(staged, RetryPolicy(), catalog)

@@ -19,17 +19,15 @@ from catalog.errors import SqlError
 from catalog.files import LocalTree
 from catalog.memory_store import MemoryStore
 from catalog.names import quote
-from engine.answers.answers import run_command
-from engine.authorize.authorize import authorize
-from engine.bind.binder import Sources, bind
+from engine.answers.answers import answer
+from engine.answers.drops import drop_table
+from engine.bind.sources import Sources
 from engine.delta.definition.clustering import clustering_names
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
-from engine.plan.planner import plan_statement
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.plans.reads import CommandPlan
 from engine.runtime.session_state import SessionState
-from engine.sql.parser import parse_any
-from engine.write.table_ddl import create_table, drop_table
+from tests.engine.planned import make_table, planned
 
 STATE = SessionState(principal="ann", catalog="spark_catalog", schema="default")
 
@@ -43,16 +41,16 @@ class Lake:
 
     def run(self, text: str) -> list[Any]:
         sources = Sources(catalog=self.catalog, load=load_snapshot)
-        plan = plan_statement(authorize(bind(parse_any(text), STATE, sources, lambda _: ())))
+        plan = planned(text, STATE, sources)
         match plan:
             case CreateTablePlan():
-                create_table(plan, self.catalog, 0)
+                make_table(plan, self.catalog, 0)
                 return []
             case DropTablePlan():
                 drop_table(plan, self.catalog, lambda _: None)
                 return []
-            case CommandPlan(bound=bound):
-                result = run_command(bound).result
+            case CommandPlan(statement=statement, bound=bound):
+                result = answer(statement, bound).result
                 return pa.Table.from_batches(result.batches(), result.schema).to_pylist()
             case _:
                 raise AssertionError(plan)

@@ -15,15 +15,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.authorize.authorize import authorize
-from engine.bind.binder import Sources, bind
+from engine.bind.sources import Sources
 from engine.exec.session import ExecSession, SparkDriver
 from engine.main import EngineOptions, open_sources
-from engine.plan.planner import plan_statement
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.session_state import SessionState
-from engine.sql.parser import parse
+from tests.engine.planned import planned
 
 BATCHES, ROWS, EVERYTHING = "batches", "rows", "everything"
 WAYS: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -47,7 +45,7 @@ class Readers:
 
     def plan(self, text: str) -> ReadPlan:
         state = SessionState(principal="ann", catalog="spark_catalog", schema="default")
-        plan = plan_statement(authorize(bind(parse(text), state, self.sources, int)))
+        plan = planned(text, state, self.sources)
         assert isinstance(plan, ReadPlan)
         return plan
 

@@ -43,15 +43,15 @@ ORDINARY = MappingProxyType(
         Kind.REMOVES: True,
         Kind.VECTORS: True,
         Kind.DEAD_METADATA: True,
-        Kind.DEAD_METADATA_ALTERED: False,  # an ALTER upgrades the protocol and gives dead expressions a meaning
+        Kind.DEAD_METADATA_ALTERED: True,
         Kind.CHECKPOINT: True,
-        Kind.CHECKPOINT_DOUBLED: False,  # checkpoints are trusted to be reconciled
+        Kind.CHECKPOINT_DOUBLED: True,
         Kind.COMPACTION: True,
-        Kind.COMPACTION_DOUBLED: False,  # log compactions are trusted to be reconciled
+        Kind.COMPACTION_DOUBLED: True,
         Kind.ABSOLUTE_PATHS: True,
     }
 )
-"""Kind -> is it in every run? One that is not waits for what its comment says to be mended."""
+"""Kind -> is it in every run?"""
 
 EXCLUSIVE = (
     (Kind.BY_NAME, Kind.BY_ID),

@@ -25,9 +25,11 @@ from catalog.file_store import FileStore
 from catalog.files import LocalFiles, LocalTree
 from catalog.names import TableName
 from catalog.state import CatalogState
-from engine.answers.creation import commit_creation, removal_told
-from engine.authorize.authorize import authorize
-from engine.bind.binder import Sources, bind
+from engine.answers import drops
+from engine.answers.drops import drop_table
+from engine.bind.bound import Outcome
+from engine.bind.sources import Sources
+from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.conflict_errors import ConcurrentDrop
 from engine.delta.commit.transaction import Transaction
 from engine.delta.log.storage import Storage, open_storage
@@ -35,12 +37,14 @@ from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add
 from engine.delta.spec.errors import LogWriteFailed
 from engine.errors.definition_errors import TableNotRemovable
-from engine.plan.planner import plan_statement
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
+from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
-from engine.sql.parser import parse_any
-from engine.write import table_ddl as table_ddl_commands
-from engine.write.table_ddl import create_table, drop_table, stage_definition
+from engine.write import new_tables
+from engine.write.commit import commit
+from engine.write.creation import removal_told
+from engine.write.staged_write import StagedWrite
+from tests.engine.planned import make_table, planned
 from tests.interleave.scheduler import Run, Step, Writer, explore, run_schedule
 from tests.interleave.storages import Interposed
 
@@ -69,18 +73,23 @@ class SteppingStore(FileStore):
         return super().swap(base, new)
 
 
-def stepping_storage(path: str) -> Storage:
+def stepping_storage(path: str, allowed_roots: Sequence[str] | None = None) -> Storage:
     def around(method: str, name: str, do: Callable[[], Any]) -> Any:
         if method in ("put", "remove", "write"):
             take_turn()
         return do()
 
-    return Interposed(open_storage(path), around)
+    return Interposed(open_storage(path, allowed_roots=allowed_roots), around)
 
 
 @pytest.fixture(autouse=True)
 def _stepping(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_ddl_commands, "open_storage", stepping_storage)
+    use_storage(monkeypatch, stepping_storage)
+
+
+def use_storage(monkeypatch: pytest.MonkeyPatch, opened: Callable[..., Storage]) -> None:
+    for module in (new_tables, drops):
+        monkeypatch.setattr(module, "open_storage", opened)
 
 
 def open_catalog(lake: Path) -> Catalog:
@@ -91,14 +100,12 @@ def open_catalog(lake: Path) -> Catalog:
 def execute(catalog: Catalog, text: str) -> None:
     """The road of a statement, with no Spark on it."""
     with_rows = text == WITH_ROWS
-    statement = parse_any(CREATE if with_rows else text)
-    sources = Sources(catalog=catalog, load=load_snapshot)
-    plan = plan_statement(authorize(bind(statement, STATE, sources, lambda _: ())))
+    plan = planned(CREATE if with_rows else text, STATE, Sources(catalog=catalog, load=load_snapshot))
     match plan:
         case CreateTablePlan() if with_rows:
             create_with_rows(plan, catalog)
         case CreateTablePlan():
-            create_table(plan, catalog, NOW_MS)
+            make_table(plan, catalog, NOW_MS)
         case DropTablePlan():
             drop_table(plan, catalog, lambda _: None)
         case _:
@@ -114,9 +121,10 @@ def create_with_rows(plan: CreateTablePlan, catalog: Catalog) -> None:
         take_turn()
         storage.stat(path)
         transaction = Transaction.create(storage, plan.description)
-        stage_definition(transaction, plan.definition, NOW_MS)
+        transaction.define(plan.definition)
         transaction.stage(Add(path=path, partition_values={}, size=4, modification_time=0, data_change=True))
-        commit_creation(transaction, plan, catalog, NOW_MS)
+        staged = StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, creates=plan.entry)
+        commit(staged, RetryPolicy(), catalog)
 
 
 def ensure_sound(lake: Path) -> None:
@@ -206,30 +214,30 @@ def test_rows_that_went_with_another_table_are_in_no_new_one(tmp_path: Path) -> 
 # --- Disks that cannot be written -------------------------------------------------------------------------------------
 
 
-def refusing(*methods: str) -> Callable[[str], Storage]:
+def refusing(*methods: str) -> Callable[..., Storage]:
     def around(method: str, name: str, do: Callable[[], Any]) -> Any:
         if method in methods:
             raise OSError(errno.EROFS, "Read-only file system")
         return do()
 
-    return lambda path: Interposed(open_storage(path), around)
+    return lambda path, allowed_roots=None: Interposed(open_storage(path, allowed_roots=allowed_roots), around)
 
 
 def test_a_table_whose_files_cannot_be_removed_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = open_catalog(tmp_path)
     execute(catalog, CREATE)
     before = catalog.view().resolve(NAME)
-    monkeypatch.setattr(table_ddl_commands, "open_storage", refusing("remove"))
+    use_storage(monkeypatch, refusing("remove"))
     with pytest.raises(TableNotRemovable, match="Read-only file system"):
         execute(catalog, DROP)
     assert catalog.view().resolve(NAME) == before
-    monkeypatch.setattr(table_ddl_commands, "open_storage", open_storage)
+    use_storage(monkeypatch, open_storage)
     execute(catalog, DROP)
     assert catalog.view().find(NAME) is None
 
 
 def test_a_table_whose_log_cannot_be_written_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_ddl_commands, "open_storage", refusing("put"))
+    use_storage(monkeypatch, refusing("put"))
     catalog = open_catalog(tmp_path)
     with pytest.raises(LogWriteFailed, match="Read-only file system"):
         execute(catalog, CREATE)
