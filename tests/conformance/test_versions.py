@@ -34,13 +34,14 @@ _MANY = 2000
 """Rows beyond which two tables are compared by sorting."""
 
 NO_FILE = "FAILED_READ_FILE.FILE_NOT_EXIST"
+OUTSIDE = "LOG_PATH_NOT_ALLOWED"
 NO_STATE = "DELTA_STATE_RECOVER_ERROR"
 FAILING = {
     "dat/no_replay/delta": {2: NO_FILE},
-    "golden/canonicalized-paths-normal-a/delta": {0: NO_FILE},
-    "golden/canonicalized-paths-normal-b/delta": {0: NO_FILE},
-    "golden/canonicalized-paths-special-a/delta": {0: NO_FILE},
-    "golden/canonicalized-paths-special-b/delta": {0: NO_FILE},
+    "golden/canonicalized-paths-normal-a/delta": {0: OUTSIDE},
+    "golden/canonicalized-paths-normal-b/delta": {0: OUTSIDE},
+    "golden/canonicalized-paths-special-a/delta": {0: OUTSIDE},
+    "golden/canonicalized-paths-special-b/delta": {0: OUTSIDE},
     "golden/checkpoint/delta": dict.fromkeys(range(15), NO_FILE),
     "golden/corrupted-last-checkpoint/delta": dict.fromkeys(range(11), NO_FILE),
     "golden/data-reader-absolute-paths-escaped-chars/delta": dict.fromkeys(range(2), NO_STATE),

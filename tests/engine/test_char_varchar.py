@@ -28,7 +28,7 @@ def literal(value: str | None) -> str:
 @pytest.fixture
 def plain(spark_driver: SparkDriver) -> Any:
     """Spark as it is, without anything of ours."""
-    jvm: Any = spark_driver._gateway.jvm
+    jvm: Any = spark_driver.process.gateway.jvm
     return jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get()
 
 

@@ -45,7 +45,7 @@ class PlainSpark:
     """A session of Spark itself, in the process of ours."""
 
     def __init__(self, driver: SparkDriver) -> None:
-        self._jvm: Any = driver._gateway.jvm
+        self._jvm: Any = driver.process.gateway.jvm
         self._session = self._jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get().newSession()
         for key in ("enabled", "continueHandlerEnabled"):
             self._session.conf().set(f"spark.sql.scripting.{key}", "true")
@@ -270,7 +270,7 @@ def test_each_statement_answers_what_spark_answers(
 
 
 def test_handlers_may_be_for_each_error_of_spark(spark_driver: SparkDriver) -> None:
-    jvm: Any = spark_driver._gateway.jvm
+    jvm: Any = spark_driver.process.gateway.jvm
     stream = jvm.Thread.currentThread().getContextClassLoader().getResourceAsStream("error/error-conditions.json")
     found = json.loads(bytes(stream.readAllBytes()))
     names = {name for name in found if not name.startswith("_LEGACY")}
