@@ -172,7 +172,7 @@ def test_pyhive(cursor: Any, table: Table) -> None:
 
 FAILING = {
     "canonicalized-paths-special-a": ("SELECT * FROM {} VERSION AS OF 0", "LOG_PATH_NOT_ALLOWED", "42501"),
-    "corrupted-last-checkpoint": ("SELECT * FROM {}", "FAILED_READ_FILE.FILE_NOT_EXIST", "KD001"),
+    "corrupted-last-checkpoint": ("SELECT * FROM {}", "DELTA_READ_TABLE_WITHOUT_COLUMNS", "428GU"),
     "data-reader-absolute-paths-escaped-chars": ("SELECT * FROM {}", "DELTA_STATE_RECOVER_ERROR", "XXKDS"),
     "deltalog-invalid-protocol-version": ("SELECT * FROM {}", "DELTA_INVALID_PROTOCOL_VERSION", "KD004"),
     "deltalog-state-reconstruction-from-checkpoint-missing-metadata": (

@@ -35,6 +35,7 @@ _MANY = 2000
 
 NO_FILE = "FAILED_READ_FILE.FILE_NOT_EXIST"
 OUTSIDE = "LOG_PATH_NOT_ALLOWED"
+NO_COLUMNS = "DELTA_READ_TABLE_WITHOUT_COLUMNS"
 NO_STATE = "DELTA_STATE_RECOVER_ERROR"
 FAILING = {
     "dat/no_replay/delta": {2: NO_FILE},
@@ -43,18 +44,18 @@ FAILING = {
     "golden/canonicalized-paths-special-a/delta": {0: OUTSIDE},
     "golden/canonicalized-paths-special-b/delta": {0: OUTSIDE},
     "golden/checkpoint/delta": dict.fromkeys(range(15), NO_FILE),
-    "golden/corrupted-last-checkpoint/delta": dict.fromkeys(range(11), NO_FILE),
+    "golden/corrupted-last-checkpoint/delta": dict.fromkeys(range(11), NO_COLUMNS),
     "golden/data-reader-absolute-paths-escaped-chars/delta": dict.fromkeys(range(2), NO_STATE),
     "golden/delete-re-add-same-file-different-transactions/delta": dict.fromkeys((0, 2, 3), NO_FILE),
-    "golden/deltalog-commit-info/delta": {0: NO_FILE},
+    "golden/deltalog-commit-info/delta": {0: NO_COLUMNS},
     "golden/deltalog-getChanges/delta": {0: NO_FILE},
     "golden/deltalog-invalid-protocol-version/delta": {0: "DELTA_INVALID_PROTOCOL_VERSION"},
     "golden/deltalog-state-reconstruction-from-checkpoint-missing-metadata/delta": {
-        **dict.fromkeys(range(10), NO_FILE),
+        **dict.fromkeys(range(10), NO_COLUMNS),
         10: NO_STATE,
     },
     "golden/deltalog-state-reconstruction-from-checkpoint-missing-protocol/delta": {
-        **dict.fromkeys(range(10), NO_FILE),
+        **dict.fromkeys(range(10), NO_COLUMNS),
         10: NO_STATE,
     },
     "golden/deltalog-state-reconstruction-without-metadata/delta": {0: NO_STATE},
@@ -63,10 +64,10 @@ FAILING = {
     "golden/log-replay-special-characters-a/delta": {0: NO_FILE},
     "golden/log-replay-special-characters-b/delta": {0: NO_FILE},
     "golden/snapshot-vacuumed/delta": dict.fromkeys(range(5), NO_FILE),
-    "golden/update-deleted-directory/delta": {0: NO_FILE},
-    "golden/versions-not-contiguous/delta": {0: NO_FILE, 2: "DELTA_VERSIONS_NOT_CONTIGUOUS"},
+    "golden/update-deleted-directory/delta": {0: NO_COLUMNS},
+    "golden/versions-not-contiguous/delta": {0: NO_COLUMNS, 2: "DELTA_VERSIONS_NOT_CONTIGUOUS"},
 }
-"""The versions that must fail, and how: logs without data, states that cannot be rebuilt, files that were vacuumed."""
+"""The versions that must fail, and how: logs without data or columns, states that cannot be rebuilt, vacuumed files."""
 
 EMPTIED = {
     f"golden/canonicalized-paths-{kind}/delta": (1,) for kind in ("normal-a", "normal-b", "special-a", "special-b")
