@@ -56,8 +56,9 @@ def session(engine: LakeEngine, area: Path) -> Iterator[LakeSession]:
 
 
 def everything(root: Path) -> list[str]:
-    """All that lies there, but the log of the catalog's changes."""
-    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if ".catalog" not in path.parts)
+    """All that lies there, but the log of the catalog's changes and the checksums that follow a commit at some time."""
+    files = (path for path in root.rglob("*") if ".catalog" not in path.parts and path.suffix != ".crc")
+    return sorted(str(path.relative_to(root)) for path in files)
 
 
 FORMS = [
@@ -70,7 +71,21 @@ FORMS = [
     "CREATE TABLE {} LIKE base",
     "CREATE TABLE {} (a INT, b INT) USING delta PARTITIONED BY (b)",
 ]
-NAMES = ["../../x/y", "../up", "..", ".", "", "/etc/x", "a/b", "..\\x", "a\0b", "a\nb", "x" * 256, "ä" * 128, "%2e%2e"]
+NAMES = [
+    "../../x/y",
+    "../up",
+    "..",
+    ".",
+    "",
+    "/etc/x",
+    "a/b",
+    "..\\x",
+    "a\x01b",
+    "a\nb",
+    "x" * 256,
+    "ä" * 128,
+    "%2e%2e",
+]
 NAMES += ["a%2Fb", "_delta_log", "_DELTA_LOG", ".hidden", ".catalog"]
 
 
@@ -231,7 +246,6 @@ def test_paths_that_nothing_can_be_made_at(session: LakeSession, area: Path) -> 
     path = f"{area}/more/nothing"
     for text, condition in (
         (f"REPLACE TABLE delta.`{path}` (a INT)", "DELTA_CANNOT_REPLACE_MISSING_TABLE"),
-        (f"CREATE TABLE delta.`{path}`", "DELTA_SCHEMA_NOT_PROVIDED"),
         (
             f"CREATE TABLE delta.`{path}` (a INT) LOCATION '{path}2'",
             "DELTA_CREATE_TABLE_IDENTIFIER_LOCATION_MISMATCH",
