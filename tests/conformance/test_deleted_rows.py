@@ -160,7 +160,8 @@ def _table(first: str, second: str) -> str:
 
 @pytest.fixture(scope="module")
 def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
-    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
+    roots = (str(lake.parent / "else where"),)
+    engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake), allowed_roots=roots)), spark_driver)
     opened = engine.open_session("ann", settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
