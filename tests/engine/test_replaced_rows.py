@@ -185,7 +185,7 @@ def test_change_files_of_a_write_that_fails_are_removed(
     _made(session, "", "'delta.enableChangeDataFeed' = 'true'")
     before = sorted((lake / "default" / "kept").rglob("*.parquet"))
 
-    def fail(self: Transaction) -> None:
+    def fail(self: Transaction, policy: object) -> None:
         raise OSError("no space left on device")
 
     monkeypatch.setattr(Transaction, "commit", fail)
