@@ -76,7 +76,7 @@ def break_port():
     for found in [found for found in gc.get_objects() if isinstance(found, kind)]:
         found.listener.shutdown(socket.SHUT_RDWR)
 
-def engine(config, progress):
+def engine(config, progress, on_failure):
     if moment == "starting":
         break_port()
         while True:
