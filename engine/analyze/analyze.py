@@ -87,7 +87,7 @@ def _with_columns(bound: BoundStatement, source: ReadPlan, analyzer: Analyzer) -
 
 def _insert(bound: BoundStatement, statement: Insert, analyzer: Analyzer) -> AnalyzedStatement:
     found = insert_rows(bound, statement)
-    source = found.given(read_plan(statement.source, bound.relations, found.edits))
+    source = found.without_defaults(read_plan(statement.source, bound.relations, found.edits))
     needs_columns = statement.by_name or found.evolves or isinstance(statement.replace, ReplaceOn)
     columns = analyzer.columns_of(source) if needs_columns else None
     return AnalyzedStatement(bound=bound, source=source, columns=columns, insert=found)

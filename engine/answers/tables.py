@@ -22,7 +22,7 @@ from engine.runtime.results import (
     STRING_MAP,
     STRINGS,
     TIMESTAMP,
-    Column,
+    ResultColumn,
     ResultStream,
     small_result,
     sql_field,
@@ -61,8 +61,8 @@ _HISTORY_TYPES = {
     "isBlindAppend": BOOLEAN,
     "operationParameters": STRING_MAP,
     "operationMetrics": STRING_MAP,
-    "job": Column(HISTORY_SCHEMA.field("job").type, sql_struct(HISTORY_SCHEMA.field("job").type)),
-    "notebook": Column(HISTORY_SCHEMA.field("notebook").type, sql_struct(HISTORY_SCHEMA.field("notebook").type)),
+    "job": ResultColumn(HISTORY_SCHEMA.field("job").type, sql_struct(HISTORY_SCHEMA.field("job").type)),
+    "notebook": ResultColumn(HISTORY_SCHEMA.field("notebook").type, sql_struct(HISTORY_SCHEMA.field("notebook").type)),
 }
 """Columns of DESCRIBE HISTORY that are not text."""
 

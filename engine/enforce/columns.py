@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from engine.delta.schema.schema_errors import ColumnNotFound, DuplicateColumns
-from engine.enforce.errors import NoPartitionColumn, StaticAndListed
+from engine.enforce.errors import NoPartitionColumn, PartitionColumnListed
 from engine.plans.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
 from engine.types.schema import StructField
@@ -20,30 +20,36 @@ from engine.types.sql_types import ddl_type
 
 
 def match_columns(plan: WritePlan) -> WritePlan:
-    """Fills `given`, and `constants` with the values of the PARTITION clause."""
-    static = {_partition_column(plan, name): text for name, text in plan.static.items()}
-    if plan.listed:
-        given = _listed(plan, plan.listed)
-        for column in given:
-            if column.name in static:
-                raise StaticAndListed(column.name)
+    """Fills `target_columns`, and `constants` with the values of the PARTITION clause."""
+    static_partitions = {_partition_column(plan, name): text for name, text in plan.static_partitions.items()}
+    if plan.insert_columns:
+        target_columns = _insert_columns(plan, plan.insert_columns)
+        for column in target_columns:
+            if column.name in static_partitions:
+                raise PartitionColumnListed(column.name)
     elif plan.source_columns is not None:
         source = {name.casefold() for name in plan.source_columns}
-        given = tuple(
-            column for column in plan.schema.fields if column.name.casefold() in source and column.name not in static
+        target_columns = tuple(
+            column
+            for column in plan.schema.fields
+            if column.name.casefold() in source and column.name not in static_partitions
         )
     else:
-        given = tuple(column for column in plan.schema.fields if column.name not in static)
-    return replace(plan, given=given, constants={name: _static(plan, name, text) for name, text in static.items()})
+        target_columns = tuple(column for column in plan.schema.fields if column.name not in static_partitions)
+    return replace(
+        plan,
+        target_columns=target_columns,
+        constants={name: _static_partition(plan, name, text) for name, text in static_partitions.items()},
+    )
 
 
-def _static(plan: WritePlan, name: str, text: str) -> str:
+def _static_partition(plan: WritePlan, name: str, text: str) -> str:
     column = plan.schema.field(name)
     assert column is not None
     return f"CAST({parse_expression(text).in_parentheses} AS {ddl_type(column.data_type)})"
 
 
-def _listed(plan: WritePlan, names: Iterable[str]) -> tuple[StructField, ...]:
+def _insert_columns(plan: WritePlan, names: Iterable[str]) -> tuple[StructField, ...]:
     found: dict[str, StructField] = {}
     for name in names:
         column = plan.schema.field(name)

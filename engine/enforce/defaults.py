@@ -19,7 +19,7 @@ DEFAULT = "CURRENT_DEFAULT"
 
 def fill_defaults(plan: WritePlan) -> WritePlan:
     """Adds to `constants`."""
-    present = plan.given_names | plan.constants.keys() | plan.identity_names
+    present = plan.target_names | plan.constants.keys() | plan.identity_names
     missing = [
         column for column in plan.schema.fields if column.name not in present and not is_generated(plan.config, column)
     ]

@@ -25,7 +25,7 @@ GENERATION = "delta.generationExpression"
 
 def compute_generated(plan: WritePlan) -> WritePlan:
     """Fills `generated`, and adds checks."""
-    present = plan.given_names | plan.constants.keys()
+    present = plan.target_names | plan.constants.keys()
     computed, checks = {}, []
     for column, expression in _generated_columns(plan):
         if column.name in present:

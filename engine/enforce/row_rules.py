@@ -36,15 +36,15 @@ _FIELD_ID = "parquet.field.id"
 def row_rules(plan: WritePlan, token: str) -> RowRules:
     """What `RowEnforcer` does for a plan that the rules have been over."""
     config = plan.config
-    given = StructType(tuple(_plain(column) for column in (*plan.given, *plan.beside)))
+    input_columns = StructType(tuple(_plain(column) for column in (*plan.target_columns, *plan.extra_columns)))
     stored = stored_schema(stored_columns(config.schema), config.column_mapping_mode)
     target = config.get(TARGET_FILE_SIZE)
     return RowRules(
         label=plan.table,
-        columns=given.to_json(),
+        columns=input_columns.to_json(),
         by_name=plan.source_columns is not None,
         steps=tuple(_steps(plan, token)),
-        stored=StructType((*stored.fields, *plan.beside)).to_json(),
+        stored=StructType((*stored.fields, *plan.extra_columns)).to_json(),
         partition_columns=config.physical_partition_columns,
         rebalanced=config.get(OPTIMIZE_WRITE) or target is not None,
         # Files are to come near the size that somebody named, not beyond it: some rows are in Parquet no smaller.
@@ -99,7 +99,7 @@ def _plain(column: StructField) -> StructField:
 
 def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
     names = plan.schema.names
-    if [column.name for column in plan.given] != list(names):
+    if [column.name for column in plan.target_columns] != list(names):
         known = [name for name in names if name not in plan.generated.keys() | plan.identity_names]
         yield _filled(plan, known, plan.constants)
         if plan.identities:
@@ -117,7 +117,7 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
         yield _columns(names, {_first_stored(plan): _raising(plan, outcomes, token)})
     stored = stored_columns(plan.schema).names
     if stored != names:
-        yield _columns((*stored, *(column.name for column in plan.beside)), {})
+        yield _columns((*stored, *(column.name for column in plan.extra_columns)), {})
 
 
 def _columns(names: Iterable[str], texts: Mapping[str, str]) -> Step:

@@ -113,7 +113,7 @@ class ReplacedIdentity(SqlError, condition="DELTA_IDENTITY_COLUMNS_REPLACE_COLUM
 @dataclass(eq=False)
 class NoIdentityColumn(SqlError, condition="DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN", sqlstate="429BQ"):
     column: str
-    template = "The column {column} is no identity column, so it has no mark that SYNC IDENTITY could move."
+    template = "The column {column} is no identity column, so it has no high-water mark that SYNC IDENTITY could move."
 
 
 @dataclass(eq=False)

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from engine.exec.errors import ResultTypeNotSupported
-from engine.plans.probes import Examination, Trait
+from engine.plans.expression_checks import Dependency, Examination
 from engine.plans.reads import QueryColumn
 from engine.runtime.results import ResultStream, sql_field
 
@@ -48,7 +48,7 @@ def read_examination(frame: bytes) -> Examination:
     """The types of an answer's columns, and what their values depend on."""
     header, _ = _split(frame)
     types = tuple(column["ddl"] for column in header["columns"])
-    return Examination(types=types, traits={Trait(kind): sql for kind, sql in header["traits"].items()})
+    return Examination(types=types, dependencies={Dependency(kind): sql for kind, sql in header["traits"].items()})
 
 
 def read_result(frame: bytes) -> ResultStream:

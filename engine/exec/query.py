@@ -34,8 +34,8 @@ from engine.exec.scan import scan_requests
 from engine.exec.spark_errors import restore_names, translated
 from engine.exec.supervisor import Supervisor
 from engine.exec.variables import parameter_request, read_assignment, read_variables, variables_request
+from engine.plans.expression_checks import Examination
 from engine.plans.file_writes import WriteTarget, WrittenFile, read_written, target_request
-from engine.plans.probes import Examination
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter

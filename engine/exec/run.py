@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from engine.exec.query import ExecSession
-from engine.plans.probes import Examination
+from engine.plans.expression_checks import Examination
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter

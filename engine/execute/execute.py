@@ -18,7 +18,7 @@ from engine.answers.variables import assign_variables, declare_variables, drop_v
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.exec.run import Run
-from engine.plan.rules.probes import ensure_probed
+from engine.plan.rules.expression_checks import ensure_checked
 from engine.plan.rules.row_checks import ensure_kept
 from engine.plans.ddl import (
     AlterPlan,
@@ -34,8 +34,8 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
+from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.plan import AnsweringPlan, Plan, WritingPlan
-from engine.plans.probes import ProbePlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
 from engine.plans.writes import InsertPlan, TruncatePlan
@@ -98,14 +98,14 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
 @contextmanager
 def _stage(plan: WritingPlan, allowed_roots: Sequence[str], run: Run) -> Iterator[StagedWrite]:
     match plan:
-        case CreateTablePlan(probes=probes):
-            _ensure_probed(probes, run)
+        case CreateTablePlan(expression_checks=expression_checks):
+            _ensure_checked(expression_checks, run)
             yield create_table(plan, allowed_roots, run.context.now_ms())
-        case ReplaceTablePlan(probes=probes):
-            _ensure_probed(probes, run)
+        case ReplaceTablePlan(expression_checks=expression_checks):
+            _ensure_checked(expression_checks, run)
             yield replace_table(plan)
-        case AlterPlan(probes=probes, checks=checks):
-            _ensure_probed(probes, run)
+        case AlterPlan(expression_checks=expression_checks, checks=checks):
+            _ensure_checked(expression_checks, run)
             if checks is not None:
                 ensure_kept(checks, run.evaluate(checks.read))
             yield alter_table(plan)
@@ -120,8 +120,8 @@ def _stage(plan: WritingPlan, allowed_roots: Sequence[str], run: Run) -> Iterato
         case RewritePlan():
             with rewrite_files(plan, run) as staged:
                 yield staged
-        case InsertPlan(probes=probes):
-            _ensure_probed(probes, run)
+        case InsertPlan(expression_checks=expression_checks):
+            _ensure_checked(expression_checks, run)
             with insert(plan, run) as staged:
                 yield staged
         case TruncatePlan():
@@ -131,6 +131,6 @@ def _stage(plan: WritingPlan, allowed_roots: Sequence[str], run: Run) -> Iterato
             assert_never(plan)
 
 
-def _ensure_probed(probes: ProbePlan | None, run: Run) -> None:
-    if probes is not None:  # a rule of a table means the same in every session, so it sees no variables
-        ensure_probed(probes, replace(run, context=replace(run.context, variables=VisibleVariables())))
+def _ensure_checked(expression_checks: ExpressionCheckPlan | None, run: Run) -> None:
+    if expression_checks is not None:  # a rule of a table means the same in every session, so it sees no variables
+        ensure_checked(expression_checks, replace(run, context=replace(run.context, variables=VisibleVariables())))

@@ -19,7 +19,7 @@ from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.identity import IdentityColumn
 from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.actions import SetTransaction
-from engine.plans.probes import ProbePlan, RowChecks
+from engine.plans.expression_checks import ExpressionCheckPlan, RowChecks
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 
@@ -60,7 +60,7 @@ class CreateTablePlan:
     """Whether nobody records it: it was named by its path."""
     definition: Definition | None = None
     description: CommitDescription | None = None
-    probes: ProbePlan | None = None
+    expression_checks: ExpressionCheckPlan | None = None
     tolerated: tuple[type[SqlError], ...] = ()
 
 
@@ -107,7 +107,7 @@ class ReplaceTablePlan:
     table: BoundTable
     definition: Definition
     description: CommitDescription
-    probes: ProbePlan | None = None
+    expression_checks: ExpressionCheckPlan | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,12 +125,12 @@ class ReplaceTableAsPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterPlan:
-    """Give `table` another definition, if `probes` say that it can have it and `checks` that its rows keep it."""
+    """Give `table` another definition, if it passes `expression_checks` and its rows pass `checks`."""
 
     table: BoundTable
     definition: Definition
     description: CommitDescription
-    probes: ProbePlan | None = None
+    expression_checks: ExpressionCheckPlan | None = None
     checks: RowChecks | None = None
 
 
@@ -150,7 +150,7 @@ class RewritePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncIdentityPlan:
-    """Move the mark of `column` to where its values are; `read` answers the least and the greatest, or nulls."""
+    """Move the high-water mark of `column` to its furthest value; `read` has the least and the greatest, or nulls."""
 
     table: BoundTable
     column: IdentityColumn

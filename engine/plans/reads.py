@@ -15,7 +15,7 @@ from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.pruning.predicates import Predicate
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.runtime.profile import TableRead
-from engine.runtime.results import Column
+from engine.runtime.results import ResultColumn
 from engine.statements.queries import ExplainMode
 from engine.statements.statement import AnsweredStatement
 from engine.types.schema import StructType
@@ -107,7 +107,7 @@ class AnswerPlan:
     """A query of `table` whose rows the log knows: names of the columns with their types, and the values."""
 
     table: BoundTable
-    columns: tuple[tuple[str, Column], ...]
+    columns: tuple[tuple[str, ResultColumn], ...]
     rows: tuple[tuple[object, ...], ...]
 
 

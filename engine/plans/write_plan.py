@@ -38,27 +38,27 @@ class WritePlan:
 
     table: str
     config: TableConfig
-    listed: tuple[str, ...] = ()
+    insert_columns: tuple[str, ...] = ()
     """The column list; empty without one."""
     source_columns: tuple[str, ...] | None = None
     """The names of the query's columns, where these and not positions say which is which."""
-    static: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    static_partitions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Partition column -> SQL text of its value, from the PARTITION clause."""
     replaces: str | None = None
     """The condition of REPLACE WHERE."""
     removes: bool = False
-    """Whether rows that are there go."""
+    """Whether existing rows are removed."""
 
-    given: tuple[StructField, ...] = ()
-    """The columns of the table that the query gives, in the query's order unless they match by name."""
-    beside: tuple[StructField, ...] = ()
-    """Columns that the files have besides the table's, which a query that gives all of these gives behind them."""
+    target_columns: tuple[StructField, ...] = ()
+    """The columns of the table that the query's columns go into, in the query's order unless they match by name."""
+    extra_columns: tuple[StructField, ...] = ()
+    """Columns that the files have besides the table's. A query with values for all of these has them last."""
     constants: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Column -> SQL text without columns."""
     identities: tuple[IdentityColumn, ...] = ()
-    """Columns whose values the table gives out, where the statement gives none."""
+    """Identity columns that the statement has no values for."""
     generated: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Column -> SQL text over the columns above, for columns that nobody gives."""
+    """Column -> SQL text over the columns above, for columns that the statement has no values for."""
     stored_as: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Column -> SQL text over the columns above, for columns whose values are stored, and checked, as other ones."""
     checks: tuple[RowCheck, ...] = ()
@@ -68,8 +68,8 @@ class WritePlan:
         return self.config.schema
 
     @property
-    def given_names(self) -> frozenset[str]:
-        return frozenset(column.name for column in self.given)
+    def target_names(self) -> frozenset[str]:
+        return frozenset(column.name for column in self.target_columns)
 
     @property
     def identity_names(self) -> frozenset[str]:

@@ -8,7 +8,7 @@ from engine.bind.bound import BoundTable
 from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.actions import SetTransaction
-from engine.plans.probes import ProbePlan
+from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.sql.expressions import Expression
@@ -87,7 +87,7 @@ class InsertPlan:
     reads_table: bool
     description: CommitDescription
     only_if_absent: bool = False
-    probes: ProbePlan | None = None
+    expression_checks: ExpressionCheckPlan | None = None
     numbered: SetTransaction | None = None
     """Nothing happens where the table has this write of the application, or a later one."""
 

@@ -83,20 +83,24 @@ def empty_result() -> ResultStream:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ResultColumn:
     """A column of a small result: its Arrow type and SQL's spelling of that."""
 
     arrow_type: pa.DataType
     sql_type: str
 
 
-STRING, INT, BIGINT = Column(pa.string(), "string"), Column(pa.int32(), "int"), Column(pa.int64(), "bigint")
-BOOLEAN, TIMESTAMP = Column(pa.bool_(), "boolean"), Column(pa.timestamp("us", "UTC"), "timestamp")
-STRINGS = Column(pa.list_(pa.string()), "array<string>")
-STRING_MAP = Column(pa.map_(pa.string(), pa.string()), "map<string,string>")
+STRING, INT, BIGINT = (
+    ResultColumn(pa.string(), "string"),
+    ResultColumn(pa.int32(), "int"),
+    ResultColumn(pa.int64(), "bigint"),
+)
+BOOLEAN, TIMESTAMP = ResultColumn(pa.bool_(), "boolean"), ResultColumn(pa.timestamp("us", "UTC"), "timestamp")
+STRINGS = ResultColumn(pa.list_(pa.string()), "array<string>")
+STRING_MAP = ResultColumn(pa.map_(pa.string(), pa.string()), "map<string,string>")
 
 
-Columns = Mapping[str, Column] | Sequence[tuple[str, Column]]
+Columns = Mapping[str, ResultColumn] | Sequence[tuple[str, ResultColumn]]
 
 
 def small_result(columns: Columns, rows: Iterable[Sequence[object]]) -> ResultStream:

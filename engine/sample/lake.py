@@ -30,7 +30,7 @@ from engine.delta.commit.transaction import Transaction, clock_ms
 from engine.delta.log.storage import Storage, open_storage
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add, Metadata, Protocol
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.sample.data import WAREHOUSES, SampleRows, SampleTable, make_sample_rows
 
 _PROTOCOL = Protocol(min_reader_version=1, min_writer_version=2)
@@ -64,15 +64,15 @@ def _write_stock(writer: _TableWriter, rows: SampleRows) -> None:
     """A history to travel through; each file holds one warehouse."""
     gdansk, porto, rotterdam = (_of_warehouse(rows.stock.rows, name) for name in WAREHOUSES)
     in_gdansk, in_rotterdam = writer.create(gdansk, rotterdam)
-    (in_porto,) = writer.commit("WRITE", Operation.APPEND, {"mode": "Append"}, [porto])
+    (in_porto,) = writer.commit("WRITE", TableOperation.APPEND, {"mode": "Append"}, [porto])
     more = pc.cast(pc.add(rotterdam["quantity"], 50), pa.int32())
     delivered = rotterdam.set_column(2, rotterdam.schema.field(2), more)
     predicate = {"predicate": "(warehouse = 'Rotterdam')"}
-    (in_rotterdam,) = writer.commit("UPDATE", Operation.DML, predicate, [delivered], [in_rotterdam])
+    (in_rotterdam,) = writer.commit("UPDATE", TableOperation.DML, predicate, [delivered], [in_rotterdam])
     left = [part.filter(pc.greater(part["quantity"], 0)) for part in (gdansk, porto)]
-    now_in = writer.commit("DELETE", Operation.DML, {"predicate": "(quantity = 0)"}, left, [in_gdansk, in_porto])
+    now_in = writer.commit("DELETE", TableOperation.DML, {"predicate": "(quantity = 0)"}, left, [in_gdansk, in_porto])
     recount = [_of_warehouse(rows.stock_recount, name) for name in WAREHOUSES]
-    writer.commit("WRITE", Operation.DML, {"mode": "Overwrite"}, recount, [in_rotterdam, *now_in])
+    writer.commit("WRITE", TableOperation.DML, {"mode": "Overwrite"}, recount, [in_rotterdam, *now_in])
 
 
 def _of_warehouse(rows: Any, name: str) -> Any:
@@ -94,7 +94,7 @@ class _TableWriter:
         columns = [self._table.partition_column] if self._table.partition_column else []
         description = CommitDescription(
             name="CREATE TABLE AS SELECT",
-            operation=Operation.APPEND,
+            operation=TableOperation.APPEND,
             parameters={
                 "isManaged": "false",
                 "description": self._table.description,
@@ -116,7 +116,7 @@ class _TableWriter:
     def commit(
         self,
         name: str,
-        operation: Operation,
+        operation: TableOperation,
         parameters: Mapping[str, str],
         parts: list[Any],
         removed: Sequence[str] = (),

@@ -52,14 +52,14 @@ def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) 
     config, alias = copying.config or table.snapshot.config, copying.alias
     scan = replace(scan_of(RELATION, table), files=files, choice=None)
     columns = [f"{alias}.*"]
-    beside: tuple[StructField, ...] = ()
+    extra_columns: tuple[StructField, ...] = ()
     if scan.row_tracking is not None:
         if FILE_METADATA in map(fold, config.schema.names):
             raise StatementNotSupported(f"Copying rows of {table.label}, which tracks them and has a column _metadata,")
         columns += [f"{alias}.{FILE_METADATA}.row_id", f"{alias}.{FILE_METADATA}.row_commit_version"]
-        beside = _id_columns(table.label, scan.row_tracking)
+        extra_columns = _id_columns(table.label, scan.row_tracking)
     text = f"SELECT {', '.join(columns)} FROM {RELATION} AS {alias} {copying.rest}"
-    rows = WritePlan(table=table.label, config=config, given=config.schema.fields, beside=beside)
+    rows = WritePlan(table=table.label, config=config, target_columns=config.schema.fields, extra_columns=extra_columns)
     source = ReadPlan(text=text, scans=(scan, *copying.scans))
     with new_files(source, rows, table.snapshot.storage, replace(run, parameters=())) as copied:
         yield copied

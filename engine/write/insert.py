@@ -15,11 +15,11 @@ from engine.bind.bound import Outcome
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.commit.transaction import Transaction, with_metrics
-from engine.delta.definition.identity import MARK_ONLY_TAG
+from engine.delta.definition.identity import HIGH_WATER_MARK_ONLY_TAG
 from engine.delta.definition.metadata_changes import MetadataChange, change_table
 from engine.delta.definition.table_draft import Definition
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.enforce.identity import moved_marks
+from engine.enforce.identity import moved_high_water_marks
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.writes import (
@@ -68,15 +68,15 @@ def insert(plan: InsertPlan, run: Run) -> Iterator[StagedWrite]:
 def _transaction(plan: InsertPlan, new: NewFiles, remainder: Remainder | None) -> Transaction:
     """With all that the version has, and what it depends on."""
     snapshot, rows = plan.table.snapshot, plan.rows
-    marks = moved_marks(rows, new.extremes)
+    high_water_marks = moved_high_water_marks(rows, new.extremes)
     description = replace(
-        with_file_metrics(plan.description, new, remainder), tags=_tags(marks, plan.definition, snapshot)
+        with_file_metrics(plan.description, new, remainder), tags=_tags(high_water_marks, plan.definition, snapshot)
     )
     if remainder is not None and remainder.copied is not None:
         description = preserving(description, plan.table)
     transaction = Transaction.on(snapshot, description, table=plan.table.label)
-    if marks or plan.definition != Definition.of(snapshot.config):
-        transaction.define(change_table(rows.config, marks))
+    if high_water_marks or plan.definition != Definition.of(snapshot.config):
+        transaction.define(change_table(rows.config, high_water_marks))
     if plan.reads_table or (remainder is not None and remainder.reads is None):
         transaction.read_whole_table()
     if remainder is not None:
@@ -88,8 +88,8 @@ def _transaction(plan: InsertPlan, new: NewFiles, remainder: Remainder | None) -
     return transaction
 
 
-def _tags(marks: Sequence[MetadataChange], definition: Definition, snapshot: Snapshot) -> Mapping[str, str]:
-    return MARK_ONLY_TAG if marks and definition.metadata == snapshot.metadata else {}
+def _tags(high_water_marks: Sequence[MetadataChange], definition: Definition, snapshot: Snapshot) -> Mapping[str, str]:
+    return HIGH_WATER_MARK_ONLY_TAG if high_water_marks and definition.metadata == snapshot.metadata else {}
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def _source_rows(plan: InsertPlan, run: Run) -> Iterator[SourceRows]:
                 yield source
         case ReplaceEqual(columns=columns):
             yield SourceRows(
-                read=plan.source, parameters=run.parameters, going=lambda new: equal_to(table, columns, new)
+                read=plan.source, parameters=run.parameters, deleted=lambda new: equal_to(table, columns, new)
             )
         case _:
             yield SourceRows(read=plan.source, parameters=run.parameters)
@@ -139,10 +139,10 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
             with without_rows(plan.table, where(plan.table, condition), replacing, run) as remainder:
                 yield remainder
         case ReplaceEqual() | ReplaceRelated():
-            if not new.adds or source.going is None:
+            if not new.adds or source.deleted is None:
                 yield None
                 return
-            with without_rows(plan.table, source.going(new), replacing, run) as remainder:
+            with without_rows(plan.table, source.deleted(new), replacing, run) as remainder:
                 yield remainder
 
 

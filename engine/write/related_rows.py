@@ -31,11 +31,11 @@ from engine.errors.statement_errors import SparkFailure
 from engine.exec.run import Run
 from engine.plan.reads.empty_scan import empty_scan
 from engine.plan.reads.scans import scan_of
-from engine.plan.rules.probes import ensure_probed
+from engine.plan.rules.allowed_expressions import condition_check
+from engine.plan.rules.expression_checks import ensure_checked
 from engine.plan.rules.query_columns import table_type
-from engine.plan.rules.rule_probes import condition_probe
+from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.file_writes import RowRules, WriteTarget, WrittenFile
-from engine.plans.probes import ProbePlan
 from engine.plans.reads import QueryColumn, ReadPlan, Scan
 from engine.plans.write_plan import WritePlan
 from engine.plans.writes import InsertPlan, ReplaceRelated
@@ -60,7 +60,7 @@ class SourceRows:
 
     read: ReadPlan
     parameters: Sequence[Parameter]
-    going: Callable[[NewFiles], Selection] | None = None
+    deleted: Callable[[NewFiles], Selection] | None = None
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def related_rows(plan: InsertPlan, relation: ReplaceRelated, run: Run) -> Iterat
     def selection(query: str, scan: Scan) -> Selection:
         join = f"JOIN ({query}) AS {quote(source_alias)} ON ({condition}\n)"
         return Selection(
-            alias=quote(relation.alias), going=f"LEFT SEMI {join}", staying=f"LEFT ANTI {join}", scans=(scan,)
+            alias=quote(relation.alias), deleted=f"LEFT SEMI {join}", kept=f"LEFT ANTI {join}", scans=(scan,)
         )
 
     stored = _stored_values(columns, relation, rows)
@@ -83,12 +83,12 @@ def related_rows(plan: InsertPlan, relation: ReplaceRelated, run: Run) -> Iterat
         yield SourceRows(
             read=source,
             parameters=run.parameters,
-            going=lambda new: selection(query, _scan_of_new(table, rows, new)),
+            deleted=lambda new: selection(query, _scan_of_new(table, rows, new)),
         )
         return
     with _kept_rows(table, source, columns, run) as (query, scan):
         yield SourceRows(
-            read=ReadPlan(text=query, scans=(scan,)), parameters=(), going=lambda _: selection(query, scan)
+            read=ReadPlan(text=query, scans=(scan,)), parameters=(), deleted=lambda _: selection(query, scan)
         )
 
 
@@ -107,10 +107,10 @@ def _ensure_condition(
     scan = empty_scan(table.snapshot.schema, table.entry.location)
     nulls = ", ".join(f"CAST(NULL AS {_sql_type(column)}) AS {quote(column.name)}" for column in columns)
     over = f"FROM {scan.relation} AS {quote(relation.alias)} CROSS JOIN (SELECT {nulls}) AS {quote(source_alias)}"
-    probe = condition_probe("REPLACE ON", relation.shown, relation.condition.in_parentheses)
-    probe = replace(probe, translated=_translated)
-    plan = ProbePlan(over=ReadPlan(text=over, scans=(scan,)), probes=(probe,))
-    ensure_probed(plan, run)
+    check = condition_check("REPLACE ON", relation.shown, relation.condition.in_parentheses)
+    check = replace(check, translated=_translated)
+    plan = ExpressionCheckPlan(over=ReadPlan(text=over, scans=(scan,)), checks=(check,))
+    ensure_checked(plan, run)
 
 
 def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[QueryColumn]) -> str:
@@ -151,7 +151,7 @@ def _translated(failure: SparkFailure) -> SqlError:
 def _stored_values(columns: Sequence[QueryColumn], relation: ReplaceRelated, rows: WritePlan) -> str | None:
     """The query's columns that the condition needs, as a list over the new files; None where it cannot be had so."""
     parts = {fold(part) for path in relation.condition.columns for part in path}
-    by_position = [None] * len(columns) if rows.source_columns is not None else rows.given
+    by_position = [None] * len(columns) if rows.source_columns is not None else rows.target_columns
     texts = []
     for position, column in enumerate(columns):
         if "*" not in parts and fold(column.name) not in parts:

@@ -68,14 +68,14 @@ class Replacing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """SQL that follows `FROM` and the table: with `going` the rows that go are left, with `staying` the others, once.
+    """SQL that follows `FROM` and the table: with `deleted` the rows that go are left, with `kept` the others, once.
 
     `alias` is what the SQL calls the table; no column of it has this name.
     """
 
     alias: str
-    going: str
-    staying: str
+    deleted: str
+    kept: str
     scans: tuple[Scan, ...] = ()
     """What the SQL names besides the table."""
 
@@ -84,8 +84,8 @@ def where(table: BoundTable, condition: str) -> Selection:
     """The rows for which `condition` is true: SQL over the table's columns, in parentheses."""
     return Selection(
         alias=_alias(_OLD_ROWS, table.snapshot.schema),
-        going=f"WHERE {condition}",
-        staying=f"WHERE {condition} IS NOT TRUE",
+        deleted=f"WHERE {condition}",
+        kept=f"WHERE {condition} IS NOT TRUE",
     )
 
 
@@ -97,7 +97,7 @@ def equal_to(table: BoundTable, columns: Iterable[str], new: NewFiles) -> Select
     old, fresh = _alias(_OLD_ROWS, schema), _alias(_NEW_ROWS, schema)
     condition = " AND ".join(f"{old}.{quote(name)} = {fresh}.{quote(name)}" for name in columns)
     join = f"JOIN {_NEW} AS {fresh} ON {condition}"
-    return Selection(alias=old, going=f"LEFT SEMI {join}", staying=f"LEFT ANTI {join}", scans=(scan,))
+    return Selection(alias=old, deleted=f"LEFT SEMI {join}", kept=f"LEFT ANTI {join}", scans=(scan,))
 
 
 def _alias(stem: str, schema: StructType) -> str:
@@ -108,7 +108,7 @@ def _alias(stem: str, schema: StructType) -> str:
 @contextmanager
 def without_rows(table: BoundTable, selection: Selection, replacing: Replacing, run: Run) -> Iterator[Remainder]:
     """What takes the selected rows away; if the block that commits it fails, the files that it wrote go."""
-    files, found = table.snapshot.files, _count_going(table, selection, run)
+    files, found = table.snapshot.files, _count_deleted(table, selection, run)
     counts = np.zeros(files.num_rows, np.int64)
     for position, count in found:
         counts[position] = count
@@ -118,7 +118,7 @@ def without_rows(table: BoundTable, selection: Selection, replacing: Replacing, 
     if not partly.any():
         yield Remainder(removed=removed, num_deleted=num_deleted)
         return
-    copying = Copying(alias=selection.alias, rest=selection.staying, scans=selection.scans)
+    copying = Copying(alias=selection.alias, rest=selection.kept, scans=selection.scans)
     with (
         copied_rows(table, files.filter(pa.array(partly)), copying, run) as copied,
         _changes(table, selection, removed, replacing, run) as changes,
@@ -137,18 +137,18 @@ def _changes(
         return
     names, old = config.schema.names, selection.alias
     with_all = replace(scan_of(RELATION, table), schema=config.schema, choice=None, row_tracking=None)
-    going = f"SELECT {_columns(old, names)}, 'delete' FROM {RELATION} AS {old} {selection.going}"
+    deleted = f"SELECT {_columns(old, names)}, 'delete' FROM {RELATION} AS {old} {selection.deleted}"
     fresh = _alias(_NEW_ROWS, config.schema)
-    coming = f"SELECT {_columns(fresh, names)}, 'insert' FROM {_INSERTED} AS {fresh}"
+    inserted = f"SELECT {_columns(fresh, names)}, 'insert' FROM {_INSERTED} AS {fresh}"
     new = pa.Table.from_batches([adds_of(replacing.new.adds)])
     scans = (replace(with_all, files=removed), replace(with_all, relation=_INSERTED, files=new), *selection.scans)
     rows = WritePlan(
         table=table.label,
         config=config,
-        given=config.schema.fields,
-        beside=(StructField(CHANGE_TYPE, PrimitiveType.STRING),),
+        target_columns=config.schema.fields,
+        extra_columns=(StructField(CHANGE_TYPE, PrimitiveType.STRING),),
     )
-    source = ReadPlan(text=f"{going} UNION ALL {coming}", scans=scans)
+    source = ReadPlan(text=f"{deleted} UNION ALL {inserted}", scans=scans)
     without_parameters = replace(run, parameters=())
     with new_files(source, rows, table.snapshot.storage, without_parameters, CHANGE_FOLDER) as written:
         yield tuple(
@@ -160,11 +160,11 @@ def _columns(alias: str, names: Iterable[str]) -> str:
     return ", ".join(f"{alias}.{quote(name)}" for name in names)
 
 
-def _count_going(table: BoundTable, selection: Selection, run: Run) -> list[tuple[int, int]]:
+def _count_deleted(table: BoundTable, selection: Selection, run: Run) -> list[tuple[int, int]]:
     """Position of a file, and how many of its rows go, for each with some."""
     (position,) = free_names("__file", table.snapshot.schema.names, 1)
     marked = f"{selection.alias}.{position}"
-    text = f"SELECT {marked}, count(*) FROM {RELATION} AS {selection.alias} {selection.going} GROUP BY {marked}"
+    text = f"SELECT {marked}, count(*) FROM {RELATION} AS {selection.alias} {selection.deleted} GROUP BY {marked}"
     scan = replace(_with_positions(scan_of(RELATION, table), position), row_tracking=None)
     read = ReadPlan(text=text, scans=(scan, *selection.scans))
     context = replace(run.context, statement_id=f"{run.context.statement_id}-matching")

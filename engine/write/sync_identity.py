@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engine.bind.bound import Outcome
 from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.identity import GREATEST, LEAST, set_mark
+from engine.delta.definition.identity import GREATEST, LEAST, set_high_water_mark
 from engine.delta.definition.metadata_changes import change_table
 from engine.errors.statement_errors import IdentityExhausted
 from engine.errors.table_errors import naming
@@ -16,22 +16,24 @@ from engine.write.staged_write import StagedWrite
 
 
 def sync_identity(plan: SyncIdentityPlan, extremes: Sequence[int | None]) -> StagedWrite:
-    """None to commit where the mark stays. `extremes` is the row that the plan's query answered.
+    """Nothing to commit where the high-water mark stays. `extremes` is the row that the plan's query answered.
 
-    The mark must be past the rows that were read, so rows that others add at the same time conflict. Raises
+    The high-water mark must be past the rows that were read, so rows that others add at the same time conflict. Raises
     `IdentityExhausted` where the first value of the grid past the rows does not fit into 64 bits: no writer could
-    use a table with such a mark any more.
+    use a table with such a high-water mark any more.
     """
     low, high = extremes
     outcome = Outcome(result=empty_result())
-    mark = plan.column.mark if low is None or high is None else plan.column.mark_after(low, high)
-    if mark is None or mark == plan.column.mark:
+    high_water_mark = (
+        plan.column.high_water_mark if low is None or high is None else plan.column.high_water_mark_after(low, high)
+    )
+    if high_water_mark is None or high_water_mark == plan.column.high_water_mark:
         return StagedWrite(outcome=outcome)
-    if not LEAST <= mark <= GREATEST:
+    if not LEAST <= high_water_mark <= GREATEST:
         raise IdentityExhausted(plan.column.name)
     snapshot, label = plan.table.snapshot, plan.table.label
     with naming(label):
-        changed = change_table(snapshot.config, (set_mark(plan.column, mark),))
+        changed = change_table(snapshot.config, (set_high_water_mark(plan.column, high_water_mark),))
         transaction = Transaction.on(snapshot, plan.description, table=label)
         transaction.read_whole_table()
         transaction.define(changed)

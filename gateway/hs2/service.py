@@ -98,7 +98,7 @@ class Encoded:
 
 
 @dataclass(frozen=True, slots=True)
-class _Traits:
+class _ClientSettings:
     """What the front end itself remembers of a session."""
 
     version: int
@@ -122,7 +122,7 @@ class Service:
 
     def __init__(self, registry: Registry, authenticator: Authenticator) -> None:
         self._registry, self._authenticator = registry, authenticator
-        self._traits: WeakKeyDictionary[Session, _Traits] = WeakKeyDictionary()
+        self._client_settings: WeakKeyDictionary[Session, _ClientSettings] = WeakKeyDictionary()
         self._secret_key = secrets.token_bytes(32)
 
     # ---------------------------------------------------------------------------------------------------- sessions
@@ -143,7 +143,7 @@ class Service:
         )
         client.sessions.add(session.id)
         version = _negotiate(request)
-        self._traits[session] = _Traits(version, dict(wanted.variables))
+        self._client_settings[session] = _ClientSettings(version, dict(wanted.variables))
         return t.TOpenSessionResp(
             SUCCESS,
             version,
@@ -174,10 +174,10 @@ class Service:
         for key in request.confOverlay or {}:
             if not is_foreign(key):
                 raise StatementSettingNotSupported(key)
-        traits = self._traits.get(session)
+        client_settings = self._client_settings.get(session)
         text = request.statement or ""
         operation = session.execute(
-            substitute(text, traits.variables, EXPANDED_LENGTH_MAX) if traits else text,
+            substitute(text, client_settings.variables, EXPANDED_LENGTH_MAX) if client_settings else text,
             parameters=tuple(map(_parameter, request.parameters or ())),
             timeout_s=float(request.queryTimeout or 0) or None,
         )
@@ -235,8 +235,8 @@ class Service:
             page = _fetch_log(operation, request.orientation)
         else:
             page = _fetch(operation, request.orientation, request.maxRows)
-        traits = self._traits.get(session)
-        is_columnar = traits is None or traits.version >= FIRST_COLUMNAR_VERSION
+        client_settings = self._client_settings.get(session)
+        is_columnar = client_settings is None or client_settings.version >= FIRST_COLUMNAR_VERSION
         encode = encode_columns if is_columnar else encode_rows
         row_set = encode(page.rows, page.row_offset, operation.time_zone)
         return Encoded(tuple(encode_fetch_response(SUCCESS, page.has_more, row_set)))

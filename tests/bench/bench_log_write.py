@@ -33,7 +33,7 @@ from engine.delta.commit.transaction import Transaction, clock_ms
 from engine.delta.log.memory import use_compact_memory
 from engine.delta.maintenance.checkpoint_writer import write_checkpoint
 from engine.delta.spec.actions import Add
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from tests.bench.bench_log import add_of, peak_mb, write_checkpointed
 
 COMMITS = 20
@@ -83,7 +83,7 @@ def compare(title: str, measure: str, table: Path, files: int, repeat: int) -> N
 
 # --- What is measured -----------------------------------------------------------------------------------------------
 
-APPEND = CommitDescription(name="WRITE", operation=Operation.APPEND, parameters={"mode": "Append"})
+APPEND = CommitDescription(name="WRITE", operation=TableOperation.APPEND, parameters={"mode": "Append"})
 
 
 def _our_adds(first: int, count: int) -> list[Add]:

@@ -1,4 +1,4 @@
-"""Identity columns: their values are unique, on the grid, past the mark; the log says so in the words of Delta."""
+"""Identity columns: their values are unique, on the grid, past the high-water mark; the log has what Delta writes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 
 from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.identity import HIGH_WATER_MARK, identity_columns, set_mark
+from engine.delta.definition.identity import HIGH_WATER_MARK, identity_columns, set_high_water_mark
 from engine.delta.definition.metadata_changes import change_table
 from engine.delta.snapshot.snapshot import load_snapshot
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.main import LakeEngine, LakeSession
 from tests.engine.lake_sessions import actions, refuse, rows, run, version_of
 
@@ -29,7 +29,7 @@ def table(session: LakeSession) -> Iterator[str]:
     run(session, "DROP TABLE IF EXISTS numbered")
 
 
-def marks(lake: Path, name: str) -> dict[str, Any]:
+def high_water_marks(lake: Path, name: str) -> dict[str, Any]:
     """Column -> its high-water mark in the newest metadata."""
     schema = load_snapshot(str(lake / "default" / name)).schema
     return {field.name: field.metadata.get(HIGH_WATER_MARK) for field in schema.fields}
@@ -101,17 +101,17 @@ GIVEN_OUT = [
 ]
 
 
-@pytest.mark.parametrize(("clause", "first", "second", "mark"), GIVEN_OUT)
+@pytest.mark.parametrize(("clause", "first", "second", "high_water_mark"), GIVEN_OUT)
 def test_literals_get_the_next_values_in_their_order(
-    session: LakeSession, lake: Path, table: str, clause: str, first: list[int], second: list[int], mark: int
+    session: LakeSession, lake: Path, table: str, clause: str, first: list[int], second: list[int], high_water_mark: int
 ) -> None:
     run(session, f"CREATE TABLE numbered (s STRING, id BIGINT GENERATED {clause})")
     assert run(session, "INSERT INTO numbered (s) VALUES ('a'), ('b'), ('c')") == 3
     assert rows(session, "SELECT s, id FROM numbered ORDER BY s") == list(zip("abc", first, strict=True))
-    assert marks(lake, table)["id"] == first[-1]
+    assert high_water_marks(lake, table)["id"] == first[-1]
     run(session, "INSERT INTO numbered BY NAME SELECT * FROM VALUES ('d'), ('e') AS t(s)")
     assert values(session) == sorted([*first, *second])
-    assert marks(lake, table)["id"] == mark
+    assert high_water_marks(lake, table)["id"] == high_water_mark
     (info,) = [action["commitInfo"] for action in actions(lake, table, 2) if "commitInfo" in action]
     assert info["tags"] == {"delta.identity.schemaUpdate": "true"}
     run(session, "INSERT INTO numbered (s) SELECT 'x' WHERE false")
@@ -137,16 +137,16 @@ def test_queries_get_unique_values_on_the_grid_and_past_the_mark(
         f"CREATE TABLE numbered (id BIGINT GENERATED ALWAYS AS IDENTITY (START WITH 7 INCREMENT BY {step}), "
         f"s STRING, n BIGINT, CONSTRAINT real CHECK (id IS NOT NULL)){clauses}",
     )
-    count, mark = 0, 7 - step
+    count, high_water_mark = 0, 7 - step
     for _ in range(2):
         count += run(session, f"INSERT INTO numbered (s, n) {query}") or 0
         found = values(session)
         assert len(set(found)) == len(found) == count
         assert all((value - 7) % step == 0 for value in found)
-        new = [value for value in found if (value - mark) * step > 0]
+        new = [value for value in found if (value - high_water_mark) * step > 0]
         assert len(new) == count // (2 if count > len(new) else 1)
-        mark = max(found, key=lambda value: value * step)
-        assert marks(lake, table)["id"] == mark
+        high_water_mark = max(found, key=lambda value: value * step)
+        assert high_water_marks(lake, table)["id"] == high_water_mark
 
 
 def test_given_values_are_refused_or_do_not_move_the_mark(session: LakeSession, lake: Path, table: str) -> None:
@@ -167,10 +167,10 @@ def test_given_values_are_refused_or_do_not_move_the_mark(session: LakeSession, 
     assert error.condition == "UNSUPPORTED_FEATURE.STATEMENT"
     assert version_of(lake, table) == 0
     run(session, "INSERT INTO numbered (d) VALUES (100)")
-    assert marks(lake, table) == {"a": 1, "d": None}
+    assert high_water_marks(lake, table) == {"a": 1, "d": None}
     run(session, "INSERT INTO numbered BY NAME SELECT 5 AS d")
     assert rows(session, "SELECT a, d FROM numbered ORDER BY a") == [(1, 100), (2, 5)]
-    assert marks(lake, table) == {"a": 2, "d": None}
+    assert high_water_marks(lake, table) == {"a": 2, "d": None}
 
 
 SYNCED = [
@@ -181,18 +181,18 @@ SYNCED = [
 ]
 
 
-@pytest.mark.parametrize(("options", "source", "mark", "following"), SYNCED)
+@pytest.mark.parametrize(("options", "source", "high_water_mark", "following"), SYNCED)
 def test_sync_identity_moves_the_mark_past_given_values(
-    session: LakeSession, lake: Path, table: str, options: str, source: str, mark: int | None, following: int
+    session: LakeSession, lake: Path, table: str, options: str, source: str, high_water_mark: int | None, following: int
 ) -> None:
     run(session, f"CREATE TABLE numbered (id BIGINT GENERATED BY DEFAULT AS IDENTITY {options}, s STRING)")
     run(session, f"INSERT INTO numbered (id) {source}")
     before = version_of(lake, table)
     run(session, "ALTER TABLE numbered ALTER COLUMN ID SYNC IDENTITY")
-    assert marks(lake, table)["id"] == mark
-    assert version_of(lake, table) == before + (mark is not None)
+    assert high_water_marks(lake, table)["id"] == high_water_mark
+    assert version_of(lake, table) == before + (high_water_mark is not None)
     run(session, "ALTER TABLE numbered ALTER COLUMN id SYNC IDENTITY")
-    assert version_of(lake, table) == before + (mark is not None), "the mark is there already"
+    assert version_of(lake, table) == before + (high_water_mark is not None), "the high-water mark is there already"
     run(session, "INSERT INTO numbered (s) VALUES ('next')")
     assert rows(session, "SELECT id FROM numbered WHERE s = 'next'") == [(following,)]
 
@@ -221,7 +221,7 @@ def test_an_overwrite_goes_on_from_the_mark(session: LakeSession, lake: Path, ta
     run(session, "CREATE TABLE numbered (s STRING, id BIGINT GENERATED ALWAYS AS IDENTITY)")
     run(session, "INSERT INTO numbered (s) VALUES ('a'), ('b')")
     run(session, "INSERT OVERWRITE numbered (s) SELECT s FROM numbered")
-    assert values(session) == [3, 4] and marks(lake, table)["id"] == 4
+    assert values(session) == [3, 4] and high_water_marks(lake, table)["id"] == 4
 
 
 def test_sessions_that_insert_at_once_get_other_values(
@@ -239,7 +239,7 @@ def test_sessions_that_insert_at_once_get_other_values(
         list(threads.map(insert, range(8)))
     found = values(session)
     assert len(found) == len(set(found)) == 8 * 12
-    assert version_of(lake, table) == 16 and marks(lake, table)["id"] == max(found)
+    assert version_of(lake, table) == 16 and high_water_marks(lake, table)["id"] == max(found)
 
 
 def test_values_are_given_out_again_where_another_writer_took_them(
@@ -249,23 +249,23 @@ def test_values_are_given_out_again_where_another_writer_took_them(
     taken = iter([10, 20])
 
     def take_first(self: Transaction, *arguments: Any) -> Any:
-        mark = next(taken, None)
-        if mark is not None:
-            move_mark(str(lake / "default" / table), mark)
+        high_water_mark = next(taken, None)
+        if high_water_mark is not None:
+            move_high_water_mark(str(lake / "default" / table), high_water_mark)
         return commit(self, *arguments)
 
     commit = Transaction.commit
 
-    def move_mark(location: str, mark: int) -> None:
+    def move_high_water_mark(location: str, high_water_mark: int) -> None:
         snapshot = load_snapshot(location)
         (column,) = identity_columns(snapshot.config)
-        changed = change_table(snapshot.config, (set_mark(column, mark),))
-        description = CommitDescription(name="WRITE", operation=Operation.METADATA)
+        changed = change_table(snapshot.config, (set_high_water_mark(column, high_water_mark),))
+        description = CommitDescription(name="WRITE", operation=TableOperation.METADATA)
         other = Transaction.on(snapshot, description)
         other.stage(changed.metadata)
         commit(other)
 
     monkeypatch.setattr(Transaction, "commit", take_first)
     assert run(session, "INSERT INTO numbered (s) VALUES ('a'), ('b')") == 2
-    assert values(session) == [21, 22] and marks(lake, table)["id"] == 22
+    assert values(session) == [21, 22] and high_water_marks(lake, table)["id"] == 22
     assert len(list((lake / "default" / table).rglob("*.parquet"))) == 1, "the files of lost attempts are gone"

@@ -26,13 +26,13 @@ def table(session: LakeSession) -> Iterator[str]:
     run(session, "DROP TABLE IF EXISTS counted")
 
 
-def mark(lake: Path) -> object:
+def high_water_mark(lake: Path) -> object:
     field = load_snapshot(str(lake / "default" / "counted")).schema.field("id")
     assert field is not None
     return field.metadata.get(HIGH_WATER_MARK)
 
 
-def mark_of_deltalake(lake: Path) -> object:
+def high_water_mark_of_deltalake(lake: Path) -> object:
     (field,) = [field for field in DeltaTable(lake / "default" / "counted").schema().fields if field.name == "id"]
     return field.metadata.get(HIGH_WATER_MARK)
 
@@ -60,13 +60,13 @@ def test_rows_that_stay_keep_their_values_and_new_ones_get_new_values(
     assert before == [(1, 1, "a"), (2, 2, "b"), (3, 1, "c")]
     if expected is None:
         assert refuse(session, text).condition == "DELTA_REPLACE_WHERE_MISMATCH"
-        assert rows(session, "SELECT id, p, s FROM counted ORDER BY id") == before and mark(lake) == 3
+        assert rows(session, "SELECT id, p, s FROM counted ORDER BY id") == before and high_water_mark(lake) == 3
     else:
         run(session, text)
         assert rows(session, "SELECT id, p, s FROM counted ORDER BY id") == expected
         for read in PEERS.values():
             assert read(lake / "default" / table, ["id", "p", "s"]) == sorted(expected, key=repr)
-        assert mark(lake) == mark_of_deltalake(lake) == 4
+        assert high_water_mark(lake) == high_water_mark_of_deltalake(lake) == 4
 
 
 def test_a_table_made_of_one_with_identities_has_the_values_only(session: LakeSession, lake: Path, table: str) -> None:
@@ -102,7 +102,7 @@ def test_a_mark_that_does_not_fit_is_refused_and_leaves_the_table_usable(
     run(session, f"INSERT INTO counted VALUES (CAST('{value}' AS BIGINT), 'given')")
     error = refuse(session, "ALTER TABLE counted ALTER COLUMN id SYNC IDENTITY")
     assert error.condition == "ARITHMETIC_OVERFLOW" and "id" in error.message
-    assert mark(lake) is None
+    assert high_water_mark(lake) is None
     assert run(session, "INSERT INTO counted (s) VALUES ('made')") == 1
 
 
@@ -127,4 +127,4 @@ def test_servers_that_cannot_take_turns_give_out_other_values(
         count = sum(threads.map(insert, range(4)))
     found = [row[0] for row in rows(session, "SELECT id FROM counted ORDER BY id")]
     assert found == [2 * number for number in range(count)], "one task at a time leaves no gaps"
-    assert mark(lake) == found[-1]
+    assert high_water_mark(lake) == found[-1]

@@ -23,7 +23,7 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.log.file_table import FILES_SCHEMA
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.main import LakeSession
 from tests.engine.lake_sessions import rows, run, version_of
 
@@ -126,7 +126,7 @@ class Life:
             before.append(file)
             after.append({**file, "deletion_vector": asdict(inline_deletion_vector(np.array(deleted, np.int64)))})
         if before:
-            transaction = Transaction.on(snapshot, CommitDescription(name="DELETE", operation=Operation.OVERWRITE))
+            transaction = Transaction.on(snapshot, CommitDescription(name="DELETE", operation=TableOperation.OVERWRITE))
             transaction.stage_removes(pa.Table.from_pylist(before, FILES_SCHEMA))
             transaction.stage_adds(pa.RecordBatch.from_pylist(after, FILES_SCHEMA))
             transaction.commit()

@@ -31,7 +31,7 @@ def table(session: LakeSession) -> Iterator[str]:
     run(session, "DROP TABLE IF EXISTS counted")
 
 
-def mark(lake: Path) -> Any:
+def high_water_mark(lake: Path) -> Any:
     field = load_snapshot(str(lake / "default" / "counted")).schema.field("id")
     assert field is not None
     return field.metadata.get(HIGH_WATER_MARK)
@@ -49,11 +49,11 @@ REPLACEMENTS: list[tuple[str, int | None]] = [
 
 @pytest.mark.parametrize(("statement", "first"), REPLACEMENTS)
 def test_values_begin_anew(session: LakeSession, lake: Path, table: str, statement: str, first: int | None) -> None:
-    assert mark(lake) == 7
+    assert high_water_mark(lake) == 7
     run(session, statement)
-    assert mark(lake) is None
+    assert high_water_mark(lake) is None
     run(session, "INSERT INTO counted (s) VALUES ('c')")
-    assert rows(session, "SELECT s, id FROM counted") == [("c", first)] and mark(lake) == first
+    assert rows(session, "SELECT s, id FROM counted") == [("c", first)] and high_water_mark(lake) == first
     assert rows(session, "SELECT s, id FROM counted VERSION AS OF 1 ORDER BY s") == [("a", 5), ("b", 7)]
 
 
@@ -91,7 +91,7 @@ def test_inserts_while_the_table_is_replaced_give_out_no_value_twice(
         list(threads.map(work, range(3)))
     found = rows(session, "SELECT id, s FROM counted ORDER BY id")
     assert [value for value, _ in found] == [5 + 2 * number for number in range(len(found))]
-    assert mark(lake) == (found[-1][0] if found else None)
+    assert high_water_mark(lake) == (found[-1][0] if found else None)
     history = answer(session, "DESCRIBE HISTORY counted").to_pylist()
     operations = [row["operation"] for row in history]
     assert operations.count("CREATE OR REPLACE TABLE") == 3 and operations.count("WRITE") == 1 + 6

@@ -13,7 +13,7 @@ from catalog.errors import SqlError
 from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from tests.engine.lake_sessions import rows, run
 
@@ -135,7 +135,7 @@ def test_writers_of_other_partitions_do_not_meet(
 def set_isolation_level(folder: Path, level: str) -> None:
     """As engines do that know more levels than one; SQL has no words for it."""
     snapshot = load_snapshot(str(folder))
-    description = CommitDescription(name="SET TBLPROPERTIES", operation=Operation.METADATA)
+    description = CommitDescription(name="SET TBLPROPERTIES", operation=TableOperation.METADATA)
     transaction = Transaction.on(snapshot, description)
     configuration = {**snapshot.metadata.configuration, "delta.isolationLevel": level}
     transaction.stage(replace(snapshot.metadata, configuration=configuration))

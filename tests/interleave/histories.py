@@ -24,7 +24,7 @@ from engine.delta.definition.table_config import choose_protocol
 from engine.delta.log.storage import Storage
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, Metadata, SetTransaction, parse_action, parse_json_stream
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.interleave.scheduler import Step
@@ -80,7 +80,7 @@ class Op:
     name: str
     derive: Callable[[State, str], Effect]
     """(what was read, the writer's own name) -> what it writes."""
-    operation: Operation = Operation.DML
+    operation: TableOperation = TableOperation.DML
     reads: str | None = None
     """A partition, `*` for the whole table, None for nothing."""
     reads_app: str | None = None
@@ -136,22 +136,27 @@ def _once(app: str) -> Callable[[State, str], Effect]:
     return derive
 
 
-APPEND_A = Op(name="append a", derive=_append("a"), operation=Operation.APPEND)
-APPEND_B = Op(name="append b", derive=_append("b"), operation=Operation.APPEND)
-INSERT_SELECT = Op(name="insert select a", derive=_append_count("a"), operation=Operation.APPEND, reads="a")
+APPEND_A = Op(name="append a", derive=_append("a"), operation=TableOperation.APPEND)
+APPEND_B = Op(name="append b", derive=_append("b"), operation=TableOperation.APPEND)
+INSERT_SELECT = Op(name="insert select a", derive=_append_count("a"), operation=TableOperation.APPEND, reads="a")
 REWRITE_A = Op(name="rewrite a", derive=_rewrite("a"), reads="a")
 REWRITE_B = Op(name="rewrite b", derive=_rewrite("b"), reads="b")
 OVERWRITE = Op(name="overwrite", derive=_rewrite(None), reads="*")
 DELETE_A = Op(name="delete a", derive=_delete("a"), reads="a")
 COMPACT_A = Op(
-    name="optimize a", derive=_compact("a"), operation=Operation.OPTIMIZE, reads="a", data_change=False, rearranges=True
+    name="optimize a",
+    derive=_compact("a"),
+    operation=TableOperation.OPTIMIZE,
+    reads="a",
+    data_change=False,
+    rearranges=True,
 )
 SET_PROPERTY = Op(
     name="set property",
     derive=lambda _, who: Effect(settings=((f"owner.{who}", "1"),)),
-    operation=Operation.METADATA,
+    operation=TableOperation.METADATA,
 )
-ONCE = Op(name="insert once", derive=_once("app"), operation=Operation.APPEND, reads_app="app")
+ONCE = Op(name="insert once", derive=_once("app"), operation=TableOperation.APPEND, reads_app="app")
 RESTORE = Op(name="restore", derive=_rewrite(None), reads="*", exclusive=True)
 
 
@@ -172,7 +177,7 @@ def create_table(storage: Storage, configuration: Mapping[str, str] | None = Non
         partition_columns=("p",),
         configuration=dict(configuration or {}),
     )
-    transaction = Transaction.create(storage, CommitDescription(name="CREATE TABLE", operation=Operation.METADATA))
+    transaction = Transaction.create(storage, CommitDescription(name="CREATE TABLE", operation=TableOperation.METADATA))
     transaction.stage(metadata, choose_protocol("t", None, metadata))
     for partition in PARTITIONS:
         transaction.stage(_to_add(file_of(partition, "base", frozenset({f"base{partition}"}))))

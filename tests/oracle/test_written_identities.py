@@ -1,4 +1,4 @@
-"""Identity columns that we and delta-spark write in turn: each goes on past the mark that the other left."""
+"""Identity columns that we and delta-spark write in turn: each goes on past the high-water mark of the other."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def test_each_goes_on_past_the_mark_of_the_other(oracle: Oracle, session: LakeSe
             assert len(set(values)) == len(values) and len(new) == 3 + 50 + 7, (turn, name)
             assert all((value - column.start) % column.step == 0 for value in new), (turn, name)
             assert all((value - column.next_value) * column.step >= 0 for value in new), (turn, name)
-            assert identity(lake / name).mark == max(new, key=lambda value: value * column.step), (turn, name)
+            assert identity(lake / name).high_water_mark == max(new, key=lambda value: value * column.step), (
+                turn,
+                name,
+            )
             seen[name] = frozenset(values)
 
 

@@ -1,6 +1,6 @@
-"""What every commit owes to the readers of the table, checked before anything is put.
+"""The protocol's requirements for every commit, checked before anything is put.
 
-`OBLIGATIONS` is a tuple of checks; each raises a named error or returns nothing. They see the commit as it was staged
+`COMMIT_CHECKS` is a tuple of checks; each raises a named error or returns nothing. They see the commit as it was staged
 and the table as it will be governed. They hold for whatever asked for the commit, so that no path of the engine can
 write a log that breaks the protocol; what concerns *rows* (constraints, generated columns) is enforced where rows are
 written.
@@ -40,7 +40,7 @@ from engine.delta.spec.protocols import protocol_features
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commitment:
+class PendingCommit:
     """A staged commit and what governs the table before and after it."""
 
     staged: StagedCommit
@@ -51,68 +51,68 @@ class Commitment:
     """Features that this commit means to take out of the protocol."""
 
 
-Obligation: TypeAlias = Callable[[Commitment], None]
+CommitCheck: TypeAlias = Callable[[PendingCommit], None]
 
 
-def ensure_obligations(commitment: Commitment) -> None:
-    """Raises the error of the first obligation that is not met."""
-    for obligation in OBLIGATIONS:
-        obligation(commitment)
+def ensure_commit_checks(pending: PendingCommit) -> None:
+    """Raises the error of the first check that the commit does not pass."""
+    for check in COMMIT_CHECKS:
+        check(pending)
 
 
-def _metadata_is_sound(commitment: Commitment) -> None:
-    after = commitment.after
-    after.ensure_protocol_carries_metadata(commitment.before)
-    if commitment.staged.metadata is not None:
+def _metadata_is_sound(pending: PendingCommit) -> None:
+    after = pending.after
+    after.ensure_protocol_carries_metadata(pending.before)
+    if pending.staged.metadata is not None:
         ensure_consistent(after.metadata.configuration)
         ensure_schema(after)
 
 
-def _protocol_never_weakens(commitment: Commitment) -> None:
-    before, after = commitment.before, commitment.after
-    if before is None or commitment.staged.protocol is None:
+def _protocol_never_weakens(pending: PendingCommit) -> None:
+    before, after = pending.before, pending.after
+    if before is None or pending.staged.protocol is None:
         return
     lost = {name for name in before.features if not is_listed(name, after.features)}
-    if lost - commitment.drops:
+    if lost - pending.drops:
         raise InvalidProtocolDowngrade(after.table, _describe(before.protocol), _describe(after.protocol))
     for name in after.features - before.features:
         missing = [other for other in FEATURES[name].requires if not after.is_supported(other)]
         assert not missing, f"{name} without {missing}: protocols are made by engine.delta.spec.protocols"
 
 
-def _one_action_per_file(commitment: Commitment) -> None:
-    adds, removes = commitment.staged.adds, commitment.staged.removes
+def _one_action_per_file(pending: PendingCommit) -> None:
+    adds, removes = pending.staged.adds, pending.staged.removes
     # Two adds of a path are wrong whatever their deletion vectors; an add and a remove may share the path only.
     for keys in (adds.column("path"), pa.concat_arrays([file_keys(adds), file_keys(removes)])):
         twice = _first_duplicate(keys)
         if twice is not None:
-            raise DuplicateActions(commitment.after.table, f"the file {twice.partition(chr(0))[0]}")
+            raise DuplicateActions(pending.after.table, f"the file {twice.partition(chr(0))[0]}")
 
 
-def _one_action_per_application(commitment: Commitment) -> None:
-    twice = _first_repeated(txn.app_id for txn in commitment.staged.set_transactions)
+def _one_action_per_application(pending: PendingCommit) -> None:
+    twice = _first_repeated(txn.app_id for txn in pending.staged.set_transactions)
     if twice is not None:
-        raise DuplicateActions(commitment.after.table, f"the application id {twice}")
+        raise DuplicateActions(pending.after.table, f"the application id {twice}")
 
 
-def _one_action_per_domain(commitment: Commitment) -> None:
-    domains = [domain.domain for domain in commitment.staged.domain_metadata]
+def _one_action_per_domain(pending: PendingCommit) -> None:
+    domains = [domain.domain for domain in pending.staged.domain_metadata]
     twice = _first_repeated(domains)
     if twice is not None:
-        raise DuplicateDomainMetadata(commitment.after.table, twice)
-    if domains and not commitment.after.is_supported("domainMetadata"):
-        raise DomainMetadataNotSupported(commitment.after.table, ", ".join(domains))
+        raise DuplicateDomainMetadata(pending.after.table, twice)
+    if domains and not pending.after.is_supported("domainMetadata"):
+        raise DomainMetadataNotSupported(pending.after.table, ", ".join(domains))
 
 
-def _append_only(commitment: Commitment) -> None:
-    after, removes = commitment.after, commitment.staged.removes
+def _append_only(pending: PendingCommit) -> None:
+    after, removes = pending.after, pending.staged.removes
     if after.get(properties.APPEND_ONLY):
         if pc.any(removes.column("data_change")).as_py():
             raise CannotModifyAppendOnly(after.table)
 
 
-def _partition_values_complete(commitment: Commitment) -> None:
-    after, adds = commitment.after, commitment.staged.adds
+def _partition_values_complete(pending: PendingCommit) -> None:
+    after, adds = pending.after, pending.staged.adds
     expected = after.physical_partition_columns
     values = adds.column("partition_values")
     if adds.num_rows == 0:
@@ -127,8 +127,8 @@ def _partition_values_complete(commitment: Commitment) -> None:
         raise MissingPartitionColumn(after.table, adds.column("path")[row].as_py(), f"({', '.join(expected)})")
 
 
-def _deletion_vectors_allowed(commitment: Commitment) -> None:
-    after, adds = commitment.after, commitment.staged.adds
+def _deletion_vectors_allowed(pending: PendingCommit) -> None:
+    after, adds = pending.after, pending.staged.adds
     vectors = adds.column("deletion_vector")
     if vectors.null_count == len(vectors):
         return
@@ -141,7 +141,7 @@ def _deletion_vectors_allowed(commitment: Commitment) -> None:
         raise DeletionVectorWithoutRowCount(after.table, paths.filter(counts.is_null())[0].as_py())
 
 
-OBLIGATIONS: tuple[Obligation, ...] = (
+COMMIT_CHECKS: tuple[CommitCheck, ...] = (
     _metadata_is_sound,
     _protocol_never_weakens,
     _one_action_per_file,

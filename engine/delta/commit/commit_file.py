@@ -5,7 +5,7 @@ What depends on the version, or on who committed before, is settled here and aga
 - `commitInfo` is the first line. With in-commit timestamps it carries the commit's own time, later than that of the
   version before by at least a millisecond, whatever the clock says.
 - The commit that enables in-commit timestamps on an existing table records its version and time in the metadata.
-- Under row tracking every new file gets a range of row ids above the high-water mark of the head, and the new mark is
+- Under row tracking every new file gets a range of row ids above the head's high-water mark, and the new one is
   recorded in its domain. Files that come with ids keep them.
 
 Protocol: "Commit Provenance Information", "In-Commit Timestamps", "Row Tracking"; nulls are omitted throughout.
@@ -54,7 +54,7 @@ class CommitFile:
     adds: RecordBatch
     """As committed, with row ids."""
     domain_metadata: tuple[DomainMetadata, ...]
-    """As committed, row tracking's mark included."""
+    """As committed, row tracking's high-water mark included."""
     data: bytes
 
 
@@ -70,12 +70,12 @@ def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, no
         if enabled is not metadata:
             metadata = enabled
             config = TableConfig.of(head.table, config.protocol, metadata, config.clustering)
-    adds, mark = staged.adds, head.row_id_high_water_mark
+    adds, high_water_mark = staged.adds, head.row_id_high_water_mark
     if config.is_supported("rowTracking"):
-        adds, mark = assign_row_ids(adds, version, mark, head.table)
+        adds, high_water_mark = assign_row_ids(adds, version, high_water_mark, head.table)
     domains = staged.domain_metadata
-    if mark != head.row_id_high_water_mark:
-        domains = (*domains, _mark_domain(mark))
+    if high_water_mark != head.row_id_high_water_mark:
+        domains = (*domains, _high_water_mark_domain(high_water_mark))
     info = _commit_info(staged, config, level, timestamp_ms, in_commit=timestamps)
     actions: list[Action] = [info]
     if staged.protocol is not None:
@@ -101,18 +101,18 @@ def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, no
     )
 
 
-def assign_row_ids(adds: RecordBatch, version: int, mark: int, table: str) -> tuple[RecordBatch, int]:
-    """Row ids for the files that have none, from `mark` + 1 on, and the new high-water mark.
+def assign_row_ids(adds: RecordBatch, version: int, high_water_mark: int, table: str) -> tuple[RecordBatch, int]:
+    """Row ids for the files that have none, from `high_water_mark` + 1 on, and the new high-water mark.
 
     Raises `RowIdsWithoutStatistics` where the number of rows of such a file is not known.
     """
     fresh = adds.column("base_row_id").is_null()
     if not pc.any(fresh).as_py():
-        return _with_commit_version(adds, version), mark
+        return _with_commit_version(adds, version), high_water_mark
     counts = num_records(adds.column("stats").filter(fresh))
     if counts.null_count:
         raise RowIdsWithoutStatistics(table)
-    ends = np.cumsum(counts.to_numpy()) + mark
+    ends = np.cumsum(counts.to_numpy()) + high_water_mark
     bases = pc.subtract(pc.add(pa.array(ends), 1), counts)
     base_row_ids = pc.replace_with_mask(adds.column("base_row_id"), fresh, bases)
     adds = _with_column(adds, "base_row_id", base_row_ids)
@@ -179,8 +179,8 @@ def _parameter(value: Json) -> str | None:
     return value if isinstance(value, str | None) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def _mark_domain(mark: int) -> DomainMetadata:
-    return DomainMetadata(domain=ROW_TRACKING_DOMAIN, configuration=json.dumps({"rowIdHighWaterMark": mark}))
+def _high_water_mark_domain(high_water_mark: int) -> DomainMetadata:
+    return DomainMetadata(domain=ROW_TRACKING_DOMAIN, configuration=json.dumps({"rowIdHighWaterMark": high_water_mark}))
 
 
 def _with_commit_version(adds: RecordBatch, version: int) -> RecordBatch:

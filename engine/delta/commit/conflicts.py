@@ -117,14 +117,14 @@ class Head:
 
 
 def row_id_high_water_mark(domain: DomainMetadata | None) -> int:
-    """The mark in row tracking's domain; -1 where there is none."""
+    """The high-water mark in row tracking's domain; -1 where there is none."""
     if domain is None or domain.removed:
         return -1
     try:
-        mark = json.loads(domain.configuration).get("rowIdHighWaterMark")
+        high_water_mark = json.loads(domain.configuration).get("rowIdHighWaterMark")
     except (ValueError, AttributeError):
         return -1
-    return mark if isinstance(mark, int) else -1
+    return high_water_mark if isinstance(high_water_mark, int) else -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,9 +163,9 @@ def _protocol(contest: Contest) -> ConcurrentModification | None:
         return ProtocolChanged(*contest.facts)
     before, after = contest.head.config.features, protocol_features(protocol)
     head = contest.head.after(contest.winner)
-    traits = head.config.traits if head.config else contest.head.config.traits
+    facts = head.config.facts if head.config else contest.head.config.facts
     added = [FEATURES[name] for name in after - before if name in FEATURES]
-    if before - after or any(feature.aborts_concurrents and feature.is_in_use(traits) for feature in added):
+    if before - after or any(feature.aborts_concurrents and feature.is_in_use(facts) for feature in added):
         return ProtocolChanged(*contest.facts)
     return None
 
@@ -269,9 +269,9 @@ _MAPPING_KEYS = ("delta.columnMapping.id", "delta.columnMapping.physicalName")
 def is_tolerable_change(before: Metadata, after: Metadata) -> bool:
     """Is a commit that was prepared under `before` as valid under `after`?
 
-    So it is after changes that switch on what only adds obligations we meet at commit time, or that move the high-water
-    mark of an identity column. Turning on column mapping by name keeps every physical name, so files written without it
-    stay readable. Nothing may be switched off.
+    So it is after changes that switch on what only adds requirements that we meet at commit time, or that move the
+    high-water mark of an identity column. Turning on column mapping by name keeps every physical name, so files written
+    without it stay readable. Nothing may be switched off.
     """
     old, new = before.configuration, after.configuration
     changed = {key for key in {*old, *new} if old.get(key) != new.get(key)}

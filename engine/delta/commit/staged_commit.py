@@ -20,7 +20,7 @@ from engine.delta.commit.read_set import ReadSet
 from engine.delta.log.commit_reader import make_adds, make_removes
 from engine.delta.log.file_table import TOMBSTONES_SCHEMA, Array, RecordBatch, make_batch
 from engine.delta.spec.actions import Add, AddCdcFile, DomainMetadata, Json, Metadata, Protocol, Remove, SetTransaction
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 
 ROW_TRACKING_DOMAIN = "delta.rowTracking"
 
@@ -41,7 +41,7 @@ class CommitDescription:
 
     name: str
     """As Delta users know it: `WRITE`, `DELETE`, `SET TBLPROPERTIES`, …"""
-    operation: Operation
+    operation: TableOperation
     """What the protocol has to allow for it."""
     parameters: Mapping[str, Json] = field(default_factory=dict)
     metrics: Mapping[str, int | str] = field(default_factory=dict)

@@ -6,7 +6,7 @@
     committed = transaction.commit()
 
 Nothing is checked twice and nothing is re-executed. `commit` checks the operation against the protocol and the staged
-actions against the obligations of a writer, then tries versions:
+actions against the protocol's requirements for writers, then tries versions:
 
 1. make the file of version `head + 1` and put it if absent;
 2. if another writer has that version, read every commit since, ask the conflict rules about each, and take it up;
@@ -32,7 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.concurrency.retry import RetryPolicy
-from engine.delta.commit.commit_checks import Commitment, ensure_obligations
+from engine.delta.commit.commit_checks import PendingCommit, ensure_commit_checks
 from engine.delta.commit.commit_file import CommitFile, make_commit_file
 from engine.delta.commit.committer import StorageRetries, put_commit, read_winners, take_back
 from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentDrop
@@ -89,7 +89,7 @@ class Committed:
     adds: RecordBatch = field(repr=False)
     """As committed, with row ids; of `FILES_SCHEMA`."""
     domain_metadata: tuple[DomainMetadata, ...] = field(repr=False)
-    """As committed, row tracking's mark included."""
+    """As committed, row tracking's high-water mark included."""
 
 
 class Transaction:
@@ -312,7 +312,7 @@ class Transaction:
         level = staged.isolation_level(_isolation_of(head.config))
         file = make_commit_file(staged, head, level, self._clock())
         file.config.ensure_supported(operation)
-        ensure_obligations(Commitment(staged=staged, before=head.config, after=file.config, drops=self._drops))
+        ensure_commit_checks(PendingCommit(staged=staged, before=head.config, after=file.config, drops=self._drops))
         return file, level
 
     def _ensure_there(self, put: int | None = None) -> None:

@@ -3,7 +3,7 @@
 A column whose metadata has `delta.identity.start`, `.step` and `.allowExplicitInsert` gives values of the form
 `start + k * step` (k = 0, 1, …) to rows that come without one. `delta.identity.highWaterMark` is the furthest value
 that was ever given out: the greatest for a positive step, the least for a negative one; absent before the first. A new
-value lies past the mark, and the commit that brings the values moves the mark. The mark is metadata of the table, so of
+value lies past the high-water mark, and the commit that adds the values moves it. It is metadata of the table, so of
 two writers that give out values at once the protocol's conflict rules let only one through.
 
 All arithmetic is Python's, which cannot overflow; whether a value fits into 64 bits is asked where it is used.
@@ -29,8 +29,8 @@ HIGH_WATER_MARK = "delta.identity.highWaterMark"
 
 LEAST, GREATEST = -(2**63), 2**63 - 1
 
-MARK_ONLY_TAG: Mapping[str, str] = {"delta.identity.schemaUpdate": "true"}
-"""The tag of commits whose metadata changes nothing but marks: other commits need not fail for them."""
+HIGH_WATER_MARK_ONLY_TAG: Mapping[str, str] = {"delta.identity.schemaUpdate": "true"}
+"""The tag of commits whose metadata changes nothing but high-water marks: other commits need not fail for them."""
 
 
 @dataclass(eq=False)
@@ -45,27 +45,31 @@ class InconsistentIdentity(DeltaError, condition="DELTA_IDENTITY_COLUMN_INCONSIS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityColumn:
-    """`mark` None: no value was given out yet."""
+    """`high_water_mark` None: no value was given out yet."""
 
     name: str
     start: int
     step: int
     allow_explicit: bool
-    mark: int | None
+    high_water_mark: int | None
 
     @property
     def next_value(self) -> int:
-        """The first value past the mark; it may not fit into 64 bits."""
-        return self.start if self.mark is None else self.start + self.step * (self._steps_to(self.mark) + 1)
+        """The first value past the high-water mark; it may not fit into 64 bits."""
+        return (
+            self.start
+            if self.high_water_mark is None
+            else self.start + self.step * (self._steps_to(self.high_water_mark) + 1)
+        )
 
-    def mark_after(self, low: int, high: int) -> int | None:
-        """The mark when the column holds values from `low` to `high`; it never goes back, nor to before the start."""
+    def high_water_mark_after(self, low: int, high: int) -> int | None:
+        """That of a column with values from `low` to `high`; it never goes back, nor to before the start."""
         furthest = high if self.step > 0 else low
         steps = self._steps_up_to(furthest)
         if steps < 0:
-            return self.mark
-        if self.mark is not None and self._steps_to(self.mark) >= steps:
-            return self.mark
+            return self.high_water_mark
+        if self.high_water_mark is not None and self._steps_to(self.high_water_mark) >= steps:
+            return self.high_water_mark
         return self.start + self.step * steps
 
     def _steps_to(self, value: int) -> int:
@@ -93,19 +97,21 @@ def is_identity(field: StructField) -> bool:
     return any(key.startswith("delta.identity.") for key in field.metadata)
 
 
-def set_mark(column: IdentityColumn, mark: int) -> SetColumnMetadata:
-    """The change of the table's metadata that moves the mark."""
-    return SetColumnMetadata(path=(column.name,), key=HIGH_WATER_MARK, value=mark)
+def set_high_water_mark(column: IdentityColumn, high_water_mark: int) -> SetColumnMetadata:
+    """The change of the table's metadata that moves the high-water mark."""
+    return SetColumnMetadata(path=(column.name,), key=HIGH_WATER_MARK, value=high_water_mark)
 
 
 def _read(field: StructField) -> IdentityColumn:
     metadata = field.metadata
-    start, step, allow, mark = (metadata.get(key) for key in (START, STEP, ALLOW_EXPLICIT, HIGH_WATER_MARK))
+    start, step, allow, high_water_mark = (metadata.get(key) for key in (START, STEP, ALLOW_EXPLICIT, HIGH_WATER_MARK))
     if not _is_long(start) or not _is_long(step) or step == 0 or not isinstance(allow, bool):
         raise InconsistentIdentity(field.name, _shown(metadata))
-    if mark is not None and not _is_long(mark):
+    if high_water_mark is not None and not _is_long(high_water_mark):
         raise InconsistentIdentity(field.name, _shown(metadata))
-    return IdentityColumn(name=field.name, start=start, step=step, allow_explicit=allow, mark=mark)
+    return IdentityColumn(
+        name=field.name, start=start, step=step, allow_explicit=allow, high_water_mark=high_water_mark
+    )
 
 
 def _is_long(value: Any) -> TypeGuard[int]:

@@ -91,7 +91,7 @@ class ChangeNullable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetColumnMetadata:
-    """A comment, a default, a generation expression, an identity's mark; None takes the key away."""
+    """A comment, a default, a generation expression, an identity's high-water mark; None takes the key away."""
 
     path: Path
     key: str

@@ -33,11 +33,11 @@ from engine.delta.spec.errors import (
 from engine.delta.spec.features import (
     FEATURES,
     READS,
-    Operation,
-    TableTraits,
+    MetadataFacts,
+    TableOperation,
     demanded_features,
     is_listed,
-    table_traits,
+    metadata_facts,
 )
 from engine.delta.spec.log_errors import UnsupportedFileFormat
 from engine.delta.spec.properties import COLUMN_MAPPING_MODE, Property
@@ -71,7 +71,7 @@ class TableConfig:
     """Without what the metadata of columns says for features that the protocol does not support."""
     features: frozenset[str]
     """Names that the protocol lists or implies, unknown ones included."""
-    traits: TableTraits
+    facts: MetadataFacts
     """Of the metadata as it stands in the log."""
     clustering: DomainMetadata | None = None
     """The domain of clustering columns, raw (`engine.delta.definition.clustering`); None where the table has none."""
@@ -87,7 +87,7 @@ class TableConfig:
             metadata=_with_names_of(written, metadata),
             schema=effective_schema(written, features),
             features=features,
-            traits=table_traits(metadata.configuration, written),
+            facts=metadata_facts(metadata.configuration, written),
             clustering=clustering if is_listed("clustering", features) else None,
         )
 
@@ -103,7 +103,7 @@ class TableConfig:
         """Does the metadata ask for it, and does that count?"""
         row = FEATURES[feature]
         counts = self.is_supported(feature) or (row.by_metadata and not self.lists_features)
-        return counts and row.demanded(self.traits)
+        return counts and row.demanded(self.facts)
 
     @property
     def lists_features(self) -> bool:
@@ -113,7 +113,7 @@ class TableConfig:
     @property
     def lacking(self) -> frozenset[str]:
         """What the metadata asks for and the protocol does not support."""
-        return frozenset(name for name in demanded_features(self.traits) if not self.is_supported(name))
+        return frozenset(name for name in demanded_features(self.facts) if not self.is_supported(name))
 
     @property
     def column_mapping_mode(self) -> str:
@@ -127,7 +127,7 @@ class TableConfig:
         fields = {name: self.schema.field(name) for name in self.metadata.partition_columns}
         return tuple(physical_name(item, mode) if item else name for name, item in fields.items())
 
-    def ensure_supported(self, operation: Operation) -> None:
+    def ensure_supported(self, operation: TableOperation) -> None:
         """Raises unless this product can run `operation` on the table.
 
         `UnsupportedFileFormat` where its files are no Parquet.
@@ -152,11 +152,11 @@ class TableConfig:
             refuse = UnsupportedReaderFeatures if reads else UnsupportedWriterFeatures
             raise refuse(self.table, ", ".join(blocking), operation.value)
 
-    def _blocks(self, name: str, operation: Operation) -> bool:
+    def _blocks(self, name: str, operation: TableOperation) -> bool:
         feature = FEATURES.get(name)
         if feature is None:
             return operation not in READS or name in (self.protocol.reader_features or ())
-        return operation not in feature.allows and feature.is_in_use(self.traits)
+        return operation not in feature.allows and feature.is_in_use(self.facts)
 
     def ensure_protocol_carries_metadata(self, before: TableConfig | None) -> None:
         """Raises `FeaturesProtocolMismatch` where the metadata demands what the protocol lacks.
@@ -190,7 +190,7 @@ def choose_protocol(
     suffices. Raises `FeaturesRequireManualEnablement` for a feature that an existing table gets only by name; one that
     was `lacking` before stays so while the protocol lists no features.
     """
-    demanded = demanded_features(table_traits(metadata.configuration, parse_schema(metadata.schema_string)))
+    demanded = demanded_features(metadata_facts(metadata.configuration, parse_schema(metadata.schema_string)))
     if current is None:
         return weakest_protocol(DEFAULT_FEATURES | demanded | explicit)
     present = protocol_features(current)

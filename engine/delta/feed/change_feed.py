@@ -25,7 +25,7 @@ from engine.delta.schema.schema_errors import ReservedColumnNames
 from engine.delta.schema.type_widening import ensure_readable_changes
 from engine.delta.snapshot.commit_times import CommitTimes
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.delta.spec.properties import CHANGE_DATA_FEED
 from engine.types.schema import StructType
 
@@ -86,7 +86,7 @@ def load_change_feed(
 
 
 def _ensure_feed(versions: range, version: int, config: TableConfig) -> None:
-    config.ensure_supported(Operation.CDF_READ)
+    config.ensure_supported(TableOperation.CDF_READ)
     if not config.get(CHANGE_DATA_FEED):
         raise ChangeDataMissing(config.table, versions[0], versions[-1], version)
 
@@ -104,7 +104,7 @@ def _choose_columns(
 def _ensure_readable(
     versions: range, configs: Sequence[tuple[int, TableConfig]], read_version: int, read: TableConfig
 ) -> None:
-    read.ensure_supported(Operation.CDF_READ)
+    read.ensure_supported(TableOperation.CDF_READ)
     ensure_readable_changes(read.table, read.schema)
     names = physical_names(read.schema, read.column_mapping_mode)
     own = {column.name for column in FEED_COLUMNS}

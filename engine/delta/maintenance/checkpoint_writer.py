@@ -47,7 +47,7 @@ from engine.delta.maintenance.checkpoint_content import (
 )
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Action, CheckpointMetadata, Sidecar, format_actions
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.delta.spec.last_checkpoint import LastCheckpoint, parse_last_checkpoint
 from engine.delta.spec.paths import (
     LAST_CHECKPOINT,
@@ -97,7 +97,7 @@ def write_checkpoint(
     `actions_per_file` bounds parts and sidecars; None: that property, or 50,000.
     Raises the errors of `TableConfig.ensure_supported` and of reading the snapshot's files, `OSError`.
     """
-    snapshot.config.ensure_supported(Operation.CHECKPOINT)
+    snapshot.config.ensure_supported(TableOperation.CHECKPOINT)
     content, config = CheckpointContent(snapshot, now_ms), snapshot.config
     actions = actions_per_file or config.get(CHECKPOINT_PART_SIZE)
     written = _WRITERS[form or _form_of(config, content.num_file_actions)](snapshot, content, actions)

@@ -26,7 +26,7 @@ from engine.delta.log.log_segment import Checkpoint
 from engine.delta.log.put_if_absent import TEMPORARY_SUFFIX
 from engine.delta.log.storage import FileStatus, Storage
 from engine.delta.spec import properties
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.delta.spec.paths import (
     LOG_DIR,
     SIDECAR_DIR,
@@ -75,7 +75,7 @@ def clean_log(storage: Storage, config: TableConfig, now_ms: int) -> tuple[str, 
 
     Raises the errors of `TableConfig.ensure_supported`, `OSError`.
     """
-    config.ensure_supported(Operation.VACUUM)
+    config.ensure_supported(TableOperation.VACUUM)
     midnight_ms = now_ms - now_ms % properties.DAY_MS
     listing = LogListing.load(storage)
     removed = [f"{LOG_DIR}/{stray.name}" for stray in listing.strays if _is_day_old(stray, midnight_ms)]

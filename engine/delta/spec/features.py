@@ -34,7 +34,7 @@ class FeatureKind(Enum):
     READER_WRITER = "reader-writer"
 
 
-class Operation(Enum):
+class TableOperation(Enum):
     """What may be done with a table; the value stands before its name in an error."""
 
     READ = "reading"
@@ -48,14 +48,14 @@ class Operation(Enum):
     VACUUM = "removing unused files of"
 
 
-READS = frozenset({Operation.READ, Operation.CDF_READ})
-WRITES = frozenset(Operation) - READS
+READS = frozenset({TableOperation.READ, TableOperation.CDF_READ})
+WRITES = frozenset(TableOperation) - READS
 
-_ALL = frozenset(Operation)
-_NONE: frozenset[Operation] = frozenset()
-_NEW_ROWS = frozenset({Operation.APPEND, Operation.OVERWRITE})
-_ROW_WRITES = _NEW_ROWS | {Operation.DML}
-_UPKEEP = frozenset({Operation.METADATA, Operation.CHECKPOINT, Operation.VACUUM})
+_ALL = frozenset(TableOperation)
+_NONE: frozenset[TableOperation] = frozenset()
+_NEW_ROWS = frozenset({TableOperation.APPEND, TableOperation.OVERWRITE})
+_ROW_WRITES = _NEW_ROWS | {TableOperation.DML}
+_UPKEEP = frozenset({TableOperation.METADATA, TableOperation.CHECKPOINT, TableOperation.VACUUM})
 """What needs the log alone, and no rows."""
 
 
@@ -76,8 +76,8 @@ class LegacyVersions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableTraits:
-    """What of a table's metadata features hang on."""
+class MetadataFacts:
+    """What decides, in a table's metadata, which features it needs."""
 
     configuration: Configuration
     types: frozenset[str]
@@ -86,11 +86,11 @@ class TableTraits:
     """Keys of column metadata that occur at any depth."""
 
 
-Trait: TypeAlias = Callable[[TableTraits], bool]
+MetadataTest: TypeAlias = Callable[[MetadataFacts], bool]
 
 
-def table_traits(configuration: Configuration, schema: StructType) -> TableTraits:
-    return TableTraits(
+def metadata_facts(configuration: Configuration, schema: StructType) -> MetadataFacts:
+    return MetadataFacts(
         configuration=configuration,
         types=frozenset(_type_names(schema)),
         column_keys=frozenset(key for _, item in walk_fields(schema) for key in item.metadata),
@@ -115,32 +115,32 @@ def _type_names(data_type: DataType) -> Iterator[str]:
             assert_never(data_type)
 
 
-def _always(_: TableTraits) -> bool:
+def _always(_: MetadataFacts) -> bool:
     return True
 
 
-def _never(_: TableTraits) -> bool:
+def _never(_: MetadataFacts) -> bool:
     return False
 
 
-def _flag(key: Property[bool]) -> Trait:
-    return lambda traits: key.read(traits.configuration)
+def _flag(key: Property[bool]) -> MetadataTest:
+    return lambda facts: key.read(facts.configuration)
 
 
-def _setting(key: Property[str], *values: str) -> Trait:
-    return lambda traits: key.read(traits.configuration) in values
+def _setting(key: Property[str], *values: str) -> MetadataTest:
+    return lambda facts: key.read(facts.configuration) in values
 
 
-def _has_key(prefix: str) -> Trait:
-    return lambda traits: any(key.startswith(prefix) for key in traits.configuration)
+def _has_key(prefix: str) -> MetadataTest:
+    return lambda facts: any(key.startswith(prefix) for key in facts.configuration)
 
 
-def _has_column_key(prefix: str) -> Trait:
-    return lambda traits: any(key.startswith(prefix) for key in traits.column_keys)
+def _has_column_key(prefix: str) -> MetadataTest:
+    return lambda facts: any(key.startswith(prefix) for key in facts.column_keys)
 
 
-def _has_type(data_type: PrimitiveType) -> Trait:
-    return lambda traits: data_type.value in traits.types
+def _has_type(data_type: PrimitiveType) -> MetadataTest:
+    return lambda facts: data_type.value in facts.types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,11 +153,11 @@ class Feature:
     legacy: LegacyVersions | None = None
     requires: tuple[str, ...] = ()
     """Features that the protocol has to list beside it."""
-    demanded: Trait = _never
+    demanded: MetadataTest = _never
     """Does the metadata need the feature in the protocol?"""
-    use: Trait | None = None
+    use: MetadataTest | None = None
     """May a table that lists the feature hold something that only it explains? None: exactly where it is demanded."""
-    allows: frozenset[Operation] = _ALL
+    allows: frozenset[TableOperation] = _ALL
     """What this product does on a table in which the feature is in use."""
     auto_upgrade: bool = False
     """May metadata that demands the feature bring it into the protocol of an existing table by itself?"""
@@ -183,8 +183,8 @@ class Feature:
         """The least protocol versions that can carry the feature."""
         return self.legacy or LegacyVersions(3 if self.is_reader else 1, 7)
 
-    def is_in_use(self, traits: TableTraits) -> bool:
-        return (self.use or self.demanded)(traits)
+    def is_in_use(self, facts: MetadataFacts) -> bool:
+        return (self.use or self.demanded)(facts)
 
     def also_called(self, name: str) -> Feature:
         """The same feature under another name, which is recognized but never chosen for a table."""
@@ -237,7 +237,7 @@ _CLUSTERING = Feature(
     name="clustering",
     requires=("domainMetadata",),
     use=_always,
-    allows=_ALL - {Operation.OPTIMIZE},
+    allows=_ALL - {TableOperation.OPTIMIZE},
     aborts_concurrents=True,
 )
 _COLLATIONS = Feature(name="collations", use=_has_column_key("__COLLATIONS"), allows=READS | _UPKEEP)
@@ -263,7 +263,7 @@ _ROWS: tuple[Feature, ...] = (
         name="invariants",
         legacy=LegacyVersions(1, 2),
         demanded=_has_column_key("delta.invariants"),
-        allows=_ALL - {Operation.DML},
+        allows=_ALL - {TableOperation.DML},
         auto_upgrade=True,
         by_metadata=True,
         aborts_concurrents=True,
@@ -272,7 +272,7 @@ _ROWS: tuple[Feature, ...] = (
         name="checkConstraints",
         legacy=LegacyVersions(1, 3),
         demanded=_has_key(properties.CONSTRAINT_PREFIX),
-        allows=_ALL - {Operation.DML},
+        allows=_ALL - {TableOperation.DML},
         auto_upgrade=True,
         by_metadata=True,
         removal=Removal.YES,
@@ -282,7 +282,7 @@ _ROWS: tuple[Feature, ...] = (
         name="changeDataFeed",
         legacy=LegacyVersions(1, 4),
         demanded=_flag(properties.CHANGE_DATA_FEED),
-        allows=_ALL - {Operation.DML},
+        allows=_ALL - {TableOperation.DML},
         auto_upgrade=True,
         by_metadata=True,
     ),
@@ -290,7 +290,7 @@ _ROWS: tuple[Feature, ...] = (
         name="generatedColumns",
         legacy=LegacyVersions(1, 4),
         demanded=_has_column_key("delta.generationExpression"),
-        allows=_ALL - {Operation.DML},
+        allows=_ALL - {TableOperation.DML},
         auto_upgrade=True,
         aborts_concurrents=True,
     ),
@@ -307,7 +307,7 @@ _ROWS: tuple[Feature, ...] = (
         name="identityColumns",
         legacy=LegacyVersions(1, 6),
         demanded=_has_column_key("delta.identity."),
-        allows=_ALL - {Operation.DML},
+        allows=_ALL - {TableOperation.DML},
         auto_upgrade=True,
         aborts_concurrents=True,
     ),
@@ -325,7 +325,7 @@ _ROWS: tuple[Feature, ...] = (
         name="rowTracking",
         requires=("domainMetadata",),
         demanded=_flag(properties.ROW_TRACKING),
-        allows=_ALL - {Operation.DML, Operation.OPTIMIZE},
+        allows=_ALL - {TableOperation.DML, TableOperation.OPTIMIZE},
         auto_upgrade=True,
         removal=Removal.YES,
     ),
@@ -345,14 +345,14 @@ _ROWS: tuple[Feature, ...] = (
         name="icebergCompatV1",
         requires=("columnMapping",),
         demanded=_flag(properties.ICEBERG_COMPAT_V1),
-        allows=READS | {Operation.CHECKPOINT, Operation.VACUUM},
+        allows=READS | {TableOperation.CHECKPOINT, TableOperation.VACUUM},
         auto_upgrade=True,
     ),
     Feature(
         name="icebergCompatV2",
         requires=("columnMapping",),
         demanded=_flag(properties.ICEBERG_COMPAT_V2),
-        allows=READS | {Operation.CHECKPOINT, Operation.VACUUM},
+        allows=READS | {TableOperation.CHECKPOINT, TableOperation.VACUUM},
         auto_upgrade=True,
     ),
     _CLUSTERING,
@@ -373,14 +373,14 @@ _ROWS: tuple[Feature, ...] = (
     Feature(
         name="allowColumnDefaults",
         demanded=_has_column_key("CURRENT_DEFAULT"),
-        allows=_ALL - {Operation.DML},
+        allows=_ALL - {TableOperation.DML},
         by_metadata=True,
         aborts_concurrents=True,
     ),
     # Those that real writers leave behind, without a section in the protocol.
     Feature(
         name="checkpointProtection",
-        use=lambda traits: properties.CHECKPOINT_PROTECTION_VERSION.read(traits.configuration) > 0,
+        use=lambda facts: properties.CHECKPOINT_PROTECTION_VERSION.read(facts.configuration) > 0,
         removal=Removal.WITH_HISTORY,
         aborts_concurrents=True,
     ),
@@ -396,20 +396,20 @@ _ROWS: tuple[Feature, ...] = (
         name="icebergCompatV3",
         requires=("columnMapping", "rowTracking"),
         demanded=_flag(properties.ICEBERG_COMPAT_V3),
-        allows=READS | {Operation.CHECKPOINT, Operation.VACUUM},
+        allows=READS | {TableOperation.CHECKPOINT, TableOperation.VACUUM},
         auto_upgrade=True,
     ),
     Feature(
         name="icebergWriterCompatV1",
         requires=("icebergCompatV2",),
         demanded=_flag(properties.ICEBERG_WRITER_COMPAT_V1),
-        allows=READS | {Operation.CHECKPOINT, Operation.VACUUM},
+        allows=READS | {TableOperation.CHECKPOINT, TableOperation.VACUUM},
     ),
     Feature(
         name="icebergWriterCompatV3",
         requires=("icebergCompatV3",),
         demanded=_flag(properties.ICEBERG_WRITER_COMPAT_V3),
-        allows=READS | {Operation.CHECKPOINT, Operation.VACUUM},
+        allows=READS | {TableOperation.CHECKPOINT, TableOperation.VACUUM},
     ),
     _COLLATIONS,
     _COLLATIONS.also_called("collations-preview"),
@@ -472,6 +472,6 @@ def is_listed(name: str, names: frozenset[str]) -> bool:
     )
 
 
-def demanded_features(traits: TableTraits) -> frozenset[str]:
+def demanded_features(facts: MetadataFacts) -> frozenset[str]:
     """The features that the metadata cannot stand without."""
-    return frozenset(row.name for row in _ROWS if row.demanded(traits))
+    return frozenset(row.name for row in _ROWS if row.demanded(facts))

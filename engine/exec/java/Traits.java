@@ -28,7 +28,7 @@ final class Traits {
 
   private Traits() {}
 
-  /** Kind (as `Trait` in Python spells it) to SQL. */
+  /** Kind (as `Dependency` in Python spells it) to SQL. */
   static ObjectNode of(LogicalPlan analyzed) {
     Traits traits = new Traits();
     traits.visit(analyzed);

@@ -36,13 +36,13 @@ from engine.types.schema import (
     format_data_type,
 )
 
-Operation = tuple[str, dict[str, Any]]
+HistoryOperation = tuple[str, dict[str, Any]]
 """A name and its parameters."""
 
 
 def operation_of(
     changes: tuple[TableChange, ...], before: StructType, after: StructType, configuration: Configuration
-) -> Operation:
+) -> HistoryOperation:
     """Of changes that led from one schema to another, where the properties were `configuration`.
 
     Refuses by name what changes no definition.

@@ -24,7 +24,7 @@ from engine.delta.maintenance.stale_files import STALE_FILES
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.schema.schema_changes import resolve_path
 from engine.delta.schema.schema_errors import AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapping
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.delta.spec.properties import COLUMN_MAPPING_MODE, canonical_key
 from engine.errors.alter_errors import LocationOfPath, LocationSchemaDiffers, RenameOfPath, ReplacedColumnsDiffer
 from engine.errors.statement_errors import StatementNotSupported
@@ -33,12 +33,12 @@ from engine.plan.ddl import alter_history
 from engine.plan.ddl.alter_columns import add_columns, alter_column, drop_columns, new_not_nulls, rename_column
 from engine.plan.ddl.drop_features import drop_feature, goes_with_files, stale_files
 from engine.plan.ddl.identity_sync import plan_sync_identity
-from engine.plan.ddl.new_tables import COMMENT, plan_probes
+from engine.plan.ddl.new_tables import COMMENT, plan_expression_checks
 from engine.plan.ddl.replace_columns import replace_columns
 from engine.plan.ddl.table_ddl import spelled_columns
 from engine.plan.rules.row_checks import plan_row_checks
 from engine.plans.ddl import AlterPlan, CatalogPlan, RewritePlan, SyncIdentityPlan
-from engine.plans.probes import ProbePlan
+from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.statements.alters import (
     AddColumns,
     AddConstraint,
@@ -142,14 +142,14 @@ def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature
     parameters = {"featureName": drop.feature, "truncateHistory": alter_history.compact(drop.truncate_history)}
     description = replace(_description(bound, ("DROP FEATURE", parameters)), exclusive=True)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(Operation.METADATA)
+        table.snapshot.config.ensure_supported(TableOperation.METADATA)
     definition = _changed(table, drop_feature(table.snapshot, drop))
     finder = stale_files(drop)
     stale = None if finder is None else finder(table.snapshot)
     if stale is None or stale.num_rows == 0:
         return AlterPlan(table=table, definition=definition, description=description)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(Operation.OVERWRITE)
+        table.snapshot.config.ensure_supported(TableOperation.OVERWRITE)
     if goes_with_files(drop):
         return RewritePlan(table=table, files=stale, definition=definition, description=description, is_last=True)
     purge = _description(bound, ("REORG", {"predicate": "[]", "applyPurge": "true"}))
@@ -157,7 +157,7 @@ def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature
         table=table,
         files=stale,
         definition=Definition.of(table.snapshot.config),
-        description=replace(purge, operation=Operation.OVERWRITE, changes_data=False),
+        description=replace(purge, operation=TableOperation.OVERWRITE, changes_data=False),
         is_last=False,
     )
 
@@ -189,7 +189,7 @@ def _unmapped(
     if files.num_rows == 0:
         return AlterPlan(table=table, definition=definition, description=description)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(Operation.OVERWRITE)
+        table.snapshot.config.ensure_supported(TableOperation.OVERWRITE)
     return RewritePlan(table=table, files=files, definition=definition, description=description, is_last=True)
 
 
@@ -218,7 +218,7 @@ def _altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChang
         table=table,
         definition=definition,
         description=_description(bound, alter_history.operation_of(written, schema, after, settings)),
-        probes=_probes(table, written, after, constraints),
+        expression_checks=_expression_checks(table, written, after, constraints),
         checks=plan_row_checks(table, constraints, not_nulls),
     )
 
@@ -226,7 +226,7 @@ def _altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChang
 def _changed(table: BoundTable, folded: Iterable[MetadataChange]) -> Definition:
     snapshot = table.snapshot
     with naming(table.label):
-        snapshot.config.ensure_supported(Operation.METADATA)
+        snapshot.config.ensure_supported(TableOperation.METADATA)
         return change_table(replace(snapshot.config, table=table.label), folded)
 
 
@@ -234,19 +234,19 @@ def _schema_of(definition: Definition) -> StructType:
     return parse_schema(definition.metadata.schema_string)
 
 
-def _description(bound: BoundStatement, operation: alter_history.Operation) -> CommitDescription:
+def _description(bound: BoundStatement, operation: alter_history.HistoryOperation) -> CommitDescription:
     name, parameters = operation
     return CommitDescription(
         name=name,
-        operation=Operation.METADATA,
+        operation=TableOperation.METADATA,
         parameters=MappingProxyType(parameters),
         user_name=bound.state.principal,
     )
 
 
-def _probes(
+def _expression_checks(
     table: BoundTable, written: tuple[TableChange, ...], after: StructType, constraints: list[tuple[str, str]]
-) -> ProbePlan | None:
+) -> ExpressionCheckPlan | None:
     """New constraints and defaults: whether they can be evaluated, and give what they must."""
     defaults = {
         resolve_path(table.snapshot.schema, change.parts)[0]
@@ -254,7 +254,7 @@ def _probes(
         if isinstance(change, AlterColumn) and change.default is not None
     }
     changed = [field for field in after.fields if field.name in defaults]
-    return plan_probes(after, constraints, table.entry.location, changed)
+    return plan_expression_checks(after, constraints, table.entry.location, changed)
 
 
 def _changes(table: BoundTable, change: TableChange) -> Iterator[MetadataChange]:

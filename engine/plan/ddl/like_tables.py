@@ -1,7 +1,7 @@
 """CREATE TABLE … LIKE: a table without rows that is defined as another one is.
 
 Columns, partitioning, clustering, properties, constraints and the comment are the other table's; what tells of its own
-past (ids of columns, widened types, marks) is not, and its protocol is the weakest that carries all of it.
+past (ids of columns, widened types, high-water marks) is not, and its protocol is the weakest that carries all of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a CREATE TABLE statement says of the table, as a value; and the proof that its expressions mean something.
 
 Names and types are checked where they stand. Whether an expression can be evaluated, and to what type, only Spark
-knows: a `Probe` asks it to analyze the expression over an empty relation with the table's columns.
+knows: for an `ExpressionCheck` it analyzes the expression over an empty relation with the table's columns.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.delta.spec.properties import DELTA_PREFIX, canonical_key
 from engine.enforce.generated import GENERATION
 from engine.plan.reads.empty_scan import empty_scan
+from engine.plan.rules.allowed_expressions import column_checks, constraint_check
 from engine.plan.rules.identity_columns import identity_metadata
-from engine.plan.rules.rule_probes import check_probe, column_probes
-from engine.plans.probes import ProbePlan
+from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.reads import ReadPlan
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TABLE_DEFAULTS
@@ -80,15 +80,17 @@ def checks_of(statement: CreateTable) -> list[tuple[str, Check]]:
     return [(check.name or f"{table}_chk_{number}", check) for number, check in enumerate(checks, 1)]
 
 
-def plan_probes(
+def plan_expression_checks(
     schema: StructType, checks: Iterable[tuple[str, str]], location: str, new: Iterable[StructField] | None = None
-) -> ProbePlan | None:
+) -> ExpressionCheckPlan | None:
     """What has to be asked before a table gets constraints (name, expression) and `new` columns (None: all of it)."""
-    probes = [
-        *(probe for column in (schema.fields if new is None else new) for probe in column_probes(column, schema)),
-        *(check_probe(name, expression, schema) for name, expression in checks),
+    expression_checks = [
+        *(check for column in (schema.fields if new is None else new) for check in column_checks(column, schema)),
+        *(constraint_check(name, expression, schema) for name, expression in checks),
     ]
-    if not probes:
+    if not expression_checks:
         return None
     scan = empty_scan(schema, location)
-    return ProbePlan(over=ReadPlan(text=f"FROM {scan.relation}", scans=(scan,)), probes=tuple(probes))
+    return ExpressionCheckPlan(
+        over=ReadPlan(text=f"FROM {scan.relation}", scans=(scan,)), checks=tuple(expression_checks)
+    )

@@ -14,11 +14,11 @@ from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.definition.metadata_changes import redefine_table
 from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.errors import CannotModifyAppendOnly
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.delta.spec.properties import APPEND_ONLY
 from engine.errors.definition_errors import ColumnsWithQuery, SchemaNotProvided
 from engine.errors.table_errors import naming
-from engine.plan.ddl.new_tables import checks_of, plan_probes, table_changes, table_schema
+from engine.plan.ddl.new_tables import checks_of, plan_expression_checks, table_changes, table_schema
 from engine.plan.ddl.table_ddl import describe_creation, ensure_creatable, operation_name, partition_names
 from engine.plan.rules.idempotence import numbered_write
 from engine.plan.rules.query_columns import table_fields
@@ -35,7 +35,7 @@ def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> Replace
         raise SchemaNotProvided(table.label)
     plan = _plan(bound, statement, table, schema)
     checks = [(name, check.expression) for name, check in checks_of(statement)]
-    return replace(plan, probes=plan_probes(schema, checks, table.entry.location))
+    return replace(plan, expression_checks=plan_expression_checks(schema, checks, table.entry.location))
 
 
 def plan_replace_table_as(analyzed: AnalyzedStatement, statement: CreateTable) -> ReplaceTableAsPlan:
@@ -44,7 +44,7 @@ def plan_replace_table_as(analyzed: AnalyzedStatement, statement: CreateTable) -
         raise ColumnsWithQuery(f"{statement.mode} TABLE")
     plan = _plan(analyzed.bound, statement, table, StructType(table_fields(analyzed.columns or ())))
     config = plan.definition.config(table.label)
-    config.ensure_supported(Operation.APPEND)
+    config.ensure_supported(TableOperation.APPEND)
     return ReplaceTableAsPlan(
         table=table,
         definition=plan.definition,
@@ -62,8 +62,8 @@ def _replaceable(bound: BoundStatement, statement: CreateTable) -> BoundTable:
     assert isinstance(table, BoundTable)
     config = table.snapshot.config
     with naming(table.label):
-        config.ensure_supported(Operation.OVERWRITE)
-        config.ensure_supported(Operation.METADATA)
+        config.ensure_supported(TableOperation.OVERWRITE)
+        config.ensure_supported(TableOperation.METADATA)
     if config.get(APPEND_ONLY):
         raise CannotModifyAppendOnly(table.label)
     return table
@@ -73,7 +73,7 @@ def _plan(bound: BoundStatement, statement: CreateTable, table: BoundTable, sche
     definition = _define(bound, statement, table, schema)
     description = describe_creation(operation_name(statement), bound, table.entry.managed, definition)
     return ReplaceTablePlan(
-        table=table, definition=definition, description=replace(description, operation=Operation.OVERWRITE)
+        table=table, definition=definition, description=replace(description, operation=TableOperation.OVERWRITE)
     )
 
 

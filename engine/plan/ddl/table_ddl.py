@@ -17,7 +17,7 @@ from engine.delta.definition.metadata_changes import define_table
 from engine.delta.definition.table_draft import Definition
 from engine.delta.schema.stats_columns import format_name
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.delta.spec.properties import parse_setting
 from engine.errors.definition_errors import (
     ClusteringDiffers,
@@ -28,7 +28,7 @@ from engine.errors.definition_errors import (
     SchemaDiffers,
 )
 from engine.errors.statement_errors import StatementNotSupported
-from engine.plan.ddl.new_tables import checks_of, plan_probes, table_changes, table_schema
+from engine.plan.ddl.new_tables import checks_of, plan_expression_checks, table_changes, table_schema
 from engine.plan.rules.identity_columns import ensure_no_identity_partition
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.statements.tables import CreateMode, CreateTable, DropTable
@@ -55,7 +55,9 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
         is_path=target.is_path,
         definition=definition,
         description=describe_creation(operation_name(statement), bound, target.managed, definition),
-        probes=plan_probes(schema, [(name, check.expression) for name, check in checks_of(statement)], target.location),
+        expression_checks=plan_expression_checks(
+            schema, [(name, check.expression) for name, check in checks_of(statement)], target.location
+        ),
         tolerated=tolerated(if_not_exists=statement.if_not_exists),
     )
 
@@ -130,7 +132,7 @@ def describe_creation(name: str, bound: BoundStatement, managed: bool, definitio
     metadata = definition.metadata
     return CommitDescription(
         name=name,
-        operation=Operation.METADATA,
+        operation=TableOperation.METADATA,
         parameters={
             "isManaged": managed,
             "description": metadata.description,

@@ -29,10 +29,10 @@ from engine.delta.pruning.snapshot_pruning import counted_files, pruning_of
 from engine.delta.pruning.table_columns import TableColumn
 from engine.delta.pruning.three_valued_logic import Mask
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.plan.reads.answer_conditions import typed_condition
 from engine.plans.reads import AnswerPlan
-from engine.runtime.results import BIGINT, Column
+from engine.runtime.results import BIGINT, ResultColumn
 from engine.statements.queries import Aggregate, AggregateKind, LogQuestion, Query
 from engine.types.arrow_types import arrow_type
 from engine.types.schema import DecimalType, PrimitiveType
@@ -63,7 +63,7 @@ def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> Answe
     table = relations[0]
     if not table.snapshot.schema.fields:  # which cannot be read, the number of its rows included
         return _NOT_ASKED
-    table.snapshot.config.ensure_supported(Operation.READ)
+    table.snapshot.config.ensure_supported(TableOperation.READ)
     table.snapshot.ensure_files_allowed()
     called = query.relations[0].alias or query.relations[0].name_parts[-1]
     if not all(_is_plain(item, table.snapshot, called) for item in question.items):
@@ -98,7 +98,7 @@ def _selected(question: LogQuestion, pruning: FilePruning) -> Mask | NoAnswer:
 
 
 Rows = tuple[tuple[object, ...], ...]
-Answered = tuple[tuple[Column, ...], Rows]
+Answered = tuple[tuple[ResultColumn, ...], Rows]
 
 
 class _Answering:
@@ -133,7 +133,7 @@ class _Answering:
         cells = [counted[name].to_pylist() for _, name in chosen]
         return tuple(shown for shown, _ in chosen), tuple(zip(*cells, strict=True))
 
-    def _item(self, item: Aggregate) -> tuple[Column, object] | NoAnswer:
+    def _item(self, item: Aggregate) -> tuple[ResultColumn, object] | NoAnswer:
         """The type and value of one aggregate of all rows."""
         if item.kind is AggregateKind.COUNT_ROWS:
             return _value(BIGINT, count_rows(self._counted, self._selected))
@@ -153,7 +153,7 @@ class _Answering:
             return _shown(column), _EPOCH + datetime.timedelta(days=value)
         return _shown(column), value
 
-    def _of_partition(self, item: Aggregate, name: str, column: TableColumn) -> tuple[Column, object] | NoAnswer:
+    def _of_partition(self, item: Aggregate, name: str, column: TableColumn) -> tuple[ResultColumn, object] | NoAnswer:
         """Of the values of a partition column, those of files that hold rows."""
         if column.data_type not in _GROUPED and not isinstance(column.data_type, DecimalType):
             return NoAnswer(f"the partition values of {name} are no exact values of its type")
@@ -174,9 +174,9 @@ class _Answering:
         return found.value if isinstance(found, Answer) else found
 
 
-def _shown(column: TableColumn) -> Column:
-    return Column(arrow_type(column.data_type), format_sql_type(column.data_type))
+def _shown(column: TableColumn) -> ResultColumn:
+    return ResultColumn(arrow_type(column.data_type), format_sql_type(column.data_type))
 
 
-def _value(shown: Column, found: Answer[int] | NoAnswer) -> tuple[Column, object] | NoAnswer:
+def _value(shown: ResultColumn, found: Answer[int] | NoAnswer) -> tuple[ResultColumn, object] | NoAnswer:
     return found if isinstance(found, NoAnswer) else (shown, found.value)

@@ -12,7 +12,7 @@ from engine.delta.feed.change_feed import ChangeFeed
 from engine.delta.feed.change_files import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
 from engine.delta.pruning.table_columns import TableColumns
 from engine.delta.schema.type_widening import ensure_readable_changes
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.delta.spec.properties import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
 from engine.errors.table_errors import naming
 from engine.plan.reads.change_choice import ChangeChoice
@@ -31,7 +31,7 @@ def scan_of(relation: str, table: BoundTable) -> Scan:
     """
     snapshot = table.snapshot
     with naming(table.label):
-        snapshot.config.ensure_supported(Operation.READ)
+        snapshot.config.ensure_supported(TableOperation.READ)
         ensure_readable_changes(snapshot.table_root, snapshot.schema)
         snapshot.ensure_files_allowed()
     return Scan(

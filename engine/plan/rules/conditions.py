@@ -14,8 +14,8 @@ from engine.bind.bound import BoundTable
 from engine.errors.expression_errors import MetadataInCondition, SubqueryInCondition
 from engine.plan.reads.empty_scan import empty_scan
 from engine.plan.reads.scans import FILE_METADATA
-from engine.plan.rules.rule_probes import condition_probe
-from engine.plans.probes import ProbePlan
+from engine.plan.rules.allowed_expressions import condition_check
+from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.reads import ReadPlan
 from engine.sql.expressions import Expression, parse_expression, requalified
 
@@ -43,11 +43,11 @@ def joint_condition(table: BoundTable, clause: str, text: str, *, has_alias: boo
     return parse_expression(text if has_alias else requalified(text, shortened))
 
 
-def probe_own(table: BoundTable, clause: str, condition: Expression) -> ProbePlan:
+def own_condition_check(table: BoundTable, clause: str, condition: Expression) -> ExpressionCheckPlan:
     """What has to be asked of an own condition."""
     scan = empty_scan(table.snapshot.schema, table.entry.location)
-    probe = condition_probe(clause, condition.text, condition.in_parentheses)
-    return ProbePlan(over=ReadPlan(text=f"FROM {scan.relation}", scans=(scan,)), probes=(probe,))
+    check = condition_check(clause, condition.text, condition.in_parentheses)
+    return ExpressionCheckPlan(over=ReadPlan(text=f"FROM {scan.relation}", scans=(scan,)), checks=(check,))
 
 
 def _qualifiers(table: BoundTable, parts: Sequence[str], counts: Iterable[int]) -> list[int]:

@@ -32,7 +32,7 @@ class DefaultValues:
     """Which of the query's `width` columns are given; None: all."""
     width: int = 0
 
-    def given(self, source: ReadPlan) -> ReadPlan:
+    def without_defaults(self, source: ReadPlan) -> ReadPlan:
         """The query (with the edits) without the columns that it leaves to the table."""
         if self.kept is None:
             return source
@@ -48,28 +48,28 @@ def find_defaults(rows: WritePlan, statement: Insert) -> DefaultValues:
         return DefaultValues(rows=rows, edits=[])
     if statement.by_name:
         raise StatementNotSupported("DEFAULT in an INSERT … BY NAME")
-    given = match_columns(rows).given
+    targets = match_columns(rows).target_columns
     edits: list[Edit] = []
     left_out: dict[int, int] = {}
     for marker in markers:
-        if marker.column >= len(given):  # too many values, which Spark says
+        if marker.column >= len(targets):  # too many values, which Spark says
             continue
-        column = given[marker.column]
+        column = targets[marker.column]
         if _is_made_with_rows(rows, column):
             left_out[marker.column] = left_out.get(marker.column, 0) + 1
         edits.append((marker.span, _text(rows, column)))
     for at, count in left_out.items():
         if count != statement.defaults.rows:
             raise StatementNotSupported(
-                f"DEFAULT for the column {given[at].name} in some of the rows, and values in others,"
+                f"DEFAULT for the column {targets[at].name} in some of the rows, and values in others,"
             )
     if not left_out:
         return DefaultValues(rows=rows, edits=edits)
-    kept = tuple(at for at in range(len(given)) if at not in left_out)
+    kept = tuple(at for at in range(len(targets)) if at not in left_out)
     if not kept:
         raise StatementNotSupported("DEFAULT for all columns, which the table makes itself,")
-    listed = tuple(given[at].name for at in kept)
-    return DefaultValues(rows=replace(rows, listed=listed), edits=edits, kept=kept, width=len(given))
+    insert_columns = tuple(targets[at].name for at in kept)
+    return DefaultValues(rows=replace(rows, insert_columns=insert_columns), edits=edits, kept=kept, width=len(targets))
 
 
 def _is_made_with_rows(rows: WritePlan, column: StructField) -> bool:

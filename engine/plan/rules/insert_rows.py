@@ -37,9 +37,9 @@ class InsertRows:
         """Of the query's text, where it says DEFAULT."""
         return self.defaults.edits
 
-    def given(self, source: ReadPlan) -> ReadPlan:
+    def without_defaults(self, source: ReadPlan) -> ReadPlan:
         """The query (with the edits) without the columns that it leaves to the table."""
-        return self.defaults.given(source)
+        return self.defaults.without_defaults(source)
 
 
 def insert_rows(bound: BoundStatement, statement: Insert) -> InsertRows:
@@ -75,12 +75,12 @@ def _rows(table: BoundTable, statement: Insert, own: Expression | None) -> Write
     for number, item in enumerate(statement.partition):
         if item.column.casefold() in (other.column.casefold() for other in statement.partition[:number]):
             raise DuplicatePartitionColumn(item.column)
-    static = {item.column: item.value for item in statement.partition if item.value is not None}
+    static_partitions = {item.column: item.value for item in statement.partition if item.value is not None}
     return WritePlan(
         table=table.label,
         config=table.snapshot.config,
-        listed=statement.columns,
-        static=MappingProxyType(static),
+        insert_columns=statement.columns,
+        static_partitions=MappingProxyType(static_partitions),
         replaces=None if own is None else own.text,
         removes=statement.overwrite or statement.replace is not None,
     )

@@ -9,7 +9,7 @@ from catalog.names import quote
 from engine.bind.bound import BoundTable
 from engine.errors.alter_errors import NewRuleViolated, RowsViolateConstraint, RowsViolateNotNull
 from engine.plan.reads.scans import scan_of
-from engine.plans.probes import RowChecks
+from engine.plans.expression_checks import RowChecks
 from engine.plans.reads import ReadPlan
 from engine.sql.expressions import parse_expression
 from engine.sql.free_names import relation_beside

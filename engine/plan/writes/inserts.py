@@ -14,7 +14,7 @@ from engine.bind.bound import BoundChanges, BoundRelation, BoundStatement, Bound
 from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.table_draft import Definition
 from engine.delta.schema.schema_errors import ColumnNotFound
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.enforce.partition_values import stored_partition_value
 from engine.errors.definition_errors import ColumnsWithQuery, LocationNotEmpty
 from engine.errors.statement_errors import StatementNotSupported
@@ -28,7 +28,7 @@ from engine.plan.ddl.table_ddl import (
     operation_name,
     tolerated,
 )
-from engine.plan.rules.conditions import joint_condition, probe_own
+from engine.plan.rules.conditions import joint_condition, own_condition_check
 from engine.plan.rules.idempotence import numbered_write
 from engine.plan.rules.insert_rows import REPLACE_WHERE, InsertRows
 from engine.plan.rules.query_columns import table_fields
@@ -78,7 +78,9 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
         description=_description(bound, replacement, evolves=insert.evolves),
         only_if_absent=statement.if_not_exists,
         numbered=numbered_write(bound.state),
-        probes=None if insert.condition is None else probe_own(table, REPLACE_WHERE, insert.condition),
+        expression_checks=None
+        if insert.condition is None
+        else own_condition_check(table, REPLACE_WHERE, insert.condition),
     )
 
 
@@ -101,9 +103,9 @@ def plan_truncate(bound: BoundStatement) -> TruncatePlan:
     table = bound.target
     assert isinstance(table, BoundTable)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(Operation.OVERWRITE)
+        table.snapshot.config.ensure_supported(TableOperation.OVERWRITE)
     description = CommitDescription(
-        name="TRUNCATE", operation=Operation.OVERWRITE, user_name=bound.state.principal, parameters={}
+        name="TRUNCATE", operation=TableOperation.OVERWRITE, user_name=bound.state.principal, parameters={}
     )
     return TruncatePlan(table=table, description=description)
 
@@ -121,7 +123,7 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
         raise LocationNotEmpty(str(target.name), target.location)
     definition = define(bound, target, statement, StructType(table_fields(analyzed.columns or ())))
     config = definition.config(str(target.name))
-    config.ensure_supported(Operation.APPEND)
+    config.ensure_supported(TableOperation.APPEND)
     return CreateTableAsPlan(
         entry=new_entry(bound, target),
         is_path=target.is_path,
@@ -141,14 +143,14 @@ def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own:
         return _replace_on(bound, statement, statement.replace)
     if isinstance(statement.replace, ReplaceUsing):
         return ReplaceEqual(columns=tuple(_column(rows, name).name for name in statement.replace.columns))
-    if statement.if_not_exists and len(rows.static) < len(rows.config.metadata.partition_columns):
+    if statement.if_not_exists and len(rows.static_partitions) < len(rows.config.metadata.partition_columns):
         raise StatementNotSupported("IF NOT EXISTS without a value for every partition column")
     if not statement.overwrite:
         return KeepAll()
     if (bound.state.value(_OVERWRITE_MODE) or "STATIC") == "DYNAMIC" and rows.config.metadata.partition_columns:
         return ReplaceTouched()
-    if rows.static:
-        condition = " AND ".join(_equals(rows, name, text) for name, text in rows.static.items())
+    if rows.static_partitions:
+        condition = " AND ".join(_equals(rows, name, text) for name, text in rows.static_partitions.items())
         return ReplaceMatching(condition=condition, shown=one_line(condition))
     return ReplaceAll()
 
@@ -188,8 +190,8 @@ def _replace_on(bound: BoundStatement, statement: Insert, on: ReplaceOn) -> Repl
     )
 
 
-def _operation(replacement: Replacement) -> Operation:
-    return Operation.APPEND if isinstance(replacement, KeepAll) else Operation.OVERWRITE
+def _operation(replacement: Replacement) -> TableOperation:
+    return TableOperation.APPEND if isinstance(replacement, KeepAll) else TableOperation.OVERWRITE
 
 
 def _description(bound: BoundStatement, replacement: Replacement, *, evolves: bool) -> CommitDescription:

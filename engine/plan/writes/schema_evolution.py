@@ -62,12 +62,12 @@ def _changes(rows: WritePlan, columns: Sequence[QueryColumn], by_name: bool) -> 
     if by_name:
         pairs = [(rows.schema.field(column.name), column) for column in columns]
     else:
-        given = match_columns(rows).given
-        pairs = [(given[at] if at < len(given) else None, column) for at, column in enumerate(columns)]
+        targets = match_columns(rows).target_columns
+        pairs = [(targets[at] if at < len(targets) else None, column) for at, column in enumerate(columns)]
     for field, column in pairs:
         if field is not None:
             yield from _field_changes(rows, field, parse_data_type(column.json_type), (), by_name)
-        elif not rows.listed:
+        elif not rows.insert_columns:
             yield AddColumn(field=table_fields([column])[0])
 
 

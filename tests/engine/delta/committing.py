@@ -11,7 +11,7 @@ from engine.delta.definition.table_config import choose_protocol
 from engine.delta.log.storage import Storage
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, Metadata
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 SCHEMA = StructType(
@@ -25,7 +25,7 @@ NOW_MS = 1_790_000_000_000
 STATS = '{"numRecords":3,"minValues":{"id":1,"name":"a"},"maxValues":{"id":9,"name":"z"},"nullCount":{"id":0,"name":1}}'
 
 
-def describe(operation: Operation = Operation.APPEND, name: str = "WRITE", **more: Any) -> CommitDescription:
+def describe(operation: TableOperation = TableOperation.APPEND, name: str = "WRITE", **more: Any) -> CommitDescription:
     return CommitDescription(name=name, operation=operation, **more)
 
 
@@ -45,7 +45,7 @@ def metadata(
 
 def create(storage: Storage, table: Metadata | None = None, features: frozenset[str] = frozenset()) -> Committed:
     table = table or metadata()
-    transaction = Transaction.create(storage, describe(Operation.METADATA, "CREATE TABLE"))
+    transaction = Transaction.create(storage, describe(TableOperation.METADATA, "CREATE TABLE"))
     transaction.stage(choose_protocol("t", None, table, features), table)
     return transaction.commit()
 
@@ -72,6 +72,6 @@ def change_metadata(storage: Storage, configuration: Mapping[str, str], clock: A
     snapshot = Snapshot.load(storage)
     changed = metadata(configuration={**snapshot.metadata.configuration, **configuration})
     options = {"clock": clock} if clock else {}
-    transaction = Transaction.on(snapshot, describe(Operation.METADATA, "SET TBLPROPERTIES"), **options)
+    transaction = Transaction.on(snapshot, describe(TableOperation.METADATA, "SET TBLPROPERTIES"), **options)
     transaction.stage(changed, choose_protocol("t", snapshot.protocol, changed))
     return transaction.commit()

@@ -8,7 +8,7 @@ import pytest
 
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Format
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.delta.spec.log_errors import UnsupportedFileFormat
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, LogBuilder
 
@@ -20,8 +20,8 @@ def _load(provider: str) -> Snapshot:
 
 
 @pytest.mark.parametrize("provider", ["orc", "csv", "json", "delta", ""])
-@pytest.mark.parametrize("operation", Operation)
-def test_other_formats_are_refused(provider: str, operation: Operation) -> None:
+@pytest.mark.parametrize("operation", TableOperation)
+def test_other_formats_are_refused(provider: str, operation: TableOperation) -> None:
     snapshot = _load(provider)
     assert snapshot.version == 0 and snapshot.schema.names
     with pytest.raises(UnsupportedFileFormat, match=repr(provider)):
@@ -30,5 +30,5 @@ def test_other_formats_are_refused(provider: str, operation: Operation) -> None:
 
 @pytest.mark.parametrize("provider", ["parquet", "Parquet", "PARQUET"])
 def test_parquet_in_any_case(provider: str) -> None:
-    for operation in (Operation.READ, Operation.APPEND):
+    for operation in (TableOperation.READ, TableOperation.APPEND):
         _load(provider).config.ensure_supported(operation)

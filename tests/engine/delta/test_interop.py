@@ -23,7 +23,7 @@ from engine.delta.maintenance.checkpoint_writer import CheckpointForm, write_che
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, DomainMetadata, SetTransaction
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.delta.spec.paths import encode_path
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.duck import open_duckdb
@@ -52,7 +52,7 @@ class Case:
     checkpoint: CheckpointForm | None = None
 
 
-LOG_ONLY = describe(Operation.METADATA, "DELETE")
+LOG_ONLY = describe(TableOperation.METADATA, "DELETE")
 """Removes whole files: what the log can do on a table whose rows the product may not be able to change."""
 
 CASES = {
@@ -193,7 +193,7 @@ def test_duckdb_reads_mapped_columns(tmp_path: Path, duck: Callable[[str], list[
     ]
     with storage.open_output("f.parquet") as file:
         pq.write_table(pa.table([[1, 2], ["x", "y"]], schema=pa.schema(fields)), file)
-    transaction = Transaction.on(Snapshot.load(storage), describe(Operation.METADATA))
+    transaction = Transaction.on(Snapshot.load(storage), describe(TableOperation.METADATA))
     stats = '{"numRecords":2,"minValues":{"col-1":1},"maxValues":{"col-1":2},"nullCount":{"col-1":0}}'
     transaction.stage(Add(path="f.parquet", size=storage.stat("f.parquet").size, stats=stats))
     transaction.commit()

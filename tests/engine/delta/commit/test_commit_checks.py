@@ -1,4 +1,4 @@
-"""What a writer owes: each obligation with a commit that breaks it."""
+"""The protocol's requirements for a commit: each with a commit that breaks it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec import errors
 from engine.delta.spec.actions import DeletionVectorDescriptor, DomainMetadata, Protocol, Remove, SetTransaction
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from tests.engine.delta.committing import add, append, create, describe, metadata
 from tests.interleave.storages import DictStorage
 
@@ -28,7 +28,7 @@ def begin(configuration: dict[str, str] | None = None, features: str = "") -> Tr
     storage = DictStorage()
     create(storage, metadata(configuration=configuration), frozenset(features.split()))
     append(storage, "old")
-    return Transaction.on(Snapshot.load(storage), describe(Operation.METADATA))
+    return Transaction.on(Snapshot.load(storage), describe(TableOperation.METADATA))
 
 
 BROKEN: list[tuple[str, dict[str, str], str, tuple[Any, ...], type[Exception]]] = [
@@ -104,7 +104,7 @@ BROKEN: list[tuple[str, dict[str, str], str, tuple[Any, ...], type[Exception]]] 
 @pytest.mark.parametrize(
     ("configuration", "features", "actions", "expected"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN]
 )
-def test_a_commit_that_breaks_an_obligation_is_refused(
+def test_a_commit_that_does_not_pass_a_check_is_refused(
     configuration: dict[str, str], features: str, actions: tuple[Any, ...], expected: type[Exception]
 ) -> None:
     transaction = begin(configuration, features)
@@ -149,7 +149,7 @@ def test_a_feature_is_dropped_on_purpose_only() -> None:
 
 @pytest.mark.parametrize("stage", [lambda _: None, lambda transaction: transaction.stage(metadata())])
 def test_a_table_begins_with_protocol_and_metadata(stage: Callable[[Transaction], None]) -> None:
-    transaction = Transaction.create(DictStorage(), describe(Operation.METADATA))
+    transaction = Transaction.create(DictStorage(), describe(TableOperation.METADATA))
     stage(transaction)
     with pytest.raises(errors.NoMetadata):
         transaction.commit()

@@ -13,7 +13,7 @@ from engine.delta.log.storage import Storage
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import AddCdcFile, DeletionVectorDescriptor, DomainMetadata, Remove, SetTransaction
 from engine.delta.spec.errors import RowIdsWithoutStatistics
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from tests.engine.delta.committing import NOW_MS, add, append, change_metadata, create, describe, metadata
 from tests.interleave.storages import DictStorage
@@ -61,7 +61,7 @@ def test_a_commit_says_who_did_what() -> None:
 def test_actions_stand_in_a_fixed_order_without_nulls() -> None:
     storage = DictStorage()
     create(storage, metadata(configuration={"delta.enableDeletionVectors": "true"}), frozenset({"domainMetadata"}))
-    transaction = Transaction.on(Snapshot.load(storage), describe(Operation.APPEND))
+    transaction = Transaction.on(Snapshot.load(storage), describe(TableOperation.APPEND))
     vector = DeletionVectorDescriptor(
         storage_type="u", path_or_inline_dv="ab^-aqEH.-t@S}K{vb[*k^", offset=4, size_in_bytes=40, cardinality=6
     )
@@ -164,7 +164,7 @@ def added(storage: Storage, version: int) -> list[tuple[str, int, int]]:
     return [(one["path"], one["baseRowId"], one["defaultRowCommitVersion"]) for one in adds]
 
 
-def mark(storage: Storage) -> int:
+def high_water_mark(storage: Storage) -> int:
     configuration = Snapshot.load(storage).domain_metadata["delta.rowTracking"].configuration
     return int(json.loads(configuration)["rowIdHighWaterMark"])
 
@@ -176,7 +176,7 @@ def test_row_ids_continue_from_commit_to_commit() -> None:
     append(storage, "c")
     assert added(storage, 1) == [("a", 0, 1), ("b", 3, 1)]
     assert added(storage, 2) == [("c", 6, 2)]
-    assert mark(storage) == 8
+    assert high_water_mark(storage) == 8
     assert info(storage, 2)["tags"] == {"delta.rowTracking.preserved": "true"}
 
 
@@ -188,7 +188,7 @@ def test_a_rebased_commit_gets_row_ids_above_the_winner() -> None:
     append(storage, "winner")
     late.commit()
     assert added(storage, 2) == [("late", 3, 2)]
-    assert mark(storage) == 5
+    assert high_water_mark(storage) == 5
 
 
 def test_a_file_that_comes_with_ids_keeps_them() -> None:

@@ -21,7 +21,7 @@ from engine.delta.definition.clustering import format_clustering
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Action, DomainMetadata, Metadata, Protocol, SetTransaction
 from engine.delta.spec.errors import UnsupportedWriterFeatures
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.delta.spec.protocols import add_features, remove_feature
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.engine.delta.committing import add, append, change_metadata, create, describe, metadata
@@ -80,13 +80,16 @@ def test_changes_of_metadata_that_leave_other_commits_valid(before: Metadata, af
     assert is_tolerable_change(before, after) is expected
 
 
-def begin(storage: DictStorage, operation: Operation = Operation.APPEND) -> Transaction:
+def begin(storage: DictStorage, operation: TableOperation = TableOperation.APPEND) -> Transaction:
     return Transaction.on(Snapshot.load(storage), describe(operation))
 
 
 def race(storage: DictStorage, winner: tuple[Action, ...], loser: tuple[Action, ...], **options: Any) -> Transaction:
     """Both begin at the same version; the winner commits."""
-    first, second = begin(storage, Operation.METADATA), begin(storage, options.pop("operation", Operation.APPEND))
+    first, second = (
+        begin(storage, TableOperation.METADATA),
+        begin(storage, options.pop("operation", TableOperation.APPEND)),
+    )
     first.stage(*winner)  # type: ignore[arg-type]
     first.commit()
     second.stage(*loser)  # type: ignore[arg-type]
@@ -132,12 +135,12 @@ def test_two_upgrades_conflict() -> None:
     storage = new_table()
     upgrade = add_features(PLAIN, {"domainMetadata"})
     with pytest.raises(ProtocolChanged):
-        race(storage, (upgrade,), (upgrade,), operation=Operation.METADATA).commit()
+        race(storage, (upgrade,), (upgrade,), operation=TableOperation.METADATA).commit()
 
 
 def test_of_two_that_create_a_table_one_is_told() -> None:
     storage = DictStorage()
-    late = Transaction.create(storage, describe(Operation.METADATA))
+    late = Transaction.create(storage, describe(TableOperation.METADATA))
     late.stage(PLAIN, metadata())
     create(storage)
     with pytest.raises(ProtocolChanged, match="created"):
@@ -147,7 +150,7 @@ def test_of_two_that_create_a_table_one_is_told() -> None:
 
 def test_dropping_a_feature_conflicts_with_whoever_may_have_used_it() -> None:
     storage = new_table(features="domainMetadata")
-    late = begin(storage, Operation.METADATA)
+    late = begin(storage, TableOperation.METADATA)
     late.stage(remove_feature(late.config.protocol, "domainMetadata"))  # type: ignore[union-attr]
     late.drop_feature("domainMetadata")
     append(storage, "a")
@@ -169,9 +172,9 @@ def test_metadata_against_metadata_is_never_tolerated() -> None:
     storage = new_table()
     winner = metadata(configuration={"delta.checkpointPolicy": "v2"})
     upgrade = add_features(PLAIN, {"v2Checkpoint"})
-    late = begin(storage, Operation.METADATA)
+    late = begin(storage, TableOperation.METADATA)
     late.stage(metadata(configuration={"owner": "me"}))
-    first = begin(storage, Operation.METADATA)
+    first = begin(storage, TableOperation.METADATA)
     first.stage(winner, upgrade)
     first.commit()
     with pytest.raises(MetadataChanged):
@@ -277,16 +280,16 @@ def unpartitioned(path: str) -> Action:
 @pytest.mark.parametrize(
     ("winner", "loser", "operation", "expected"),
     [
-        (BY_ID, unpartitioned("a"), Operation.APPEND, None),
-        (unpartitioned("a"), BY_ID, Operation.METADATA, None),
-        (BY_ID, BY_NAME, Operation.METADATA, ConcurrentTransaction),
-        (BY_ID, replace(metadata(partition_columns=()), description="new"), Operation.METADATA, MetadataChanged),
-        (replace(metadata(partition_columns=()), description="new"), BY_ID, Operation.METADATA, MetadataChanged),
+        (BY_ID, unpartitioned("a"), TableOperation.APPEND, None),
+        (unpartitioned("a"), BY_ID, TableOperation.METADATA, None),
+        (BY_ID, BY_NAME, TableOperation.METADATA, ConcurrentTransaction),
+        (BY_ID, replace(metadata(partition_columns=()), description="new"), TableOperation.METADATA, MetadataChanged),
+        (replace(metadata(partition_columns=()), description="new"), BY_ID, TableOperation.METADATA, MetadataChanged),
     ],
     ids=["append after", "append before", "clustered twice", "defined after", "defined before"],
 )
 def test_rows_come_while_clustering_changes_and_definitions_do_not(
-    winner: Action, loser: Action, operation: Operation, expected: type[Exception] | None
+    winner: Action, loser: Action, operation: TableOperation, expected: type[Exception] | None
 ) -> None:
     storage = clustered()
     late = race(storage, (winner,), (loser,), operation=operation)
@@ -303,7 +306,7 @@ def test_rows_come_while_clustering_changes_and_definitions_do_not(
 
 def test_a_table_that_is_no_longer_clustered_has_no_domain() -> None:
     storage = clustered()
-    begun = begin(storage, Operation.METADATA)
+    begun = begin(storage, TableOperation.METADATA)
     begun.stage(BY_ID)
     begun.commit()
     late = race(storage, (replace(BY_ID, removed=True),), (unpartitioned("a"),))

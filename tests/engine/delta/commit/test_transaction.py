@@ -16,7 +16,7 @@ from engine.delta.log.storage import open_storage
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.delta.spec.actions import SetTransaction
 from engine.delta.spec.errors import UnsupportedWriterFeatures
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from tests.engine.delta.committing import add, append, create, describe
 from tests.interleave.storages import DictStorage, Interposed
 
@@ -33,7 +33,7 @@ def table() -> DictStorage:
 
 
 def test_reading_gives_the_files_that_match() -> None:
-    transaction = Transaction.on(Snapshot.load(table()), describe(Operation.DML))
+    transaction = Transaction.on(Snapshot.load(table()), describe(TableOperation.DML))
     assert transaction.read(named("b")).column("path").to_pylist() == ["b"]
     assert transaction.read_whole_table().num_rows == 3
     assert transaction.last_version_of("app") is None
@@ -45,7 +45,7 @@ def test_files_read_by_name_must_still_be_there() -> None:
     late = Transaction.on(Snapshot.load(storage), describe())
     late.read_files(pa.array(["b"]))
     late.stage(add("late"))
-    winner = Transaction.on(Snapshot.load(storage), describe(Operation.DML))
+    winner = Transaction.on(Snapshot.load(storage), describe(TableOperation.DML))
     winner.stage_removes(winner.read(named("b")))
     winner.commit()
     with pytest.raises(ConcurrentDeleteRead, match="file b"):
@@ -55,7 +55,7 @@ def test_files_read_by_name_must_still_be_there() -> None:
 def test_a_batch_of_files_moves_as_a_batch() -> None:
     storage = table()
     before = Snapshot.load(storage)
-    transaction = Transaction.on(before, describe(Operation.DML))
+    transaction = Transaction.on(before, describe(TableOperation.DML))
     transaction.stage_removes(transaction.read_whole_table())
     transaction.stage(add("d"))
     transaction.commit()
@@ -65,7 +65,7 @@ def test_a_batch_of_files_moves_as_a_batch() -> None:
     assert [row["path"] for row in tombstones] == ["a", "b", "c"]
     assert all(row["size"] == 100 and row["partition_values"] == [("day", "2026-01-31")] for row in tombstones)
 
-    restoring = Transaction.on(after, describe(Operation.DML))
+    restoring = Transaction.on(after, describe(TableOperation.DML))
     restoring.stage_adds(before.files.combine_chunks().to_batches()[0], data_change=False)
     restoring.commit()
     assert sorted(Snapshot.load(storage).files.column("path").to_pylist()) == ["a", "b", "c", "d"]

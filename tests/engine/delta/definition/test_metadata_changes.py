@@ -33,7 +33,7 @@ from engine.delta.schema.schema_changes import After, First
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec import errors
 from engine.delta.spec.actions import Protocol
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.delta.spec.protocols import protocol_features
 from engine.types.schema import (
     ArrayType,
@@ -422,7 +422,7 @@ def test_names_are_free_under_column_mapping() -> None:
 )
 def test_a_commit_whose_mapping_is_broken_is_refused(broken: dict[str, str], expected: type[Exception]) -> None:
     storage = DictStorage()
-    transaction = Transaction.create(storage, describe(Operation.METADATA))
+    transaction = Transaction.create(storage, describe(TableOperation.METADATA))
     configuration = {"delta.columnMapping.mode": "name", **broken}
     metadata = type(MAPPED.metadata)(
         id="x", schema_string=MAPPED.metadata.schema_string, partition_columns=("day",), configuration=configuration
@@ -434,12 +434,12 @@ def test_a_commit_whose_mapping_is_broken_is_refused(broken: dict[str, str], exp
 
 def test_a_definition_is_what_a_transaction_stages() -> None:
     storage = DictStorage()
-    transaction = Transaction.create(storage, describe(Operation.METADATA, "CREATE TABLE"))
+    transaction = Transaction.create(storage, describe(TableOperation.METADATA, "CREATE TABLE"))
     transaction.stage(MAPPED.protocol, MAPPED.metadata)
     transaction.commit()
     snapshot = Snapshot.load(storage)
     renamed = change_table(snapshot.config, (RenameColumn(path=("id",), name="key"),))
-    transaction = Transaction.on(snapshot, describe(Operation.METADATA, "RENAME COLUMN"))
+    transaction = Transaction.on(snapshot, describe(TableOperation.METADATA, "RENAME COLUMN"))
     transaction.stage(renamed.protocol, renamed.metadata)
     transaction.commit()
     assert Snapshot.load(storage).schema.names[0] == "key"

@@ -17,7 +17,7 @@ from engine.delta.spec.errors import (
     UnsupportedReaderFeatures,
     UnsupportedWriterFeatures,
 )
-from engine.delta.spec.features import FEATURES, READS, WRITES, Operation
+from engine.delta.spec.features import FEATURES, READS, WRITES, TableOperation
 from engine.delta.spec.protocols import add_features, weakest_protocol
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.engine.delta.committing import metadata
@@ -32,14 +32,14 @@ def listing(*names: str, readers: tuple[str, ...] = ()) -> Protocol:
     return Protocol(min_reader_version=3, min_writer_version=7, reader_features=readers, writer_features=names)
 
 
-@pytest.mark.parametrize("operation", Operation)
-def test_a_plain_table_allows_everything(operation: Operation) -> None:
+@pytest.mark.parametrize("operation", TableOperation)
+def test_a_plain_table_allows_everything(operation: TableOperation) -> None:
     config(Protocol(min_reader_version=1, min_writer_version=2)).ensure_supported(operation)
 
 
-@pytest.mark.parametrize("operation", Operation)
+@pytest.mark.parametrize("operation", TableOperation)
 @pytest.mark.parametrize("writer", [1, 2, 3, 4, 5, 6])
-def test_old_versions_imply_features_but_no_use_of_them(writer: int, operation: Operation) -> None:
+def test_old_versions_imply_features_but_no_use_of_them(writer: int, operation: TableOperation) -> None:
     config(Protocol(min_reader_version=2, min_writer_version=writer)).ensure_supported(operation)
 
 
@@ -55,22 +55,22 @@ def test_an_unknown_writer_feature_stops_writes_and_no_read() -> None:
 def test_an_unknown_reader_feature_stops_everything() -> None:
     table = config(listing("fromTheFuture", readers=("fromTheFuture",)))
     with pytest.raises(UnsupportedReaderFeatures, match="fromTheFuture"):
-        table.ensure_supported(Operation.READ)
+        table.ensure_supported(TableOperation.READ)
     with pytest.raises(UnsupportedWriterFeatures, match="fromTheFuture"):
-        table.ensure_supported(Operation.APPEND)
+        table.ensure_supported(TableOperation.APPEND)
 
 
 def test_all_that_stops_an_operation_is_named() -> None:
     table = config(listing("b", "a", readers=("b", "a")))
     with pytest.raises(UnsupportedReaderFeatures, match="a, b"):
-        table.ensure_supported(Operation.READ)
+        table.ensure_supported(TableOperation.READ)
 
 
 @pytest.mark.parametrize(
     ("reader", "writer", "operation", "is_allowed"),
-    [(99, 7, Operation.READ, False), (1, 8, Operation.READ, True), (1, 8, Operation.APPEND, False)],
+    [(99, 7, TableOperation.READ, False), (1, 8, TableOperation.READ, True), (1, 8, TableOperation.APPEND, False)],
 )
-def test_versions_beyond_the_known(reader: int, writer: int, operation: Operation, is_allowed: bool) -> None:
+def test_versions_beyond_the_known(reader: int, writer: int, operation: TableOperation, is_allowed: bool) -> None:
     protocol = Protocol(min_reader_version=reader, min_writer_version=writer, reader_features=(), writer_features=())
     if is_allowed:
         config(protocol).ensure_supported(operation)
@@ -80,12 +80,12 @@ def test_versions_beyond_the_known(reader: int, writer: int, operation: Operatio
 
 
 @pytest.mark.parametrize("name", FEATURES)
-@pytest.mark.parametrize("operation", Operation)
-def test_a_feature_in_use_allows_what_its_row_says(name: str, operation: Operation) -> None:
+@pytest.mark.parametrize("operation", TableOperation)
+def test_a_feature_in_use_allows_what_its_row_says(name: str, operation: TableOperation) -> None:
     """The rows whose use can be seen in no metadata stand for themselves; for the others their use is made up."""
     feature = FEATURES[name]
     table = config(weakest_protocol({name}))
-    if not feature.is_in_use(table.traits):
+    if not feature.is_in_use(table.facts):
         table.ensure_supported(operation)
     elif operation in feature.allows:
         table.ensure_supported(operation)
@@ -97,15 +97,15 @@ def test_a_feature_in_use_allows_what_its_row_says(name: str, operation: Operati
 @pytest.mark.parametrize(
     ("feature", "configuration", "column", "operation"),
     [
-        ("checkConstraints", {"delta.constraints.c": "id > 0"}, {}, Operation.APPEND),
-        ("generatedColumns", {}, {"delta.generationExpression": "1"}, Operation.APPEND),
-        ("identityColumns", {}, {"delta.identity.start": 1}, Operation.APPEND),
-        ("changeDataFeed", {"delta.enableChangeDataFeed": "true"}, {}, Operation.DML),
-        ("icebergCompatV2", {"delta.enableIcebergCompatV2": "true"}, {}, Operation.APPEND),
+        ("checkConstraints", {"delta.constraints.c": "id > 0"}, {}, TableOperation.APPEND),
+        ("generatedColumns", {}, {"delta.generationExpression": "1"}, TableOperation.APPEND),
+        ("identityColumns", {}, {"delta.identity.start": 1}, TableOperation.APPEND),
+        ("changeDataFeed", {"delta.enableChangeDataFeed": "true"}, {}, TableOperation.DML),
+        ("icebergCompatV2", {"delta.enableIcebergCompatV2": "true"}, {}, TableOperation.APPEND),
     ],
 )
 def test_what_is_not_enforced_is_refused_only_where_it_is_used(
-    feature: str, configuration: dict[str, str], column: dict[str, Any], operation: Operation
+    feature: str, configuration: dict[str, str], column: dict[str, Any], operation: TableOperation
 ) -> None:
     schema = StructType((StructField("id", PrimitiveType.LONG, True, column),))
     protocol = add_features(Protocol(min_reader_version=1, min_writer_version=2), {feature})

@@ -18,7 +18,7 @@ from engine.delta.maintenance.checkpoint_writer import CheckpointForm, WrittenCh
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, DeletionVectorDescriptor, DomainMetadata, Metadata, SetTransaction
 from engine.delta.spec.errors import UnsupportedWriterFeatures
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from engine.delta.spec.last_checkpoint import LastCheckpoint, parse_last_checkpoint
 from engine.delta.spec.paths import LogFileKind, encode_path, parse_log_path
 from engine.delta.spec.properties import DAY_MS
@@ -38,14 +38,14 @@ def sample(
     append(storage, *(f"f{number:02}" for number in range(10)))
     append(storage, "null", partition_values={"day": None}, stats=None, tags={"a": "b", "c": None})
     append(storage, "vector", deletion_vector=VECTOR, clustering_provider="liquid", base_row_id=3)
-    transaction = Transaction.on(Snapshot.load(storage), describe(Operation.METADATA))
+    transaction = Transaction.on(Snapshot.load(storage), describe(TableOperation.METADATA))
     transaction.stage(
         SetTransaction(app_id="app", version=3, last_updated=clock_ms()),
         DomainMetadata(domain="kept", configuration='{"a":1}'),
         DomainMetadata(domain="gone", configuration="{}"),
     )
     transaction.commit()
-    transaction = Transaction.on(Snapshot.load(storage), describe(Operation.METADATA))
+    transaction = Transaction.on(Snapshot.load(storage), describe(TableOperation.METADATA))
     transaction.stage_removes(Snapshot.load(storage).files.slice(0, 4))
     transaction.stage(DomainMetadata(domain="gone", configuration="{}", removed=True))
     transaction.commit()
@@ -251,7 +251,7 @@ def mapped_table() -> Metadata:
 def test_typed_columns_go_by_physical_names() -> None:
     storage = DictStorage()
     create(storage, mapped_table())
-    transaction = Transaction.on(Snapshot.load(storage), describe(Operation.METADATA))
+    transaction = Transaction.on(Snapshot.load(storage), describe(TableOperation.METADATA))
     transaction.stage(
         add("a", partition_values={"col-2": "2026-01-31"}, stats='{"numRecords":1,"minValues":{"col-1":5}}')
     )

@@ -12,7 +12,7 @@ from engine.delta.maintenance.checksum_writer import checksum_after, checksum_of
 from engine.delta.snapshot.checksum import ensure_checksum, format_checksum, load_checksum, parse_checksum
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, DeletionVectorDescriptor, DomainMetadata, Remove, SetTransaction
-from engine.delta.spec.features import Operation
+from engine.delta.spec.features import TableOperation
 from tests.engine.delta.committing import add, create, describe, metadata
 from tests.interleave.storages import DictStorage
 
@@ -33,7 +33,7 @@ def remove(one: Add, **fields: Any) -> Remove:
 
 
 def commit(storage: DictStorage, *actions: Any) -> Committed:
-    transaction = Transaction.on(Snapshot.load(storage), describe(Operation.METADATA))
+    transaction = Transaction.on(Snapshot.load(storage), describe(TableOperation.METADATA))
     transaction.stage(*actions)
     return transaction.commit()
 

@@ -10,12 +10,12 @@ from engine.delta.spec.features import (
     WRITES,
     Feature,
     FeatureKind,
-    Operation,
     Removal,
+    TableOperation,
     demanded_features,
     find_feature,
     is_listed,
-    table_traits,
+    metadata_facts,
     with_requirements,
 )
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
@@ -79,7 +79,7 @@ def test_what_cannot_be_dropped() -> None:
 
 
 def test_operations_are_reads_or_writes() -> None:
-    assert READS | WRITES == frozenset(Operation)
+    assert READS | WRITES == frozenset(TableOperation)
     assert not READS & WRITES
 
 
@@ -109,7 +109,7 @@ def test_operations_are_reads_or_writes() -> None:
     ],
 )
 def test_metadata_demands_features(configuration: dict[str, str], schema: StructType, expected: set[str]) -> None:
-    assert demanded_features(table_traits(configuration, schema)) == expected
+    assert demanded_features(metadata_facts(configuration, schema)) == expected
 
 
 def test_requirements_are_closed_over() -> None:

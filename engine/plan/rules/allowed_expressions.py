@@ -1,4 +1,4 @@
-"""The probes of expressions that a table keeps, and of conditions that choose rows: what each may not depend on.
+"""The checks of expressions that a table keeps, and of conditions that choose rows: what each may not depend on.
 
 A rule looks at one row, and gives the same value whenever it is asked. A CHECK may compare with the time, since it is
 asked once, when the row is written; a generated column may not, since every writer and reader must be able to compute
@@ -39,7 +39,7 @@ from engine.errors.expression_errors import (
 )
 from engine.errors.statement_errors import SparkFailure
 from engine.plan.reads.scans import FILE_METADATA
-from engine.plans.probes import Probe, Refusals, Trait
+from engine.plans.expression_checks import Dependency, ExpressionCheck, Refusals
 from engine.sql.expressions import parse_expression
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type, format_sql_type
@@ -49,28 +49,30 @@ _CHARACTERS = re.compile(r"(?:var)?char\((\d+)\)")
 _A_SUBQUERY = "a subquery"
 
 
-def column_probes(column: StructField, schema: StructType) -> Iterator[Probe]:
+def column_checks(column: StructField, schema: StructType) -> Iterator[ExpressionCheck]:
     """Of a column's default and generation expression. Raises for what is wrong already as text."""
     default, generation = column.metadata.get(DEFAULT), column.metadata.get(GENERATION)
     if isinstance(default, str):
-        yield _default_probe(column, default)
+        yield _default_check(column, default)
     if isinstance(generation, str):
-        yield _generation_probe(column, generation, schema)
+        yield _generation_check(column, generation, schema)
 
 
-def _default_probe(column: StructField, text: str) -> Probe:
+def _default_check(column: StructField, text: str) -> ExpressionCheck:
     not_constant = DefaultNotConstant(column.name, text)
     expression = parse_expression(text, subquery=DefaultWithSubquery(column.name))
     if expression.columns:
         raise not_constant
     declared = column_sql_type(column)
     mistyped = partial(DefaultMistyped, column.name, text, declared)
-    return Probe(
+    return ExpressionCheck(
         text=expression.in_parentheses,
         mistyped=lambda found: mistyped(f"It is a {found}.") if _are_foreign(found, declared) else None,
         refused={
-            **{kind: lambda _: not_constant for kind in (Trait.AGGREGATE, Trait.WINDOW, Trait.GENERATOR)},
-            Trait.NON_DETERMINISTIC: partial(DefaultNotDeterministic, column.name),
+            **{
+                kind: lambda _: not_constant for kind in (Dependency.AGGREGATE, Dependency.WINDOW, Dependency.GENERATOR)
+            },
+            Dependency.NON_DETERMINISTIC: partial(DefaultNotDeterministic, column.name),
         },
         translated=lambda failure: _too_long(declared, text, failure) or mistyped(failure.message),
         value=_value(expression.in_parentheses, declared),
@@ -95,7 +97,7 @@ def _are_foreign(one: str, other: str) -> bool:
     return any(first == "boolean" and second.startswith(_NUMBERS) for first, second in ((one, other), (other, one)))
 
 
-def _generation_probe(column: StructField, text: str, schema: StructType) -> Probe:
+def _generation_check(column: StructField, text: str, schema: StructType) -> ExpressionCheck:
     unsupported = partial(UnsupportedInGeneration, column.name)
     expression = parse_expression(text, subquery=unsupported(_A_SUBQUERY))
     for reference in expression.columns:
@@ -104,21 +106,21 @@ def _generation_probe(column: StructField, text: str, schema: StructType) -> Pro
             raise InvalidGenerationReference(column.name, ".".join(reference))
     declared = format_sql_type(column.data_type)
     differs = partial(GenerationTypeDiffers, column.name, declared, text)
-    return Probe(
+    return ExpressionCheck(
         text=expression.in_parentheses,
         mistyped=lambda found: None if found == declared else differs(found),
         refused={
-            Trait.WINDOW: unsupported,
-            Trait.AGGREGATE: partial(AggregateInGeneration, column.name),
-            Trait.NON_DETERMINISTIC: partial(NonDeterministicGeneration, column.name),
-            Trait.GENERATOR: unsupported,
-            Trait.CLOCK: unsupported,
-            Trait.SESSION: unsupported,
+            Dependency.WINDOW: unsupported,
+            Dependency.AGGREGATE: partial(AggregateInGeneration, column.name),
+            Dependency.NON_DETERMINISTIC: partial(NonDeterministicGeneration, column.name),
+            Dependency.GENERATOR: unsupported,
+            Dependency.CLOCK: unsupported,
+            Dependency.SESSION: unsupported,
         },
     )
 
 
-def check_probe(name: str, text: str, schema: StructType) -> Probe:
+def constraint_check(name: str, text: str, schema: StructType) -> ExpressionCheck:
     """Of a CHECK constraint."""
     unsupported = partial(UnsupportedInCheck, name)
     expression = parse_expression(text, subquery=unsupported(_A_SUBQUERY))
@@ -129,23 +131,23 @@ def check_probe(name: str, text: str, schema: StructType) -> Probe:
         is_reference = (failure.spark_condition or "").startswith("UNRESOLVED_COLUMN")
         return InvalidCheckReference(name, text, failure.message) if is_reference else failure
 
-    return Probe(
+    return ExpressionCheck(
         text=expression.in_parentheses,
         mistyped=lambda found: None if found == "boolean" else CheckNotBoolean(name, text, found),
         refused={
-            Trait.WINDOW: unsupported,
-            Trait.AGGREGATE: partial(AggregateInCheck, name),
-            Trait.NON_DETERMINISTIC: partial(NonDeterministicCheck, name),
-            Trait.GENERATOR: unsupported,
-            Trait.SESSION: unsupported,
+            Dependency.WINDOW: unsupported,
+            Dependency.AGGREGATE: partial(AggregateInCheck, name),
+            Dependency.NON_DETERMINISTIC: partial(NonDeterministicCheck, name),
+            Dependency.GENERATOR: unsupported,
+            Dependency.SESSION: unsupported,
         },
         translated=translated,
     )
 
 
-def condition_probe(clause: str, shown: str, text: str) -> Probe:
+def condition_check(clause: str, shown: str, text: str) -> ExpressionCheck:
     """Of a condition that chooses rows, `shown` in messages about its `clause`; `text` is what is analyzed."""
-    return Probe(
+    return ExpressionCheck(
         text=text,
         mistyped=lambda found: None if found == "boolean" else ConditionNotBoolean(clause, shown, found),
         refused=_condition_refusals(clause),
@@ -155,8 +157,8 @@ def condition_probe(clause: str, shown: str, text: str) -> Probe:
 def _condition_refusals(clause: str) -> Refusals:
     unsupported = partial(UnsupportedInCondition, clause)
     return {
-        Trait.WINDOW: unsupported,
-        Trait.AGGREGATE: partial(AggregateInCondition, clause),
-        Trait.NON_DETERMINISTIC: partial(NonDeterministicCondition, clause),
-        Trait.GENERATOR: unsupported,
+        Dependency.WINDOW: unsupported,
+        Dependency.AGGREGATE: partial(AggregateInCondition, clause),
+        Dependency.NON_DETERMINISTIC: partial(NonDeterministicCondition, clause),
+        Dependency.GENERATOR: unsupported,
     }

@@ -1,4 +1,4 @@
-"""What is asked of an expression before a table gets it, and of rows before a rule holds for them."""
+"""Checks of an expression before a table gets it, and of rows before a constraint is added."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.errors.statement_errors import SparkFailure
 from engine.plans.reads import ReadPlan
 
 
-class Trait(StrEnum):
+class Dependency(StrEnum):
     """On what else than one row of its relations the value of an expression may depend."""
 
     AGGREGATE = "aggregate"
@@ -24,15 +24,15 @@ class Trait(StrEnum):
     SESSION = "session"
 
 
-Refusals = Mapping[Trait, Callable[[str], SqlError]]
+Refusals = Mapping[Dependency, Callable[[str], SqlError]]
 
 
-"""Trait -> the error for an expression (SQL) that has it."""
+"""Dependency -> the error for an expression (SQL) that has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
-    """An expression (SQL, in parentheses) that has none of the traits that are `refused`.
+class ExpressionCheck:
+    """An expression (SQL, in parentheses) that has none of the dependencies that are `refused`.
 
     `mistyped` may object to its type (SQL's spelling). `translated` may make another error of one that Spark raised.
     `value` is SQL without columns that must have a value, if it is given.
@@ -46,11 +46,11 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbePlan:
-    """`over` is what the expressions stand over; its text begins with FROM."""
+class ExpressionCheckPlan:
+    """`over` is the relation that the expressions refer to; its text begins with FROM."""
 
     over: ReadPlan
-    probes: tuple[Probe, ...]
+    checks: tuple[ExpressionCheck, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class RowChecks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """The types (in SQL's spelling) of a query's columns, and for each trait that it has an expression (SQL)."""
+    """The types (in SQL's spelling) of a query's columns, and for each dependency that it has an expression (SQL)."""
 
     types: tuple[str, ...]
-    traits: Mapping[Trait, str]
+    dependencies: Mapping[Dependency, str]
