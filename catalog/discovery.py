@@ -1,4 +1,4 @@
-"""A served folder: every Delta table below it is a table of the default catalog, found anew whenever it is asked for.
+"""A served folder: every Delta table below it is a table of the default catalog, looked up whenever it is asked for.
 
 The folder that holds a table is its schema:
 

@@ -117,8 +117,8 @@ class TableAmbiguous(SqlError, condition="AMBIGUOUS_TABLE_OR_VIEW", sqlstate="42
     name: str
     candidates: str
     template = (
-        "{name} stands for several tables whose folders differ only in case: {candidates}. Spell the name exactly as "
-        "one of them."
+        "{name} is ambiguous between several tables whose folders differ only in case: {candidates}. Spell the name "
+        "exactly as one of them."
     )
 
 

@@ -1,6 +1,6 @@
 """What killed servers left in the folder of the catalog's files, removed when a server starts.
 
-Two kinds of files are nobody's: temporary ones, which were to get another name, and files of objects that no kept
+Two kinds of files are unused: temporary ones, which were to get another name, and files of objects that no kept
 generation names, because their writer ended before it created its generation. Another server may be about to give them
 a name at this moment, so only old ones go. Only folders of this machine have such files that can be told by their age.
 """

@@ -1,7 +1,7 @@
 """The catalog at one generation: an immutable value with its lookups. Pure.
 
 A generation is the count of changes that made the state; a statement binds against one state and so sees one
-generation, whatever others change meanwhile.
+generation, whatever others change concurrently.
 """
 
 from __future__ import annotations

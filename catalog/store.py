@@ -20,7 +20,7 @@ class CatalogStore(Protocol):
         ...
 
     def swap(self, base: CatalogState, new: CatalogState) -> bool:
-        """Commit `new`, made from `base`, as the generation after it; False if another one was committed meanwhile.
+        """Commit `new`, made from `base`, as the generation after it; False if another one was committed first.
 
         All of `new` becomes visible at once or none of it, also if the process dies half way.
         """

@@ -1,9 +1,9 @@
 """Types as CREATE TABLE takes them: names of fields in quotes, NOT NULL and comments, and `char(n)` where it was said.
 
-A log knows `char(n)` and `varchar(n)` as strings; what was declared stands beside the column, as one text for the whole
-type in Spark's spelling, in which names have no quotes and may hold anything. The type itself says what comes where in
-that text, so it is read along the type, and only what a string was declared as is taken from it. A text that does not
-fit the type counts for nothing.
+A log knows `char(n)` and `varchar(n)` as strings; what was declared is in the column's metadata, as one text for the
+whole type in Spark's spelling, in which names have no quotes and may hold anything. The type itself says what comes
+where in that text, so it is read along the type, and only what a string was declared as is taken from it. A text that
+does not fit the type counts for nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DECLARE, SET and DROP VARIABLE, carried out: changes of the session's state, or of the script's scopes in it."""
+"""Execution of DECLARE, SET and DROP VARIABLE: changes of the session's state, or of the script's scopes in it."""
 
 from __future__ import annotations
 

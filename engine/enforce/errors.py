@@ -57,7 +57,7 @@ class NotNullColumnMissing(SqlError, condition="DELTA_MISSING_NOT_NULL_COLUMN_VA
 @dataclass(eq=False)
 class PartitionColumnListed(SqlError, condition="STATIC_PARTITION_COLUMN_IN_INSERT_COLUMN_LIST", sqlstate="42713"):
     column: str
-    template = "The partition column {column} has a value in the PARTITION clause and stands in the column list too."
+    template = "The partition column {column} has a value in the PARTITION clause and is in the column list too."
 
 
 @dataclass(eq=False)

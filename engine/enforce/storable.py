@@ -1,6 +1,6 @@
 """Columns of type void: every value is null, and none is stored.
 
-They stand in the schema alone. So something else has to be in the files, and inside of other types, where the reader
+They are in the schema alone. So something else has to be in the files, and inside of other types, where the reader
 would look for them, they cannot be.
 
 Protocol: "Void Type"; delta-spark for nested ones.

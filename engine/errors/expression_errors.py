@@ -195,7 +195,7 @@ class UnresolvedInCondition(
     columns: str
     template = (
         "The condition of REPLACE ON has {columns}, which neither the table nor the query has. The query's columns are "
-        "those of its result, with the name that stands behind it: REPLACE ON t.x = s.x (SELECT …) AS s."
+        "those of its result, with the alias that follows it: REPLACE ON t.x = s.x (SELECT …) AS s."
     )
 
 

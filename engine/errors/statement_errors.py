@@ -103,7 +103,7 @@ class RecursiveView(SqlError, condition="RECURSIVE_VIEW", sqlstate="42K0H"):
 class ViewTooDeep(SqlError, condition="VIEW_EXCEED_MAX_NESTED_DEPTH", sqlstate="54K00"):
     view: str
     depth_max: int
-    template = "The view {view} stands on more than {depth_max} views, one on the other. Build it on fewer."
+    template = "The view {view} is nested more than {depth_max} views deep. Build it on fewer."
 
 
 @dataclass(eq=False)
@@ -123,7 +123,7 @@ class TemporaryReference(SqlError, condition="INVALID_TEMP_OBJ_REFERENCE", sqlst
     view: str
     temporary: str
     kind: str = "view"
-    template = "The view {view} cannot stand on the temporary {kind} {temporary}, which only this session has."
+    template = "The view {view} cannot refer to the temporary {kind} {temporary}, which only this session has."
 
 
 @dataclass(eq=False)

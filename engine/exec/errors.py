@@ -143,4 +143,4 @@ class PlanRefused(SqlError, condition="UNSUPPORTED_PLAN", sqlstate="0A000"):
 @dataclass(eq=False)
 class ViewChanged(SqlError, condition="INCOMPATIBLE_VIEW_SCHEMA_CHANGE", sqlstate="51024"):
     column: str
-    template = "What the view stands on has changed: there is no longer a column {column}. Replace the view."
+    template = "A table or view that the view reads has changed: it has no column {column} any more. Replace the view."

@@ -19,7 +19,7 @@ What is set here, and why:
 - a task that runs out of memory fails its statement. Spark would end the executor's process, which on a local master is
   the whole of Spark.
 
-A configuration may say otherwise, but for the settings that safety or the seams hang on.
+A configuration may say otherwise, but for the settings that safety or the seams depend on.
 """
 
 from __future__ import annotations

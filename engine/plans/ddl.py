@@ -57,7 +57,7 @@ class CreateTablePlan:
 
     entry: TableEntry | None
     is_path: bool = False
-    """Whether nobody records it: it was named by its path."""
+    """Whether it is in no catalog: it was named by its path."""
     definition: Definition | None = None
     description: CommitDescription | None = None
     expression_checks: ExpressionCheckPlan | None = None

@@ -16,17 +16,17 @@ from engine.sql.expressions import Expression
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepAll:
-    """Nothing goes: an append."""
+    """Nothing is removed: an append."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceAll:
-    """Every file goes."""
+    """Every file is removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceMatching:
-    """The files of the partitions for which `condition` (SQL over the partition columns) is true go."""
+    """Remove the files of the partitions for which `condition` (SQL over the partition columns) is true."""
 
     condition: str
     shown: str
@@ -35,12 +35,12 @@ class ReplaceMatching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceTouched:
-    """The files of those partitions go that get new rows."""
+    """Remove the files of the partitions that get new rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceRows:
-    """The rows for which `condition` (SQL over any columns, in parentheses) is true go, out of whatever files."""
+    """Delete the rows for which `condition` (SQL over any columns, in parentheses) is true."""
 
     condition: str
     shown: str
@@ -48,15 +48,15 @@ class ReplaceRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceEqual:
-    """The rows that equal a new one in `columns` go; NULL equals nothing."""
+    """Delete the rows that equal a new one in `columns`; NULL equals nothing."""
 
     columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceRelated:
-    """The rows go for which `condition` is true with a row of the query: SQL over the table, which it calls `alias`,
-    and the query, which it calls `source_alias`, if anything.
+    """Delete the rows for which `condition` is true with a row of the query: SQL over the table, called `alias`, and
+    the query, called `source_alias`, if it has a name.
     """
 
     condition: Expression

@@ -77,7 +77,7 @@ class Scope:
         return replace(self, variables=MappingProxyType(found))
 
     def with_value(self, name: str, value: RowValue) -> Scope:
-        """Raises `VariableNotFound` where another statement dropped it meanwhile."""
+        """Raises `VariableNotFound` where another statement dropped it concurrently."""
         if name not in self.variables:
             raise VariableNotFound(qualified(self.label, name))
         return self.with_variables([replace(self.variables[name], value=value)], or_replace=True)

@@ -48,7 +48,7 @@ def ensure_sample_lake(folder: str, progress: Callable[[str], None] = lambda ste
         _write_lake(beside, make_sample_rows())
         os.rename(beside, folder)
     except OSError:
-        if not os.path.exists(folder):  # else another server wrote it meanwhile
+        if not os.path.exists(folder):  # else another server wrote it first
             raise
     finally:
         shutil.rmtree(beside, ignore_errors=True)

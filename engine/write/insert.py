@@ -103,12 +103,12 @@ def truncate(plan: TruncatePlan) -> Iterator[StagedWrite]:
         yield StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=plan.table.label)
 
 
-# --- Which files go --------------------------------------------------------------------------------------------------
+# --- Removed files ---------------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def _source_rows(plan: InsertPlan, run: Run) -> Iterator[SourceRows]:
-    """The query; and which rows go with those that it gives, where these decide."""
+    """The query; and which rows its rows replace, where these decide."""
     table = plan.table
     match plan.replacement:
         case ReplaceRelated() as related:

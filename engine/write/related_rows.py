@@ -54,7 +54,7 @@ _NAME = re.compile(r"`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRows:
-    """What is written, with which parameters of the statement; and what goes with it, once it is written (None: see
+    """What is written, with which parameters of the statement; and what it replaces, once it is written (None: see
     the plan).
     """
 

@@ -2,7 +2,7 @@
 
 Files belong together by the values of their partition, whatever texts writers gave these; texts of timestamps without
 an offset are in the session's zone, as they are when rows are read. The write depends on these partitions alone: what
-others do to the rest of the table meanwhile is no conflict. So the same question is asked again at the commit, about
+others do to the rest of the table concurrently is no conflict. So the same question is asked again at the commit, about
 the files that came since.
 """
 

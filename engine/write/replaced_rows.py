@@ -1,12 +1,12 @@
-"""Rows that an INSERT takes away one by one: which files hold some, and what stays of these.
+"""Rows that an INSERT deletes one by one: which files hold some, and the rows of these that are kept.
 
-A file without such a row is not touched, a file of nothing else goes as a whole, and what stays of the others is
-written again. Two jobs do that: one counts the rows of each file that go (the scan leaves out files by their
-statistics, and deleted rows), the other copies the rows that stay (`engine.write.copied_rows`): rules for new rows,
-the condition itself among them, are not for these. New rows, copies and removes are one commit.
+A file without such a row is not touched, a file of nothing else is removed, and the other rows of the rest are
+rewritten. Two jobs do that: one counts the deleted rows of each file (the scan leaves out files by their statistics,
+and rows of deletion vectors), the other copies the kept rows (`engine.write.copied_rows`): rules for new rows, the
+condition itself among them, are not for these. New rows, copies and removes are one commit.
 
-Where the table has a change data feed, a third job writes the rows that go and the new ones into change files, for the
-feed would tell copies as new rows otherwise. Where no file is copied, the removed and the new files tell the same.
+Where the table has a change data feed, a third job writes the deleted rows and the new ones into change files, for the
+feed would show copies as new rows otherwise. Where no file is copied, the removed and the new files tell the same.
 
 Protocol: "Change Data Files", "Writer Requirements for AddCDCFile".
 """
@@ -46,16 +46,16 @@ _OLD_ROWS, _NEW_ROWS = "__old_rows", "__new_rows"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remainder:
-    """`removed` are live files, of `FILES_SCHEMA`; `copied` has the rows of theirs that stay, None where none do."""
+    """`removed` are live files, of `FILES_SCHEMA`; `copied` has the kept rows of these, None where there are none."""
 
     removed: pa.Table
     copied: NewFiles | None = None
     num_deleted: int | None = None
-    """Rows that go, where they were counted."""
+    """Deleted rows, where they were counted."""
     reads: FilePredicate | None = None
-    """Which files hold rows that would have gone too, had they been there; None: any may."""
+    """Which concurrently added files hold rows that would have been deleted too; None: any may."""
     changes: tuple[AddCdcFile, ...] = ()
-    """The files that say which rows went and came; empty where the other files say it."""
+    """The files with the deleted and inserted rows; empty where the other files say it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Replacing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """SQL that follows `FROM` and the table: with `deleted` the rows that go are left, with `kept` the others, once.
+    """SQL that follows `FROM` and the table: `deleted` selects the deleted rows, `kept` the others, each once.
 
     `alias` is what the SQL calls the table; no column of it has this name.
     """
@@ -107,7 +107,7 @@ def _alias(stem: str, schema: StructType) -> str:
 
 @contextmanager
 def without_rows(table: BoundTable, selection: Selection, replacing: Replacing, run: Run) -> Iterator[Remainder]:
-    """What takes the selected rows away; if the block that commits it fails, the files that it wrote go."""
+    """What deletes the selected rows; if the block that commits it fails, the files that it wrote are removed."""
     files, found = table.snapshot.files, _count_deleted(table, selection, run)
     counts = np.zeros(files.num_rows, np.int64)
     for position, count in found:
@@ -130,7 +130,7 @@ def without_rows(table: BoundTable, selection: Selection, replacing: Replacing, 
 def _changes(
     table: BoundTable, selection: Selection, removed: pa.Table, replacing: Replacing, run: Run
 ) -> Iterator[tuple[AddCdcFile, ...]]:
-    """The rows of `removed` that go and the new ones, in the columns that the table has from now on."""
+    """The deleted rows of `removed` and the new ones, in the columns that the table has from now on."""
     config = replacing.config
     if not config.is_enabled("changeDataFeed"):
         yield ()
@@ -161,7 +161,7 @@ def _columns(alias: str, names: Iterable[str]) -> str:
 
 
 def _count_deleted(table: BoundTable, selection: Selection, run: Run) -> list[tuple[int, int]]:
-    """Position of a file, and how many of its rows go, for each with some."""
+    """Position of a file, and how many of its rows are deleted, for each with some."""
     (position,) = free_names("__file", table.snapshot.schema.names, 1)
     marked = f"{selection.alias}.{position}"
     text = f"SELECT {marked}, count(*) FROM {RELATION} AS {selection.alias} {selection.deleted} GROUP BY {marked}"

@@ -58,7 +58,7 @@ def new_files(source: ReadPlan, rows: WritePlan, storage: Storage, run: Run, fol
 
 @contextmanager
 def drop_told(table: BoundTable) -> Iterator[None]:
-    """A failure of the block that comes from `table` being dropped meanwhile, files and all, says so."""
+    """A failure of the block that comes from `table` being dropped concurrently, files and all, says so."""
     try:
         yield
     except (SparkFailure, OSError) as failure:

@@ -2,8 +2,8 @@
 
 A statement that was accepted always answers 200, its failure is in its status; other errors are HTTP errors. On top of
 that API: `GET /statements/{id}?wait_timeout=10s` waits for the end, with `on_disconnect=CANCEL` a client that hangs up
-meanwhile cancels; and a chunk that is asked for with `Accept: application/vnd.apache.arrow.stream` or `text/csv` is
-answered as that document.
+during the wait cancels; and a chunk that is asked for with `Accept: application/vnd.apache.arrow.stream` or `text/csv`
+is answered as that document.
 """
 
 from __future__ import annotations

@@ -494,7 +494,7 @@ def test_a_renamed_table_keeps_its_folder_and_its_name_is_free(session: LakeSess
     assert rows(session, "SELECT * FROM form") == [(1, None)]
 
 
-# --- Meanwhile --------------------------------------------------------------------------------------------------------
+# --- Concurrent writes ------------------------------------------------------------------------------------------------
 
 
 def test_rows_that_come_while_a_rule_is_checked_keep_it(engine: LakeEngine, session: LakeSession, lake: Path) -> None:

@@ -1,4 +1,4 @@
-"""DROP FEATURE where files need it: the same rows in files that do not, whoever writes meanwhile."""
+"""DROP FEATURE where files need it: the same rows in files that do not, with concurrent writers."""
 
 from __future__ import annotations
 
@@ -324,7 +324,7 @@ def test_a_commit_beside_it_is_a_conflict_and_leaves_the_mapping(
     assert PEERS["deltalake"](folder, ["k", "ab"]) == content(session)
 
 
-# --- Others write meanwhile -------------------------------------------------------------------------------------------
+# --- Concurrent writers -----------------------------------------------------------------------------------------------
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, *others: Callable[[], None]) -> None:

@@ -368,7 +368,7 @@ def test_a_feed_shows_rows_across_new_fields(session: LakeSession) -> None:
 
 
 @pytest.mark.parametrize(
-    ("meanwhile", "condition"),
+    ("other", "condition"),
     [
         ("ALTER TABLE raced ADD COLUMN n INT", "DELTA_METADATA_CHANGED"),
         ("INSERT WITH SCHEMA EVOLUTION INTO raced SELECT 1, named_struct('a', 1, 'c', 2)", "DELTA_METADATA_CHANGED"),
@@ -376,11 +376,11 @@ def test_a_feed_shows_rows_across_new_fields(session: LakeSession) -> None:
     ],
 )
 def test_another_definition_that_came_first_wins(
-    session: LakeSession, spark_driver: SparkDriver, lake: Path, meanwhile: str, condition: str | None
+    session: LakeSession, spark_driver: SparkDriver, lake: Path, other: str, condition: str | None
 ) -> None:
     run(session, "DROP TABLE IF EXISTS raced")
     run(session, "CREATE TABLE raced (k INT, v STRUCT<a: INT>)")
-    sources, others = open_sources(EngineOptions(lake_folder=str(lake))), [meanwhile]
+    sources, others = open_sources(EngineOptions(lake_folder=str(lake))), [other]
 
     def load(location: str, version: int | None) -> Snapshot:
         snapshot = sources.load(location, version)

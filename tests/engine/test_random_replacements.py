@@ -2,7 +2,7 @@
 
 What a dict of rows by their ids says is compared after each version: which rows are there, with which id and version of
 their last change, and that the feed tells exactly the rows that went and came. Deletions are those of another writer,
-by deletion vectors; the next statement copies the rows that these leave. A life is made from its seed alone.
+by deletion vectors; the next statement copies the rows that these leave. A history is made from its seed alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Row = tuple[Any, ...]
 
 
 @dataclass
-class Life:
+class TableHistory:
     """`found` is what the table must have: the id of a row -> its row and the version that last changed it."""
 
     random: Random
@@ -158,19 +158,25 @@ def _plain(row: tuple[int, str, str]) -> Row:
 
 def live(session: LakeSession, lake: Path, seed: int) -> None:
     random = Random(f"replacements {seed}")
-    life = Life(random, session, lake / "default" / f"replaced{seed}", LAYOUTS[seed % len(LAYOUTS)])
-    life.create()
-    kinds = (Life.insert, Life.delete, Life.replace_where, Life.replace_using, Life.replace_on)
-    for kind in (Life.insert, *random.choices(kinds, (2, 2, 4, 2, 2), k=STATEMENTS)):
-        before = version_of(lake, life.folder.name)
+    history = TableHistory(random, session, lake / "default" / f"replaced{seed}", LAYOUTS[seed % len(LAYOUTS)])
+    history.create()
+    kinds = (
+        TableHistory.insert,
+        TableHistory.delete,
+        TableHistory.replace_where,
+        TableHistory.replace_using,
+        TableHistory.replace_on,
+    )
+    for kind in (TableHistory.insert, *random.choices(kinds, (2, 2, 4, 2, 2), k=STATEMENTS)):
+        before = version_of(lake, history.folder.name)
         try:
-            gone = kind(life)
-            if version_of(lake, life.folder.name) > before:
-                life.check(lake, gone)
+            gone = kind(history)
+            if version_of(lake, history.folder.name) > before:
+                history.check(lake, gone)
             else:
                 assert not gone
         except BaseException as error:
-            error.add_note(f"seed {seed}, {kind.__name__}, version {before}, {life.layout}")
+            error.add_note(f"seed {seed}, {kind.__name__}, version {before}, {history.layout}")
             raise
 
 

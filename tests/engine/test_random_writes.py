@@ -1,8 +1,8 @@
-"""Lives of tables: statements of all kinds in random order, each made in DuckDB too, and the same rows after each.
+"""Random table histories: statements of all kinds in random order, run in DuckDB too, with the same rows after each.
 
 DuckDB has no partitions, files or log, so what it does is what the statement says: an overwrite is a DELETE and an
 INSERT. Every version is compared cell by cell, older ones by time travel, the last one also as other readers see it;
-refused statements must leave no version. A life is made from its seed alone, so that a failing one can be run again.
+refused statements must leave no version. A history is made from its seed alone, so that a failing one can be run again.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ LAYOUTS: tuple[tuple[str, ...], ...] = ((), ("p",), ("p", "q"), ("d",), ("n", "o
 
 
 @dataclass
-class Life:
+class TableHistory:
     """One table and what DuckDB has of it, in its table t; `new` there has the rows of a statement."""
 
     random: Random
@@ -385,52 +385,56 @@ class Life:
                 assert Counter(old) + Counter(coming) == Counter(new) + Counter(going), version
 
 
-KINDS: tuple[tuple[Callable[[Life], None], int], ...] = (
-    (Life.insert, 5),
-    (Life.insert_some_columns, 3),
-    (Life.insert_by_name, 3),
-    (Life.insert_itself, 1),
-    (Life.keep_some, 1),
-    (Life.overwrite, 1),
-    (Life.overwrite_partition, 2),
-    (Life.overwrite_dynamically, 2),
-    (Life.replace_where, 4),
-    (Life.replace_using, 3),
-    (Life.truncate, 1),
-    (Life.add_column, 1),
-    (Life.rename_column, 2),
-    (Life.drop_column, 1),
-    (Life.cluster, 2),
-    (Life.refuse_rows, 1),
+KINDS: tuple[tuple[Callable[[TableHistory], None], int], ...] = (
+    (TableHistory.insert, 5),
+    (TableHistory.insert_some_columns, 3),
+    (TableHistory.insert_by_name, 3),
+    (TableHistory.insert_itself, 1),
+    (TableHistory.keep_some, 1),
+    (TableHistory.overwrite, 1),
+    (TableHistory.overwrite_partition, 2),
+    (TableHistory.overwrite_dynamically, 2),
+    (TableHistory.replace_where, 4),
+    (TableHistory.replace_using, 3),
+    (TableHistory.truncate, 1),
+    (TableHistory.add_column, 1),
+    (TableHistory.rename_column, 2),
+    (TableHistory.drop_column, 1),
+    (TableHistory.cluster, 2),
+    (TableHistory.refuse_rows, 1),
 )
 
 
 def live(session: LakeSession, lake: Path, seed: int) -> None:
     random = Random(f"life {seed}")
-    life = Life(random, session, f"life{seed}", LAYOUTS[seed % len(LAYOUTS)], PROPERTIES[seed // 2 % len(PROPERTIES)])
-    life.create()
-    life.check(lake)
+    history = TableHistory(
+        random, session, f"history{seed}", LAYOUTS[seed % len(LAYOUTS)], PROPERTIES[seed // 2 % len(PROPERTIES)]
+    )
+    history.create()
+    history.check(lake)
     for kind in random.choices([kind for kind, _ in KINDS], [weight for _, weight in KINDS], k=STATEMENTS):
-        before = life.rows_made
+        before = history.rows_made
         try:
-            kind(life)
-            life.check(lake)
+            kind(history)
+            history.check(lake)
         except BaseException as error:
-            error.add_note(f"seed {seed}, {kind.__name__}, rows made before {before}, {life.layout} {life.properties}")
+            error.add_note(
+                f"seed {seed}, {kind.__name__}, rows made before {before}, {history.layout} {history.properties}"
+            )
             raise
-    life.check_answers()
-    life.check_clustering()
-    life.check_past()
-    life.check_feed()
-    folder = lake / "default" / life.name
+    history.check_answers()
+    history.check_clustering()
+    history.check_past()
+    history.check_feed()
+    folder = lake / "default" / history.name
     for name, read in PEERS.items():
-        if not _is_beyond(name, life):
-            assert read(folder, list(life.columns)) == life.expected("SELECT * FROM t"), name
+        if not _is_beyond(name, history):
+            assert read(folder, list(history.columns)) == history.expected("SELECT * FROM t"), name
 
 
-def _is_beyond(peer: str, life: Life) -> bool:
+def _is_beyond(peer: str, history: TableHistory) -> bool:
     """DuckDB has partition values of mapped columns null once the columns changed (duckdb-delta #343)."""
-    return peer == "duckdb" and bool(life.layout) and "delta.columnMapping.mode" in life.properties
+    return peer == "duckdb" and bool(history.layout) and "delta.columnMapping.mode" in history.properties
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -1,4 +1,4 @@
-"""REPLACE TABLE where identity columns are or were: values begin anew, and whoever inserts meanwhile gives out no value
+"""REPLACE TABLE where identity columns are or were: values begin again, and a concurrent INSERT gives out no value
 twice."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A table is dropped, or made anew under its name, while a transaction is under way: no half of a table is left."""
+"""A table is dropped, or created again under its name, while a transaction is under way: no half of a table is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a commit that won the race stand in the way of ours? The rules as a table.
+"""Does a commit that won the race conflict with ours? The rules as a table.
 
 `RULES` is asked in order about each winning commit, oldest first; the first rule that answers ends the transaction with
 its error. A winner that no rule objects to is *taken up*: `Head.after` gives the state on which ours is then built

@@ -3,9 +3,9 @@
 A commit is serializable if nothing that it read was changed by those who committed in between. What was read is kept as
 values and asked questions at commit time only (`engine.delta.commit.conflicts`):
 
-- `predicates`: the conditions under which files were looked for. A file added meanwhile conflicts when a predicate may
-  hold for some of its rows. A predicate is a function from a batch of `FILES_SCHEMA` to a mask; null means maybe.
-- `files`: the files that were read. One of them removed meanwhile conflicts.
+- `predicates`: the conditions under which files were looked for. A concurrently added file conflicts when a predicate
+  may hold for some of its rows. A predicate is a function from a batch of `FILES_SCHEMA` to a mask; null means maybe.
+- `files`: the files that were read. Removing one of them concurrently conflicts.
 - `whole_table`: everything was looked at; any added or removed file conflicts.
 - `app_ids`: applications whose last transaction was asked for.
 

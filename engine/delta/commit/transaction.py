@@ -146,7 +146,7 @@ class Transaction:
     def read(self, predicate: FilePredicate) -> Any:
         """The files for which `predicate` is true or unknown, as a table of `FILES_SCHEMA`; the commit depends on them.
 
-        A file added meanwhile for which it is true or unknown conflicts, as does one of these removed.
+        A concurrently added file for which it is true or unknown conflicts, as does one of these removed.
         """
         files = self._files()
         masks = [pc.fill_null(predicate(batch), True) for batch in files.to_batches()]
@@ -155,12 +155,12 @@ class Transaction:
         return selected
 
     def read_whole_table(self) -> Any:
-        """All files; any file added or removed meanwhile conflicts."""
+        """All files; any file added or removed concurrently conflicts."""
         self._read_set = self._read_set.with_whole_table()
         return self._files()
 
     def read_files(self, paths: Any) -> None:
-        """Files that were read, as an Arrow array of decoded paths; one of them removed meanwhile conflicts."""
+        """Files that were read, as an Arrow array of decoded paths; removing one of them concurrently conflicts."""
         self._read_set = self._read_set.with_files(paths)
 
     def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
@@ -168,7 +168,7 @@ class Transaction:
         self._read_set = self._read_set.with_predicate(predicate, paths)
 
     def last_version_of(self, app_id: str) -> int | None:
-        """The last transaction of an application; a newer one committed meanwhile conflicts."""
+        """The last transaction of an application; a newer one that is committed concurrently conflicts."""
         self._read_set = self._read_set.with_app_id(app_id)
         last = self.snapshot.set_transactions.get(app_id) if self.snapshot is not None else None
         return last.version if last else None
@@ -225,7 +225,7 @@ class Transaction:
     def commit(self, policy: RetryPolicy | None = None, storage_retries: StorageRetries | None = None) -> Committed:
         """Makes the transaction a version.
 
-        Raises a `ConcurrentModification` when another writer's commit stands in the way, or the table was dropped,
+        Raises a `ConcurrentModification` when another writer's commit conflicts with it, or the table was dropped,
         `CommitAttemptsExceeded`,
         `CommitOutcomeUnknown`, `LogWriteFailed`, `StorageNotWritable`, and the errors of
         `TableConfig.ensure_supported` and of `engine.delta.commit.commit_checks`.

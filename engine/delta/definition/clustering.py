@@ -1,8 +1,8 @@
 """Clustering columns: by which rows that belong together may be put into the same files.
 
-They stand in the metadata domain `delta.clustering`, as paths of physical names, so that a renamed column stays one of
+They are in the metadata domain `delta.clustering`, as paths of physical names, so that a renamed column stays one of
 them. An empty list, or no domain, means that the table is clustered by nothing. What is clustered is a matter of
-OPTIMIZE; whoever else writes owes these columns statistics in every file and leaves the domain as it is.
+OPTIMIZE; every other writer must write statistics of these columns in every file and keep the domain as it is.
 
 So a column can be clustered by only if the table's settings give it statistics, and settings that would take them away
 are refused. Tables of other writers may lack that; what we write into them has the statistics all the same

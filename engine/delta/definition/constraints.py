@@ -1,6 +1,6 @@
 """What a table's log demands of every row, as text: CHECK constraints, column invariants.
 
-A CHECK is a property `delta.constraints.<name>`, an invariant stands in a column's metadata as
+A CHECK is a property `delta.constraints.<name>`, an invariant is in a column's metadata as
 `{"expression": {"expression": "x > 3"}}`. Both are SQL; a row satisfies one if it is true of it, and null is not true.
 
 Protocol: "CHECK Constraints", "Column Invariants".

@@ -158,7 +158,7 @@ def _droppable(draft: TableDraft, name: str) -> Feature:
 
 
 def _ask_for_version(draft: TableDraft, folded: str, key: str, value: str) -> TableDraft:
-    """Legacy versions ask for the features that they stand for, the one of readers together with that of writers.
+    """Legacy versions ask for the features that they imply, the one of readers together with that of writers.
 
     The highest ones, which list features, ask for none.
     """

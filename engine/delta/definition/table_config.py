@@ -186,7 +186,7 @@ def choose_protocol(
 ) -> Protocol:
     """The weakest protocol that carries `metadata`, the `explicit` features, and all that `current` carries.
 
-    `current` is None for a new table, which begins with what (1, 2) stands for. Returns `current` itself where it
+    `current` is None for a new table, which begins with what (1, 2) implies. Returns `current` itself where it
     suffices. Raises `FeaturesRequireManualEnablement` for a feature that an existing table gets only by name; one that
     was `lacking` before stays so while the protocol lists no features.
     """

@@ -134,7 +134,7 @@ class TableDraft:
         return definition
 
     def _protocol(self, metadata: Metadata) -> Protocol:
-        """That of the finished definition. A pair of legacy versions stands for features together."""
+        """That of the finished definition. A pair of legacy versions implies features together."""
         lacking = self.before.lacking if self.before else frozenset[str]()
         if self.versions == LegacyVersions(0, 0):
             return choose_protocol(self.table, self.protocol, metadata, self.features, lacking)

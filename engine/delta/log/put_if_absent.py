@@ -82,7 +82,7 @@ def put_fsspec(fs: Any, scheme: str, path: str, data: bytes) -> bool:
 
 
 def replace_local(path: str, data: bytes) -> None:
-    """Write `path` whole, over whatever stands there."""
+    """Write `path` whole, replacing an existing file."""
     with output_local(path) as file:
         file.write(data)
 

@@ -12,7 +12,7 @@ own folder is looked at with every listing, other folders with every file.
 Listings are consistent in order only: names come sorted, and a file that is written during the listing may be missing.
 
 Writing has two forms. `put_if_absent` is for commits and for whatever must never be overwritten; `write` and
-`open_output` put a whole file over whatever stands there, which is right for checkpoints and the hint. Neither form
+`open_output` put a whole file, replacing an existing one, which is right for checkpoints and the hint. Neither form
 ever shows half a file.
 """
 
@@ -49,7 +49,7 @@ REMOVED_PREFIX = ".removed-"
 """Of the name that a table's folder has while it is removed, before a token: no listing shows it."""
 
 _REMOVALS_MAX = 10
-"""How often a folder is removed that others put files into meanwhile."""
+"""How often removing a folder is tried while others put files into it."""
 
 
 @dataclass(frozen=True, slots=True)

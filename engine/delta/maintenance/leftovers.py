@@ -1,8 +1,8 @@
-"""What killed writers left in a lake, removed when a server starts: what is surely ours and surely nobody's any more.
+"""What killed writers left in a lake, removed when a server starts: files of ours that no running writer uses.
 
 - Temporary files of logs, which were to become commits, checkpoints or hints: their names are ours alone, and those of
   a running writer are young, so they go at an age that no writer reaches.
-- Folders of dropped tables that were renamed to be removed: nobody needs them from that moment on.
+- Folders of dropped tables that were renamed to be removed: they are not needed any more.
 
 Data files that no version names stay: whether one is of a statement that still runs cannot be told by its name, and
 finding them means reading every log. VACUUM does that, with the retention that readers need. Object stores have none of

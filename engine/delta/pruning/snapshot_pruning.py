@@ -1,7 +1,7 @@
 """Pruning and answers of a snapshot: its files, partition values and statistics brought together.
 
 Whoever plans a read asks `pruning_of(snapshot, zone)`; a transaction that depends on a condition gives its
-`file_predicate` to the read set, so that files which others add meanwhile are judged by the same rules.
+`file_predicate` to the read set, so that files which others add concurrently are judged by the same rules.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A commit's time is its in-commit timestamp in the versions where that feature is
 its file was last modified. File times can run backwards (clocks, copies), so they are made strictly increasing: a time
 at or before its predecessor's becomes that plus one millisecond.
 
-In-commit timestamps stand inside of the commits; to find a version among them only a logarithm of the commits is read.
+In-commit timestamps are inside of the commits; to find a version among them only a logarithm of the commits is read.
 
 Protocol: "In-Commit Timestamps"; the adjusting of file times is the reference implementation's.
 """

@@ -3,7 +3,7 @@
 `load_snapshot` finds the log segment, replays it, and gives an immutable `Snapshot`. Protocol, metadata, transactions
 and domains are read at once; the files of a checkpoint when they are first asked for, so that describing a table of a
 million files costs as little as that of ten. What is pinned is the version: whatever is read later belongs to it, and
-if the log was cleaned up meanwhile, that is an error and no other version.
+if the log was cleaned up since, that is an error and no other version.
 
 `advance` gives the newest version from this one: one listing that begins here, and only the new commits are read. The
 files that stayed are shared between the two (see `engine.delta.snapshot.live_files`).

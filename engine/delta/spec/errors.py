@@ -55,7 +55,7 @@ class LogTruncated(DeltaError, condition="DELTA_TRUNCATED_TRANSACTION_LOG", sqls
     earliest: int
     template = (
         "Version {version} of {table} cannot be reconstructed: the log begins at version {earliest} and no complete "
-        "checkpoint stands before it."
+        "checkpoint precedes it."
     )
 
 
@@ -65,7 +65,7 @@ class MissingPartFiles(DeltaError, condition="DELTA_MISSING_PART_FILES", sqlstat
     version: int
     template = (
         "The log of {table} cannot be read from the checkpoint of version {version}: parts of it are missing or "
-        "corrupt, and no earlier checkpoint or complete run of commits can stand in."
+        "corrupt, and no earlier checkpoint or complete run of commits can replace it."
     )
 
 

@@ -1,15 +1,15 @@
 """Table features: one row of `FEATURES` for each, and the only place that says which of them this product supports.
 
 A feature is *supported by a table* when its protocol lists it (or implies it by a legacy version), *demanded* when the
-metadata cannot stand without it (a property is set, a column has a key or a type), and *in use* when the table may
+metadata requires it (a property is set, a column has a key or a type), and *in use* when the table may
 hold something that only the feature explains. What a row `allows` is what we do on a table in which the feature is in
 use; on a table that merely lists it, every operation is as on a plain table. So a later change that teaches the
 product a feature flips an entry here and nowhere else.
 
 The rules that hold for all:
 
-- A reader-writer feature stands in both lists of the protocol, a writer feature in `writerFeatures` alone. Where a
-  reader-writer feature stands in one list only (such logs exist) it is taken as supported: that errs to the safe side.
+- A reader-writer feature is in both lists of the protocol, a writer feature in `writerFeatures` alone. Where a
+  reader-writer feature is in one list only (such logs exist) it is taken as supported: that errs to the safe side.
 - Unknown reader features refuse every operation; unknown writer features refuse writes, and never reads.
 - Names in the log are case-sensitive; in statements they match without regard to case.
 
@@ -473,5 +473,5 @@ def is_listed(name: str, names: frozenset[str]) -> bool:
 
 
 def demanded_features(facts: MetadataFacts) -> frozenset[str]:
-    """The features that the metadata cannot stand without."""
+    """The features that the metadata requires."""
     return frozenset(row.name for row in _ROWS if row.demanded(facts))

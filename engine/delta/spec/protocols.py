@@ -28,7 +28,7 @@ DEFAULT_FEATURES = frozenset({"appendOnly", "invariants"})
 
 
 def implied_features(reader_version: int, writer_version: int) -> frozenset[str]:
-    """The features that legacy versions stand for. Versions that list features imply none of their own side."""
+    """The features that legacy versions imply. Versions that list features imply none of their own side."""
     return frozenset(
         name
         for name, row in FEATURES.items()
@@ -88,7 +88,7 @@ def add_features(protocol: Protocol, features: Iterable[str]) -> Protocol:
 def at_least(protocol: Protocol, reader_version: int, writer_version: int) -> Protocol:
     """`protocol` with legacy versions that are not below these; one that lists features stays as it is.
 
-    The features that the versions stand for must be in it.
+    The features that the versions imply must be in it.
     """
     if lists_features(protocol):
         return protocol

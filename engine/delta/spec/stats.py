@@ -1,4 +1,4 @@
-"""The statistics of one file, as they stand in `Add.stats`: JSON text and value, and how a bound is made fit for it.
+"""The statistics of one file, as they are in `Add.stats`: JSON text and value, and how a bound is made fit for it.
 
 `min_values`, `max_values` and `null_count` mirror the table's schema by physical name, nested as it is. A lower bound
 may be lower and an upper bound higher than the column's values, so long strings are cut and times are rounded outwards

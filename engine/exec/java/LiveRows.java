@@ -11,7 +11,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
  * all others are not.
  *
  * The reader fills the column of row indexes (physical ones, in ascending order, with gaps where parts of the file are
- * skipped) anew for each batch.
+ * skipped) for each batch.
  */
 final class LiveRows extends scala.collection.AbstractIterator {
   static final long DEAD = -1;

@@ -2,7 +2,7 @@
 
 The changes themselves are `engine.delta.definition.metadata_changes`; here they are named, and what only someone who
 understands SQL can see is seen: that a constraint or a generated column uses the column that changes, that the rows of
-the table have to be asked before a rule stands over them.
+the table have to be checked before a constraint is added.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A feature is dropped in one commit, which keeps older versions readable by protecting their checkpoints. That is enough
 where the newest version has nothing that only the feature explains. Deletion vectors, types from before a widening, and
-names of column mapping are in files, which are written anew (`engine.write.dropped_features`); what else would have
+names of column mapping are in files, which are rewritten (`engine.write.dropped_features`); what else would have
 to be done first is refused by name.
 
 Protocol: "Table Features"; the feature `checkpointProtection` as delta-spark has it.

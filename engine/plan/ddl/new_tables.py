@@ -1,6 +1,6 @@
-"""What a CREATE TABLE statement says of the table, as a value; and the proof that its expressions mean something.
+"""What a CREATE TABLE statement says of the table, as a value; and checks of its expressions.
 
-Names and types are checked where they stand. Whether an expression can be evaluated, and to what type, only Spark
+Names and types are checked here. Whether an expression can be evaluated, and to what type, only Spark
 knows: for an `ExpressionCheck` it analyzes the expression over an empty relation with the table's columns.
 """
 

@@ -1,7 +1,7 @@
 """Conditions that choose rows of a table: what their names mean, and what is refused before Spark sees them.
 
 A column may be written with the table in front (`t.x`, `s.t.x`). As everywhere in SQL that is column x of the table,
-and hides field x of a column t. Where the condition stands over more than the table (REPLACE ON), the short form is
+and hides field x of a column t. Where the condition refers to more than the table (REPLACE ON), the short form is
 left as it is, since the table has that name there.
 """
 

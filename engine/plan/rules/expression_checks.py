@@ -1,4 +1,4 @@
-"""What is asked of Spark before an expression becomes a rule of a table, or decides which rows go.
+"""Analysis by Spark of an expression before it becomes a rule of a table, or a condition that selects rows.
 
 Whether an expression can be evaluated, to what type, and on what its value depends, only Spark knows. For an
 `ExpressionCheck` Spark analyzes the expression over an empty relation; but for constants nothing runs. All checks of a

@@ -1,4 +1,4 @@
-"""Identity columns in definitions of tables: what the clause becomes in the log, and where it cannot stand."""
+"""Identity columns in definitions of tables: what the clause becomes in the log, and where it is not allowed."""
 
 from __future__ import annotations
 

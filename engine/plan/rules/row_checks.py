@@ -1,4 +1,4 @@
-"""What the rows of a table must be asked before a new rule can stand over them: one query for all rules."""
+"""Checks of a table's existing rows before a new constraint is added: one query for all constraints."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Plans of INSERT in its forms, TRUNCATE and CREATE TABLE … AS: what the query gives, and which files go.
+"""Plans of INSERT in its forms, TRUNCATE and CREATE TABLE … AS: the query's columns, and which files are removed.
 
-Which rows go is decided by whole files where that is possible: all of them, or those of some partitions. Where a
-condition on other columns decides, files are written again without these rows (`engine.write.replaced_rows`).
+Which rows are deleted is decided by whole files where that is possible: all of them, or those of some partitions. Where
+a condition on other columns decides, files are written again without these rows (`engine.write.replaced_rows`).
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def _equals(rows: WritePlan, name: str, text: str) -> str:
 
 
 def _replace_where(rows: WritePlan, own: Expression) -> Replacement:
-    """Whole files go where the partition columns decide."""
+    """Whole files are removed where the condition is on partition columns."""
     partitions = {name.casefold() for name in rows.config.metadata.partition_columns}
     shown = f"({one_line(own.text)})"
     if own.columns and all(path[0].casefold() in partitions for path in own.columns):

@@ -41,7 +41,7 @@ SPAN = "span"
 """Key in a node's `meta`: (start, end) offsets, the end exclusive."""
 
 TABLE_QUERY = "table_query"
-"""Key in a table's `meta`: it stands in `TABLE t`."""
+"""Key in a table's `meta`: it is written `TABLE t`."""
 
 CHANGE_FEED = "change_feed"
 """Key in a call's `meta`: the function, in lower case, where it is one of `CHANGE_FEED_FUNCTIONS`."""
@@ -313,7 +313,7 @@ def _ensure_plain(expression: exp.Expr, clause: str) -> None:
 def ensure_function(call: exp.Anonymous) -> None:
     """Refuse what may not be called in an expression, by name."""
     if CHANGE_FEED in call.meta:
-        raise UnsupportedClause(f"{call.name} outside of FROM", "Put it in FROM or JOIN, where tables stand.")
+        raise UnsupportedClause(f"{call.name} outside of FROM", "Put it in FROM or JOIN.")
     if call.name.lower() == "table":
         raise UnsupportedClause("TABLE(…) as an argument", "No function that may be called takes a table.")
     ensure_callable(call.name)

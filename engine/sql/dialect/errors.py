@@ -136,7 +136,7 @@ class TimeTravelNotPossible(SqlError, condition="UNSUPPORTED_FEATURE.TIME_TRAVEL
 @dataclass(eq=False)
 class AmbiguousReference(SqlError, condition="AMBIGUOUS_REFERENCE", sqlstate="42704"):
     name: str
-    template = "{name} stands for more than one relation of the statement. Give each an alias and use that."
+    template = "{name} is the name of more than one relation of the statement. Give each an alias and use that."
 
 
 @dataclass(eq=False)
@@ -161,5 +161,5 @@ class NonConstantArgument(SqlError, condition="DELTA_CDC_NON_CONSTANT_ARGUMENT",
     column: str
     template = (
         "The arguments of {function} must be constants: the column {column} is none. Write a version, a time, or an "
-        "expression of such; a table's name stands in quotes."
+        "expression of such; a table's name is written in quotes."
     )
