@@ -47,10 +47,6 @@ LITERALS = [
 ]
 
 
-def literal_of(value: str) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 @pytest.mark.parametrize("literal", LITERALS)
 def test_a_string_is_what_spark_reads(session: LakeSession, lake: Path, literal: str) -> None:
     ((value,),) = rows(session, f"SELECT {literal} AS s")

@@ -90,7 +90,6 @@ class Follower:
     """What explained refusals of a file left unmade, as its statements are gone through in their order."""
 
     missing: set[str] = field(default_factory=set)
-    state_lost: bool = False
 
     def reason(self, statement: str, error: str | None) -> str | None:
         """Why the statement may be refused, or answered otherwise; None where nothing explains it."""

@@ -64,11 +64,6 @@ class LogSegment:
     """The newest version at or below `version` that has a version checksum file."""
 
     @property
-    def checkpoint_version(self) -> int:
-        """-1 without a checkpoint: the version before the first commit to replay."""
-        return self.checkpoint.version if self.checkpoint else -1
-
-    @property
     def last_commit(self) -> str:
         return f"{LOG_DIR}/{commit_name(self.version)}"
 

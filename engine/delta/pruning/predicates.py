@@ -184,7 +184,6 @@ class Unknown:
 Predicate: TypeAlias = Compare | In | StartsWith | IsNull | IsNotNull | And | Or | Not | Constant | Unknown
 
 ALWAYS = Constant(True)
-NEVER = Constant(False)
 
 
 def compare(path: Path | str, operator: str, value: Value | datetime.date | datetime.datetime) -> Compare:

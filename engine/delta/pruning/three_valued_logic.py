@@ -68,8 +68,3 @@ def disjoin(left: Truths, right: Truths) -> Truths:
 def can_be(operand: Truths, answer: np.uint8) -> Mask:
     """Where `answer` (TRUE, FALSE or NULL) is a member."""
     return np.asarray((operand & answer) != 0, dtype=bool)
-
-
-def is_always(operand: Truths, answer: np.uint8) -> Mask:
-    """Where `answer` is the only member."""
-    return np.asarray(operand == answer, dtype=bool)

@@ -12,7 +12,6 @@ Protocol: "Partition Value Serialization".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from datetime import UTC, date, datetime, tzinfo
 from decimal import Context, Decimal, InvalidOperation
 from typing import TypeAlias
@@ -23,8 +22,6 @@ from engine.types.schema import ArrayType, DataType, DecimalType, MapType, Primi
 PartitionValue: TypeAlias = str | int | float | bool | bytes | date | datetime | Decimal | None
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
-_HIVE_ESCAPED = re.compile(r"""[\x01-\x1f"#%'*/:=?\\\x7f{\[\]^]""")
-_HIVE_ESCAPE = re.compile("%([0-9a-fA-F]{2})")
 
 _INTEGER_BITS = {PrimitiveType.BYTE: 8, PrimitiveType.SHORT: 16, PrimitiveType.INTEGER: 32, PrimitiveType.LONG: 64}
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -59,19 +56,6 @@ def format_partition_value(value: PartitionValue, data_type: DataType) -> str | 
         return _format(value, data_type) or None
     except (ValueError, TypeError) as error:
         raise PartitionValueNotCastable(repr(value), str(format_data_type(data_type))) from error
-
-
-def partition_folder(values: Iterable[tuple[str, str | None]]) -> str:
-    """The customary folder of a file with these values: `day=2024-01-01/city=a%2Fb`. Not yet percent-encoded."""
-    return "/".join(f"{hive_escape(name)}={hive_escape(text) if text else HIVE_NULL}" for name, text in values)
-
-
-def hive_escape(text: str) -> str:
-    return _HIVE_ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", text)
-
-
-def hive_unescape(text: str) -> str:
-    return _HIVE_ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
 
 
 def _parse(text: str, data_type: DataType, time_zone: tzinfo) -> PartitionValue:

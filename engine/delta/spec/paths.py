@@ -27,7 +27,6 @@ from urllib.parse import quote, unquote
 LOG_DIR = "_delta_log"
 SIDECAR_DIR = "_sidecars"
 STAGED_COMMIT_DIR = "_staged_commits"
-CHANGE_DATA_DIR = "_change_data"
 LAST_CHECKPOINT = "_last_checkpoint"
 
 _UUID = r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
@@ -112,10 +111,6 @@ def commit_name(version: int) -> str:
     return f"{version:020d}.json"
 
 
-def commit_path(version: int) -> LogPath:
-    return LogPath(commit_name(version), LogFileKind.COMMIT, version, version)
-
-
 def checksum_name(version: int) -> str:
     return f"{version:020d}.crc"
 
@@ -136,10 +131,6 @@ def checkpoint_v2_name(version: int, uuid: str, extension: str) -> str:
 
 def compaction_name(version: int, version_to: int) -> str:
     return f"{version:020d}.{version_to:020d}.compacted.json"
-
-
-def staged_commit_name(version: int, uuid: str) -> str:
-    return f"{STAGED_COMMIT_DIR}/{version:020d}.{uuid}.json"
 
 
 def sidecar_name(uuid: str) -> str:

@@ -16,10 +16,7 @@ from engine.delta.spec.errors import PartitionValueNotCastable
 from engine.delta.spec.partition_values import (
     PartitionValue,
     format_partition_value,
-    hive_escape,
-    hive_unescape,
     parse_partition_value,
-    partition_folder,
 )
 from engine.types.schema import ArrayType, DataType, DecimalType, PrimitiveType
 
@@ -146,15 +143,3 @@ def test_written_forms(value: PartitionValue, data_type: DataType, text: str | N
 def test_a_value_of_another_type_is_refused(value: PartitionValue, data_type: DataType) -> None:
     with pytest.raises(PartitionValueNotCastable):
         format_partition_value(value, data_type)
-
-
-def test_folders() -> None:
-    assert partition_folder([("a b", "x/y"), ("c", None), ("d", "50%")]) == (
-        "a b=x%2Fy/c=__HIVE_DEFAULT_PARTITION__/d=50%25"
-    )
-
-
-@given(st.text())
-def test_hive_escapes_are_undone(text: str) -> None:
-    assert hive_unescape(hive_escape(text)) == text
-    assert not set(hive_escape(text)) & set("/=:")
