@@ -33,7 +33,7 @@ class Failure:
     @property
     def is_stale_handle(self) -> bool:
         """Whether the client used the handle of a session or statement that is gone."""
-        return self.condition.startswith("INVALID_HANDLE")
+        return self.condition.startswith(_HANDLE)
 
     @property
     def http_status(self) -> HTTPStatus:
@@ -51,10 +51,13 @@ class Failure:
         return HTTPStatus.BAD_REQUEST, "BAD_REQUEST"
 
 
+_HANDLE = "INVALID_HANDLE."
+"""With the dot: INVALID_HANDLER_DECLARATION is about a script."""
+
 # The first row whose prefix starts the condition or the SQLSTATE; a bad request where none does, since most conditions
 # are about the client's statement.
 _HTTP: tuple[tuple[str, tuple[HTTPStatus, str]], ...] = (
-    ("INVALID_HANDLE", (HTTPStatus.NOT_FOUND, "RESOURCE_DOES_NOT_EXIST")),
+    (_HANDLE, (HTTPStatus.NOT_FOUND, "RESOURCE_DOES_NOT_EXIST")),
     ("57P", (HTTPStatus.SERVICE_UNAVAILABLE, "TEMPORARILY_UNAVAILABLE")),  # the server or Spark starts, or shuts down
     ("SPARK_UNAVAILABLE", (HTTPStatus.SERVICE_UNAVAILABLE, "TEMPORARILY_UNAVAILABLE")),
     ("UNSUPPORTED_MEDIA_TYPE", (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE")),

@@ -10,6 +10,7 @@ import pytest
 from catalog.errors import SqlError, declared_errors
 from engine.errors.statement_errors import ResultTooLarge, SparkFailure, StatementCancelled, StatementTimedOut
 from engine.exec.errors import SparkRestarting, SparkUnavailable
+from engine.sql.script.script_errors import HandlerConditionNotFound
 from gateway.errors import (
     OperationNotFound,
     ResultNotReady,
@@ -62,8 +63,14 @@ def test_a_bug_shows_an_id_and_logs_the_trace(caplog: pytest.LogCaptureFixture) 
 
 def test_only_lost_handles_are_stale() -> None:
     stale = {error.condition for error in declared_errors() if _failure(error).is_stale_handle}
-    assert {"INVALID_HANDLE.SESSION_NOT_FOUND", "INVALID_HANDLE.OPERATION_CLOSED"} <= stale
-    assert all(condition.startswith("INVALID_HANDLE") for condition in stale)
+    names = ("CHUNK_NOT_FOUND", "MALFORMED", "OPERATION_CLOSED", "OPERATION_NOT_FOUND", "SESSION_NOT_FOUND")
+    assert stale == {f"INVALID_HANDLE.{name}" for name in names}
+
+
+def test_a_handler_of_a_script_is_no_handle() -> None:
+    failure = describe(HandlerConditionNotFound("x"))
+    assert not failure.is_stale_handle
+    assert (failure.http_status, failure.http_error_code) == (HTTPStatus.BAD_REQUEST, "BAD_REQUEST")
 
 
 def _failure(error: type[SqlError]) -> Failure:

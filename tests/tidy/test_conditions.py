@@ -46,7 +46,62 @@ def test_a_message_is_made_of_the_fields_of_its_class() -> None:
     assert not wrong
 
 
-def test_http_has_an_answer_for_every_condition() -> None:
+HTTP_ANSWERS = {
+    (400, "INVALID_PARAMETER_VALUE"): {"INVALID_PARAMETER_VALUE.HTTP_FIELD"},
+    (400, "MALFORMED_REQUEST"): {"MALFORMED_REQUEST"},
+    (401, "UNAUTHENTICATED"): {"AUTHENTICATION_FAILED", "HOST_NOT_LOOPBACK"},
+    (403, "PERMISSION_DENIED"): {
+        "HTTP_HOST_REFUSED",
+        "LOG_PATH_NOT_ALLOWED",
+        "PATH_NOT_ALLOWED",
+        "PROXY_USER_NOT_ALLOWED",
+        "RESULT_LINK_REFUSED",
+    },
+    (404, "RESOURCE_DOES_NOT_EXIST"): {
+        "INVALID_HANDLE.CHUNK_NOT_FOUND",
+        "INVALID_HANDLE.MALFORMED",
+        "INVALID_HANDLE.OPERATION_CLOSED",
+        "INVALID_HANDLE.OPERATION_NOT_FOUND",
+        "INVALID_HANDLE.SESSION_NOT_FOUND",
+    },
+    (409, "INVALID_STATE"): {"RESULT_NOT_READY"},
+    (415, "UNSUPPORTED_MEDIA_TYPE"): {"UNSUPPORTED_MEDIA_TYPE"},
+    (429, "REQUEST_LIMIT_EXCEEDED"): {
+        "DISK_FULL",
+        "OUT_OF_MEMORY",
+        "TOO_MANY_ABANDONED_STATEMENTS",
+        "TOO_MANY_REQUESTS_WAITING",
+        "TOO_MANY_SESSIONS",
+        "TOO_MANY_STATEMENTS",
+    },
+    (500, "INTERNAL_ERROR"): {
+        "DELTA_DELETION_VECTOR_CARDINALITY_MISMATCH",
+        "DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH",
+        "DELTA_DELETION_VECTOR_SIZE_MISMATCH",
+        "DELTA_MALFORMED_LOG_ENTRY",
+        "DELTA_METADATA_ABSENT",
+        "DELTA_REMOVE_FILE_CDC_MISSING_EXTENDED_METADATA",
+        "DELTA_STATE_RECOVER_ERROR",
+        "DELTA_TXN_LOG_FAILED_INTEGRITY",
+        "INTERNAL_ERROR",
+        "INVALID_VIEW_TEXT",
+        "SPARK_ERROR",
+    },
+    (503, "TEMPORARILY_UNAVAILABLE"): {
+        "ENGINE_NOT_ANSWERING",
+        "SERVER_SHUTTING_DOWN",
+        "SERVER_STARTING",
+        "SPARK_RESTARTING",
+        "SPARK_UNAVAILABLE",
+    },
+}
+"""The conditions that are more than a bad request."""
+
+
+def test_http_answers_each_condition_as_listed_and_others_as_bad_requests() -> None:
+    found: dict[tuple[int, str], set[str]] = {}
     for error in CONDITIONS:
         failure = Failure(condition=error.condition, sqlstate=error.sqlstate, message="")
-        assert failure.http_status >= 400 and failure.http_error_code
+        found.setdefault((failure.http_status.value, failure.http_error_code), set()).add(error.condition)
+    assert len(found.pop((400, "BAD_REQUEST"))) > 200
+    assert found == HTTP_ANSWERS
