@@ -163,7 +163,7 @@ def test_a_port_file_that_cannot_be_written_is_found_before_the_engine_starts(
 
 def test_a_failed_last_step_stops_the_engine(tmp_path: Path, threads: None) -> None:
     class Moved(House):
-        def open_engine(self, config: Config, progress: Progress) -> ArrowEngine:
+        def open_engine(self, config: Config, progress: Progress, on_failure: OnFailure) -> ArrowEngine:
             folder.rename(tmp_path / "elsewhere")
             return self.engine
 
