@@ -35,6 +35,7 @@ from typing import Any, BinaryIO, cast
 import fsspec
 
 from engine.delta.log.confinement import Confinement
+from engine.delta.log.listing import entries_from
 from engine.delta.log.put_if_absent import (
     TEMPORARY_SUFFIX,
     ensure_scheme_writable,
@@ -304,9 +305,8 @@ class FsspecStorage(Storage):
 
     def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
         path = self.path_of(directory)
-        self.fs.invalidate_cache(path)  # a cached listing would hide other writers' commits
         try:
-            entries = self.fs.ls(path, detail=True)
+            entries = entries_from(self.fs, self.scheme, path, start)
         except (FileNotFoundError, NotADirectoryError):
             return []
         itself = self.fs._strip_protocol(path)  # what a listing shows of a file, or of an object store's folder marker
