@@ -42,7 +42,7 @@ from engine.plans.ddl import (
     SyncIdentityPlan,
 )
 from engine.plans.plan import AnsweringPlan, Plan
-from engine.plans.writes import InsertPlan, TruncatePlan
+from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import empty_result
@@ -149,7 +149,7 @@ def _table_to_lock(plan: Plan) -> str | None:
             return table.snapshot.table_root if has_identity_columns(rows.schema) else None
         case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
             return table.snapshot.table_root if has_identity_columns(table.snapshot.schema) else None
-        case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | TruncatePlan():
+        case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
             return None
         case _:
             assert_never(plan)

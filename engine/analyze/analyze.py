@@ -28,7 +28,7 @@ from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Insert, ReplaceOn, TruncateTable
+from engine.statements.writes import Delete, Insert, ReplaceOn, TruncateTable
 
 
 class Analyzer(Protocol):
@@ -66,6 +66,7 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             CreateTableLike()
             | DropTable()
             | AlterTable()
+            | Delete()
             | TruncateTable()
             | CreateSchema()
             | DropSchema()

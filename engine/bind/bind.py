@@ -71,7 +71,7 @@ from engine.statements.variables import (
     SingleStatement,
     VariableStatement,
 )
-from engine.statements.writes import Insert, TruncateTable
+from engine.statements.writes import Delete, Insert, TruncateTable
 
 
 def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevaluated:
@@ -112,7 +112,7 @@ def _named(
             return binder.table(parts), ()
         case AlterTable(table_parts=parts, changes=(SetLocation(location=location),)):
             return binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
-        case TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
+        case Delete(table_parts=parts) | TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
             return binder.table(parts), ()
         case CreateTableLike(table_parts=parts, location=location, source_parts=source_parts):
             return binder.new_table(parts, location), (binder.table(source_parts),)

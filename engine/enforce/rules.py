@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import assert_never
 
-from engine.enforce.append_only import ensure_append_only
+from engine.enforce.append_only import ensure_append_only, ensure_rows_may_go
 from engine.enforce.columns import match_columns
 from engine.enforce.constraints import enforce_constraints
 from engine.enforce.defaults import fill_defaults
@@ -27,7 +27,7 @@ from engine.plans.ddl import (
 )
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
-from engine.plans.writes import InsertPlan, TruncatePlan
+from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
 
 WRITE_RULES: tuple[WriteRule, ...] = (
     ensure_append_only,
@@ -50,6 +50,9 @@ def enforce(plan: Plan) -> Plan:
     match plan:
         case InsertPlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
             return replace(plan, rows=enforce_rules(plan.rows))
+        case DeletePlan(table=table):
+            ensure_rows_may_go(table.snapshot.config, table.label)
+            return plan
         case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():
             return plan
         case _:

@@ -164,8 +164,8 @@ class SubqueryInCondition(SqlError, condition="DELTA_UNSUPPORTED_SUBQUERY", sqls
     clause: str
     expression: str
     template = (
-        "The condition of {clause} ({expression}) cannot have a subquery. Replace by a query that has what it reads: "
-        "REPLACE USING, or REPLACE ON."
+        "The condition of {clause} ({expression}) cannot have a subquery. Ask it first, and use the value; rows can be "
+        "replaced by a query that has what the condition reads: INSERT … REPLACE USING, or REPLACE ON."
     )
 
 

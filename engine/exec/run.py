@@ -32,8 +32,8 @@ class Run:
         return self.executor.variables_read(plan, self.context)
 
     def examine(self, plan: ReadPlan) -> Examination:
-        """The types of `plan`, which has no markers, and what its values depend on; nothing runs."""
-        return self.executor.examine(plan, self.context)
+        """The types of `plan`, and what its values depend on; nothing runs."""
+        return self.executor.examine(plan, self.context, self.parameters)
 
     def evaluate(self, plan: ReadPlan) -> tuple[Any, ...]:
         """The values of the only row of `plan`, which has no markers."""

@@ -38,10 +38,11 @@ from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.plan import AnsweringPlan, Plan, WritingPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.plans.writes import InsertPlan, TruncatePlan
+from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.variables import VisibleVariables
 from engine.write.alter_table import alter_table
+from engine.write.delete import delete
 from engine.write.insert import insert, truncate
 from engine.write.new_tables import create_table, create_table_as, replace_table, replace_table_as
 from engine.write.rewrite import rewrite_files
@@ -124,6 +125,11 @@ def _stage(plan: WritingPlan, allowed_roots: Sequence[str], run: Run) -> Iterato
             _ensure_checked(expression_checks, run)
             with insert(plan, run) as staged:
                 yield staged
+        case DeletePlan(expression_checks=expression_checks):
+            if expression_checks is not None:
+                ensure_checked(expression_checks, run)
+            with delete(plan, run) as staged:
+                yield staged
         case TruncatePlan():
             with truncate(plan) as staged:
                 yield staged
@@ -133,4 +139,6 @@ def _stage(plan: WritingPlan, allowed_roots: Sequence[str], run: Run) -> Iterato
 
 def _ensure_checked(expression_checks: ExpressionCheckPlan | None, run: Run) -> None:
     if expression_checks is not None:  # a rule of a table means the same in every session, so it sees no variables
-        ensure_checked(expression_checks, replace(run, context=replace(run.context, variables=VisibleVariables())))
+        ensure_checked(
+            expression_checks, replace(run, context=replace(run.context, variables=VisibleVariables()), parameters=())
+        )

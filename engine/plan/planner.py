@@ -22,6 +22,7 @@ from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_tabl
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
 from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
+from engine.plan.writes.deletes import plan_delete
 from engine.plan.writes.inserts import plan_create_table_as, plan_insert, plan_truncate
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, SchemaPlan
@@ -41,7 +42,7 @@ from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Insert, TruncateTable
+from engine.statements.writes import Delete, Insert, TruncateTable
 
 
 def plan_statement(analyzed: AnalyzedStatement) -> Plan:
@@ -73,6 +74,8 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return _plan_create_table(analyzed, create_table)
         case Insert() as insert:
             return plan_insert(analyzed, insert)
+        case Delete() as delete:
+            return plan_delete(bound, delete)
         case AlterTable() as alter:
             return plan_alter(bound, alter)
         case CommentOn(kind=Commentable.TABLE | Commentable.COLUMN) as comment:

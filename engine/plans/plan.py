@@ -18,7 +18,7 @@ from engine.plans.ddl import (
 )
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.plans.writes import InsertPlan, TruncatePlan
+from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
 
 AnsweringPlan = (
     ReadPlan
@@ -47,6 +47,7 @@ WritingPlan = (
     | RewritePlan
     | SyncIdentityPlan
     | InsertPlan
+    | DeletePlan
     | TruncatePlan
 )
 """Plans that stage a version of a table."""

@@ -93,6 +93,18 @@ class InsertPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeletePlan:
+    """Take rows out of `table`: all, or those that the condition of `going` chooses."""
+
+    table: BoundTable
+    going: ReplaceAll | ReplaceMatching | ReplaceRows
+    description: CommitDescription
+    expression_checks: ExpressionCheckPlan | None = None
+    numbered: SetTransaction | None = None
+    """As in an `InsertPlan`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TruncatePlan:
     """Remove every file of `table`."""
 

@@ -39,7 +39,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
-from engine.statements.writes import Insert, MultiInsert, TruncateTable
+from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable
 
 AnsweredStatement = (
     ShowCatalogs
@@ -77,6 +77,7 @@ Statement = Query | Explain | DescribeQuery | AnsweredStatement
 
 WriteStatement = (
     Insert
+    | Delete
     | CreateTable
     | CreateTableLike
     | AlterTable

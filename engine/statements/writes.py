@@ -74,6 +74,15 @@ class Insert:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    """`DELETE FROM t [AS alias] [WHERE condition]`"""
+
+    table_parts: tuple[str, ...]
+    alias: str | None = None
+    condition: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TruncateTable:
     table_parts: tuple[str, ...]
 

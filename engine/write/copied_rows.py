@@ -9,7 +9,7 @@ Protocol: "Row Tracking", "Writer Requirements for Row Tracking".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -27,6 +27,7 @@ from engine.exec.run import Run
 from engine.plan.reads.scans import FILE_METADATA, scan_of
 from engine.plans.reads import ReadPlan, RowTracking, Scan
 from engine.plans.write_plan import WritePlan
+from engine.runtime.parameters import Parameter
 from engine.types.schema import PrimitiveType, StructField
 from engine.write.staged_files import new_files
 
@@ -37,12 +38,13 @@ RELATION = "__scan_0"
 class Copying:
     """SQL: what the table is called, and what follows `FROM` and that; `scans` are what it names besides the table.
 
-    `config` is what the new files are made for; None: the table as it is.
+    `parameters` are for its markers. `config` is what the new files are made for; None: the table as it is.
     """
 
     alias: str
     rest: str = ""
     scans: tuple[Scan, ...] = ()
+    parameters: Sequence[Parameter] = ()
     config: TableConfig | None = None
 
 
@@ -61,7 +63,7 @@ def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) 
     text = f"SELECT {', '.join(columns)} FROM {RELATION} AS {alias} {copying.rest}"
     rows = WritePlan(table=table.label, config=config, target_columns=config.schema.fields, extra_columns=extra_columns)
     source = ReadPlan(text=text, scans=(scan, *copying.scans))
-    with new_files(source, rows, table.snapshot.storage, replace(run, parameters=())) as copied:
+    with new_files(source, rows, table.snapshot.storage, replace(run, parameters=copying.parameters)) as copied:
         yield copied
 
 

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-import pyarrow.compute as pc
-
 from engine.bind.bound import Outcome
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.commit.staged_commit import CommitDescription
@@ -72,18 +70,15 @@ def _transaction(plan: InsertPlan, new: NewFiles, remainder: Remainder | None) -
     description = replace(
         with_file_metrics(plan.description, new, remainder), tags=_tags(high_water_marks, plan.definition, snapshot)
     )
-    if remainder is not None and remainder.copied is not None:
+    if remainder is not None and remainder.keeps_rows:
         description = preserving(description, plan.table)
     transaction = Transaction.on(snapshot, description, table=plan.table.label)
     if high_water_marks or plan.definition != Definition.of(snapshot.config):
         transaction.define(change_table(rows.config, high_water_marks))
-    if plan.reads_table or (remainder is not None and remainder.reads is None):
+    if plan.reads_table:
         transaction.read_whole_table()
     if remainder is not None:
-        if remainder.reads is not None:
-            transaction.depend_on(remainder.reads, remainder.removed["path"])
-        transaction.stage_removes(remainder.removed)
-        transaction.stage(*(remainder.copied.adds if remainder.copied else ()), *remainder.changes)
+        remainder.stage_in(transaction)
     transaction.stage(*new.adds)
     return transaction
 
@@ -167,11 +162,12 @@ def with_file_metrics(
         "numOutputBytes": new.num_bytes + (copied.num_bytes if copied else 0),
     }
     if remainder is not None:
-        metrics["numRemovedFiles"] = remainder.removed.num_rows
-        metrics["numRemovedBytes"] = pc.sum(remainder.removed["size"]).as_py() or 0
+        metrics |= remainder.removal_metrics
         if remainder.num_deleted is not None:
             metrics["numDeletedRows"] = remainder.num_deleted
             metrics["numCopiedRows"] = copied.num_rows if copied else 0
+        if remainder.marked is not None:
+            metrics |= remainder.vector_metrics
     return with_metrics(description, **{name: str(value) for name, value in metrics.items()})
 
 

@@ -110,7 +110,7 @@ def _ensure_condition(
     check = condition_check("REPLACE ON", relation.shown, relation.condition.in_parentheses)
     check = replace(check, translated=_translated)
     plan = ExpressionCheckPlan(over=ReadPlan(text=over, scans=(scan,)), checks=(check,))
-    ensure_checked(plan, run)
+    ensure_checked(plan, replace(run, parameters=()))
 
 
 def _qualified(table: BoundTable, relation: ReplaceRelated, source_alias: str, columns: Sequence[QueryColumn]) -> str:

@@ -1,4 +1,4 @@
-"""Partitions that an INSERT replaces, file by file: those that get new rows, or those for which a condition is true.
+"""Partitions that go, file by file: those that get new rows, or those for which a condition is true.
 
 Files belong together by the values of their partition, whatever texts writers gave these; texts of timestamps without
 an offset are in the session's zone, as they are when rows are read. The write depends on these partitions alone: what
@@ -8,7 +8,7 @@ the files that came since.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, tzinfo
 from typing import Any
@@ -23,6 +23,7 @@ from engine.delta.spec.partition_values import PartitionValue, parse_partition_v
 from engine.errors.statement_errors import StatementNotSupported
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
+from engine.runtime.parameters import Parameter
 from engine.runtime.time_zones import find_zone
 from engine.sql.free_names import free_names
 from engine.sql.settings_text import TIME_ZONE
@@ -45,9 +46,10 @@ def partitions_of(table: BoundTable, new: NewFiles, run: Run) -> Wanted:
     return touched.intersection
 
 
-def matching_partitions(table: BoundTable, condition: str, run: Run) -> Wanted:
+def matching_partitions(table: BoundTable, condition: str, run: Run, parameters: Sequence[Parameter] = ()) -> Wanted:
     """Those for which Spark finds the condition (SQL over the partition columns) true. A partition is asked of once."""
     columns, known = _Keys(table, run).columns, dict[PartitionKey, bool]()
+    run = replace(run, parameters=parameters)
 
     def wanted(keys: Iterable[PartitionKey]) -> set[PartitionKey]:
         keys = set(keys)
@@ -113,7 +115,7 @@ def _matching(
     rows = ", ".join(f"({number}, {', '.join(map(_value, key, partition_columns))})" for number, key in enumerate(keys))
     read = ReadPlan(text=f"SELECT {position} FROM VALUES {rows} AS t({columns}) WHERE {condition}", scans=())
     context = replace(run.context, statement_id=f"{run.context.statement_id}-partitions")
-    result = run.executor.run_query(read, context)
+    result = run.executor.run_query(read, context, run.parameters)
     try:
         return {keys[number] for batch in result.batches() for number in batch.column(0).to_pylist()}
     finally:

@@ -2,13 +2,15 @@
 
 What a dict of rows by their ids says is compared after each version: which rows are there, with which id and version of
 their last change, and that the feed tells exactly the rows that went and came. Deletions are those of another writer,
-by deletion vectors; the next statement copies the rows that these leave. A history is made from its seed alone.
+by deletion vectors, and our own; the next statement copies the rows that these leave, or adds to the vectors. A history
+is made from its seed alone.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
@@ -49,13 +51,16 @@ class TableHistory:
     session: LakeSession
     folder: Path
     layout: tuple[str, str]
+    has_vectors: bool
+    """Whether our own statements make vectors; others may in any case."""
     found: dict[int, tuple[Row, int]] = field(default_factory=dict)
     keys_made: int = 0
 
     def create(self) -> None:
         clause, more = self.layout
         features = "'delta.enableRowTracking' = 'true', 'delta.enableChangeDataFeed' = 'true'"
-        properties = f"{features}, 'delta.enableDeletionVectors' = 'true'{more}"
+        vectors = "enableDeletionVectors' = 'true'" if self.has_vectors else "feature.deletionVectors' = 'supported'"
+        properties = f"{features}, 'delta.{vectors}{more}"
         run(self.session, f"DROP TABLE IF EXISTS {self.folder.name}")
         columns = "k INT, s STRING, p STRING"
         run(self.session, f"CREATE TABLE {self.folder.name} ({columns}) {clause} TBLPROPERTIES ({properties})")
@@ -77,9 +82,8 @@ class TableHistory:
         run(self.session, f"INSERT INTO {self.folder.name} VALUES {_values(self.new_rows())}")
         return set()
 
-    def replace_where(self) -> set[int]:
-        key = self.some_key()
-        condition, going = self.random.choice(
+    def chosen_rows(self, key: int) -> tuple[str, Callable[[Row], bool]]:
+        return self.random.choice(
             (
                 (f"k = {key}", lambda row: row[0] == key),
                 (f"k % 3 = {key % 3}", lambda row: row[0] % 3 == key % 3),
@@ -88,6 +92,16 @@ class TableHistory:
                 (f"k = {key} OR p = 'a' AND s IS NULL", lambda row: row[0] == key or row[1:] == (None, "a")),
             )
         )
+
+    def delete_where(self) -> set[int]:
+        condition, going = self.chosen_rows(self.some_key())
+        gone = {row_id for row_id, (row, _) in self.found.items() if going(row)}
+        assert run(self.session, f"DELETE FROM {self.folder.name} WHERE {condition}") == len(gone)
+        return gone
+
+    def replace_where(self) -> set[int]:
+        key = self.some_key()
+        condition, going = self.chosen_rows(key)
         values = _values(self.new_rows(key))
         run(self.session, f"INSERT INTO {self.folder.name} REPLACE WHERE {condition} VALUES {values}")
         return {row_id for row_id, (row, _) in self.found.items() if going(row)}
@@ -158,16 +172,18 @@ def _plain(row: tuple[int, str, str]) -> Row:
 
 def live(session: LakeSession, lake: Path, seed: int) -> None:
     random = Random(f"replacements {seed}")
-    history = TableHistory(random, session, lake / "default" / f"replaced{seed}", LAYOUTS[seed % len(LAYOUTS)])
+    layout, has_vectors = LAYOUTS[seed % len(LAYOUTS)], seed % 8 in (0, 3, 5, 6)
+    history = TableHistory(random, session, lake / "default" / f"replaced{seed}", layout, has_vectors)
     history.create()
     kinds = (
         TableHistory.insert,
         TableHistory.delete,
+        TableHistory.delete_where,
         TableHistory.replace_where,
         TableHistory.replace_using,
         TableHistory.replace_on,
     )
-    for kind in (TableHistory.insert, *random.choices(kinds, (2, 2, 4, 2, 2), k=STATEMENTS)):
+    for kind in (TableHistory.insert, *random.choices(kinds, (2, 2, 4, 3, 2, 2), k=STATEMENTS)):
         before = version_of(lake, history.folder.name)
         try:
             gone = kind(history)

@@ -17,20 +17,31 @@ from engine.plan.reads.scans import FILE_METADATA
 from engine.plan.rules.allowed_expressions import condition_check
 from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.reads import ReadPlan
-from engine.sql.expressions import Expression, parse_expression, requalified
+from engine.plans.writes import ReplaceMatching, ReplaceRows
+from engine.sql.expressions import Expression, one_line, parse_expression, requalified
 
 
-def own_condition(table: BoundTable, clause: str, text: str) -> Expression:
-    """A condition over the columns of `table` alone, all of them without the table in front."""
+def own_condition(table: BoundTable, clause: str, text: str, alias: str | None = None) -> Expression:
+    """A condition over the columns of `table` alone, all of them without the table, or its alias, in front."""
     _ensure_allowed(table, clause, text)
 
     def unqualified(parts: Sequence[str]) -> tuple[int, str] | None:
-        for count in _qualifiers(table, parts, (3, 2, 1)):
+        qualifiers = _qualifiers(table, parts, (3, 2, 1)) if alias is None else _alias_of(alias, parts)
+        for count in qualifiers:
             if table.snapshot.schema.field(parts[count]) is not None:
                 return count, ""
         return None
 
     return parse_expression(requalified(text, unqualified))
+
+
+def rows_matching(table: BoundTable, own: Expression) -> ReplaceMatching | ReplaceRows:
+    """The rows for which an own condition is true go: by whole files where the partition columns decide."""
+    partitions = {fold(name) for name in table.snapshot.partition_columns}
+    shown = f"({one_line(own.text)})"
+    if own.columns and all(fold(path[0]) in partitions for path in own.columns):
+        return ReplaceMatching(condition=own.in_parentheses, shown=shown)
+    return ReplaceRows(condition=own.in_parentheses, shown=shown)
 
 
 def joint_condition(table: BoundTable, clause: str, text: str, *, has_alias: bool) -> Expression:
@@ -55,6 +66,11 @@ def _qualifiers(table: BoundTable, parts: Sequence[str], counts: Iterable[int]) 
     full = [fold(part) for part in table.name.parts] if table.name else []
     folded = [fold(part) for part in parts]
     return [count for count in counts if count < len(parts) and folded[:count] == full[-count:]]
+
+
+def _alias_of(alias: str, parts: Sequence[str]) -> list[int]:
+    """Where the table has an alias, its name means nothing."""
+    return [1] if len(parts) > 1 and fold(parts[0]) == fold(alias) else []
 
 
 def _ensure_allowed(table: BoundTable, clause: str, text: str) -> None:

@@ -28,7 +28,7 @@ from engine.plan.ddl.table_ddl import (
     operation_name,
     tolerated,
 )
-from engine.plan.rules.conditions import joint_condition, own_condition_check
+from engine.plan.rules.conditions import joint_condition, own_condition_check, rows_matching
 from engine.plan.rules.idempotence import numbered_write
 from engine.plan.rules.insert_rows import REPLACE_WHERE, InsertRows
 from engine.plan.rules.query_columns import table_fields
@@ -138,7 +138,8 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
 
 def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own: Expression | None) -> Replacement:
     if own is not None:
-        return _replace_where(rows, own)
+        assert isinstance(bound.target, BoundTable)
+        return rows_matching(bound.target, own)
     if isinstance(statement.replace, ReplaceOn):
         return _replace_on(bound, statement, statement.replace)
     if isinstance(statement.replace, ReplaceUsing):
@@ -167,15 +168,6 @@ def _equals(rows: WritePlan, name: str, text: str) -> str:
     kind = _column(rows, name).data_type
     value = f"CAST({parse_expression(text).in_parentheses} AS {ddl_type(kind)})"
     return f"{quote(name)} <=> {stored_partition_value(kind, value)}"
-
-
-def _replace_where(rows: WritePlan, own: Expression) -> Replacement:
-    """Whole files are removed where the condition is on partition columns."""
-    partitions = {name.casefold() for name in rows.config.metadata.partition_columns}
-    shown = f"({one_line(own.text)})"
-    if own.columns and all(path[0].casefold() in partitions for path in own.columns):
-        return ReplaceMatching(condition=own.in_parentheses, shown=shown)
-    return ReplaceRows(condition=own.in_parentheses, shown=shown)
 
 
 def _replace_on(bound: BoundStatement, statement: Insert, on: ReplaceOn) -> Replacement:

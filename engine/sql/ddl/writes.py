@@ -10,6 +10,7 @@ from functools import partial
 from types import MappingProxyType
 
 from engine.sql.ddl.alter_ddl import parse_alter_table
+from engine.sql.ddl.deletes import parse_delete
 from engine.sql.ddl.inserts import is_led_insert, parse_insert, parse_led_insert
 from engine.sql.ddl.object_ddl import (
     parse_comment_on,
@@ -45,6 +46,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("CREATE", "TEMPORARY", "VIEW"): partial(parse_create_view, or_replace=False, temporary=True),
         ("CREATE", "OR", "REPLACE", "TEMP", "VIEW"): partial(parse_create_view, or_replace=True, temporary=True),
         ("CREATE", "OR", "REPLACE", "TEMPORARY", "VIEW"): partial(parse_create_view, or_replace=True, temporary=True),
+        ("DELETE", "FROM"): parse_delete,
         ("DROP", "CATALOG"): parse_drop_catalog,
         ("DROP", "DATABASE"): parse_drop_schema,
         ("DROP", "NAMESPACE"): parse_drop_schema,

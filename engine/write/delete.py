@@ -1,0 +1,86 @@
+"""DELETE: rows go, and none come.
+
+Every row, and the rows of whole partitions, go with their files, where the log knows how many these are; other rows
+leave their files one by one (`engine.write.replaced_rows`). Where no row goes there is no version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from engine.bind.bound import Outcome
+from engine.delta.commit.transaction import Transaction, with_metrics
+from engine.errors.table_errors import naming
+from engine.exec.run import Run
+from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, ReplaceRows
+from engine.runtime.results import RowCounts, empty_result
+from engine.write.copied_rows import preserving
+from engine.write.numbered_writes import stage_number, was_written
+from engine.write.replaced_partitions import matching_partitions, without_partitions
+from engine.write.replaced_rows import Remainder, live_rows, removal_tells, where, without_rows
+from engine.write.staged_files import drop_told
+from engine.write.staged_write import StagedWrite
+
+
+@contextmanager
+def delete(plan: DeletePlan, run: Run) -> Iterator[StagedWrite]:
+    """Rows out of a table, as one version."""
+    table = plan.table
+    if was_written(plan.numbered, table.snapshot):
+        yield StagedWrite(outcome=_counted(0))
+        return
+    with drop_told(table), _remainder(plan, run) as remainder, naming(table.label):
+        if not remainder.num_deleted:
+            yield StagedWrite(outcome=_counted(0))
+            return
+        description = preserving(with_metrics(plan.description, **_metrics(remainder)), table)
+        transaction = Transaction.on(table.snapshot, description, table=table.label)
+        remainder.stage_in(transaction)
+        stage_number(transaction, plan.numbered, run.context.now_ms())
+        yield StagedWrite(outcome=_counted(remainder.num_deleted), transaction=transaction, label=table.label)
+
+
+@contextmanager
+def _remainder(plan: DeletePlan, run: Run) -> Iterator[Remainder]:
+    """What goes and what stays, with the number of rows that go."""
+    whole, condition = _whole_files(plan, run)
+    if whole is not None:
+        live, has_feed = live_rows(whole.removed), plan.table.snapshot.config.is_enabled("changeDataFeed")
+        if (live >= 0).all() and (not has_feed or removal_tells(whole.removed)):
+            yield replace(whole, num_deleted=int(live.sum()))
+            return
+    with without_rows(plan.table, where(plan.table, condition, run.parameters), None, run) as remainder:
+        yield remainder
+
+
+def _whole_files(plan: DeletePlan, run: Run) -> tuple[Remainder | None, str]:
+    """The files that go, where the log alone says which; and the condition for rows, in parentheses."""
+    match plan.going:
+        case ReplaceAll():
+            return Remainder(removed=plan.table.snapshot.files), "(true)"
+        case ReplaceMatching(condition=condition):
+            wanted = matching_partitions(plan.table, condition, run, run.parameters)
+            return without_partitions(plan.table, wanted, run), condition
+        case ReplaceRows(condition=condition):
+            return None, condition
+
+
+def _metrics(remainder: Remainder) -> dict[str, str]:
+    """Delta's names; its values are texts."""
+    copied = remainder.copied
+    metrics = {
+        **remainder.removal_metrics,
+        "numAddedFiles": len(copied.adds) if copied else 0,
+        "numAddedBytes": copied.num_bytes if copied else 0,
+        "numAddedChangeFiles": len(remainder.changes),
+        "numDeletedRows": remainder.num_deleted or 0,
+        "numCopiedRows": copied.num_rows if copied else 0,
+        **remainder.vector_metrics,
+    }
+    return {name: str(value) for name, value in metrics.items()}
+
+
+def _counted(num_rows: int) -> Outcome:
+    return Outcome(result=replace(empty_result(), row_counts=RowCounts(affected=num_rows)))
