@@ -57,7 +57,7 @@ def session(engine: LakeEngine, area: Path) -> Iterator[LakeSession]:
 
 def everything(root: Path) -> list[str]:
     """All that lies there, but the log of the catalog's changes and the checksums that follow a commit at some time."""
-    files = (path for path in root.rglob("*") if ".catalog" not in path.parts and path.suffix != ".crc")
+    files = (path for path in root.rglob("*") if ".catalog" not in path.parts and path.suffix not in (".crc", ".tmp"))
     return sorted(str(path.relative_to(root)) for path in files)
 
 
