@@ -26,11 +26,14 @@ class TableLocks:
     def hold(self, key: str, cancel: CancelToken) -> Iterator[None]:
         """Hold `key` for the block. Raises what `cancel` says when it is thrown while waiting."""
         cancel.on_cancel(self._wake)
-        with self._changed:
-            while key in self._held:
-                cancel.ensure_live()
-                self._changed.wait()
-            self._held.add(key)
+        try:
+            with self._changed:
+                while key in self._held:
+                    cancel.ensure_live()
+                    self._changed.wait()
+                self._held.add(key)
+        finally:
+            cancel.forget(self._wake)  # a script would collect one for each of its statements
         try:
             yield
         finally:

@@ -30,3 +30,19 @@ def test_one_holds_a_key_at_a_time_and_who_waits_can_be_cancelled() -> None:
     with locks.hold("t", CancelToken()):
         held.set()
     assert held.is_set()
+
+
+def test_a_lock_leaves_nothing_with_the_cancel_switch() -> None:
+    """A script holds locks for many statements under one switch."""
+    woken = []
+
+    class Locks(TableLocks):
+        def _wake(self) -> None:
+            woken.append(1)
+
+    cancel = CancelToken()
+    for _ in range(3):
+        with Locks().hold("t", cancel):
+            pass
+    cancel.cancel()
+    assert woken == []
