@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.delta.schema.column_mapping import column_id, map_fields, physical_name
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType
 
 BY_ID = "id"

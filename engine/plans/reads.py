@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.pruning.predicates import Predicate
 from engine.delta.schema.column_mapping import NO_MAPPING
+from engine.pruning.predicates import Predicate
 from engine.runtime.profile import TableRead
 from engine.runtime.results import ResultColumn
 from engine.statements.queries import ExplainMode

@@ -25,7 +25,6 @@ from engine.bind.bound import BoundTable
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.commit.staged_commit import adds_of
 from engine.delta.log.file_table import FILES_SCHEMA
-from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.errors.expression_errors import AmbiguousInCondition, UnresolvedInCondition
 from engine.errors.statement_errors import SparkFailure
 from engine.exec.run import Run
@@ -39,6 +38,7 @@ from engine.plans.file_writes import RowRules, WriteTarget, WrittenFile
 from engine.plans.reads import QueryColumn, ReadPlan, Scan
 from engine.plans.write_plan import WritePlan
 from engine.plans.writes import InsertPlan, ReplaceRelated
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.runtime.parameters import Parameter
 from engine.sql.expressions import requalified
 from engine.sql.free_names import free_names

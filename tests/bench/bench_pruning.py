@@ -28,7 +28,8 @@ import pyarrow.dataset as ds
 from deltalake import DeltaTable
 
 from engine.delta import load_snapshot
-from engine.delta.pruning.predicates import (
+from engine.delta.pruning.snapshot_pruning import pruning_of
+from engine.pruning.predicates import (
     And,
     Cast,
     Column,
@@ -41,8 +42,7 @@ from engine.delta.pruning.predicates import (
     StartsWith,
     compare,
 )
-from engine.delta.pruning.pruning import FilePruning
-from engine.delta.pruning.snapshot_pruning import pruning_of
+from engine.pruning.pruning import FilePruning
 from engine.types.schema import PrimitiveType
 from tests.bench.bench_log import write_checkpointed
 

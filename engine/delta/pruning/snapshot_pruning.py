@@ -14,13 +14,13 @@ import pyarrow as pa
 from engine.delta.commit.read_set import FilePredicate
 from engine.delta.log.file_table import Array, RecordBatch
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
-from engine.delta.pruning.metadata_answers import CountedFiles
-from engine.delta.pruning.predicates import Predicate
-from engine.delta.pruning.pruning import FilePruning, Rows
-from engine.delta.pruning.table_columns import TableColumns
-from engine.delta.schema.column_mapping import physical_names, physical_schema
+from engine.delta.schema.column_mapping import physical_schema
 from engine.delta.snapshot.file_stats import parse_stats, stats_schema
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.pruning.metadata_answers import CountedFiles
+from engine.pruning.predicates import Predicate
+from engine.pruning.pruning import FilePruning, Rows
+from engine.pruning.table_columns import TableColumns
 
 
 def table_columns(snapshot: Snapshot, time_zone: tzinfo | None = None) -> TableColumns:
@@ -28,7 +28,7 @@ def table_columns(snapshot: Snapshot, time_zone: tzinfo | None = None) -> TableC
     return TableColumns(
         schema=snapshot.schema,
         partition_columns=tuple(snapshot.partition_columns),
-        mapping_mode=snapshot.config.column_mapping_mode,
+        physical_schema=physical_schema(snapshot.schema, snapshot.config.column_mapping_mode),
         time_zone=time_zone,
     )
 
@@ -59,9 +59,7 @@ def file_predicate(predicate: Predicate, columns: TableColumns) -> FilePredicate
 
 def batch_pruning(batch: RecordBatch, columns: TableColumns) -> FilePruning:
     """Files that belong to no snapshot, such as those of a commit: a batch of `FILES_SCHEMA`."""
-    names = physical_names(columns.schema, columns.mapping_mode)
-    partitions = [names[name] for name in columns.partition_columns if name in names]
-    stats = stats_schema(physical_schema(columns.schema, columns.mapping_mode), partitions)
+    stats = stats_schema(columns.physical_schema or columns.schema, columns.physical_partition_columns)
 
     def partition_texts(name: str) -> Any:
         encoded = encode_partition_values(batch.column("partition_values"), partition_schema([name]))

@@ -13,7 +13,6 @@ from engine.bind.bound import BoundTable
 from engine.delta.definition import metadata_changes as changes
 from engine.delta.definition.identity import is_identity
 from engine.delta.definition.metadata_changes import MetadataChange
-from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.delta.schema.schema_changes import After as AfterField
 from engine.delta.schema.schema_changes import First as FirstField
 from engine.delta.schema.schema_changes import Position as FieldPosition
@@ -29,6 +28,7 @@ from engine.errors.alter_errors import (
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.ddl.new_tables import COMMENT, DEFAULT, table_schema
 from engine.plan.rules.dependencies import ensure_unused
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import SqlType, parse_type
 from engine.statements.alters import AddColumns, AlterColumn, DropColumns, RenameColumn
 from engine.statements.tables import After, First, Position

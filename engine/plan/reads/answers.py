@@ -14,7 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.bind.bound import BoundRelation, BoundTable
-from engine.delta.pruning.metadata_answers import (
+from engine.delta.pruning.snapshot_pruning import counted_files, pruning_of
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.features import TableOperation
+from engine.plan.reads.answer_conditions import typed_condition
+from engine.plans.reads import AnswerPlan
+from engine.pruning.metadata_answers import (
     Answer,
     CountedFiles,
     NoAnswer,
@@ -24,14 +29,9 @@ from engine.delta.pruning.metadata_answers import (
     exact_selection,
     extreme,
 )
-from engine.delta.pruning.pruning import FilePruning
-from engine.delta.pruning.snapshot_pruning import counted_files, pruning_of
-from engine.delta.pruning.table_columns import TableColumn
-from engine.delta.pruning.three_valued_logic import Mask
-from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.features import TableOperation
-from engine.plan.reads.answer_conditions import typed_condition
-from engine.plans.reads import AnswerPlan
+from engine.pruning.pruning import FilePruning
+from engine.pruning.table_columns import TableColumn
+from engine.pruning.three_valued_logic import Mask
 from engine.runtime.results import BIGINT, ResultColumn
 from engine.statements.queries import Aggregate, AggregateKind, LogQuestion, Query
 from engine.types.arrow_types import arrow_type

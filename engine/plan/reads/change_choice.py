@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.pruning.predicates import Predicate
 from engine.delta.pruning.snapshot_pruning import batch_pruning
-from engine.delta.pruning.table_columns import TableColumns
 from engine.plans.reads import ChosenFiles
+from engine.pruning.predicates import Predicate
+from engine.pruning.table_columns import TableColumns
 from engine.runtime.profile import TableRead
 
 

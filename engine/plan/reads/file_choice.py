@@ -15,14 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.pruning.generation_expressions import GenerationExpression
-from engine.delta.pruning.generation_filters import derive
-from engine.delta.pruning.predicates import ALWAYS, Predicate, conjunction
-from engine.delta.pruning.pruning import FilePruning
 from engine.delta.pruning.snapshot_pruning import pruning_of, table_columns
-from engine.delta.pruning.three_valued_logic import Mask
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.plans.reads import ChosenFiles
+from engine.pruning.generation_expressions import GenerationExpression
+from engine.pruning.generation_filters import derive
+from engine.pruning.predicates import ALWAYS, Predicate, conjunction
+from engine.pruning.pruning import FilePruning
+from engine.pruning.three_valued_logic import Mask
 from engine.runtime.profile import TableRead
 from engine.sql.generation import parse_generation
 

@@ -10,7 +10,7 @@ from engine.bind.bound import BoundChanges, BoundTable
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.feed.change_feed import ChangeFeed
 from engine.delta.feed.change_files import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
-from engine.delta.pruning.table_columns import TableColumns
+from engine.delta.schema.column_mapping import physical_schema
 from engine.delta.schema.type_widening import ensure_readable_changes
 from engine.delta.spec.features import TableOperation
 from engine.delta.spec.properties import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
@@ -18,6 +18,7 @@ from engine.errors.table_errors import naming
 from engine.plan.reads.change_choice import ChangeChoice
 from engine.plan.reads.file_choice import FileChoice
 from engine.plans.reads import ReadPlan, RowTracking, Scan
+from engine.pruning.table_columns import TableColumns
 
 FILE_METADATA = "_metadata"
 """The hidden column of every table, with fields for the file that a row is in and, if the table tracks rows, its id."""
@@ -85,7 +86,7 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
     columns = TableColumns(
         schema=feed.schema,
         partition_columns=(*feed.partition_columns, *kind.constants),
-        mapping_mode=feed.mapping_mode,
+        physical_schema=physical_schema(feed.schema, feed.mapping_mode),
     )
     return Scan(
         relation=relation,

@@ -17,7 +17,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from engine.delta import load_snapshot
-from engine.delta.pruning.predicates import (
+from engine.delta.pruning.snapshot_pruning import file_predicate, pruning_of, table_columns
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.pruning.predicates import (
     And,
     Cast,
     Column,
@@ -34,8 +36,6 @@ from engine.delta.pruning.predicates import (
     Value,
     compare,
 )
-from engine.delta.pruning.snapshot_pruning import file_predicate, pruning_of, table_columns
-from engine.delta.snapshot.snapshot import Snapshot
 from engine.types.schema import PrimitiveType
 from tests.engine.delta.row_evaluation import Row, evaluate_row
 

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.delta.pruning.metadata_answers import (
+from engine.delta.pruning.snapshot_pruning import counted_files, pruning_of, table_columns
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.actions import Action, DeletionVectorDescriptor, Metadata, Protocol
+from engine.pruning.metadata_answers import (
     Answer,
     NoAnswer,
     count_by_partition,
@@ -16,10 +19,7 @@ from engine.delta.pruning.metadata_answers import (
     exact_selection,
     extreme,
 )
-from engine.delta.pruning.predicates import Column, IsNotNull, Predicate, compare
-from engine.delta.pruning.snapshot_pruning import counted_files, pruning_of, table_columns
-from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.actions import Action, DeletionVectorDescriptor, Metadata, Protocol
+from engine.pruning.predicates import Column, IsNotNull, Predicate, compare
 from tests.engine.delta.log_builder import LogBuilder, add
 
 SCHEMA = json.dumps(
