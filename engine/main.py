@@ -23,6 +23,7 @@ from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.remote import open_files, open_tree
 from catalog.roots import configured_location, is_local
 from engine.bind.sources import Sources
+from engine.delta.commit.transaction import Committed
 from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.memory import use_compact_memory
 from engine.delta.log.storage import open_storage
@@ -115,9 +116,12 @@ def open_sources(options: EngineOptions) -> Sources:
     return Sources(
         catalog=Catalog(store, served, options.allowed_roots, options.catalog_folder),
         formats=formats_of(
-            DeltaFormat(lambda location, version: snapshots.load(open_storage(location, allowed_roots=roots), version))
+            DeltaFormat(
+                read=lambda location, version: snapshots.load(open_storage(location, allowed_roots=roots), version),
+                open=lambda location: open_storage(location, allowed_roots=roots),
+            )
         ),
-        after_commit=after_commits.submit,
+        after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
         close=after_commits.close,
     )
