@@ -81,7 +81,7 @@ class _Keys:
         snapshot = table.snapshot
         self.columns = [column for name in snapshot.partition_columns if (column := snapshot.schema.field(name))]
         self._types = [column.data_type for column in self.columns]
-        self._physical = snapshot.config.physical_partition_columns
+        self._physical = snapshot.columns().physical_partition_columns
         self._zone = _session_zone(run) if PrimitiveType.TIMESTAMP in self._types else UTC
 
     def key(self, texts: Mapping[str, str | None]) -> PartitionKey:
