@@ -79,7 +79,7 @@ def test_a_table_is_made_of_a_query(session: LakeSession) -> None:
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
-        ("DELETE FROM plain WHERE k = 1", "UNSUPPORTED_STATEMENT"),
+        ("DELETE FROM plain WHERE k = 1", "DELTA_TABLE_ONLY_OPERATION"),
         ("ALTER TABLE plain SET TBLPROPERTIES ('a' = 'b')", "DELTA_TABLE_ONLY_OPERATION"),
         ("INSERT INTO plain REPLACE WHERE k = 1 SELECT 1, 'z', NULL", "DELTA_TABLE_ONLY_OPERATION"),
         ("SELECT * FROM table_changes('plain', 0)", "UNSUPPORTED_STATEMENT"),
