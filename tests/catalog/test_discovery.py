@@ -405,6 +405,10 @@ class CountingTree:
         self.asked += 1
         return self._inner.is_table(location)
 
+    def is_unlisted(self, location: str) -> bool:
+        self.asked += 1
+        return self._inner.is_unlisted(location)
+
     def ensure_there(self) -> None:
         self._inner.ensure_there()
 
