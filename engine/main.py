@@ -46,6 +46,7 @@ from engine.statement import parse_statement, run_statement
 from engine.statements.statement import Statement
 from engine.statements.variables import ExecuteImmediate, RoadStatement, Script
 from engine.table.formats import formats_of
+from engine.write.folder_marks import is_abandoned
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +81,7 @@ def open_engine(
     use_compact_memory()
     progress("opening the catalog")
     sources = open_sources(options)
-    threading.Thread(target=remove_leftovers, args=(options,), name="leftovers", daemon=True).start()
+    threading.Thread(target=remove_leftovers, args=(options, sources.catalog), name="leftovers", daemon=True).start()
     driver = SparkDriver.start(
         options.spark,
         allowed_functions=ALLOWED_FUNCTIONS,
@@ -91,14 +92,16 @@ def open_engine(
     return LakeEngine(sources, driver)
 
 
-def remove_leftovers(options: EngineOptions) -> None:
+def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:
     """What killed servers left on this machine's disks; a failure is only logged."""
     older_than_s, count = time.time() - options.leftovers_age_s, 0
     try:
         if options.catalog_folder and is_local(folder := configured_location(options.catalog_folder)):
             count += remove_catalog_leftovers(folder, older_than_s)
         if options.lake_folder and is_local(folder := configured_location(options.lake_folder)):
-            count += remove_lake_leftovers(folder, older_than_s)
+            count += remove_lake_leftovers(
+                folder, older_than_s, lambda marked: is_abandoned(marked, catalog, older_than_s)
+            )
     except Exception:  # whatever it is, statements do not depend on it
         logger.warning("leftovers of killed servers stay for now", exc_info=True)
     if count:
