@@ -43,10 +43,11 @@ from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.table.formats import formats_of
-from engine.write import folder_marks, new_tables
+from engine.write import folder_marks
 from engine.write.commit import commit
 from engine.write.creation import removal_told
 from engine.write.staged_write import StagedWrite
+from tests.engine import planned as planned_module
 from tests.engine.planned import make_table, planned
 from tests.interleave.scheduler import Run, Step, Writer, explore, run_schedule
 from tests.interleave.storages import Interposed
@@ -94,7 +95,7 @@ def _stepping(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def use_storage(monkeypatch: pytest.MonkeyPatch, opened: Callable[..., Storage]) -> None:
-    for module in (new_tables, drops, folder_marks):
+    for module in (planned_module, drops, folder_marks):
         monkeypatch.setattr(module, "open_storage", opened)
 
 

@@ -98,6 +98,34 @@ def test_the_log_stands_on_its_own() -> None:
     assert not others
 
 
+FORMAT_NEUTRAL = (
+    "engine.analyze",
+    "engine.authorize",
+    "engine.bind",
+    "engine.concurrency",
+    "engine.errors",
+    "engine.execute",
+    "engine.plan.reads",
+    "engine.pruning",
+    "engine.script",
+    "engine.sql",
+    "engine.statements",
+    "engine.table",
+    "engine.types",
+)
+
+
+def test_what_every_format_shares_knows_no_delta() -> None:
+    wrong = [
+        f"{module.path}:{line} imports {name}"
+        for module in MODULES.values()
+        if module.name.startswith(FORMAT_NEUTRAL)
+        for name, line in internal_imports(module)
+        if name.startswith("engine.delta")
+    ]
+    assert not wrong
+
+
 def test_imports_stand_at_the_top_level() -> None:
     """One inside a function hides a dependency, most often a circle."""
     hidden = [
