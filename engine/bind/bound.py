@@ -19,6 +19,7 @@ from catalog.catalog import CatalogView
 from catalog.entries import TableEntry, ViewEntry
 from catalog.names import TableName
 from engine.delta.feed.change_feed import ChangeFeed
+from engine.delta.maintenance.rearrangement import Rearrangement
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
@@ -182,7 +183,8 @@ class AuthorizedStatement:
 class Outcome:
     """What a statement answers, and how it changes the session's state (None: not at all).
 
-    `values` are the rows of an `EvaluateQuery`, which answers no client.
+    `values` are the rows of an `EvaluateQuery`, which answers no client. `left` is what is left of a statement that is
+    committed in steps; then it has to go on.
 
     The change is a function, so that it applies to the newest state: two statements of a session may end at once.
     """
@@ -190,3 +192,4 @@ class Outcome:
     result: ResultStream
     change: Callable[[SessionState], SessionState] | None = None
     values: RowValues | None = None
+    left: Rearrangement | None = None

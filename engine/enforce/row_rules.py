@@ -16,14 +16,24 @@ from dataclasses import replace
 
 from catalog.errors import SqlError
 from catalog.names import quote
+from engine.delta.definition.clustering import physical_path
 from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.delta.schema.column_mapping import NO_MAPPING, column_id, physical_schema
 from engine.delta.spec.properties import OPTIMIZE_WRITE, TARGET_FILE_SIZE
 from engine.enforce.errors import LengthExceeded
 from engine.enforce.storable import stored_columns
 from engine.errors.statement_errors import SparkFailure
-from engine.plans.file_writes import SHUFFLED_BYTES, Counter, NamedExpression, RowRules, Step
-from engine.plans.write_plan import RowCheck, WritePlan
+from engine.plans.file_writes import (
+    FILE_BYTES,
+    SHUFFLED_BYTES,
+    SMALL_BYTES,
+    Counter,
+    Curve,
+    NamedExpression,
+    RowRules,
+    Step,
+)
+from engine.plans.write_plan import AlongCurve, FilePerPartition, RowCheck, TaskPerFile, WritePlan
 from engine.sql.free_names import free_names
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 
@@ -31,6 +41,7 @@ _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
 _VALUE_CHARACTERS_MAX = 100
 _VALUES_MAX = 20
 _FIELD_ID = "parquet.field.id"
+_SHUFFLED_RATIO = SHUFFLED_BYTES // FILE_BYTES
 
 
 def row_rules(plan: WritePlan, token: str) -> RowRules:
@@ -39,7 +50,7 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
     input_columns = StructType(tuple(_plain(column) for column in (*plan.target_columns, *plan.extra_columns)))
     stored = stored_schema(stored_columns(config.schema), config.column_mapping_mode)
     target = config.get(TARGET_FILE_SIZE)
-    return RowRules(
+    rules = RowRules(
         label=plan.table,
         columns=input_columns.to_json(),
         by_name=plan.source_columns is not None,
@@ -49,7 +60,29 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
         rebalanced=config.get(OPTIMIZE_WRITE) or target is not None,
         # Files are to come near the size that somebody named, not beyond it: some rows are in Parquet no smaller.
         shuffled_bytes=target or SHUFFLED_BYTES,
+        small_bytes=0 if OPTIMIZE_WRITE.key in config.metadata.configuration else SMALL_BYTES,
     )
+    return _arranged(rules, plan)
+
+
+def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
+    """With what the plan says of files, where it does."""
+    match plan.arrangement:
+        case None:
+            return rules
+        case TaskPerFile():
+            return replace(rules, is_arranged=True)
+        case FilePerPartition(target_bytes=target_bytes):
+            return replace(rules, rebalanced=True, shuffled_bytes=_SHUFFLED_RATIO * target_bytes)
+        case AlongCurve() as along:
+            schema, mode = plan.schema, plan.config.column_mapping_mode
+            curve = Curve(
+                columns=tuple(".".join(map(quote, physical_path(schema, mode, path))) for path in along.columns),
+                is_hilbert=along.is_hilbert,
+                num_files=along.num_files,
+                sampled=along.sampled,
+            )
+            return replace(rules, rebalanced=True, shuffled_bytes=_SHUFFLED_RATIO * along.target_bytes, curve=curve)
 
 
 def violation(plan: WritePlan, token: str, failure: SparkFailure) -> SqlError | None:
