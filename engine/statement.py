@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import assert_never
 
 from catalog.errors import SqlError
@@ -28,7 +28,6 @@ from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.conflict_errors import ConcurrentModification, FeatureDropConflict, MetadataChanged
 from engine.delta.definition.identity import has_identity_columns
-from engine.delta.maintenance.rearrangement import Rearrangement
 from engine.enforce.rules import enforce
 from engine.exec.run import Run
 from engine.exec.session import ExecSession
@@ -55,6 +54,7 @@ from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
 from engine.statements.variables import Executable, RoadStatement, SingleStatement
 from engine.statements.writes import MultiInsert
+from engine.table.rearrangement import Rearrangement
 from engine.write.commit import commit, follow_up
 from engine.write.inserts_in_turn import ensure_no_positions, one_by_one
 
@@ -80,7 +80,7 @@ def run_statement(
     if not isinstance(statement, MultiInsert):
         return _completed(statement, _planned(statement, state, sources, run), state, sources, run)
     ensure_no_positions(parameters)
-    pinned = replace(sources, load=cache(sources.load))
+    pinned = replace(sources, formats=sources.formats.pinned())
     plans = [_planned(each, state, pinned, run) for each in statement.inserts]
     finish = [
         partial(_completed, each, plan, state, sources, run)

@@ -17,7 +17,6 @@ from dataclasses import replace
 from catalog.errors import SqlError
 from catalog.names import quote
 from engine.delta.definition.clustering import physical_path
-from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.delta.schema.column_mapping import NO_MAPPING, column_id, physical_schema
 from engine.delta.spec.properties import OPTIMIZE_WRITE, TARGET_FILE_SIZE
 from engine.enforce.errors import LengthExceeded
@@ -34,6 +33,7 @@ from engine.plans.file_writes import (
     Step,
 )
 from engine.plans.write_plan import AlongCurve, FilePerPartition, RowCheck, TaskPerFile, WritePlan
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.free_names import free_names
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 

@@ -10,9 +10,9 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.delta.commit.transaction import Transaction
-from engine.delta.maintenance import rearrangement
 from engine.main import LakeSession
 from engine.runtime.context import StatementContext
+from engine.table import rearrangement
 from engine.write.maintenance import optimize
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
 from tests.engine.peer_readers import PEERS, comparable

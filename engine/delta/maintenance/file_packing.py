@@ -10,7 +10,6 @@ Files belong to one partition if the log has the same texts for its values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,21 +19,12 @@ import pyarrow.compute as pc
 from engine.delta.commit.staged_commit import num_records
 from engine.delta.log.file_table import Array, file_keys
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.table.rearrangement import Bin
 
 DELETED_ROWS_RATIO_MAX = 0.05
 """The part of a file's rows that may be deleted before it is written again."""
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
-
-
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """Live files of one partition, by their :func:`engine.delta.log.file_table.file_keys`; `num_bytes` of them all."""
-
-    keys: tuple[str, ...]
-    num_bytes: int
-    partition: int
-    """Counts the partitions of one packing."""
 
 
 def worth_merging(files: pa.Table, target_bytes: int) -> Mask:

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from engine.delta.commit.staged_commit import num_records
-from engine.delta.maintenance.file_packing import Bin, live_keys
-from engine.delta.maintenance.rearrangement import Considered
+from engine.delta.maintenance.file_packing import live_keys
+from engine.table.rearrangement import Bin, Considered
 
 PROVIDER = "liquid"
 CUBE_BYTES_MIN = 100 << 30

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from catalog.names import PATH_SCHEMA, fold
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.clustering import CLUSTERING, can_cluster, clustering_columns, field_at, measured_columns
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.schema.stats_columns import Path, format_name
-from engine.delta.spec.actions import Json
-from engine.delta.spec.features import TableOperation
 from engine.delta.spec.properties import AUTO_COMPACT
 from engine.errors.optimize_errors import (
     ClusteredWithCondition,
@@ -30,6 +28,7 @@ from engine.plans.plan import Plan
 from engine.plans.writes import DeletePlan, InsertPlan
 from engine.sql.expressions import Expression, one_line
 from engine.statements.maintenance import Optimize, Reorg
+from engine.table.operations import CommitDescription, Json, TableOperation
 
 _OPTIMIZE, _REORG = "OPTIMIZE", "REORG"
 
@@ -37,7 +36,7 @@ _OPTIMIZE, _REORG = "OPTIMIZE", "REORG"
 def plan_optimize(bound: BoundStatement, statement: Optimize) -> OptimizePlan:
     """Raises for tables whose files cannot be rearranged, by feature, and for columns that do not serve."""
     table = _target(bound)
-    if table.snapshot.config.is_supported(CLUSTERING):
+    if delta_snapshot(table.snapshot).config.is_supported(CLUSTERING):
         if statement.condition is not None:
             raise ClusteredWithCondition(table.label)
         if statement.zorder_by:
@@ -62,7 +61,7 @@ def auto_compaction(plan: Plan) -> Optimize | None:
     """What follows a write to a table that asks for it. Files of clustered tables wait for an OPTIMIZE of their own."""
     if not isinstance(plan, InsertPlan | DeletePlan):
         return None
-    config = plan.table.snapshot.config
+    config = delta_snapshot(plan.table.snapshot).config
     if config.get(AUTO_COMPACT) == "false" or config.is_supported(CLUSTERING):
         return None
     name = plan.table.name
@@ -73,7 +72,7 @@ def _target(bound: BoundStatement) -> BoundTable:
     table = bound.target
     assert isinstance(table, BoundTable)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(TableOperation.OPTIMIZE)
+        table.snapshot.ensure_supported(TableOperation.OPTIMIZE)
     return table
 
 
@@ -109,13 +108,13 @@ def _partition_condition(table: BoundTable, clause: str, text: str) -> Expressio
 def _goal(table: BoundTable, statement: Optimize) -> Goal:
     if statement.zorder_by:
         return Zorder(columns=tuple(_zorder_columns(table, statement.zorder_by)))
-    clustering = clustering_columns(table.snapshot.config)
+    clustering = clustering_columns(delta_snapshot(table.snapshot).config)
     return Cluster(columns=clustering, is_full=statement.full) if clustering else Merge(is_auto=statement.is_auto)
 
 
 def _zorder_columns(table: BoundTable, paths: tuple[Path, ...]) -> list[Path]:
     """As the schema spells them."""
-    snapshot = table.snapshot
+    snapshot = delta_snapshot(table.snapshot)
     partitions, measured = {fold(name) for name in snapshot.partition_columns}, measured_columns(snapshot.config)
     found, unmeasured = [], []
     for path in paths:

@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 from engine.bind.bound import Outcome
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.commit.staged_commit import num_records
-from engine.delta.commit.transaction import Transaction, with_metrics
+from engine.delta.commit.transaction import Transaction
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.maintenance.file_packing import (
     DELETED_ROWS_RATIO_MAX,
     crowded,
@@ -29,15 +30,6 @@ from engine.delta.maintenance.file_packing import (
     still_live,
     worth_merging,
     worth_purging,
-)
-from engine.delta.maintenance.rearrangement import (
-    Considered,
-    Job,
-    Moved,
-    Rearrangement,
-    in_steps,
-    merging_jobs,
-    sorting_jobs,
 )
 from engine.delta.maintenance.stale_files import with_dropped_columns
 from engine.delta.maintenance.zcubes import PROVIDER, new_cube, to_cluster
@@ -48,6 +40,16 @@ from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.optimize import Cluster, Merge, OptimizePlan, Purge, Zorder
 from engine.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, TaskPerFile
+from engine.table.operations import with_metrics
+from engine.table.rearrangement import (
+    Considered,
+    Job,
+    Moved,
+    Rearrangement,
+    in_steps,
+    merging_jobs,
+    sorting_jobs,
+)
 from engine.write.copied_rows import preserving
 from engine.write.maintenance.optimize_answer import optimize_answer
 from engine.write.maintenance.rearranged_rows import Regrouping, rearranged_rows
@@ -72,7 +74,7 @@ def optimize(plan: OptimizePlan, run: Run) -> Iterator[StagedWrite]:
     with drop_told(table), ExitStack() as written, naming(table.label):
         removed: list[pa.Table] = []
         new: list[NewFiles] = []
-        for job, bins in _with_files(table.snapshot, left.steps[0] if left.steps else ()):
+        for job, bins in _with_files(delta_snapshot(table.snapshot), left.steps[0] if left.steps else ()):
             run.context.cancel.ensure_live()
             new.append(written.enter_context(rearranged_rows(table, _regrouping(plan, job, bins), run)))
             removed += bins
@@ -81,7 +83,7 @@ def optimize(plan: OptimizePlan, run: Run) -> Iterator[StagedWrite]:
         run.context.profile.add_note(_progress(table.label, left, moved))
         yield StagedWrite(
             outcome=Outcome(
-                result=optimize_answer(table.snapshot, plan.goal, done, run.context.now_ms()),
+                result=optimize_answer(delta_snapshot(table.snapshot), plan.goal, done, run.context.now_ms()),
                 left=done if done.steps else None,
             ),
             transaction=_transaction(plan, removed, new, moved) if removed else None,
@@ -101,7 +103,7 @@ def _with_files(snapshot: Snapshot, jobs: Sequence[Job]) -> Iterator[tuple[Job, 
 def _transaction(plan: OptimizePlan, removed: Sequence[pa.Table], new: Sequence[NewFiles], moved: Moved) -> Transaction:
     table, files = plan.table, pa.concat_tables(removed)
     description = preserving(with_metrics(plan.description, **moved.metrics), table)
-    transaction = Transaction.on(table.snapshot, description, table=table.label)
+    transaction = Transaction.on(delta_snapshot(table.snapshot), description, table=table.label)
     transaction.read_files(files["path"])
     transaction.stage_removes(files, data_change=False)
     transaction.stage(*(add for each in new for add in each.adds))
@@ -110,7 +112,7 @@ def _transaction(plan: OptimizePlan, removed: Sequence[pa.Table], new: Sequence[
 
 def _scheduled(plan: OptimizePlan, run: Run) -> Rearrangement:
     """What there is to do in the table as it is."""
-    snapshot, files = plan.table.snapshot, _considered(plan, run)
+    snapshot, files = delta_snapshot(plan.table.snapshot), _considered(plan, run)
     target, considered = _target_bytes(plan), Considered()
     match plan.goal:
         case Merge(is_auto=True):
@@ -186,7 +188,7 @@ def _num_rows(files: pa.Table) -> int:
 def _target_bytes(plan: OptimizePlan) -> int:
     if plan.goal == Merge(is_auto=True):
         return AUTO_TARGET_BYTES
-    return plan.table.snapshot.config.get(TARGET_FILE_SIZE) or TARGET_BYTES
+    return delta_snapshot(plan.table.snapshot).config.get(TARGET_FILE_SIZE) or TARGET_BYTES
 
 
 def _moved(removed: Sequence[pa.Table], new: Sequence[NewFiles]) -> Moved:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.delta.maintenance.rearrangement import Rearrangement
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import DATA_SKIPPING_INDEXED_COLUMNS
 from engine.plans.optimize import Cluster, Goal, Zorder
 from engine.runtime.results import STRING, ResultColumn, ResultStream, small_result
+from engine.table.rearrangement import Rearrangement
 
 _TYPES = {
     "bigint": pa.int64(),

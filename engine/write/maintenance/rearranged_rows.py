@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from engine.bind.bound import BoundTable
 from engine.delta.commit.new_files import NewFiles
+from engine.delta.delta_format import delta_snapshot
 from engine.exec.run import Run
 from engine.plan.reads.scans import scan_of
 from engine.plans.reads import ReadPlan
@@ -37,7 +38,7 @@ class Regrouping:
 @contextmanager
 def rearranged_rows(table: BoundTable, regrouping: Regrouping, run: Run) -> Iterator[NewFiles]:
     """The rows in new files; if the block that commits them fails, these go."""
-    snapshot, alias = table.snapshot, relation_beside(table.snapshot.schema)
+    snapshot, alias = delta_snapshot(table.snapshot), relation_beside(table.snapshot.schema)
     bins, hint = _bins(regrouping)
     scans = tuple(
         replace(scan_of(f"__scan_{number}", table), files=files, choice=None) for number, files in enumerate(bins)

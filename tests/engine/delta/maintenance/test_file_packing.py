@@ -12,11 +12,13 @@ import pytest
 
 from engine.delta.commit.staged_commit import adds_of
 from engine.delta.maintenance import zcubes
-from engine.delta.maintenance.file_packing import Bin, packed, worth_merging, worth_purging
-from engine.delta.maintenance.rearrangement import (
+from engine.delta.maintenance.file_packing import packed, worth_merging, worth_purging
+from engine.delta.spec.actions import Add, DeletionVectorDescriptor
+from engine.table.rearrangement import (
     BINS_MAX,
     JOINT_BYTES_MAX,
     STEP_BYTES,
+    Bin,
     Considered,
     Job,
     Moved,
@@ -24,7 +26,6 @@ from engine.delta.maintenance.rearrangement import (
     merging_jobs,
     sorting_jobs,
 )
-from engine.delta.spec.actions import Add, DeletionVectorDescriptor
 
 GB = 1 << 30
 

@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from engine.delta.maintenance.file_packing import Bin
-
 STEP_BYTES = 64 << 30
 """What a step reads, unless one bin alone is larger."""
 
@@ -23,6 +21,16 @@ JOINT_BYTES_MAX = 64 << 20
 
 BINS_MAX = 32
 """Bins with tasks of their own in one job: each is a scan in its plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Live files of one partition, by what identifies them in their format; `num_bytes` of them all."""
+
+    keys: tuple[str, ...]
+    num_bytes: int
+    partition: int
+    """Counts the partitions of one packing."""
 
 
 @dataclass(frozen=True, slots=True)
