@@ -274,6 +274,12 @@ def test_purging_takes_what_no_row_has_any_more(session: LakeSession, lake: Path
     assert _read(session, "SELECT * FROM things") == before
 
 
+def test_a_condition_without_columns_means_all_or_nothing(session: LakeSession) -> None:
+    _made(session, "(k INT, s STRING, p INT)", PLAIN_ROWS)
+    assert _optimized(session, "OPTIMIZE things WHERE 1 > 2")["totalConsideredFiles"] == 0
+    assert _optimized(session, "OPTIMIZE things WHERE 1 < 2")["numFilesAdded"] == 1
+
+
 def test_append_only_tables_may_be_rearranged(session: LakeSession) -> None:
     _made(session, "(k INT, s STRING, p INT) TBLPROPERTIES ('delta.appendOnly' = 'true')", PLAIN_ROWS)
     assert _optimized(session)["numFilesAdded"] == 1
