@@ -27,7 +27,6 @@ from engine.bind.sources import Sources
 from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.conflict_errors import ConcurrentModification, FeatureDropConflict, MetadataChanged
-from engine.delta.definition.identity import has_identity_columns
 from engine.enforce.rules import enforce
 from engine.exec.run import Run
 from engine.exec.session import ExecSession
@@ -190,9 +189,9 @@ def _table_to_lock(plan: Plan) -> str | None:
         case SyncIdentityPlan(table=table):
             return table.snapshot.table_root
         case InsertPlan(table=table, rows=rows):
-            return table.snapshot.table_root if has_identity_columns(rows.schema) else None
+            return table.snapshot.table_root if rows.config.identities else None
         case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
-            return table.snapshot.table_root if has_identity_columns(table.snapshot.schema) else None
+            return table.snapshot.table_root if table.snapshot.rules.identities else None
         case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
             return None
         case OptimizePlan():

@@ -13,7 +13,7 @@ from catalog.names import quote
 from engine.answers.declared_types import declared_type, literal
 from engine.bind.bound import BoundStatement, BoundTable, Outcome
 from engine.delta.definition.clustering import CLUSTERING
-from engine.delta.definition.identity import ALLOW_EXPLICIT, START, STEP, is_identity
+from engine.delta.definition.identity_metadata import ALLOW_EXPLICIT, START, STEP, is_identity
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import (
     CONSTRAINT_PREFIX,

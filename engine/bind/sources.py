@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from catalog.catalog import Catalog
 from engine.concurrency.table_locks import TableLocks
-from engine.delta.commit.transaction import Committed
 from engine.table.formats import TableFormats
+from engine.table.transaction import TableCommit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class Sources:
     catalog: Catalog
     formats: TableFormats
     """Load the tables that the catalog names."""
-    after_commit: Callable[[Committed], None] = lambda _: None
+    after_commit: Callable[[TableCommit], None] = lambda _: None
     """Told of every version that a statement made."""
     before_removal: Callable[[str], None] = lambda _: None
     """Told of the location of a table whose files are about to go."""

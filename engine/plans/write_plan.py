@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from catalog.errors import SqlError
-from engine.delta.definition.identity import IdentityColumn
-from engine.delta.definition.table_config import TableConfig
+from engine.table.identity import IdentityColumn
+from engine.table.rules import TableRules
 from engine.types.schema import StructField, StructType
 
 Values = Mapping[str, str | None]
@@ -46,12 +46,12 @@ class FilePerPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlongCurve:
-    """Sorted along a Z-order or Hilbert curve through `columns` (logical paths).
+    """Sorted along a Z-order or Hilbert curve through `stored_columns` (paths of names as in the files).
 
     `num_files` None: by partition, as `FilePerPartition`. Else all rows are one partition's, and become so many files.
     """
 
-    columns: tuple[tuple[str, ...], ...]
+    stored_columns: tuple[tuple[str, ...], ...]
     is_hilbert: bool
     num_files: int | None
     target_bytes: int
@@ -67,7 +67,7 @@ class WritePlan:
     """`table` is its name for messages. The first group is what the statement says, the second what rules found."""
 
     table: str
-    config: TableConfig
+    config: TableRules
     insert_columns: tuple[str, ...] = ()
     """The column list; empty without one."""
     source_columns: tuple[str, ...] | None = None

@@ -72,7 +72,8 @@ Replacement = KeepAll | ReplaceAll | ReplaceMatching | ReplaceTouched | ReplaceR
 class InsertPlan:
     """Write the rows of `source` into `table`, as `rows` says when the rules have been over it.
 
-    `columns` are those of `source` where they are known, `definition` is the table's, with columns that are new.
+    `columns` are those of `source` where they are known, `definition` is the table's where it has new
+    columns.
 
     `reads_table`: the query reads the table, so that others' commits to it matter. `only_if_absent`: nothing happens
     where the partition that `replacement` means has rows (IF NOT EXISTS).
@@ -82,7 +83,7 @@ class InsertPlan:
     source: ReadPlan
     columns: tuple[QueryColumn, ...]
     rows: WritePlan
-    definition: Definition
+    definition: Definition | None
     replacement: Replacement
     reads_table: bool
     description: CommitDescription

@@ -30,7 +30,7 @@ from engine.write.staged_write import StagedWrite
 def delete(plan: DeletePlan, run: Run) -> Iterator[StagedWrite]:
     """Rows out of a table, as one version."""
     table = plan.table
-    if was_written(plan.numbered, delta_snapshot(table.snapshot)):
+    if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=_counted(0))
         return
     with drop_told(table), _remainder(plan, run) as remainder, naming(table.label):

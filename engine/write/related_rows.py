@@ -24,7 +24,7 @@ from catalog.names import fold, quote
 from engine.bind.bound import BoundTable
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.commit.staged_commit import adds_of
-from engine.delta.delta_format import delta_snapshot
+from engine.delta.delta_format import delta_config, delta_snapshot
 from engine.delta.log.file_table import FILES_SCHEMA
 from engine.delta.snapshot.table_scan import table_scan
 from engine.errors.expression_errors import AmbiguousInCondition, UnresolvedInCondition
@@ -183,7 +183,7 @@ def _stored_value(column: QueryColumn, field: StructField | None, rows: WritePla
 def _scan_of_new(table: BoundTable, rows: WritePlan, new: NewFiles) -> Scan:
     files = pa.Table.from_batches([adds_of(new.adds)])
     storage = delta_snapshot(table.snapshot).storage
-    return replace(table_scan(rows.config, storage, files, _RELATION, table.label), row_tracking=None)
+    return replace(table_scan(delta_config(rows.config), storage, files, _RELATION, table.label), row_tracking=None)
 
 
 # --- The query's rows, kept beside the table -------------------------------------------------------------------------

@@ -43,6 +43,7 @@ from engine.plans.write_plan import WritePlan
 from engine.runtime.parameters import Parameter
 from engine.sql.free_names import free_names
 from engine.table.scan import Scan
+from engine.table.transaction import TableTransaction
 from engine.types.schema import PrimitiveType, StructField, StructType
 from engine.write.copied_rows import RELATION, Copying, copied_rows
 from engine.write.marked_rows import MarkedFiles, RowSet, can_mark, marked_rows
@@ -92,8 +93,13 @@ class Remainder:
             "numDeletionVectorsUpdated": self.marked.num_updated if self.marked else 0,
         }
 
-    def stage_in(self, transaction: Transaction) -> None:
+    def stage_in(self, transaction: TableTransaction) -> None:
         """All of it, and what of the table it depends on."""
+        if self.copied is None and self.marked is None and self.reads is None and not self.changes:
+            transaction.read_whole_table()
+            transaction.stage_removes(self.removed)
+            return
+        assert isinstance(transaction, Transaction), "rows of other formats are not replaced one by one"
         if self.reads is None:
             transaction.read_whole_table()
         else:

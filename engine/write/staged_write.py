@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from catalog.entries import TableEntry
 from engine.bind.bound import Outcome
-from engine.delta.commit.transaction import Transaction
+from engine.table.transaction import TableTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class StagedWrite:
     """
 
     outcome: Outcome
-    transaction: Transaction | None = None
+    transaction: TableTransaction | None = None
     label: str = ""
     creates: TableEntry | None = None
     is_path: bool = False

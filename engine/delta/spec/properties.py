@@ -233,7 +233,7 @@ ROW_COMMIT_VERSION_COLUMN = Property(
     default=None,
     settable=False,
 )
-OPTIMIZE_WRITE = Property(key="delta.autoOptimize.optimizeWrite", parse=parse_boolean, default=False)
+OPTIMIZE_WRITE = Property(key="delta.autoOptimize.optimizeWrite", parse=_optional(parse_boolean), default=None)
 SET_TRANSACTION_RETENTION = Property(
     key="delta.setTransactionRetentionDuration", parse=_optional(parse_interval_ms), default=None
 )

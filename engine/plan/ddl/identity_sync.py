@@ -12,7 +12,6 @@ import json
 
 from catalog.names import quote
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.definition.identity import identity_columns
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.schema.schema_changes import resolve_path
 from engine.errors.alter_errors import NoIdentityColumn
@@ -32,7 +31,7 @@ def plan_sync_identity(bound: BoundStatement, table: BoundTable, change: SyncIde
     path = resolve_path(snapshot.schema, change.parts)
     with naming(table.label):
         snapshot.config.ensure_supported(TableOperation.METADATA)
-        found = {column.name: column for column in identity_columns(snapshot.config)}
+        found = {column.name: column for column in snapshot.config.identities}
     if len(path) > 1 or path[0] not in found:
         raise NoIdentityColumn(".".join(path))
     name = quote(path[0])

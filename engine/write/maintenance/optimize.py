@@ -22,6 +22,7 @@ from engine.bind.bound import Outcome
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.commit.staged_commit import num_records
 from engine.delta.commit.transaction import Transaction
+from engine.delta.definition.clustering import physical_path
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.maintenance.file_packing import (
     DELETED_ROWS_RATIO_MAX,
@@ -168,8 +169,10 @@ def _arrangement(plan: OptimizePlan, job: Job, bins: Sequence[pa.Table]) -> Arra
         case Zorder(columns=columns) | Cluster(columns=columns):
             files = pa.concat_tables(bins)
             num_bytes = pc.sum(files["size"]).as_py()
+            config = delta_snapshot(plan.table.snapshot).config
+            schema, mode = config.schema, config.column_mapping_mode
             return AlongCurve(
-                columns=columns,
+                stored_columns=tuple(physical_path(schema, mode, path) for path in columns),
                 is_hilbert=isinstance(plan.goal, Cluster),
                 num_files=None if job.is_joint else max(1, num_bytes // target),
                 target_bytes=target,
