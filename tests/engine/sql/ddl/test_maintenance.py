@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
-from engine.sql.parser import parse_any
+from engine.sql.script.programs import parse_program
 from engine.statements.maintenance import Optimize, Reorg
 
 STATEMENTS: list[tuple[str, Optimize | Reorg]] = [
@@ -37,11 +37,11 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "statement"), STATEMENTS, ids=[text for text, _ in STATEMENTS])
 def test_maintenance_statements(text: str, statement: Optimize | Reorg) -> None:
-    assert parse_any(text) == statement
+    assert parse_program(text) == statement
 
 
 @pytest.mark.parametrize(("text", "condition"), REFUSED, ids=[text for text, _ in REFUSED])
 def test_refused_maintenance_statements(text: str, condition: str) -> None:
     with pytest.raises(SqlError) as caught:
-        parse_any(text)
+        parse_program(text)
     assert caught.value.condition == condition
