@@ -24,6 +24,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.maintenance import Optimize, Reorg
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
@@ -68,6 +69,8 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             | AlterTable()
             | Delete()
             | TruncateTable()
+            | Optimize()
+            | Reorg()
             | CreateSchema()
             | DropSchema()
             | CreateCatalog()

@@ -25,6 +25,7 @@ from engine.statements.queries import Query
 from engine.statements.variables import SingleStatement
 from engine.table.changes import TableChanges
 from engine.table.formats import DEFAULT_FORMAT
+from engine.table.rearrangement import Rearrangement
 from engine.table.snapshot import TableSnapshot
 from engine.types.schema import StructType
 from engine.types.sql_types import column_sql_type
@@ -184,7 +185,8 @@ class AuthorizedStatement:
 class Outcome:
     """What a statement answers, and how it changes the session's state (None: not at all).
 
-    `values` are the rows of an `EvaluateQuery`, which answers no client.
+    `values` are the rows of an `EvaluateQuery`, which answers no client. `left` is what is left of a statement that is
+    committed in steps; then it has to go on.
 
     The change is a function, so that it applies to the newest state: two statements of a session may end at once.
     """
@@ -192,3 +194,4 @@ class Outcome:
     result: ResultStream
     change: Callable[[SessionState], SessionState] | None = None
     values: RowValues | None = None
+    left: Rearrangement | None = None

@@ -12,6 +12,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.maintenance import Optimize, Reorg
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -83,6 +84,8 @@ WriteStatement = (
     | AlterTable
     | DropTable
     | TruncateTable
+    | Optimize
+    | Reorg
     | CreateSchema
     | DropSchema
     | CreateCatalog
