@@ -34,6 +34,8 @@ from engine.execute.execute import execute
 from engine.plan.planner import plan_statement
 from engine.plans.ddl import (
     AlterPlan,
+    ClonePlan,
+    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     ReplaceTableAsPlan,
@@ -135,7 +137,7 @@ def _finished(plan: Plan, sources: Sources, run: Run, policy: RetryPolicy) -> Ou
 
 def _tolerated(plan: Plan) -> tuple[type[SqlError], ...]:
     """IF NOT EXISTS, where somebody else made the table at the same time."""
-    return plan.tolerated if isinstance(plan, CreateTablePlan | CreateTableAsPlan) else ()
+    return plan.tolerated if isinstance(plan, CreateTablePlan | CreateTableAsPlan | ClonePlan) else ()
 
 
 def _table_to_lock(plan: Plan) -> str | None:
@@ -150,6 +152,8 @@ def _table_to_lock(plan: Plan) -> str | None:
         case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
             return table.snapshot.table_root if has_identity_columns(table.snapshot.schema) else None
         case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
+            return None
+        case ClonePlan() | ConvertPlan():
             return None
         case _:
             assert_never(plan)

@@ -24,9 +24,10 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.copies import ConvertTable
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
-from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Delete, Insert, ReplaceOn, TruncateTable
 
@@ -64,6 +65,8 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             return _insert(bound, insert, analyzer)
         case (
             CreateTableLike()
+            | CloneTable()
+            | ConvertTable()
             | DropTable()
             | AlterTable()
             | Delete()

@@ -31,6 +31,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.copies import ConvertTable
 from engine.statements.queries import (
     DescribeQuery,
     Explain,
@@ -62,7 +63,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import AnsweredStatement, WriteStatement
-from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import (
     DeclareVariables,
     DropVariable,
@@ -116,6 +117,13 @@ def _named(
             return binder.table(parts), ()
         case CreateTableLike(table_parts=parts, location=location, source_parts=source_parts):
             return binder.new_table(parts, location), (binder.table(source_parts),)
+        case CloneTable(table_parts=parts, location=location, mode=mode):
+            cloned = binder.relation(statement.source_parts, statement.time_travel, current)
+            return binder.replaced_table(parts, location, mode) or binder.new_table(parts, location), (cloned,)
+        case ConvertTable(path=None, table_parts=parts):
+            return binder.table(parts), ()
+        case ConvertTable(table_parts=parts):
+            return binder.new_table(parts, None), ()
         case DropTable(table_parts=parts, if_exists=if_exists):
             return binder.dropped(parts, if_exists), ()
         case DeclareVariables() | DropVariable():

@@ -23,6 +23,8 @@ from engine.plan.rules.row_checks import ensure_kept
 from engine.plans.ddl import (
     AlterPlan,
     CatalogPlan,
+    ClonePlan,
+    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     CreateTemporaryViewPlan,
@@ -42,6 +44,8 @@ from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.variables import VisibleVariables
 from engine.write.alter_table import alter_table
+from engine.write.copies.clone import clone_table
+from engine.write.copies.convert import convert_table
 from engine.write.delete import delete
 from engine.write.insert import insert, truncate
 from engine.write.new_tables import create_table, create_table_as, replace_table, replace_table_as
@@ -118,6 +122,11 @@ def _stage(plan: WritingPlan, allowed_roots: Sequence[str], run: Run) -> Iterato
         case ReplaceTableAsPlan():
             with replace_table_as(plan, run) as staged:
                 yield staged
+        case ClonePlan():
+            with clone_table(plan, allowed_roots, run) as staged:
+                yield staged
+        case ConvertPlan():
+            yield convert_table(plan, allowed_roots, run)
         case RewritePlan():
             with rewrite_files(plan, run) as staged:
                 yield staged

@@ -17,6 +17,8 @@ from engine.plan.ddl.catalog_ddl import (
     plan_drop_schema,
     plan_drop_view,
 )
+from engine.plan.ddl.clones import plan_clone
+from engine.plan.ddl.conversions import plan_convert
 from engine.plan.ddl.like_tables import plan_create_table_like
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
@@ -38,9 +40,10 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.copies import ConvertTable
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
-from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Delete, Insert, TruncateTable
 
@@ -84,6 +87,10 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_comment_on_names(bound, comment)
         case CreateTableLike() as like:
             return plan_create_table_like(bound, like)
+        case CloneTable() as clone:
+            return plan_clone(bound, clone)
+        case ConvertTable() as convert:
+            return plan_convert(bound, convert)
         case CreateCatalog() as create_catalog:
             return plan_create_catalog(bound, create_catalog)
         case DropCatalog() as drop_catalog:

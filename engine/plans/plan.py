@@ -5,6 +5,8 @@ from __future__ import annotations
 from engine.plans.ddl import (
     AlterPlan,
     CatalogPlan,
+    ClonePlan,
+    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     CreateTemporaryViewPlan,
@@ -43,6 +45,8 @@ WritingPlan = (
     | CreateTableAsPlan
     | ReplaceTablePlan
     | ReplaceTableAsPlan
+    | ClonePlan
+    | ConvertPlan
     | AlterPlan
     | RewritePlan
     | SyncIdentityPlan

@@ -12,6 +12,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.copies import ConvertTable
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -38,7 +39,7 @@ from engine.statements.shows import (
     ShowTblProperties,
     ShowViews,
 )
-from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable
 
 AnsweredStatement = (
@@ -80,6 +81,8 @@ WriteStatement = (
     | Delete
     | CreateTable
     | CreateTableLike
+    | CloneTable
+    | ConvertTable
     | AlterTable
     | DropTable
     | TruncateTable
