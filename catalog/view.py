@@ -138,6 +138,15 @@ class CatalogView:
         self._places.ensure_there(location)
         return location
 
+    def ensure_files(self, path: str) -> str:
+        """The canonical location of files that a client means to read by themselves.
+
+        Raises PathNotAllowed, FilesNotReadable, LakeNotAvailable.
+        """
+        location = self._places.ensure_allowed(path)
+        self._places.ensure_files(location)
+        return location
+
     def ensure_new_name(self, name: TableName) -> TableName:
         """The name of a table to be made, its schema spelled as it was. Raises InvalidName, SchemaNotFound, …"""
         self.ensure_may_change(name.schema_name)

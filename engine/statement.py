@@ -25,7 +25,12 @@ from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
-from engine.delta.commit.conflict_errors import ConcurrentModification, FeatureDropConflict, MetadataChanged
+from engine.delta.commit.conflict_errors import (
+    ConcurrentModification,
+    ConcurrentTransaction,
+    FeatureDropConflict,
+    MetadataChanged,
+)
 from engine.delta.definition.identity import has_identity_columns
 from engine.enforce.rules import enforce
 from engine.exec.run import Run
@@ -44,7 +49,7 @@ from engine.plans.ddl import (
     SyncIdentityPlan,
 )
 from engine.plans.plan import AnsweringPlan, Plan
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import empty_result
@@ -141,7 +146,10 @@ def _tolerated(plan: Plan) -> tuple[type[SqlError], ...]:
 
 
 def _table_to_lock(plan: Plan) -> str | None:
-    """The table whose high-water marks of identity columns `plan` moves: two such plans cannot both commit."""
+    """The table whose high-water marks of identity columns, or record of loads, `plan` moves.
+
+    Two such plans cannot both commit.
+    """
     if isinstance(plan, AnsweringPlan):
         return None
     match plan:
@@ -149,6 +157,8 @@ def _table_to_lock(plan: Plan) -> str | None:
             return table.snapshot.table_root
         case InsertPlan(table=table, rows=rows):
             return table.snapshot.table_root if has_identity_columns(rows.schema) else None
+        case CopyPlan(table=table):  # another one would load the same files
+            return table.snapshot.table_root
         case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
             return table.snapshot.table_root if has_identity_columns(table.snapshot.schema) else None
         case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
@@ -165,4 +175,6 @@ def _may_run_again(plan: Plan, error: SqlError) -> bool:
         return isinstance(error, ConcurrentModification)
     if isinstance(plan, AlterPlan) and plan.description.exclusive:  # DROP FEATURE
         return isinstance(error, ConcurrentModification)
+    if isinstance(plan, CopyPlan) and isinstance(error, ConcurrentTransaction):
+        return True  # another server's, which may have loaded other files
     return isinstance(error, MetadataChanged) and _table_to_lock(plan) is not None

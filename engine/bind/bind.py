@@ -19,6 +19,7 @@ from engine.bind.bound import (
     BoundStatement,
     Target,
 )
+from engine.bind.source_files import bind_files
 from engine.bind.time_travel import Unevaluated, ValueNeeded
 from engine.statements.alters import AlterTable, SetLocation
 from engine.statements.catalog import (
@@ -31,7 +32,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
-from engine.statements.copies import ConvertTable
+from engine.statements.copies import ConvertTable, CopyInto
 from engine.statements.queries import (
     DescribeQuery,
     Explain,
@@ -120,6 +121,9 @@ def _named(
         case CloneTable(table_parts=parts, location=location, mode=mode):
             cloned = binder.relation(statement.source_parts, statement.time_travel, current)
             return binder.replaced_table(parts, location, mode) or binder.new_table(parts, location), (cloned,)
+        case CopyInto(table_parts=parts):
+            target = binder.table(parts)
+            return target, (bind_files(statement, target, binder.view, binder.allowed_roots),)
         case ConvertTable(path=None, table_parts=parts):
             return binder.table(parts), ()
         case ConvertTable(table_parts=parts):

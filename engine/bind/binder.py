@@ -74,6 +74,7 @@ class Binder:
 
     def __init__(self, state: SessionState, sources: Sources) -> None:
         self.state, self.view, self.load = state, sources.catalog.view(), sources.load
+        self.allowed_roots = sources.catalog.allowed_roots
         self.values: dict[str, tuple[Any, ...]] = {}
         self.pinned: dict[tuple[str, TimeTravel | None], Snapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], ChangeFeed] = {}

@@ -29,7 +29,7 @@ from engine.plans.ddl import (
 )
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
 
 WRITE_RULES: tuple[WriteRule, ...] = (
     ensure_append_only,
@@ -52,6 +52,10 @@ def enforce(plan: Plan) -> Plan:
     match plan:
         case InsertPlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
             return replace(plan, rows=enforce_rules(plan.rows))
+        case CopyPlan(insert=insert):
+            if insert is None:
+                return plan
+            return replace(plan, insert=replace(insert, rows=enforce_rules(insert.rows)))
         case DeletePlan(table=table):
             ensure_rows_may_go(table.snapshot.config, table.label)
             return plan

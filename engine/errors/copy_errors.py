@@ -38,3 +38,31 @@ class CloneFileMissing(SqlError, condition="CLONE_FILE_NOT_FOUND", sqlstate="42K
         "Version {version} of the table {table} cannot be cloned: its file {path} is gone, removed by VACUUM perhaps. "
         "Clone a newer version."
     )
+
+
+@dataclass(eq=False)
+class SourceNotFound(SqlError, condition="PATH_NOT_FOUND", sqlstate="42K03"):
+    path: str
+    template = "There are no files at {path}, and nothing was copied. Check the path, FILES and PATTERN."
+
+
+@dataclass(eq=False)
+class PartitionFoldersInSource(SqlError, condition="COPY_INTO_PARTITION_FOLDERS", sqlstate="0A000"):
+    path: str
+    folder: str
+    template = (
+        "The folder {path} has partition folders ({folder}), whose values are in no file. Copy each of them by itself "
+        "with the value in the query, or set recursiveFileLookup in FORMAT_OPTIONS to do without these values."
+    )
+
+
+@dataclass(eq=False)
+class PatternNotValid(SqlError, condition="COPY_INTO_PATTERN_NOT_VALID", sqlstate="42601"):
+    pattern: str
+    template = "The pattern {pattern} has a bracket or a brace that is not closed."
+
+
+@dataclass(eq=False)
+class SourceWithoutColumns(SqlError, condition="UNABLE_TO_INFER_SCHEMA", sqlstate="42KD9"):
+    path: str
+    template = "No columns were found in the files at {path}: they are empty, or of another format."

@@ -18,6 +18,7 @@ from engine.delta.spec.deletion_vectors import ABSOLUTE
 from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.scan_schema import BY_ID, logical_json, physical_json
 from engine.plans.reads import RowTracking, Scan
+from engine.statements.copies import FileFormat
 
 _VECTORS = ("deletion_vector", "selected_rows")
 """Columns of a scan's files that hold vectors, each a constant of a name of its own."""
@@ -43,8 +44,13 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
         "by_id": scan.mapping_mode == BY_ID,
         "partition_columns": list(scan.partition_columns),
         "vectors": {column: _unused_name(scan, f"__{column}") for column in _vectors(scan)},
+        "format": _format(scan.format, infers=scan.infers) if scan.format else None,
         "row_tracking": _row_tracking(scan, scan.row_tracking) if scan.row_tracking else None,
     }
+
+
+def _format(format_: FileFormat, *, infers: bool) -> dict[str, Any]:
+    return {"kind": format_.kind.value, "options": dict(format_.options), "infers": infers}
 
 
 def _row_tracking(scan: Scan, tracking: RowTracking) -> dict[str, str | None]:

@@ -40,12 +40,13 @@ from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.plan import AnsweringPlan, Plan, WritingPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.variables import VisibleVariables
 from engine.write.alter_table import alter_table
 from engine.write.copies.clone import clone_table
 from engine.write.copies.convert import convert_table
+from engine.write.copies.load import copy_into
 from engine.write.delete import delete
 from engine.write.insert import insert, truncate
 from engine.write.new_tables import create_table, create_table_as, replace_table, replace_table_as
@@ -133,6 +134,9 @@ def _stage(plan: WritingPlan, allowed_roots: Sequence[str], run: Run) -> Iterato
         case InsertPlan(expression_checks=expression_checks):
             _ensure_checked(expression_checks, run)
             with insert(plan, run) as staged:
+                yield staged
+        case CopyPlan():
+            with copy_into(plan, run) as staged:
                 yield staged
         case DeletePlan(expression_checks=expression_checks):
             if expression_checks is not None:

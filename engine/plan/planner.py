@@ -24,6 +24,7 @@ from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_tabl
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
 from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
+from engine.plan.writes.copies import plan_copy
 from engine.plan.writes.deletes import plan_delete
 from engine.plan.writes.inserts import plan_create_table_as, plan_insert, plan_truncate
 from engine.plans.plan import Plan
@@ -40,7 +41,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
-from engine.statements.copies import ConvertTable
+from engine.statements.copies import ConvertTable, CopyInto
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
@@ -77,6 +78,8 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return _plan_create_table(analyzed, create_table)
         case Insert() as insert:
             return plan_insert(analyzed, insert)
+        case CopyInto() as copy:
+            return plan_copy(analyzed, copy)
         case Delete() as delete:
             return plan_delete(bound, delete)
         case AlterTable() as alter:

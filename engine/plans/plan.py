@@ -20,7 +20,7 @@ from engine.plans.ddl import (
 )
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
 
 AnsweringPlan = (
     ReadPlan
@@ -51,6 +51,7 @@ WritingPlan = (
     | RewritePlan
     | SyncIdentityPlan
     | InsertPlan
+    | CopyPlan
     | DeletePlan
     | TruncatePlan
 )

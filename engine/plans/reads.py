@@ -16,6 +16,7 @@ from engine.delta.pruning.predicates import Predicate
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.runtime.profile import TableRead
 from engine.runtime.results import ResultColumn
+from engine.statements.copies import FileFormat
 from engine.statements.queries import ExplainMode
 from engine.statements.statement import AnsweredStatement
 from engine.types.schema import StructType
@@ -72,6 +73,10 @@ class Scan:
     mapping_mode: str = NO_MAPPING
     allowed_roots: tuple[str, ...] = ()
     row_tracking: RowTracking | None = None
+    format: FileFormat | None = None
+    """Of files that are no table's; None: of a table's."""
+    infers: bool = False
+    """The columns are those that Spark finds in such files, and `schema` says nothing."""
     choice: Choice | None = field(default=None, compare=False, repr=False)
 
 

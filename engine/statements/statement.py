@@ -12,7 +12,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
-from engine.statements.copies import ConvertTable
+from engine.statements.copies import ConvertTable, CopyInto
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -83,6 +83,7 @@ WriteStatement = (
     | CreateTableLike
     | CloneTable
     | ConvertTable
+    | CopyInto
     | AlterTable
     | DropTable
     | TruncateTable

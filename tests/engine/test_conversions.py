@@ -77,11 +77,11 @@ REFUSED = [
     ("parquet.`{folder}/parted`", "DELTA_UNEXPECTED_NUM_PARTITION_COLUMNS_FROM_FILE_NAME"),
     ("parquet.`{folder}/parted` PARTITIONED BY (q INT)", "DELTA_UNEXPECTED_PARTITION_COLUMN_FROM_FILE_NAME"),
     ("parquet.`{folder}/parted` PARTITIONED BY (p INT)", "DELTA_CONVERT_PARTITION_VALUE"),
-    ("parquet.`{folder}/parted` PARTITIONED BY (p INT DEFAULT 1)", "UNSUPPORTED_FEATURE.CLAUSE"),
+    ("parquet.`{folder}/parted` PARTITIONED BY (p INT DEFAULT 1)", "UNSUPPORTED_CLAUSE"),
     ("parquet.`{folder}/names`", "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"),
     ("parquet.`/etc`", "PATH_NOT_ALLOWED"),
     ("parquet.`{folder}`", "LOCATION_OVERLAP"),
-    ("iceberg.`{folder}/parted`", "UNSUPPORTED_FEATURE.CLAUSE"),
+    ("iceberg.`{folder}/parted`", "UNSUPPORTED_CLAUSE"),
     ("nowhere.missing", "TABLE_OR_VIEW_NOT_FOUND"),
 ]
 

@@ -92,3 +92,13 @@ class FolderValueNotCastable(DeltaError, condition="DELTA_CONVERT_PARTITION_VALU
         "The value {value} of the partition column {column} in the path {path} is no {data_type}. Give the column "
         "another type in PARTITIONED BY."
     )
+
+
+@dataclass(eq=False)
+class TableInside(DeltaError, condition="DELTA_TABLE_INSIDE_FOLDER", sqlstate="42809"):
+    directory: str
+    folder: str
+    template = (
+        "The folder {directory} has a Delta table in it, at {folder}. Its files cannot be taken for files of the "
+        "folder; name the folders beside it."
+    )

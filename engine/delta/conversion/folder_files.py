@@ -13,10 +13,16 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from urllib.parse import unquote
 
-from engine.delta.conversion.errors import FolderValueNotCastable, PartitionCountDiffers, PartitionNameDiffers
+from engine.delta.conversion.errors import (
+    FolderValueNotCastable,
+    PartitionCountDiffers,
+    PartitionNameDiffers,
+    TableInside,
+)
 from engine.delta.log.storage import Storage
 from engine.delta.spec.errors import PartitionValueNotCastable
 from engine.delta.spec.partition_values import HIVE_NULL, format_partition_value, parse_partition_value
+from engine.delta.spec.paths import LOG_DIR
 from engine.types.schema import StructField, format_data_type
 
 
@@ -30,12 +36,14 @@ class FolderFile:
 
 
 def find_files(storage: Storage, ensure_live: Callable[[], None]) -> Iterator[FolderFile]:
-    """All data files below the root of `storage`, folder by folder."""
+    """All data files below the root of `storage`, folder by folder. Raises `TableInside`."""
     waiting = [""]
     while waiting:
         ensure_live()
         folder = waiting.pop()
         listing = storage.list_folder(folder.rstrip("/"))
+        if folder and any(status.name == LOG_DIR for status in listing.folders):
+            raise TableInside(storage.root, folder)
         for file in sorted(listing.files, key=lambda status: status.name):
             if not file.name.startswith(("_", ".")):
                 yield FolderFile(path=folder + file.name, size=file.size, modification_time=file.modified_ms)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from engine.bind.bound import BoundChanges, BoundTable
+from engine.bind.bound import BoundChanges, BoundFiles, BoundTable
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.feed.change_feed import ChangeFeed
 from engine.delta.feed.change_files import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
@@ -18,6 +18,7 @@ from engine.errors.table_errors import naming
 from engine.plan.reads.change_choice import ChangeChoice
 from engine.plan.reads.file_choice import FileChoice
 from engine.plans.reads import ReadPlan, RowTracking, Scan
+from engine.types.schema import StructType
 
 FILE_METADATA = "_metadata"
 """The hidden column of every table, with fields for the file that a row is in and, if the table tracks rows, its id."""
@@ -97,4 +98,18 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
         files=kind.files,
         allowed_roots=changes.table.snapshot.storage.confinement.places,
         choice=ChangeChoice(changes.label, feed.versions, columns, kind.files) if feed.versions else None,
+    )
+
+
+def files_scan(relation: str, files: BoundFiles) -> Scan:
+    """The scan of files that are no table's; where their columns are not known, Spark finds them."""
+    return Scan(
+        relation=relation,
+        label=files.label,
+        table_root=files.root,
+        schema=files.schema or StructType(()),
+        partition_columns=(),
+        files=files.files,
+        format=files.format,
+        infers=files.schema is None,
     )
