@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import assert_never
 
 from catalog.errors import SqlError
@@ -31,7 +31,6 @@ from engine.delta.commit.conflict_errors import (
     FeatureDropConflict,
     MetadataChanged,
 )
-from engine.delta.definition.identity import has_identity_columns
 from engine.enforce.rules import enforce
 from engine.exec.run import Run
 from engine.exec.session import ExecSession
@@ -81,7 +80,7 @@ def run_statement(
     if not isinstance(statement, MultiInsert):
         return _carried(statement, _planned(statement, state, sources, run), state, sources, run)
     ensure_no_positions(parameters)
-    pinned = replace(sources, load=cache(sources.load))
+    pinned = replace(sources, formats=sources.formats.pinned())
     plans = [_planned(each, state, pinned, run) for each in statement.inserts]
     finish = [
         partial(_carried, each, plan, state, sources, run) for each, plan in zip(statement.inserts, plans, strict=True)
@@ -156,11 +155,11 @@ def _table_to_lock(plan: Plan) -> str | None:
         case SyncIdentityPlan(table=table):
             return table.snapshot.table_root
         case InsertPlan(table=table, rows=rows):
-            return table.snapshot.table_root if has_identity_columns(rows.schema) else None
+            return table.snapshot.table_root if rows.config.identities else None
         case CopyPlan(table=table):  # another one would load the same files
             return table.snapshot.table_root
         case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
-            return table.snapshot.table_root if has_identity_columns(table.snapshot.schema) else None
+            return table.snapshot.table_root if table.snapshot.rules.identities else None
         case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
             return None
         case ClonePlan() | ConvertPlan():

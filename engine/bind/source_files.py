@@ -15,6 +15,7 @@ from catalog.view import CatalogView
 from engine.bind.bound import BoundFiles, BoundTable
 from engine.delta.commit.loads import Loads, not_loaded, read_loads
 from engine.delta.conversion.folder_files import FolderFile, find_files
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.log.file_table import map_array
 from engine.delta.log.storage import Storage, open_storage
 from engine.errors.copy_errors import PartitionFoldersInSource, PatternNotValid, SourceNotFound
@@ -28,9 +29,10 @@ def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, roots
     wanted = _wanted(statement, storage.root, files)
     if not wanted:
         raise SourceNotFound(statement.path)
-    loads = read_loads(target.snapshot)
+    table = delta_snapshot(target.snapshot, "COPY INTO")
+    loads = read_loads(table)
     if not statement.force:
-        wanted = _fresh(wanted, storage, loads, target)
+        wanted = _fresh(wanted, storage, loads, table.storage)
     return BoundFiles(root=storage.root, files=_table(wanted), loads=loads, format=statement.format)
 
 
@@ -77,9 +79,9 @@ def _wanted(statement: CopyInto, root: str, files: list[FolderFile]) -> list[Fol
     return [file for file in files if "/" not in file.path]
 
 
-def _fresh(files: list[FolderFile], storage: Storage, loads: Loads, target: BoundTable) -> list[FolderFile]:
+def _fresh(files: list[FolderFile], storage: Storage, loads: Loads, own: Storage) -> list[FolderFile]:
     places = pa.array([f"{storage.root}/{file.path}" for file in files], pa.string())
-    fresh = not_loaded(target.snapshot.storage, loads, places)
+    fresh = not_loaded(own, loads, places)
     return [file for file, is_fresh in zip(files, fresh.to_pylist(), strict=True) if is_fresh]
 
 

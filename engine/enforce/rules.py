@@ -57,7 +57,7 @@ def enforce(plan: Plan) -> Plan:
                 return plan
             return replace(plan, insert=replace(insert, rows=enforce_rules(insert.rows)))
         case DeletePlan(table=table):
-            ensure_rows_may_go(table.snapshot.config, table.label)
+            ensure_rows_may_go(table.snapshot.rules, table.label)
             return plan
         case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():
             return plan

@@ -15,14 +15,15 @@ from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import SchemaName, TableName
 from engine.bind.bound import BoundTable
-from engine.delta.commit.staged_commit import CommitDescription
-from engine.delta.definition.identity import IdentityColumn
 from engine.delta.definition.metadata_changes import MetadataChange
 from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.actions import SetTransaction
 from engine.plans.expression_checks import ExpressionCheckPlan, RowChecks
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
+from engine.table.identity import IdentityColumn
+from engine.table.operations import CommitDescription
+from engine.table.rules import PlainRules
 from engine.types.schema import StructField
 
 
@@ -52,7 +53,8 @@ class DropTemporaryViewPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTablePlan:
-    """Make the log of a table, then its name. `definition` None: the log is there, only the name is made.
+    """Make the first version of a table, then its name. `definition` is for the format of `entry` (`PlainRules` unless
+    it is Delta); None: the table is there, only the name is made.
 
     `entry` None: there was nothing to do (IF NOT EXISTS).
     """
@@ -60,7 +62,7 @@ class CreateTablePlan:
     entry: TableEntry | None
     is_path: bool = False
     """Whether it is in no catalog: it was named by its path."""
-    definition: Definition | None = None
+    definition: Definition | PlainRules | None = None
     description: CommitDescription | None = None
     expression_checks: ExpressionCheckPlan | None = None
     tolerated: tuple[type[SqlError], ...] = ()
@@ -93,7 +95,7 @@ class CreateTableAsPlan:
     entry: TableEntry
     is_path: bool
     """As in `CreateTablePlan`."""
-    definition: Definition
+    definition: Definition | PlainRules
     description: CommitDescription
     source: ReadPlan
     rows: WritePlan

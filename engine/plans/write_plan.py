@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from catalog.errors import SqlError
-from engine.delta.definition.identity import IdentityColumn
-from engine.delta.definition.table_config import TableConfig
+from engine.table.identity import IdentityColumn
+from engine.table.rules import TableRules
 from engine.types.schema import StructField, StructType
 
 Values = Mapping[str, str | None]
@@ -37,7 +37,7 @@ class WritePlan:
     """`table` is its name for messages. The first group is what the statement says, the second what rules found."""
 
     table: str
-    config: TableConfig
+    config: TableRules
     insert_columns: tuple[str, ...] = ()
     """The column list; empty without one."""
     source_columns: tuple[str, ...] | None = None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from engine.statements.queries import Query
-from engine.statements.tables import ColumnDef, Properties
+from engine.statements.tables import ColumnDef
 from engine.statements.writes import Insert
+from engine.table.scan import FileFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,22 +21,6 @@ class ConvertTable:
     path: str | None = None
     has_statistics: bool = True
     partitioned_by: tuple[ColumnDef, ...] = ()
-
-
-class FileKind(StrEnum):
-    """How files are encoded."""
-
-    PARQUET = "parquet"
-    CSV = "csv"
-    JSON = "json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileFormat:
-    """`options` are those of Spark's reader."""
-
-    kind: FileKind
-    options: Properties = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

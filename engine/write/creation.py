@@ -9,7 +9,7 @@ that can be read and not be dropped.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from catalog.catalog import Catalog
@@ -17,17 +17,17 @@ from catalog.changes import CreateTable, DropTable
 from catalog.entries import TableEntry
 from catalog.errors import CatalogOutcomeUnknown, SqlError, TableAlreadyExists
 from engine.concurrency.retry import RetryPolicy
-from engine.delta.commit.committer import take_back
 from engine.delta.commit.conflict_errors import ConcurrentDrop, ConcurrentModification
-from engine.delta.commit.transaction import Committed, Transaction
-from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.errors.table_errors import naming
+from engine.table.transaction import TableCommit, TableTransaction
 from engine.write.staged_write import StagedWrite
 
 logger = logging.getLogger(__name__)
 
 
-def commit_creation(staged: StagedWrite, entry: TableEntry, policy: RetryPolicy, catalog: Catalog) -> Committed | None:
+def commit_creation(
+    staged: StagedWrite, entry: TableEntry, policy: RetryPolicy, catalog: Catalog
+) -> TableCommit | None:
     """Raises `TableAlreadyExists` if another writer was faster, `ConcurrentDrop`, and the errors of both steps.
 
     Where it raises anything but an unknown outcome, there is neither log nor name.
@@ -36,9 +36,8 @@ def commit_creation(staged: StagedWrite, entry: TableEntry, policy: RetryPolicy,
         catalog.change(CreateTable(entry))
         return None
     committed = _commit(staged.transaction, entry, policy, catalog)
-    files = committed.adds.column("path").to_pylist()
     try:
-        _ensure_whole(committed, entry, files)
+        _ensure_whole(committed, entry, with_files=True)
         if not staged.is_path:
             catalog.change(CreateTable(entry))
     except CatalogOutcomeUnknown:
@@ -48,14 +47,14 @@ def commit_creation(staged: StagedWrite, entry: TableEntry, policy: RetryPolicy,
         raise
     if not staged.is_path:
         try:
-            _ensure_whole(committed, entry, ())
+            _ensure_whole(committed, entry, with_files=False)
         except ConcurrentDrop:
             _forget(catalog, entry)
             raise
     return committed
 
 
-def _commit(transaction: Transaction, entry: TableEntry, policy: RetryPolicy, catalog: Catalog) -> Committed:
+def _commit(transaction: TableTransaction, entry: TableEntry, policy: RetryPolicy, catalog: Catalog) -> TableCommit:
     catalog.view().ensure_location(entry.location)
     try:
         with naming(str(entry.name)):
@@ -75,18 +74,17 @@ def removal_told(entry: TableEntry) -> Iterator[None]:
         raise ConcurrentDrop(str(entry.name)) from failure
 
 
-def _ensure_whole(committed: Committed, entry: TableEntry, files: Sequence[str]) -> None:
-    storage = committed.storage
-    if not all(storage.exists(name) for name in (_first(committed), *files)):
+def _ensure_whole(committed: TableCommit, entry: TableEntry, *, with_files: bool) -> None:
+    if not committed.is_whole(with_files=with_files):
         raise ConcurrentDrop(str(entry.name))
 
 
-def _take_back(committed: Committed, entry: TableEntry, catalog: Catalog) -> None:
+def _take_back(committed: TableCommit, entry: TableEntry, catalog: Catalog) -> None:
     """The log goes unless somebody has recorded it, or built upon it; data files go with the statement."""
     try:
         recorded = catalog.view().state.relations.values()
         if not any(isinstance(each, TableEntry) and each.location == entry.location for each in recorded):
-            take_back(committed.storage, committed.version)
+            committed.take_back()
     except (SqlError, OSError):
         logger.warning("the table without a name stays at %s", entry.location)
 
@@ -97,7 +95,3 @@ def _forget(catalog: Catalog, entry: TableEntry) -> None:
     if isinstance(recorded, TableEntry) and recorded.location == entry.location:
         with suppress(SqlError):
             catalog.change(DropTable(entry.name))
-
-
-def _first(committed: Committed) -> str:
-    return f"{LOG_DIR}/{commit_name(committed.version)}"

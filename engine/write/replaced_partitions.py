@@ -19,11 +19,11 @@ from catalog.names import quote
 from engine.bind.bound import BoundTable
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.log.file_table import Array
-from engine.delta.spec.partition_values import PartitionValue, parse_partition_value
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.runtime.parameters import Parameter
 from engine.sql.free_names import free_names
+from engine.types.partition_values import PartitionValue, parse_partition_value
 from engine.types.schema import PrimitiveType, StructField
 from engine.types.sql_types import ddl_type
 from engine.write.replaced_rows import Remainder
@@ -78,7 +78,7 @@ class _Keys:
         snapshot = table.snapshot
         self.columns = [column for name in snapshot.partition_columns if (column := snapshot.schema.field(name))]
         self._types = [column.data_type for column in self.columns]
-        self._physical = snapshot.config.physical_partition_columns
+        self._physical = snapshot.columns().physical_partition_columns
         self._zone = (
             run.session_zone("Replacing partitions by timestamps") if PrimitiveType.TIMESTAMP in self._types else UTC
         )

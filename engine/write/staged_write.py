@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from catalog.entries import CloneEntry, TableEntry
 from engine.bind.bound import Outcome
-from engine.delta.commit.transaction import Transaction
+from engine.table.transaction import TableTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class StagedWrite:
     """
 
     outcome: Outcome
-    transaction: Transaction | None = None
+    transaction: TableTransaction | None = None
     label: str = ""
     creates: TableEntry | None = None
     clone: CloneEntry | None = None

@@ -20,9 +20,9 @@ from engine.delta.conversion.errors import (
     TableInside,
 )
 from engine.delta.log.storage import Storage
-from engine.delta.spec.errors import PartitionValueNotCastable
-from engine.delta.spec.partition_values import HIVE_NULL, format_partition_value, parse_partition_value
 from engine.delta.spec.paths import LOG_DIR
+from engine.errors.table_errors import PartitionValueNotCastable
+from engine.types.partition_values import HIVE_NULL, format_partition_value, parse_partition_value
 from engine.types.schema import StructField, format_data_type
 
 

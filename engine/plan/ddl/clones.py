@@ -7,10 +7,9 @@ same table takes over the files that it has copies of.
 from __future__ import annotations
 
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, FreeName
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.clones import define_clone
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.spec.errors import CannotModifyAppendOnly
-from engine.delta.spec.features import TableOperation
 from engine.delta.spec.properties import APPEND_ONLY
 from engine.errors.copy_errors import CloneOfItself, CloneSourceNotSupported
 from engine.errors.definition_errors import LocationNotEmpty
@@ -18,6 +17,7 @@ from engine.errors.table_errors import naming
 from engine.plan.ddl.table_ddl import free_name, new_entry, tolerated
 from engine.plans.ddl import ClonePlan, CreateTablePlan
 from engine.statements.tables import CloneTable, CreateMode
+from engine.table.operations import CommitDescription, TableOperation
 
 
 def plan_clone(bound: BoundStatement, statement: CloneTable) -> ClonePlan | CreateTablePlan:
@@ -39,19 +39,19 @@ def _source(bound: BoundStatement) -> BoundTable:
     (source,) = bound.named
     if isinstance(source, BoundView):
         raise CloneSourceNotSupported(source.label, "view")
-    config = source.snapshot.config
     with naming(source.label):
-        config.ensure_supported(TableOperation.READ)
-        config.ensure_supported(TableOperation.OVERWRITE)
-        source.snapshot.ensure_files_allowed()
+        snapshot = delta_snapshot(source.snapshot, "CLONE")
+        snapshot.config.ensure_supported(TableOperation.READ)
+        snapshot.config.ensure_supported(TableOperation.OVERWRITE)
+        snapshot.ensure_files_allowed()
     return source
 
 
 def _replaceable(table: BoundTable, source: BoundTable) -> BoundTable:
     if table.entry.location == source.entry.location:
         raise CloneOfItself(table.label)
-    config = table.snapshot.config
     with naming(table.label):
+        config = delta_snapshot(table.snapshot, "CLONE").config
         config.ensure_supported(TableOperation.OVERWRITE)
         config.ensure_supported(TableOperation.METADATA)
     if config.get(APPEND_ONLY):
@@ -65,8 +65,8 @@ def _plan(bound: BoundStatement, statement: CloneTable, source: BoundTable, targ
     with naming(source.label):
         definition = define_clone(
             str(entry.name),
-            source.snapshot.config,
-            replaced.snapshot.config if replaced else None,
+            delta_snapshot(source.snapshot).config,
+            delta_snapshot(replaced.snapshot).config if replaced else None,
             dict(statement.properties),
         )
     return ClonePlan(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from engine.bind.bound import BoundStatement, BoundTable, FreeName, TakenName
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.metadata_changes import set_properties
 from engine.delta.schema.schema_errors import MappingModeNotChangeable
-from engine.delta.spec.features import TableOperation
 from engine.delta.spec.properties import COLUMN_MAPPING_MODE
 from engine.plan.ddl.new_tables import default_properties, table_schema
 from engine.plan.ddl.table_ddl import new_entry
 from engine.plans.ddl import ConvertPlan, CreateTablePlan
 from engine.statements.copies import ConvertTable
+from engine.table.operations import CommitDescription, TableOperation
 
 
 def plan_convert(bound: BoundStatement, statement: ConvertTable) -> ConvertPlan | CreateTablePlan:

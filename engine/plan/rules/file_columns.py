@@ -15,8 +15,9 @@ from engine.bind.bound import BoundFiles, BoundTable
 from engine.plan.reads.scans import files_scan
 from engine.plan.rules.query_columns import table_fields
 from engine.plans.reads import QueryColumn, ReadPlan
-from engine.statements.copies import CopyInto, FileFormat, FileKind
+from engine.statements.copies import CopyInto
 from engine.statements.tables import Properties
+from engine.table.scan import FileFormat, FileKind
 from engine.types.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
 
 _RELATION = "__scan_0"

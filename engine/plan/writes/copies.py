@@ -8,12 +8,12 @@ from types import MappingProxyType
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundFiles, BoundTable
 from engine.bind.source_files import places_of
-from engine.delta.spec.features import TableOperation
 from engine.errors.table_errors import naming
 from engine.plan.writes.inserts import plan_insert
 from engine.plans.reads import ReadPlan
 from engine.plans.writes import CopyPlan, InsertPlan
 from engine.statements.copies import CopyInto
+from engine.table.operations import TableOperation
 
 
 def plan_copy(analyzed: AnalyzedStatement, statement: CopyInto) -> CopyPlan:
@@ -21,7 +21,7 @@ def plan_copy(analyzed: AnalyzedStatement, statement: CopyInto) -> CopyPlan:
     table, (files,) = analyzed.bound.target, analyzed.bound.relations
     assert isinstance(table, BoundTable) and isinstance(files, BoundFiles)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(TableOperation.APPEND)
+        table.snapshot.ensure_supported(TableOperation.APPEND)
     return CopyPlan(
         table=table,
         insert=_insert(analyzed, statement, files) if analyzed.source is not None else None,

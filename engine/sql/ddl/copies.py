@@ -15,9 +15,10 @@ from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.errors import CopyOptionNotSupported, UnsupportedClause
 from engine.sql.query.names import read_table
 from engine.sql.query.query import parse_query
-from engine.statements.copies import CopyInto, FileFormat, FileKind, Validation
+from engine.statements.copies import CopyInto, Validation
 from engine.statements.queries import Query
 from engine.statements.tables import Properties
+from engine.table.scan import FileFormat, FileKind
 
 _NAME = "the copied files"
 _FILES_MAX = 1000

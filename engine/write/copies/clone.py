@@ -15,18 +15,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from catalog.entries import CloneEntry
-from engine.bind.bound import BoundTable, Outcome
+from engine.bind.bound import Outcome
 from engine.delta.commit.cloned_files import absolute_paths, absolute_vectors, cloned_files
 from engine.delta.commit.staged_commit import num_records
-from engine.delta.commit.transaction import Transaction, with_metrics
+from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.clones import cloned_domains
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.log.file_table import FILES_SCHEMA
-from engine.delta.log.storage import Storage, open_storage
+from engine.delta.log.storage import Storage
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.errors.copy_errors import CloneFileMissing, CloneWithoutRowCounts
 from engine.exec.run import Run
 from engine.plans.ddl import ClonePlan
 from engine.runtime.results import BIGINT, small_result
+from engine.table.formats import TableFormat
+from engine.table.operations import with_metrics
 from engine.write.copies.copied_files import copied_files, missing_file
 from engine.write.creation import removal_told
 from engine.write.staged_write import StagedWrite
@@ -42,17 +45,23 @@ class Difference:
 
 
 @contextmanager
-def clone_table(plan: ClonePlan, allowed_roots: Sequence[str], run: Run) -> Iterator[StagedWrite]:
+def clone_table(plan: ClonePlan, own: TableFormat, run: Run) -> Iterator[StagedWrite]:
     """Raises `CloneFileMissing`, `CloneWithoutRowCounts`, `StatementCancelled`."""
-    entry, replaced = plan.entry, plan.replaced
-    storage = replaced.snapshot.storage if replaced else open_storage(entry.location, allowed_roots=allowed_roots)
+    entry, source = plan.entry, delta_snapshot(plan.source.snapshot)
+    replaced = delta_snapshot(plan.replaced.snapshot) if plan.replaced else None
+    storage = own.folder(entry.location)
+    assert isinstance(storage, Storage), "planned for no other format"
     storage.ensure_writable()
-    with removal_told(entry), _difference(plan, storage, run) as difference:
-        metrics = _metrics(plan.source.snapshot, difference)
+    before = replaced.files if replaced else FILES_SCHEMA.empty_table()
+    with removal_told(entry), _difference(plan, source, storage, before, run) as difference:
+        metrics = _metrics(source, difference)
         description = with_metrics(plan.description, **{name: str(value) for name, (_, value) in metrics.items()})
-        label = replaced.label if replaced else str(entry.name)
-        transaction = Transaction(storage, replaced.snapshot if replaced else None, description, table=label)
-        _stage(transaction, plan, difference, run.context.now_ms())
+        label = plan.replaced.label if plan.replaced else str(entry.name)
+        transaction = Transaction(storage, replaced, description, table=label)
+        _define(transaction, plan, run.context.now_ms())
+        transaction.stage(*cloned_domains(source.domain_metadata, replaced.domain_metadata if replaced else {}))
+        transaction.stage_removes(difference.removes)
+        transaction.stage_adds(difference.adds)
         columns = {column: BIGINT for column, _ in metrics.values()}
         yield StagedWrite(
             outcome=Outcome(result=small_result(columns, [[value for _, value in metrics.values()]])),
@@ -64,27 +73,24 @@ def clone_table(plan: ClonePlan, allowed_roots: Sequence[str], run: Run) -> Iter
         )
 
 
-def _stage(transaction: Transaction, plan: ClonePlan, difference: Difference, now_ms: int) -> None:
-    definition, before = plan.definition, plan.replaced.snapshot if plan.replaced else None
-    if before is None:
+def _define(transaction: Transaction, plan: ClonePlan, now_ms: int) -> None:
+    definition = plan.definition
+    if plan.replaced is None:
         definition = replace(definition, metadata=replace(definition.metadata, created_time=now_ms))
     else:
         transaction.read_whole_table()
     transaction.define(definition)
-    transaction.stage(*cloned_domains(plan.source.snapshot.domain_metadata, before.domain_metadata if before else {}))
-    transaction.stage_removes(difference.removes)
-    transaction.stage_adds(difference.adds)
 
 
 @contextmanager
-def _difference(plan: ClonePlan, storage: Storage, run: Run) -> Iterator[Difference]:
-    source, files = plan.source, plan.source.snapshot.files
-    before = plan.replaced.snapshot.files if plan.replaced else FILES_SCHEMA.empty_table()
+def _difference(
+    plan: ClonePlan, source: Snapshot, storage: Storage, before: pa.Table, run: Run
+) -> Iterator[Difference]:
     _ensure_rows_counted(plan, source)
     if plan.shallow:
         if plan.is_past:
-            _ensure_files_there(source, run)
-        confinement = source.snapshot.storage.confinement
+            _ensure_files_there(plan, source, run)
+        files, confinement = source.files, source.storage.confinement
         adds = cloned_files(files, absolute_paths(files, confinement), absolute_vectors(files, confinement))
         yield Difference(adds=adds, removes=before)
         return
@@ -92,19 +98,19 @@ def _difference(plan: ClonePlan, storage: Storage, run: Run) -> Iterator[Differe
         yield Difference(adds=copies.adds, removes=before.filter(copies.removed), copied=copies.sizes)
 
 
-def _ensure_rows_counted(plan: ClonePlan, source: BoundTable) -> None:
+def _ensure_rows_counted(plan: ClonePlan, source: Snapshot) -> None:
     """Rows get ids wherever the protocol knows them, and ids need to know how many rows there are."""
-    config = plan.definition.config(source.label)
-    stats = source.snapshot.files["stats"].combine_chunks()
+    config = plan.definition.config(plan.source.label)
+    stats = source.files["stats"].combine_chunks()
     if config.is_supported("rowTracking") and pc.any(num_records(stats).is_null()).as_py():
-        raise CloneWithoutRowCounts(source.label)
+        raise CloneWithoutRowCounts(plan.source.label)
 
 
-def _ensure_files_there(source: BoundTable, run: Run) -> None:
+def _ensure_files_there(plan: ClonePlan, source: Snapshot, run: Run) -> None:
     """Of an older version, whose files VACUUM may have removed."""
-    missing = missing_file(source.snapshot, run)
+    missing = missing_file(source, run)
     if missing is not None:
-        raise CloneFileMissing(source.label, source.snapshot.version, missing)
+        raise CloneFileMissing(plan.source.label, source.version, missing)
 
 
 def _metrics(source: Snapshot, difference: Difference) -> dict[str, tuple[str, int]]:

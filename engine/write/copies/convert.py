@@ -5,31 +5,33 @@ No file is written or moved.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, tzinfo
 
 from engine.bind.bound import Outcome
-from engine.delta.commit.transaction import Transaction, with_metrics
+from engine.delta.commit.transaction import Transaction
 from engine.delta.conversion.converted_files import Layout, convert_files
 from engine.delta.conversion.errors import NoFilesToConvert
 from engine.delta.conversion.folder_files import find_files
 from engine.delta.definition.metadata_changes import define_table
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
-from engine.delta.log.storage import open_storage
+from engine.delta.log.storage import Storage
 from engine.delta.schema.column_ids import keep_logical_name
 from engine.exec.run import Run
 from engine.plans.ddl import ConvertPlan
 from engine.runtime.results import empty_result
+from engine.table.formats import TableFormat
+from engine.table.operations import with_metrics
 from engine.types.schema import PrimitiveType, StructType
 from engine.write.staged_write import StagedWrite
 
 
-def convert_table(plan: ConvertPlan, allowed_roots: Sequence[str], run: Run) -> StagedWrite:
+def convert_table(plan: ConvertPlan, own: TableFormat, run: Run) -> StagedWrite:
     """Raises the errors of `engine.delta.conversion` and of `define_table`."""
     label, cancel = str(plan.entry.name), run.context.cancel
-    storage = open_storage(plan.entry.location, allowed_roots=allowed_roots)
+    storage = own.folder(plan.entry.location)
+    assert isinstance(storage, Storage), "planned for no other format"
     storage.ensure_writable()
 
     def define(schema: StructType) -> TableConfig:

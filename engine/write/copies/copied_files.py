@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from catalog.errors import CatalogOutcomeUnknown
-from engine.bind.bound import BoundTable
 from engine.concurrency.cancel import CancelToken
 from engine.delta.commit.cloned_files import changed_vectors, cloned_files, copies_among, file_vectors
 from engine.delta.commit.conflict_errors import CommitOutcomeUnknown
@@ -42,9 +41,9 @@ class Copies:
 
 
 @contextmanager
-def copied_files(source: BoundTable, storage: Storage, before: pa.Table, run: Run) -> Iterator[Copies]:
-    """Copies of all files of `source`, but for those among `before` that are copies of them already."""
-    snapshot, table_id = source.snapshot, source.snapshot.metadata.id
+def copied_files(snapshot: Snapshot, storage: Storage, before: pa.Table, run: Run) -> Iterator[Copies]:
+    """Copies of all files of a table, but for those among `before` that are copies of them already."""
+    table_id = snapshot.metadata.id
     known = copies_among(before, table_id)
     copying = _Copying(snapshot.storage, storage, run.context.cancel)
     removed, needed, log_paths, names = np.ones(before.num_rows, bool), [], [], {}

@@ -10,11 +10,13 @@ from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import Outcome
 from engine.delta.commit.conflict_errors import CommitOutcomeUnknown
 from engine.delta.commit.loads import APP_ID, write_load
-from engine.delta.commit.transaction import with_metrics
+from engine.delta.commit.transaction import Transaction
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.plans.writes import CopyPlan, InsertPlan
 from engine.runtime.results import RowCounts, empty_result
+from engine.table.formats import TableFormat
+from engine.table.operations import with_metrics
 from engine.write.insert import insert
 from engine.write.staged_files import discard
 from engine.write.staged_write import StagedWrite
@@ -24,14 +26,14 @@ _SHOWN_ROWS_MAX = 50
 
 
 @contextmanager
-def copy_into(plan: CopyPlan, run: Run) -> Iterator[StagedWrite]:
+def copy_into(plan: CopyPlan, own: TableFormat, run: Run) -> Iterator[StagedWrite]:
     """Nothing happens where all files were loaded before."""
     if plan.insert is None:
         yield StagedWrite(outcome=_counted(0))
     elif plan.validates:
-        yield StagedWrite(outcome=_validated(plan.insert, run))
+        yield StagedWrite(outcome=_validated(plan.insert, own, run))
     else:
-        with insert(plan.insert, run) as staged, _recorded(plan, staged):
+        with insert(plan.insert, own, run) as staged, _recorded(plan, staged):
             counts = staged.outcome.result.row_counts
             yield replace(staged, outcome=_counted(counts.affected if counts else 0))
 
@@ -43,7 +45,8 @@ def _recorded(plan: CopyPlan, staged: StagedWrite) -> Iterator[None]:
     if transaction is None:  # a numbered write that was made before
         yield
         return
-    storage = plan.table.snapshot.storage
+    assert isinstance(transaction, Transaction), "bound for Delta tables alone"
+    storage = transaction.storage
     load = write_load(storage, plan.before, plan.loaded)
     try:
         transaction.last_version_of(APP_ID)
@@ -62,10 +65,10 @@ class _Validated(Exception):
     """The rows were written, and pass all rules of the table."""
 
 
-def _validated(plan: InsertPlan, run: Run) -> Outcome:
+def _validated(plan: InsertPlan, own: TableFormat, run: Run) -> Outcome:
     """The first rows, when all have been through what an INSERT does with them; the files of that go again."""
     try:
-        with insert(plan, run):
+        with insert(plan, own, run):
             raise _Validated
     except _Validated:
         pass

@@ -7,9 +7,10 @@ import pytest
 from catalog.errors import SqlError
 from engine.bind.source_files import glob
 from engine.sql.parser import parse_any
-from engine.statements.copies import ConvertTable, CopyInto, FileFormat, FileKind, Validation
+from engine.statements.copies import ConvertTable, CopyInto, Validation
 from engine.statements.queries import AsOfVersion
 from engine.statements.tables import CloneTable, CreateMode
+from engine.table.scan import FileFormat, FileKind
 
 GLOBS = [
     ("*.csv", ["a.csv", ".csv"], ["a/b.csv", "a.csvx"]),
