@@ -30,7 +30,7 @@ from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Delete, Insert, ReplaceOn, TruncateTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, ReplaceOn, TruncateTable
 
 
 class Analyzer(Protocol):
@@ -62,7 +62,7 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             if query is None or isinstance(bound.target, TakenName):
                 return AnalyzedStatement(bound=bound)
             return _with_columns(bound, read_plan(query, bound.relations), analyzer)
-        case Insert() as insert:
+        case (Insert() as insert) | ExplainWrite(inner=Insert() as insert):
             return _insert(bound, insert, analyzer)
         case CopyInto() as copy:
             return _copy(bound, copy, analyzer)
@@ -73,6 +73,7 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             | DropTable()
             | AlterTable()
             | Delete()
+            | ExplainWrite()
             | TruncateTable()
             | CreateSchema()
             | DropSchema()

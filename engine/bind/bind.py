@@ -73,7 +73,7 @@ from engine.statements.variables import (
     SingleStatement,
     VariableStatement,
 )
-from engine.statements.writes import Delete, Insert, TruncateTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable
 
 
 def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevaluated:
@@ -92,7 +92,7 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
 
 
 def _named(
-    statement: Query | Explain | DescribeQuery | WriteStatement | VariableStatement, binder: Binder
+    statement: Query | Explain | ExplainWrite | DescribeQuery | WriteStatement | VariableStatement, binder: Binder
 ) -> tuple[Target | None, tuple[BoundRelation, ...]]:
     """What the statement writes, makes or drops, and the relations that it reads."""
     current = binder.state.current
@@ -108,6 +108,8 @@ def _named(
             return target, binder.relations(written.relations, current) if written else ()
         case Insert(table_parts=parts, source=source):
             return binder.table(parts), binder.relations(source.relations, current)
+        case ExplainWrite(inner=inner):
+            return _named(inner, binder)
         case CommentOn(kind=Commentable.COLUMN, parts=parts):
             return binder.table(parts[:-1]), ()
         case CommentOn(kind=Commentable.TABLE, parts=parts):

@@ -25,6 +25,7 @@ from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
 from engine.plan.writes.copies import plan_copy
 from engine.plan.writes.deletes import plan_delete
+from engine.plan.writes.explained import explain_write
 from engine.plan.writes.inserts import plan_create_table_as, plan_insert, plan_truncate
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, SchemaPlan
@@ -46,7 +47,7 @@ from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Delete, Insert, TruncateTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable
 
 
 def plan_statement(analyzed: AnalyzedStatement) -> Plan:
@@ -60,6 +61,8 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return analyzed.query if isinstance(answer, NoAnswer) else answer
         case Explain(mode=mode, inner=query):
             return ExplainPlan(mode=mode, read=analyzed.query, note=_said(answer_from_log(query, bound.relations)))
+        case ExplainWrite() as explain:
+            return explain_write(analyzed, explain)
         case DescribeQuery():
             return SchemaPlan(read=analyzed.query)
         case DeclareVariables() as declare:

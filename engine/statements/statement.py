@@ -40,7 +40,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, MultiInsert, TruncateTable
 
 AnsweredStatement = (
     ShowCatalogs
@@ -73,7 +73,7 @@ AnsweredStatement = (
 )
 """Statements that Spark has no part in: what the catalog, the logs and the session's state answer."""
 
-Statement = Query | Explain | DescribeQuery | AnsweredStatement
+Statement = Query | Explain | ExplainWrite | DescribeQuery | AnsweredStatement
 """Statements that change no table and no name."""
 
 WriteStatement = (
