@@ -11,6 +11,7 @@ from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.definition.clustering import CLUSTERING, can_cluster, clustering_columns, field_at, measured_columns
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.schema.stats_columns import Path, format_name
+from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import AUTO_COMPACT
 from engine.errors.optimize_errors import (
     ClusteredWithCondition,
@@ -61,7 +62,10 @@ def auto_compaction(plan: Plan) -> Optimize | None:
     """What follows a write to a table that asks for it. Files of clustered tables wait for an OPTIMIZE of their own."""
     if not isinstance(plan, InsertPlan | DeletePlan):
         return None
-    config = delta_snapshot(plan.table.snapshot).config
+    snapshot = plan.table.snapshot
+    if not isinstance(snapshot, Snapshot):  # of another format
+        return None
+    config = snapshot.config
     if config.get(AUTO_COMPACT) == "false" or config.is_supported(CLUSTERING):
         return None
     name = plan.table.name
