@@ -214,7 +214,8 @@ def _json(values: pa.Array, time_zone: str) -> pa.StringArray:
     kind = values.type
     if pa.types.is_map(kind):
         keys, items = _window(values, values.keys), _window(values, values.items)
-        pairs = pc.binary_join_element_wise(_quoted(_scalar_text(keys, time_zone)), _json(items, time_zone), ":")
+        names = _json(keys, time_zone) if _is_nested(keys.type) else _scalar_text(keys, time_zone)
+        pairs = pc.binary_join_element_wise(_quoted(names), _json(items, time_zone), ":")
         text = _wrapped("{", _joined(values, pairs), "}")
     elif pa.types.is_struct(kind):
         text = _struct(values, time_zone)

@@ -85,6 +85,8 @@ CASES: list[tuple[pa.DataType, str, Any, str | None]] = [
     (pa.list_(pa.binary()), "array<binary>", [b"\x0a"], '["0A"]'),
     (pa.list_(pa.list_(pa.bool_())), "array<array<boolean>>", [[True], None], "[[true],null]"),
     (pa.map_(pa.int32(), pa.string()), "map<int,string>", [(1, "x"), (2, None)], '{"1":"x","2":null}'),
+    (pa.map_(pa.list_(pa.int32()), pa.int32()), "map<array<int>,int>", [([1, None], 2)], '{"[1,null]":2}'),
+    (pa.map_(POINT, pa.int32()), "map<…,int>", [({"x": 1, 'a "b"': "c"}, 2)], r'{"{\"x\":1,\"a \\\"b\\\"\":\"c\"}":2}'),
     (pa.map_(pa.string(), POINT), "map<string,…>", [("k", None)], '{"k":null}'),
     (POINT, 'struct<x:int,a "b":string>', {"x": 1, 'a "b"': None}, '{"x":1,"a \\"b\\"":null}'),
     (pa.struct([]), "struct<>", {}, "{}"),
