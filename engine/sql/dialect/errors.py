@@ -163,3 +163,8 @@ class NonConstantArgument(SqlError, condition="DELTA_CDC_NON_CONSTANT_ARGUMENT",
         "The arguments of {function} must be constants: the column {column} is none. Write a version, a time, or an "
         "expression of such; a table's name is written in quotes."
     )
+
+
+def identifier_not_here() -> UnsupportedClause:
+    """The error for an IDENTIFIER clause that was not resolved before (`engine/sql/script/identifier_clauses.py`)."""
+    return UnsupportedClause("IDENTIFIER(…)", "Here it takes a string alone, as in IDENTIFIER('name').")
