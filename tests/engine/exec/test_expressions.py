@@ -30,12 +30,15 @@ def test_the_list_is_sparks(spark_driver: SparkDriver) -> None:
     jvm = spark_driver.process.gateway.jvm
     evaluator = jvm.org.codehaus.janino.ScriptEvaluator()
     evaluator.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-    text = jvm.java.lang.String().getClass()
+    text = jvm.Class.forName("java.lang.String")
     evaluator.setReturnType(text)
     array = spark_driver.process.gateway.new_array
     kinds, names, given = array(jvm.Class, 1), array(jvm.String, 1), array(jvm.Object, 1)
     kinds[0], names[0], given[0] = text, "names", "\n".join(_catalyst_classes())
     evaluator.setParameters(names, kinds)
+    thrown = array(jvm.Class, 1)
+    thrown[0] = jvm.Class.forName("java.lang.Exception")
+    evaluator.setThrownExceptions(thrown)
     evaluator.cook(_CONCRETE_EXPRESSIONS)
     assert set(evaluator.evaluate(given).split()) == ALLOWED_EXPRESSIONS | REFUSED_EXPRESSIONS.keys()
 
