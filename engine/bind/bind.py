@@ -146,15 +146,14 @@ def _named(
 def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation, ...]:
     """The tables and views of which the statement tells something."""
     match statement:
-        case DescribeTable(table_parts=parts) | ShowColumns(table_parts=parts):
-            return (binder.described(parts),)
         case (
-            DescribeDetail(table_parts=parts)
-            | DescribeHistory(table_parts=parts)
+            DescribeTable(table_parts=parts)
+            | ShowColumns(table_parts=parts)
             | ShowTblProperties(table_parts=parts)
-            | ShowPartitions(table_parts=parts)
             | ShowCreateTable(table_parts=parts)
         ):
+            return (binder.described(parts),)
+        case DescribeDetail(table_parts=parts) | DescribeHistory(table_parts=parts) | ShowPartitions(table_parts=parts):
             return (binder.table(parts),)
         case ListColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
             return tuple(binder.listed(catalog, jdbc_matcher(schemas), jdbc_matcher(names)))
