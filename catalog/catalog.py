@@ -25,6 +25,8 @@ from catalog.changes import (
     DropSchema,
     DropTable,
     DropView,
+    ForgetClone,
+    RecordClone,
     RenameTable,
     SetComment,
     SetLocation,
@@ -167,6 +169,8 @@ class Catalog:
             case SetLocation(moved, place):
                 _ensure_recorded(view, moved)
                 return [SetLocation(moved, self._roots.ensure_allowed(place))]
+            case RecordClone() | ForgetClone():
+                return [change]
             case SetComment(commented, _):
                 return [*(_adopt_schema(view, commented) if isinstance(commented, SchemaName) else ()), change]
             case _:
@@ -176,7 +180,7 @@ class Catalog:
 def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
     """The schemas that a change makes, drops, or changes something in."""
     match change:
-        case CreateCatalog() | DropCatalog():
+        case CreateCatalog() | DropCatalog() | RecordClone() | ForgetClone():
             return ()
         case CreateSchema(entry):
             return (entry.name,)
@@ -206,6 +210,8 @@ def _new_parts(change: Change) -> tuple[str, ...]:
         case CreateTable(TableEntry(name=name)) | CreateView(ViewEntry(name=name)) | RenameTable(_, name):
             return (name.table,)
         case DropCatalog() | DropSchema() | DropTable() | DropView() | SetLocation() | SetComment():
+            return ()
+        case RecordClone() | ForgetClone():
             return ()
         case _:
             assert_never(change)

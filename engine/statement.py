@@ -26,7 +26,12 @@ from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
-from engine.delta.commit.conflict_errors import ConcurrentModification, FeatureDropConflict, MetadataChanged
+from engine.delta.commit.conflict_errors import (
+    ConcurrentModification,
+    ConcurrentTransaction,
+    FeatureDropConflict,
+    MetadataChanged,
+)
 from engine.enforce.rules import enforce
 from engine.exec.run import Run
 from engine.exec.session import ExecSession
@@ -35,6 +40,8 @@ from engine.plan.maintenance.optimizes import auto_compaction
 from engine.plan.planner import plan_statement
 from engine.plans.ddl import (
     AlterPlan,
+    ClonePlan,
+    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     ReplaceTableAsPlan,
@@ -44,7 +51,7 @@ from engine.plans.ddl import (
 )
 from engine.plans.optimize import OptimizePlan
 from engine.plans.plan import AnsweringPlan, Plan
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import empty_result
@@ -178,11 +185,14 @@ def _finished(plan: Plan, sources: Sources, run: Run, policy: RetryPolicy) -> Ou
 
 def _tolerated(plan: Plan) -> tuple[type[SqlError], ...]:
     """IF NOT EXISTS, where somebody else made the table at the same time."""
-    return plan.tolerated if isinstance(plan, CreateTablePlan | CreateTableAsPlan) else ()
+    return plan.tolerated if isinstance(plan, CreateTablePlan | CreateTableAsPlan | ClonePlan) else ()
 
 
 def _table_to_lock(plan: Plan) -> str | None:
-    """The table whose high-water marks of identity columns `plan` moves: two such plans cannot both commit."""
+    """The table whose high-water marks of identity columns, or record of loads, `plan` moves.
+
+    Two such plans cannot both commit.
+    """
     if isinstance(plan, AnsweringPlan):
         return None
     match plan:
@@ -190,11 +200,13 @@ def _table_to_lock(plan: Plan) -> str | None:
             return table.snapshot.table_root
         case InsertPlan(table=table, rows=rows):
             return table.snapshot.table_root if rows.config.identities else None
+        case CopyPlan(table=table):  # another one would load the same files
+            return table.snapshot.table_root
         case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
             return table.snapshot.table_root if table.snapshot.rules.identities else None
         case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
             return None
-        case OptimizePlan():
+        case OptimizePlan() | ClonePlan() | ConvertPlan():
             return None
         case _:
             assert_never(plan)
@@ -206,4 +218,6 @@ def _may_run_again(plan: Plan, error: SqlError) -> bool:
         return isinstance(error, ConcurrentModification)
     if isinstance(plan, AlterPlan) and plan.description.exclusive:  # DROP FEATURE
         return isinstance(error, ConcurrentModification)
+    if isinstance(plan, CopyPlan) and isinstance(error, ConcurrentTransaction):
+        return True  # another server's, which may have loaded other files
     return isinstance(error, MetadataChanged) and _table_to_lock(plan) is not None

@@ -15,9 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import pyarrow as pa
+
 from catalog.catalog import CatalogView
 from catalog.entries import TableEntry, ViewEntry
 from catalog.names import TableName
+from engine.delta.commit.loads import Loads
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.variables import RowValues
@@ -26,6 +29,7 @@ from engine.statements.variables import SingleStatement
 from engine.table.changes import TableChanges
 from engine.table.formats import DEFAULT_FORMAT
 from engine.table.rearrangement import Rearrangement
+from engine.table.scan import FileFormat
 from engine.table.snapshot import TableSnapshot
 from engine.types.schema import StructType
 from engine.types.sql_types import column_sql_type
@@ -107,8 +111,34 @@ class BoundView:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundFiles:
+    """The files below the folder `root` that a COPY INTO reads: rows of path (relative), size and modification time.
+
+    `schema` None: it is not known yet. `loads` is what the target is known to have had; its files are not among these.
+    """
+
+    root: str
+    files: pa.Table
+    loads: Loads
+    format: FileFormat
+    schema: StructType | None = None
+
+    @property
+    def name(self) -> None:
+        """Nothing can stand for them but their alias."""
+
+    @property
+    def label(self) -> str:
+        return f"the files at {self.root}"
+
+    @property
+    def columns(self) -> tuple[ColumnInfo, ...]:
+        return _columns_of(self.schema or StructType(()))
+
+
 NamedRelation: TypeAlias = BoundTable | BoundView
-BoundRelation: TypeAlias = NamedRelation | BoundChanges
+BoundRelation: TypeAlias = NamedRelation | BoundChanges | BoundFiles
 
 
 def _columns_of(schema: StructType) -> tuple[ColumnInfo, ...]:
@@ -166,7 +196,7 @@ class BoundStatement:
     @property
     def named(self) -> tuple[NamedRelation, ...]:
         """The tables and views among the relations."""
-        return tuple(relation for relation in self.relations if not isinstance(relation, BoundChanges))
+        return tuple(relation for relation in self.relations if isinstance(relation, BoundTable | BoundView))
 
     @property
     def tables(self) -> tuple[BoundTable, ...]:

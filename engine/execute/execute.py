@@ -23,6 +23,8 @@ from engine.plan.rules.row_checks import ensure_kept
 from engine.plans.ddl import (
     AlterPlan,
     CatalogPlan,
+    ClonePlan,
+    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     CreateTemporaryViewPlan,
@@ -39,11 +41,14 @@ from engine.plans.optimize import OptimizePlan
 from engine.plans.plan import AnsweringPlan, Plan, WritingPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.variables import VisibleVariables
 from engine.table.formats import TableFormats
 from engine.write.alter_table import alter_table
+from engine.write.copies.clone import clone_table
+from engine.write.copies.convert import convert_table
+from engine.write.copies.load import copy_into
 from engine.write.delete import delete
 from engine.write.insert import insert, truncate
 from engine.write.maintenance.optimize import optimize
@@ -121,12 +126,20 @@ def _stage(plan: WritingPlan, formats: TableFormats, run: Run) -> Iterator[Stage
         case ReplaceTableAsPlan():
             with replace_table_as(plan, run) as staged:
                 yield staged
+        case ClonePlan():
+            with clone_table(plan, formats[plan.entry.format], run) as staged:
+                yield staged
+        case ConvertPlan():
+            yield convert_table(plan, formats[plan.entry.format], run)
         case RewritePlan():
             with rewrite_files(plan, run) as staged:
                 yield staged
         case InsertPlan(table=table, expression_checks=expression_checks):
             _ensure_checked(expression_checks, run)
             with insert(plan, formats[table.entry.format], run) as staged:
+                yield staged
+        case CopyPlan(table=table):
+            with copy_into(plan, formats[table.entry.format], run) as staged:
                 yield staged
         case DeletePlan(expression_checks=expression_checks):
             if expression_checks is not None:

@@ -15,6 +15,7 @@ from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import SchemaName
 from engine.bind.bound import BoundTable
+from engine.delta.definition.metadata_changes import MetadataChange
 from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.actions import SetTransaction
 from engine.plans.expression_checks import ExpressionCheckPlan, RowChecks
@@ -23,6 +24,7 @@ from engine.plans.write_plan import WritePlan
 from engine.table.identity import IdentityColumn
 from engine.table.operations import CommitDescription
 from engine.table.rules import PlainRules
+from engine.types.schema import StructField
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +125,40 @@ class ReplaceTableAsPlan:
     rows: WritePlan
     numbered: SetTransaction | None = None
     """As in `InsertPlan`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClonePlan:
+    """Make a table with the files of `source`, or copies of them; `replaced` is the table whose place it takes.
+
+    `is_past`: the files may be gone already. `sources` are the folders that a shallow clone names files of.
+    """
+
+    source: BoundTable
+    shallow: bool
+    is_past: bool
+    sources: tuple[str, ...]
+    entry: TableEntry
+    replaced: BoundTable | None
+    is_path: bool
+    """As in `CreateTablePlan`."""
+    definition: Definition
+    description: CommitDescription
+    tolerated: tuple[type[SqlError], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertPlan:
+    """Make a table of the Parquet files that lie at `entry.location`, whose folders tell `partition_columns`.
+
+    Its other columns are those of the files; `changes` are applied to its definition.
+    """
+
+    entry: TableEntry
+    partition_columns: tuple[StructField, ...]
+    changes: tuple[MetadataChange, ...]
+    has_statistics: bool
+    description: CommitDescription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from enum import StrEnum
 from typing import Protocol
 
 import pyarrow as pa
@@ -92,6 +93,22 @@ class FileLayout:
     by_id: bool = False
 
 
+class FileKind(StrEnum):
+    """How files are encoded."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFormat:
+    """`options` are those of Spark's reader."""
+
+    kind: FileKind
+    options: tuple[tuple[str, str], ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
     """One table of a statement, pinned at one version.
@@ -119,6 +136,10 @@ class Scan:
     layout: FileLayout | None = None
     allowed_roots: tuple[str, ...] = ()
     row_tracking: RowTracking | None = None
+    format: FileFormat | None = None
+    """Of files that are no table's; None: of a table's."""
+    infers: bool = False
+    """The columns are those that Spark finds in such files, and `schema` says nothing."""
     choice: Choice | None = field(default=None, compare=False, repr=False)
 
 

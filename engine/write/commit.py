@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from catalog.catalog import Catalog
+from catalog.changes import RecordClone
 from engine.bind.bound import Outcome
 from engine.concurrency.retry import RetryPolicy
 from engine.errors.table_errors import naming
@@ -18,6 +19,8 @@ def commit(staged: StagedWrite, policy: RetryPolicy, catalog: Catalog) -> TableC
 
     Raises what `TableTransaction.commit` does, and the errors of `engine.write.creation`.
     """
+    if staged.clone is not None:
+        catalog.change(RecordClone(staged.clone))
     if staged.creates is not None:
         return commit_creation(staged, staged.creates, policy, catalog)
     if staged.transaction is None:

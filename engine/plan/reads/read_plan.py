@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import assert_never
 
-from engine.bind.bound import BoundChanges, BoundRelation, BoundTable, BoundView
+from engine.bind.bound import BoundChanges, BoundFiles, BoundRelation, BoundTable, BoundView
 from engine.errors.statement_errors import TableWithoutColumns
-from engine.plan.reads.scans import change_scan, scan_of, with_row_ids_if_asked
+from engine.plan.reads.scans import change_scan, files_scan, scan_of, with_row_ids_if_asked
 from engine.plans.reads import ReadPlan, ViewScan
 from engine.runtime.session_state import is_temporary
 from engine.sql.query.splice import Edit, splice
@@ -60,6 +60,9 @@ class _Reading:
                 return self._once((snapshot.table_root, snapshot.version), lambda: self._scan(relation))
             case BoundChanges(table=table, feed=feed):
                 return self._once((table.snapshot.table_root, feed.versions), lambda: self._changes(relation))
+            case BoundFiles():
+                self.scans.append(files_scan(f"{self._prefix}{_SCAN}{len(self.scans)}", relation))
+                return self.scans[-1].relation
             case BoundView(entry=entry):
                 return self._once(entry.name, lambda: self._view(relation))
             case _:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.bind.bound import BoundChanges, BoundTable
+from engine.bind.bound import BoundChanges, BoundFiles, BoundTable
 from engine.errors.table_errors import naming
 from engine.plan.reads.change_choice import ChangeChoice
 from engine.plan.reads.file_choice import FileChoice
@@ -12,6 +12,7 @@ from engine.plans.reads import ReadPlan
 from engine.table.changes import ChangeFiles
 from engine.table.operations import TableOperation
 from engine.table.scan import Scan
+from engine.types.schema import StructType
 
 FILE_METADATA = "_metadata"
 """The hidden column of every table, with fields for the file that a row is in and, if the table tracks rows, its id."""
@@ -49,4 +50,18 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
         files=kind.files,
         allowed_roots=feed.allowed_roots,
         choice=ChangeChoice(changes.label, feed, kind) if feed.versions else None,
+    )
+
+
+def files_scan(relation: str, files: BoundFiles) -> Scan:
+    """The scan of files that are no table's; where their columns are not known, Spark finds them."""
+    return Scan(
+        relation=relation,
+        label=files.label,
+        table_root=files.root,
+        schema=files.schema or StructType(()),
+        partition_columns=(),
+        files=files.files,
+        format=files.format,
+        infers=files.schema is None,
     )

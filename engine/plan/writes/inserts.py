@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from catalog.names import quote
 from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundChanges, BoundRelation, BoundStatement, BoundTable, BoundView
+from engine.bind.bound import BoundChanges, BoundFiles, BoundRelation, BoundStatement, BoundTable, BoundView
 from engine.delta.definition.table_draft import Definition
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.schema.schema_errors import ColumnNotFound
@@ -211,6 +211,8 @@ def _description(bound: BoundStatement, replacement: Replacement, *, evolves: bo
 
 
 def _reads(relation: BoundRelation, table: BoundTable) -> bool:
+    if isinstance(relation, BoundFiles):
+        return False
     if isinstance(relation, BoundView):
         return any(_reads(inner, table) for inner in relation.relations)
     if isinstance(relation, BoundChanges):

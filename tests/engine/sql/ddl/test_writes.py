@@ -488,8 +488,6 @@ REFUSED = [
     ("create table t (a int) stored as parquet", UnsupportedClause),
     ("create table t (a int) row format delimited", UnsupportedClause),
     ("create table t (a int) default collation utf8_lcase", UnsupportedClause),
-    ("create table t shallow clone u", UnsupportedStatement),
-    ("create table t deep clone u", UnsupportedStatement),
     ("create external table t (a int) location '/p'", UnsupportedStatement),
     ("create temporary table t (a int)", UnsupportedStatement),
     ("create or replace table t like u", UnsupportedStatement),
