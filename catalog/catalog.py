@@ -46,7 +46,7 @@ from catalog.errors import (
 from catalog.information_schema import SYSTEM_CATALOG
 from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
 from catalog.places import Places
-from catalog.roots import AllowedRoots
+from catalog.roots import AllowedRoots, configured_location
 from catalog.state import CatalogState
 from catalog.store import CatalogStore
 from catalog.view import CatalogView
@@ -74,7 +74,13 @@ class Catalog:
         self._store, self._served = store, served
         self._roots = AllowedRoots((*([served.root] if served else []), *allowed_roots))
         self._places = Places(self._roots, served, own_folder)
+        self._own_folder = own_folder
         self._lock = threading.Lock()
+
+    @property
+    def own_folder(self) -> str | None:
+        """Where the catalog keeps its files, canonical; None if it keeps none."""
+        return configured_location(self._own_folder) if self._own_folder else None
 
     @property
     def allowed_roots(self) -> tuple[str, ...]:

@@ -207,6 +207,11 @@ class CatalogView:
         spelling = self._served.find_schema(schema.schema)
         return None if spelling is None else SchemaName(DEFAULT_CATALOG, spelling)
 
+    def recorded_at(self, location: str) -> list[TableEntry]:
+        """The tables of that location that have a record, by name; several may be external."""
+        found = (entry for entry in self._recorded_tables() if entry.location == location)
+        return sorted(found, key=lambda entry: entry.name.key)
+
     @cached_property
     def _owned(self) -> frozenset[str]:
         return frozenset(entry.location for entry in self._recorded_tables() if entry.managed)

@@ -30,6 +30,7 @@ from engine.delta.log.storage import open_storage
 from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import remove_lake_leftovers
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
+from engine.delta.source_files import DeltaFileSource
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
@@ -46,6 +47,7 @@ from engine.statement import parse_statement, run_statement
 from engine.statements.statement import Statement
 from engine.statements.variables import ExecuteImmediate, RoadStatement, Script
 from engine.table.formats import formats_of
+from engine.write.folder_marks import is_abandoned
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +82,7 @@ def open_engine(
     use_compact_memory()
     progress("opening the catalog")
     sources = open_sources(options)
-    threading.Thread(target=remove_leftovers, args=(options,), name="leftovers", daemon=True).start()
+    threading.Thread(target=remove_leftovers, args=(options, sources.catalog), name="leftovers", daemon=True).start()
     driver = SparkDriver.start(
         options.spark,
         allowed_functions=ALLOWED_FUNCTIONS,
@@ -91,14 +93,16 @@ def open_engine(
     return LakeEngine(sources, driver)
 
 
-def remove_leftovers(options: EngineOptions) -> None:
+def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:
     """What killed servers left on this machine's disks; a failure is only logged."""
     older_than_s, count = time.time() - options.leftovers_age_s, 0
     try:
         if options.catalog_folder and is_local(folder := configured_location(options.catalog_folder)):
             count += remove_catalog_leftovers(folder, older_than_s)
         if options.lake_folder and is_local(folder := configured_location(options.lake_folder)):
-            count += remove_lake_leftovers(folder, older_than_s)
+            count += remove_lake_leftovers(
+                folder, older_than_s, lambda marked: is_abandoned(marked, catalog, older_than_s)
+            )
     except Exception:  # whatever it is, statements do not depend on it
         logger.warning("leftovers of killed servers stay for now", exc_info=True)
     if count:
@@ -121,6 +125,7 @@ def open_sources(options: EngineOptions) -> Sources:
                 open=lambda location: open_storage(location, allowed_roots=roots),
             )
         ),
+        files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
         close=after_commits.close,

@@ -11,6 +11,7 @@ user would do.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -35,6 +36,7 @@ from engine.enforce.rules import enforce
 from engine.exec.run import Run
 from engine.exec.session import ExecSession
 from engine.execute.execute import execute
+from engine.plan.maintenance.optimizes import auto_compaction
 from engine.plan.planner import plan_statement
 from engine.plans.ddl import (
     AlterPlan,
@@ -47,6 +49,7 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
+from engine.plans.optimize import OptimizePlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
 from engine.runtime.context import StatementContext
@@ -57,8 +60,11 @@ from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
 from engine.statements.variables import Executable, RoadStatement, SingleStatement
 from engine.statements.writes import MultiInsert
+from engine.table.rearrangement import Rearrangement
 from engine.write.commit import commit, follow_up
 from engine.write.inserts_in_turn import ensure_no_positions, one_by_one
+
+logger = logging.getLogger(__name__)
 
 
 def parse_statement(text: str) -> Executable:
@@ -78,20 +84,37 @@ def run_statement(
     own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
     run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
     if not isinstance(statement, MultiInsert):
-        return _carried(statement, _planned(statement, state, sources, run), state, sources, run)
+        return _completed(statement, _planned(statement, state, sources, run), state, sources, run)
     ensure_no_positions(parameters)
     pinned = replace(sources, formats=sources.formats.pinned())
     plans = [_planned(each, state, pinned, run) for each in statement.inserts]
     finish = [
-        partial(_carried, each, plan, state, sources, run) for each, plan in zip(statement.inserts, plans, strict=True)
+        partial(_completed, each, plan, state, sources, run)
+        for each, plan in zip(statement.inserts, plans, strict=True)
     ]
     return one_by_one(statement.inserts, finish)
+
+
+def _completed(statement: SingleStatement, plan: Plan, state: SessionState, sources: Sources, run: Run) -> Outcome:
+    """The outcome of `plan`, with the compaction that its table asks for, which may fail without failing it."""
+    outcome = _carried(statement, plan, state, sources, run)
+    compaction = auto_compaction(plan)
+    if compaction is not None:
+        unmarked = replace(run, parameters=())
+        try:
+            _carried(compaction, _planned(compaction, state, sources, unmarked), state, sources, unmarked)
+        except SqlError as error:
+            logger.warning("automatic compaction of %s failed: %s", ".".join(compaction.table_parts), error)
+    return outcome
 
 
 def _carried(statement: SingleStatement, first: Plan, state: SessionState, sources: Sources, run: Run) -> Outcome:
     """The outcome of `first`, or of a plan on newer versions where the retry policy asks for it."""
     policy = RetryPolicy(wait=run.context.cancel.pause)
-    tried, is_fresh = first, True
+    if isinstance(first, OptimizePlan):
+        return _step_by_step(statement, first, state, sources, run)
+    tried: Plan = first
+    is_fresh = True
 
     def once() -> Outcome:
         nonlocal tried, is_fresh
@@ -111,6 +134,27 @@ def _carried(statement: SingleStatement, first: Plan, state: SessionState, sourc
     with sources.locks.hold(locked, run.context.cancel):
         is_fresh = False  # who held the lock may have committed since
         return policy.run_again(once, lambda error: _may_run_again(tried, error))
+
+
+def _step_by_step(
+    statement: SingleStatement, first: OptimizePlan, state: SessionState, sources: Sources, run: Run
+) -> Outcome:
+    """The outcome of the last step. Each is planned on the newest version, with what the one before left to do."""
+    policy = RetryPolicy(wait=run.context.cancel.pause)
+    fresh: Plan | None = first
+    left: Rearrangement | None = None
+
+    def once() -> Outcome:
+        nonlocal fresh
+        plan, fresh = fresh or _planned(statement, state, sources, run), None
+        assert isinstance(plan, OptimizePlan)
+        return _finished(replace(plan, left=left), sources, run, policy)
+
+    while True:
+        outcome = policy.run_again(once, lambda error: isinstance(error, ConcurrentModification))
+        left = outcome.left
+        if left is None:
+            return outcome
 
 
 def _planned(statement: SingleStatement, state: SessionState, sources: Sources, run: Run) -> Plan:
@@ -162,7 +206,7 @@ def _table_to_lock(plan: Plan) -> str | None:
             return table.snapshot.table_root if table.snapshot.rules.identities else None
         case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
             return None
-        case ClonePlan() | ConvertPlan():
+        case ClonePlan() | ConvertPlan() | OptimizePlan():
             return None
         case _:
             assert_never(plan)

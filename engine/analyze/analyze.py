@@ -26,6 +26,7 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.maintenance import Optimize, Reorg
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
@@ -75,6 +76,8 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             | Delete()
             | ExplainWrite()
             | TruncateTable()
+            | Optimize()
+            | Reorg()
             | CreateSchema()
             | DropSchema()
             | CreateCatalog()

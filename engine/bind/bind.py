@@ -33,6 +33,7 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.maintenance import Optimize, Reorg
 from engine.statements.queries import (
     DescribeQuery,
     Explain,
@@ -118,6 +119,8 @@ def _named(
             return binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
         case Delete(table_parts=parts) | TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
             return binder.table(parts), ()
+        case Optimize(table_parts=parts) | Reorg(table_parts=parts):
+            return binder.table(parts), ()
         case CreateTableLike(table_parts=parts, location=location, provider=provider, source_parts=source_parts):
             return binder.new_table(parts, location, provider), (binder.table(source_parts),)
         case CloneTable(table_parts=parts, location=location, mode=mode):
@@ -125,7 +128,7 @@ def _named(
             return binder.replaced_table(parts, location, mode) or binder.new_table(parts, location), (cloned,)
         case CopyInto(table_parts=parts):
             target = binder.table(parts)
-            return target, (bind_files(statement, target, binder.view, binder.allowed_roots),)
+            return target, (bind_files(statement, target, binder.view, binder.files),)
         case ConvertTable(path=None, table_parts=parts):
             return binder.table(parts), ()
         case ConvertTable(table_parts=parts):

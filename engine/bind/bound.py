@@ -20,7 +20,6 @@ import pyarrow as pa
 from catalog.catalog import CatalogView
 from catalog.entries import TableEntry, ViewEntry
 from catalog.names import TableName
-from engine.delta.commit.loads import Loads
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.variables import RowValues
@@ -28,6 +27,7 @@ from engine.statements.queries import Query
 from engine.statements.variables import SingleStatement
 from engine.table.changes import TableChanges
 from engine.table.formats import DEFAULT_FORMAT
+from engine.table.rearrangement import Rearrangement
 from engine.table.scan import FileFormat
 from engine.table.snapshot import TableSnapshot
 from engine.types.schema import StructType
@@ -112,14 +112,13 @@ class BoundView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundFiles:
-    """The files below the folder `root` that a COPY INTO reads: rows of path (relative), size and modification time.
+    """The files below the folder `root` that a COPY INTO reads, with the columns of `Scan.files`.
 
-    `schema` None: it is not known yet. `loads` is what the target is known to have had; its files are not among these.
+    `schema` None: it is not known yet.
     """
 
     root: str
     files: pa.Table
-    loads: Loads
     format: FileFormat
     schema: StructType | None = None
 
@@ -214,7 +213,8 @@ class AuthorizedStatement:
 class Outcome:
     """What a statement answers, and how it changes the session's state (None: not at all).
 
-    `values` are the rows of an `EvaluateQuery`, which answers no client.
+    `values` are the rows of an `EvaluateQuery`, which answers no client. `left` is what is left of a statement that is
+    committed in steps; then it has to go on.
 
     The change is a function, so that it applies to the newest state: two statements of a session may end at once.
     """
@@ -222,3 +222,4 @@ class Outcome:
     result: ResultStream
     change: Callable[[SessionState], SessionState] | None = None
     values: RowValues | None = None
+    left: Rearrangement | None = None

@@ -19,8 +19,17 @@ from catalog.names import quote
 from engine.enforce.errors import LengthExceeded
 from engine.enforce.storable import is_stored, stored_columns
 from engine.errors.statement_errors import SparkFailure
-from engine.plans.file_writes import SHUFFLED_BYTES, Counter, NamedExpression, RowRules, Step
-from engine.plans.write_plan import RowCheck, WritePlan
+from engine.plans.file_writes import (
+    FILE_BYTES,
+    SHUFFLED_BYTES,
+    SMALL_BYTES,
+    Counter,
+    Curve,
+    NamedExpression,
+    RowRules,
+    Step,
+)
+from engine.plans.write_plan import AlongCurve, FilePerPartition, RowCheck, TaskPerFile, WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.free_names import free_names
 from engine.types.schema import StructField, StructType
@@ -28,6 +37,7 @@ from engine.types.schema import StructField, StructType
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
 _VALUE_CHARACTERS_MAX = 100
 _VALUES_MAX = 20
+_SHUFFLED_RATIO = SHUFFLED_BYTES // FILE_BYTES
 
 
 def row_rules(plan: WritePlan, token: str) -> RowRules:
@@ -38,17 +48,38 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
     stored = [
         own for own, field in zip(config.stored_schema.fields, config.schema.fields, strict=True) if is_stored(field)
     ]
-    return RowRules(
+    rules = RowRules(
         label=plan.table,
         columns=input_columns.to_json(),
         by_name=plan.source_columns is not None,
         steps=tuple(_steps(plan, token)),
         stored=StructType((*stored, *plan.extra_columns)).to_json(),
         partition_columns=config.partition_keys,
-        rebalanced=config.optimizes_writes or target is not None,
+        rebalanced=bool(config.optimizes_writes) or target is not None,
         # Files are to come near the size that somebody named, not beyond it: some rows are in Parquet no smaller.
         shuffled_bytes=target or SHUFFLED_BYTES,
+        small_bytes=0 if config.optimizes_writes is False else SMALL_BYTES,
     )
+    return _arranged(rules, plan)
+
+
+def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
+    """With what the plan says of files, where it does."""
+    match plan.arrangement:
+        case None:
+            return rules
+        case TaskPerFile():
+            return replace(rules, is_arranged=True)
+        case FilePerPartition(target_bytes=target_bytes):
+            return replace(rules, rebalanced=True, shuffled_bytes=_SHUFFLED_RATIO * target_bytes)
+        case AlongCurve() as along:
+            curve = Curve(
+                columns=tuple(".".join(map(quote, path)) for path in along.stored_columns),
+                is_hilbert=along.is_hilbert,
+                num_files=along.num_files,
+                sampled=along.sampled,
+            )
+            return replace(rules, rebalanced=True, shuffled_bytes=_SHUFFLED_RATIO * along.target_bytes, curve=curve)
 
 
 def violation(plan: WritePlan, token: str, failure: SparkFailure) -> SqlError | None:

@@ -27,6 +27,7 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
+from engine.plans.optimize import OptimizePlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
@@ -61,7 +62,7 @@ def enforce(plan: Plan) -> Plan:
             return plan
         case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():
             return plan
-        case ClonePlan() | ConvertPlan():  # rows that are there, of tables whose rules they satisfy
+        case ClonePlan() | ConvertPlan() | OptimizePlan():  # rows that are there have passed them
             return plan
         case _:
             assert_never(plan)

@@ -37,6 +37,7 @@ from engine.plans.ddl import (
     SyncIdentityPlan,
 )
 from engine.plans.expression_checks import ExpressionCheckPlan
+from engine.plans.optimize import OptimizePlan
 from engine.plans.plan import AnsweringPlan, Plan, WritingPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
@@ -50,6 +51,7 @@ from engine.write.copies.convert import convert_table
 from engine.write.copies.load import copy_into
 from engine.write.delete import delete
 from engine.write.insert import insert, truncate
+from engine.write.maintenance.optimize import optimize
 from engine.write.new_tables import create_table, create_table_as, replace_table, replace_table_as
 from engine.write.rewrite import rewrite_files
 from engine.write.staged_write import StagedWrite
@@ -146,6 +148,11 @@ def _stage(plan: WritingPlan, formats: TableFormats, run: Run) -> Iterator[Stage
                 yield staged
         case TruncatePlan(table=table):
             with truncate(plan, formats[table.entry.format]) as staged:
+                yield staged
+        case OptimizePlan(expression_checks=expression_checks):
+            if expression_checks is not None:
+                ensure_checked(expression_checks, run)
+            with optimize(plan, run) as staged:
                 yield staged
         case _:
             assert_never(plan)

@@ -21,6 +21,7 @@ from engine.plan.ddl.conversions import plan_convert
 from engine.plan.ddl.like_tables import plan_create_table_like
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
+from engine.plan.maintenance.optimizes import plan_optimize, plan_reorg
 from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
 from engine.plan.writes.copies import plan_copy
@@ -43,6 +44,7 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.maintenance import Optimize, Reorg
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
@@ -103,6 +105,10 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_drop_catalog(drop_catalog)
         case TruncateTable():
             return plan_truncate(bound)
+        case Optimize() as optimize:
+            return plan_optimize(bound, optimize)
+        case Reorg() as reorg:
+            return plan_reorg(bound, reorg)
         case DropTable() as drop_table:
             return plan_drop_table(bound, drop_table)
         case CreateSchema() as create_schema:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from catalog.changes import Change
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
-from catalog.names import SchemaName, TableName
+from catalog.names import SchemaName
 from engine.bind.bound import BoundTable
 from engine.delta.definition.metadata_changes import MetadataChange
 from engine.delta.definition.table_draft import Definition
@@ -79,12 +79,12 @@ class DropSchemaPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropTablePlan:
-    """Take the name away, then the files of a managed table; None: it is gone already (IF EXISTS).
+    """Take the name of `entry` away, then the files of a managed table; None: it is gone already (IF EXISTS).
 
     `tolerated` as in `CatalogPlan`.
     """
 
-    name: TableName | None
+    entry: TableEntry | None
     tolerated: tuple[type[SqlError], ...] = ()
 
 

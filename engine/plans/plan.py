@@ -18,6 +18,7 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
+from engine.plans.optimize import OptimizePlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
@@ -54,6 +55,7 @@ WritingPlan = (
     | CopyPlan
     | DeletePlan
     | TruncatePlan
+    | OptimizePlan
 )
 """Plans that stage a version of a table."""
 

@@ -33,6 +33,36 @@ class RowCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPerFile:
+    """Each task of the query has the rows of a file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePerPartition:
+    """A file for each partition, as far as its rows fit into one of `target_bytes`."""
+
+    target_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlongCurve:
+    """Sorted along a Z-order or Hilbert curve through `stored_columns` (paths of names as in the files).
+
+    `num_files` None: by partition, as `FilePerPartition`. Else all rows are one partition's, and become so many files.
+    """
+
+    stored_columns: tuple[tuple[str, ...], ...]
+    is_hilbert: bool
+    num_files: int | None
+    target_bytes: int
+    sampled: float = 1.0
+    """The part of the rows that tells how the values are distributed."""
+
+
+Arrangement = TaskPerFile | FilePerPartition | AlongCurve
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WritePlan:
     """`table` is its name for messages. The first group is what the statement says, the second what rules found."""
 
@@ -62,6 +92,8 @@ class WritePlan:
     stored_as: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Column -> SQL text over the columns above, for columns whose values are stored, and checked, as other ones."""
     checks: tuple[RowCheck, ...] = ()
+    arrangement: Arrangement | None = None
+    """Which rows become a file; None: as the table's settings say."""
 
     @property
     def schema(self) -> StructType:

@@ -13,6 +13,7 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.maintenance import Optimize, Reorg
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -87,6 +88,8 @@ WriteStatement = (
     | AlterTable
     | DropTable
     | TruncateTable
+    | Optimize
+    | Reorg
     | CreateSchema
     | DropSchema
     | CreateCatalog

@@ -66,8 +66,8 @@ class TableRules(Protocol):
         ...
 
     @property
-    def optimizes_writes(self) -> bool:
-        """Whether rows are shuffled so that fewer and larger files are written."""
+    def optimizes_writes(self) -> bool | None:
+        """Whether rows are shuffled so that fewer and larger files are written; None where nothing is said."""
         ...
 
 
@@ -113,5 +113,5 @@ class PlainRules:
         return None
 
     @property
-    def optimizes_writes(self) -> bool:
-        return False
+    def optimizes_writes(self) -> bool | None:
+        return None

@@ -6,7 +6,7 @@ file (partition values, a deletion vector, row-id bases) travels beside its path
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from enum import StrEnum
 from typing import Protocol
@@ -14,7 +14,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from engine.pruning.predicates import Predicate
-from engine.types.schema import StructType
+from engine.types.schema import StructField, StructType
 
 NO_FILES = pa.schema(
     [
@@ -141,3 +141,20 @@ class Scan:
     infers: bool = False
     """The columns are those that Spark finds in such files, and `schema` says nothing."""
     choice: Choice | None = field(default=None, compare=False, repr=False)
+
+
+def with_constant(scan: Scan, column: StructField, files: pa.Table) -> Scan:
+    """The scan of `files` with one more column, whose value is constant in each: the entry of its name in
+    `partition_values`. No column of the table has that name.
+    """
+    layout = scan.layout
+    if layout is not None:
+        fields = StructType((*layout.schema.fields, column))
+        layout = replace(layout, schema=fields, partition_keys=(*layout.partition_keys, column.name))
+    return replace(
+        scan,
+        schema=StructType((*scan.schema.fields, column)),
+        layout=layout,
+        partition_columns=(*scan.partition_columns, column.name),
+        files=files,
+    )

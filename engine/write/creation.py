@@ -3,7 +3,7 @@
 Others may take the name, or drop the table, between the two, and another server may be removing a table of the same
 name from the same folder. So the one who made a log looks back before and after the name is recorded: what was taken
 away in between is reported as dropped, and a log whose name could not be had is taken back, so that no table is left
-that can be read and not be dropped.
+that can be read and not be dropped. For those who are killed in between there is a mark (`folder_marks.py`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ from catalog.entries import TableEntry
 from catalog.errors import CatalogOutcomeUnknown, SqlError, TableAlreadyExists
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.conflict_errors import ConcurrentDrop, ConcurrentModification
+from engine.delta.log.storage import open_storage
+from engine.delta.spec.paths import LOG_DIR
 from engine.errors.table_errors import naming
 from engine.table.transaction import TableCommit, TableTransaction
+from engine.write.folder_marks import mark_new, unmark
 from engine.write.staged_write import StagedWrite
 
 logger = logging.getLogger(__name__)
@@ -35,7 +38,38 @@ def commit_creation(
     if staged.transaction is None:
         catalog.change(CreateTable(entry))
         return None
-    committed = _commit(staged.transaction, entry, policy, catalog)
+    catalog.view().ensure_location(entry.location)
+    with _marked(entry, staged, catalog):
+        return _log_and_name(staged.transaction, entry, staged, policy, catalog)
+
+
+@contextmanager
+def _marked(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Iterator[None]:
+    """Whoever loses the folder to another CREATE leaves the mark to that one."""
+    if not entry.managed or staged.is_path:
+        yield
+        return
+    mark_new(entry, catalog)
+    try:
+        yield
+    except CatalogOutcomeUnknown:
+        raise
+    except BaseException:
+        with suppress(SqlError, OSError):
+            if catalog.view().recorded_at(entry.location) or not _has_log(entry, catalog):
+                unmark(entry, catalog)
+        raise
+    unmark(entry, catalog)
+
+
+def _has_log(entry: TableEntry, catalog: Catalog) -> bool:
+    return bool(open_storage(entry.location, allowed_roots=catalog.allowed_roots).list_names(LOG_DIR))
+
+
+def _log_and_name(
+    transaction: TableTransaction, entry: TableEntry, staged: StagedWrite, policy: RetryPolicy, catalog: Catalog
+) -> TableCommit:
+    committed = _commit(transaction, entry, policy)
     try:
         _ensure_whole(committed, entry, with_files=True)
         if not staged.is_path:
@@ -54,8 +88,7 @@ def commit_creation(
     return committed
 
 
-def _commit(transaction: TableTransaction, entry: TableEntry, policy: RetryPolicy, catalog: Catalog) -> TableCommit:
-    catalog.view().ensure_location(entry.location)
+def _commit(transaction: TableTransaction, entry: TableEntry, policy: RetryPolicy) -> TableCommit:
     try:
         with naming(str(entry.name)):
             return transaction.commit(policy)

@@ -103,7 +103,8 @@ def _matching(
     names = [column.name for column in partition_columns]
     (position,) = free_names("__key", names, 1)
     columns = ", ".join(map(quote, (position, *names)))
-    rows = ", ".join(f"({number}, {', '.join(map(_value, key, partition_columns))})" for number, key in enumerate(keys))
+    values = ((str(number), *map(_value, key, partition_columns)) for number, key in enumerate(keys))
+    rows = ", ".join(f"({', '.join(each)})" for each in values)
     read = ReadPlan(text=f"SELECT {position} FROM VALUES {rows} AS t({columns}) WHERE {condition}", scans=())
     context = replace(run.context, statement_id=f"{run.context.statement_id}-partitions")
     result = run.executor.run_query(read, context, run.parameters)

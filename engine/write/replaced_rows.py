@@ -42,7 +42,7 @@ from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.runtime.parameters import Parameter
 from engine.sql.free_names import free_names
-from engine.table.scan import Scan
+from engine.table.scan import Scan, with_constant
 from engine.table.transaction import TableTransaction
 from engine.types.schema import PrimitiveType, StructField, StructType
 from engine.write.copied_rows import RELATION, Copying, copied_rows
@@ -278,11 +278,8 @@ def _with_positions(scan: Scan, name: str) -> Scan:
     positions = pa.array(range(files.num_rows), pa.int64())
     marked = with_entries(_one_array(files["partition_values"]), {name: positions.cast(pa.string())})
     at = files.schema.get_field_index("partition_values")
-    return replace(
-        scan,
-        schema=StructType((*scan.schema.fields, StructField(name, PrimitiveType.LONG))),
-        partition_columns=(*scan.partition_columns, name),
-        files=files.set_column(at, files.schema.field(at), marked),
+    return with_constant(
+        scan, StructField(name, PrimitiveType.LONG), files.set_column(at, files.schema.field(at), marked)
     )
 
 

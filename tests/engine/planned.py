@@ -21,7 +21,7 @@ from engine.plans.ddl import CreateTablePlan
 from engine.plans.plan import Plan
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.session_state import SessionState
-from engine.sql.parser import parse_any
+from engine.sql.script.programs import parse_program
 from engine.table.formats import formats_of
 from engine.write.commit import commit
 from engine.write.new_tables import create_table
@@ -38,7 +38,7 @@ class NoAnalyzer:
 
 
 def planned(text: str, state: SessionState, sources: Sources) -> Plan:
-    bound = bind(parse_any(text), Binder(state, sources))
+    bound = bind(parse_program(text), Binder(state, sources))
     assert isinstance(bound, BoundStatement), bound
     return enforce(plan_statement(analyze(authorize(bound), NoAnalyzer())))
 

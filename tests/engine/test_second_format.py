@@ -79,14 +79,14 @@ def test_a_table_is_made_of_a_query(session: LakeSession) -> None:
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
-        ("DELETE FROM plain WHERE k = 1", "UNSUPPORTED_STATEMENT"),
+        ("DELETE FROM plain WHERE k = 1", "DELTA_TABLE_ONLY_OPERATION"),
         ("ALTER TABLE plain SET TBLPROPERTIES ('a' = 'b')", "DELTA_TABLE_ONLY_OPERATION"),
         ("INSERT INTO plain REPLACE WHERE k = 1 SELECT 1, 'z', NULL", "DELTA_TABLE_ONLY_OPERATION"),
-        ("SELECT * FROM table_changes('plain', 0)", "UNSUPPORTED_STATEMENT"),
-        ("CREATE TABLE other (k INT) USING folder CLUSTER BY (k)", "UNSUPPORTED_STATEMENT"),
-        ("CREATE TABLE other (k INT NOT NULL) USING folder", "UNSUPPORTED_STATEMENT"),
+        ("SELECT * FROM table_changes('plain', 0)", "UNSUPPORTED_FEATURE.STATEMENT"),
+        ("CREATE TABLE other (k INT) USING folder CLUSTER BY (k)", "UNSUPPORTED_FEATURE.STATEMENT"),
+        ("CREATE TABLE other (k INT NOT NULL) USING folder", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE other (k INT) USING orc", "DATA_SOURCE_NOT_SUPPORTED"),
-        ("INSERT INTO plain VALUES ('x', 'y', NULL)", "CAST_INVALID_INPUT"),
+        ("INSERT INTO plain VALUES ('x', 'y', NULL)", "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST"),
     ],
 )
 def test_what_the_format_does_not_have_is_refused_by_name(plain: LakeSession, text: str, condition: str) -> None:

@@ -174,7 +174,7 @@ class TableConfig:
         return self.get(TARGET_FILE_SIZE)
 
     @property
-    def optimizes_writes(self) -> bool:
+    def optimizes_writes(self) -> bool | None:
         return self.get(OPTIMIZE_WRITE)
 
     def ensure_supported(self, operation: TableOperation) -> None:

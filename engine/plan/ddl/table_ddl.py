@@ -66,12 +66,12 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
 def plan_drop_table(bound: BoundStatement, statement: DropTable) -> DropTablePlan:
     """Raises `TableExpected` for a view."""
     if bound.target is None:
-        return DropTablePlan(name=None)
+        return DropTablePlan(entry=None)
     assert isinstance(bound.target, TakenName)
     entry = bound.target.entry
     if isinstance(entry, ViewEntry):
         raise TableExpected(str(entry.name))
-    return DropTablePlan(name=entry.name, tolerated=(TableNotFound,) if statement.if_exists else ())
+    return DropTablePlan(entry=entry, tolerated=(TableNotFound,) if statement.if_exists else ())
 
 
 def ensure_creatable(statement: CreateTable) -> None:
