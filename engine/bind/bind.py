@@ -128,7 +128,7 @@ def _named(
             return binder.replaced_table(parts, location, mode) or binder.new_table(parts, location), (cloned,)
         case CopyInto(table_parts=parts):
             target = binder.table(parts)
-            return target, (bind_files(statement, target, binder.view, binder.allowed_roots),)
+            return target, (bind_files(statement, target, binder.view, binder.files),)
         case ConvertTable(path=None, table_parts=parts):
             return binder.table(parts), ()
         case ConvertTable(table_parts=parts):

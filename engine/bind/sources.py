@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from catalog.catalog import Catalog
 from engine.concurrency.table_locks import TableLocks
 from engine.table.formats import TableFormats
+from engine.table.source_files import FileSource, NoFiles
 from engine.table.transaction import TableCommit
 
 
@@ -18,6 +19,8 @@ class Sources:
     catalog: Catalog
     formats: TableFormats
     """Load the tables that the catalog names."""
+    files: FileSource = NoFiles()
+    """Finds the files that statements name by their path."""
     after_commit: Callable[[TableCommit], None] = lambda _: None
     """Told of every version that a statement made."""
     before_removal: Callable[[str], None] = lambda _: None
