@@ -108,13 +108,12 @@ def show_tbl_properties(bound: BoundStatement, statement: ShowTblProperties) -> 
     return Outcome(result=string_rows(("key", "value"), [(statement.key, properties.get(statement.key, missing))]))
 
 
-def _table_properties(table: BoundTable) -> dict[str, str | None]:
-    details = table.snapshot.details
-    return dict(details.properties) | version_properties(details)
-
-
 def _view_properties(view: BoundView) -> dict[str, str | None]:
     return dict(view.entry.properties)
+
+
+def _table_properties(table: BoundTable) -> dict[str, str | None]:
+    return dict(table.snapshot.details.properties) | version_properties(table.snapshot.details)
 
 
 def show_partitions(bound: BoundStatement, statement: ShowPartitions) -> Outcome:
