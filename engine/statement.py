@@ -41,6 +41,7 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
+from engine.plans.maintenance import VacuumPlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
 from engine.runtime.context import StatementContext
@@ -49,6 +50,7 @@ from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
+from engine.statements.maintenance import Vacuum
 from engine.statements.variables import Executable, RoadStatement, SingleStatement
 from engine.statements.writes import MultiInsert
 from engine.write.commit import commit, follow_up
@@ -71,6 +73,16 @@ def run_statement(
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
     own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
     run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
+    if isinstance(statement, Vacuum):  # reads no rows, and asks who does
+        return _carried(statement, _planned(statement, state, sources, run), state, sources, run)
+    with sources.pins.pinning(sources.load, run.context.now_ms) as load:
+        return _run_pinned(statement, state, replace(sources, load=load), run, parameters)
+
+
+def _run_pinned(
+    statement: RoadStatement, state: SessionState, sources: Sources, run: Run, parameters: Sequence[Parameter]
+) -> Outcome:
+    """The statement, whose tables are known to those who remove files until it has its rows or its commit."""
     if not isinstance(statement, MultiInsert):
         return _carried(statement, _planned(statement, state, sources, run), state, sources, run)
     ensure_no_positions(parameters)
@@ -150,6 +162,8 @@ def _table_to_lock(plan: Plan) -> str | None:
         case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
             return table.snapshot.table_root if has_identity_columns(table.snapshot.schema) else None
         case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
+            return None
+        case VacuumPlan():
             return None
         case _:
             assert_never(plan)

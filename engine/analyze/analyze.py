@@ -24,6 +24,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.maintenance import Vacuum
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
@@ -76,6 +77,7 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             | CommentOn()
             | DeclareVariables()
             | DropVariable()
+            | Vacuum()
         ):
             return AnalyzedStatement(bound=bound)
         case _:

@@ -31,6 +31,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.maintenance import Vacuum
 from engine.statements.queries import (
     DescribeQuery,
     Explain,
@@ -113,6 +114,8 @@ def _named(
         case AlterTable(table_parts=parts, changes=(SetLocation(location=location),)):
             return binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
         case Delete(table_parts=parts) | TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
+            return binder.table(parts), ()
+        case Vacuum(table_parts=parts):
             return binder.table(parts), ()
         case CreateTableLike(table_parts=parts, location=location, source_parts=source_parts):
             return binder.new_table(parts, location), (binder.table(source_parts),)

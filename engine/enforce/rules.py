@@ -25,6 +25,7 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
+from engine.plans.maintenance import VacuumPlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
 from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
@@ -54,6 +55,8 @@ def enforce(plan: Plan) -> Plan:
             ensure_rows_may_go(table.snapshot.config, table.label)
             return plan
         case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():
+            return plan
+        case VacuumPlan():
             return plan
         case _:
             assert_never(plan)

@@ -6,7 +6,7 @@ block fails, the files that were written are removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import assert_never
@@ -35,6 +35,7 @@ from engine.plans.ddl import (
     SyncIdentityPlan,
 )
 from engine.plans.expression_checks import ExpressionCheckPlan
+from engine.plans.maintenance import VacuumPlan
 from engine.plans.plan import AnsweringPlan, Plan, WritingPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
@@ -48,13 +49,14 @@ from engine.write.new_tables import create_table, create_table_as, replace_table
 from engine.write.rewrite import rewrite_files
 from engine.write.staged_write import StagedWrite
 from engine.write.sync_identity import sync_identity
+from engine.write.vacuum import vacuum
 
 
 @contextmanager
 def execute(plan: Plan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
     """Raises what Spark says, what the rules of the table say of rows, and what the catalog refuses."""
     if isinstance(plan, WritingPlan):
-        with _stage(plan, sources.catalog.allowed_roots, run) as staged:
+        with _stage(plan, sources, run) as staged:
             yield staged
     else:
         yield StagedWrite(outcome=_answer(plan, sources, run))
@@ -97,7 +99,8 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
 
 
 @contextmanager
-def _stage(plan: WritingPlan, allowed_roots: Sequence[str], run: Run) -> Iterator[StagedWrite]:
+def _stage(plan: WritingPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+    allowed_roots = sources.catalog.allowed_roots
     match plan:
         case CreateTablePlan(expression_checks=expression_checks):
             _ensure_checked(expression_checks, run)
@@ -132,6 +135,9 @@ def _stage(plan: WritingPlan, allowed_roots: Sequence[str], run: Run) -> Iterato
                 yield staged
         case TruncatePlan():
             with truncate(plan) as staged:
+                yield staged
+        case VacuumPlan():
+            with vacuum(plan, sources, run) as staged:
                 yield staged
         case _:
             assert_never(plan)

@@ -16,6 +16,7 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
+from engine.plans.maintenance import VacuumPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
 from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
@@ -49,6 +50,7 @@ WritingPlan = (
     | InsertPlan
     | DeletePlan
     | TruncatePlan
+    | VacuumPlan
 )
 """Plans that stage a version of a table."""
 

@@ -12,6 +12,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.maintenance import Vacuum
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -75,6 +76,9 @@ AnsweredStatement = (
 Statement = Query | Explain | DescribeQuery | AnsweredStatement
 """Statements that change no table and no name."""
 
+MaintenanceStatement = Vacuum
+"""Statements that change files or the log of a table, and no row."""
+
 WriteStatement = (
     Insert
     | Delete
@@ -90,6 +94,7 @@ WriteStatement = (
     | CreateView
     | DropView
     | CommentOn
+    | MaintenanceStatement
 )
 
 OneStatement = Statement | WriteStatement

@@ -30,7 +30,7 @@ ROOMS = (
     ("engine.plan.rules",),
     ("engine.analyze", "engine.write"),
     ("engine.plan.ddl",),
-    ("engine.answers", "engine.plan.writes"),
+    ("engine.answers", "engine.plan.maintenance", "engine.plan.writes"),
     ("engine.execute",),
     ("engine.plan",),
     ("engine",),

@@ -173,6 +173,18 @@ class MissingCommitTimestamp(DeltaError, condition="DELTA_MISSING_COMMIT_TIMESTA
     )
 
 
+# --- Maintenance ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class VacuumLiteImpossible(DeltaError, condition="DELTA_CANNOT_VACUUM_LITE", sqlstate="55000"):
+    table: str
+    template = (
+        "VACUUM LITE of {table} is not possible: commits that no earlier VACUUM has dealt with have been cleaned up "
+        "from the log. Run VACUUM FULL once."
+    )
+
+
 # --- Features and properties ---------------------------------------------------------------------------------------
 
 

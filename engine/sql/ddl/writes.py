@@ -12,6 +12,7 @@ from types import MappingProxyType
 from engine.sql.ddl.alter_ddl import parse_alter_table
 from engine.sql.ddl.deletes import parse_delete
 from engine.sql.ddl.inserts import is_led_insert, parse_insert, parse_led_insert
+from engine.sql.ddl.maintenance import parse_vacuum
 from engine.sql.ddl.object_ddl import (
     parse_comment_on,
     parse_create_catalog,
@@ -55,6 +56,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("DROP", "VIEW"): parse_drop_view,
         ("INSERT",): parse_insert,
         ("TRUNCATE", "TABLE"): parse_truncate_table,
+        ("VACUUM",): parse_vacuum,
     }
 )
 

@@ -1,0 +1,1 @@
+"""Plans of statements that maintain a table, by statement."""

@@ -1,0 +1,24 @@
+"""Plans of statements that maintain a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.bind.bound import BoundTable
+from engine.delta.commit.staged_commit import CommitDescription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VacuumPlan:
+    """Remove the files of `table` that no version needs which was current in the last `retention_ms` milliseconds.
+
+    `lite`: found by the log, instead of by listing. `dry_run`: only say which they are. `begin` and `end` describe the
+    commits before and after the removal; metrics and outcome are added when they are known.
+    """
+
+    table: BoundTable
+    retention_ms: int
+    lite: bool
+    dry_run: bool
+    begin: CommitDescription
+    end: CommitDescription
