@@ -41,7 +41,7 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
-from engine.plans.maintenance import VacuumPlan
+from engine.plans.maintenance import RestorePlan, VacuumPlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
 from engine.runtime.context import StatementContext
@@ -163,7 +163,7 @@ def _table_to_lock(plan: Plan) -> str | None:
             return table.snapshot.table_root if has_identity_columns(table.snapshot.schema) else None
         case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
             return None
-        case VacuumPlan():
+        case VacuumPlan() | RestorePlan():
             return None
         case _:
             assert_never(plan)

@@ -24,7 +24,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
-from engine.statements.maintenance import Vacuum
+from engine.statements.maintenance import RestoreTable, Vacuum
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
@@ -78,6 +78,7 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             | DeclareVariables()
             | DropVariable()
             | Vacuum()
+            | RestoreTable()
         ):
             return AnalyzedStatement(bound=bound)
         case _:

@@ -31,7 +31,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
-from engine.statements.maintenance import Vacuum
+from engine.statements.maintenance import RestoreTable, Vacuum
 from engine.statements.queries import (
     DescribeQuery,
     Explain,
@@ -117,6 +117,8 @@ def _named(
             return binder.table(parts), ()
         case Vacuum(table_parts=parts):
             return binder.table(parts), ()
+        case RestoreTable(table_parts=parts, to=to):
+            return binder.table(parts), (binder.restored(parts, to),)
         case CreateTableLike(table_parts=parts, location=location, source_parts=source_parts):
             return binder.new_table(parts, location), (binder.table(source_parts),)
         case DropTable(table_parts=parts, if_exists=if_exists):

@@ -40,8 +40,13 @@ from engine.delta.feed.change_feed import ChangeFeed, load_change_feed
 from engine.delta.feed.change_range import resolve_range
 from engine.delta.snapshot.commit_times import load_commit_times
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.errors import DeltaTableNotFound
+from engine.delta.spec.errors import DeltaTableNotFound, TimestampAfterLog, TimestampBeforeLog, VersionNotFound
 from engine.errors.definition_errors import NoPlaceForTable, PathAndLocation, ReplacedElsewhere, ReplacedTableMissing
+from engine.errors.maintenance_errors import (
+    CannotRestoreVersion,
+    RestoreTimestampTooEarly,
+    RestoreTimestampTooLate,
+)
 from engine.errors.statement_errors import RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
 from engine.errors.table_errors import naming
 from engine.runtime.session_state import SessionState, is_temporary
@@ -165,6 +170,24 @@ class Binder:
         found = self.relation(parts, None, self.state.current)
         if isinstance(found, BoundView):
             raise TableExpected(found.label)
+        return found
+
+    def restored(self, parts: tuple[str, ...], to: TimeTravel) -> BoundTable:
+        """The older version of a table that RESTORE names. Raises for the newest one, and for one that is not there."""
+        newest = self.table(parts)
+        latest = newest.snapshot.version
+        try:
+            found = self.relation(parts, to, self.state.current)
+        except TimestampBeforeLog as error:
+            raise RestoreTimestampTooEarly(newest.label, error.requested, error.earliest) from error
+        except TimestampAfterLog as error:
+            raise RestoreTimestampTooLate(newest.label, error.requested, error.latest) from error
+        except VersionNotFound as error:
+            raise CannotRestoreVersion(newest.label, error.version, error.earliest, latest) from error
+        assert isinstance(found, BoundTable)
+        if found.snapshot.version >= latest:
+            earliest = load_commit_times(newest.snapshot).earliest_version
+            raise CannotRestoreVersion(newest.label, found.snapshot.version, earliest, latest)
         return found
 
     def new_table(self, parts: tuple[str, ...], written: str | None) -> FreeName | TakenName:

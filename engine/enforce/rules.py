@@ -25,7 +25,7 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
-from engine.plans.maintenance import VacuumPlan
+from engine.plans.maintenance import RestorePlan, VacuumPlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
 from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
@@ -51,7 +51,7 @@ def enforce(plan: Plan) -> Plan:
     match plan:
         case InsertPlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
             return replace(plan, rows=enforce_rules(plan.rows))
-        case DeletePlan(table=table):
+        case DeletePlan(table=table) | RestorePlan(table=table):
             ensure_rows_may_go(table.snapshot.config, table.label)
             return plan
         case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():

@@ -36,3 +36,48 @@ class FilesNotRemoved(SqlError, condition="VACUUM_FILES_NOT_REMOVED", sqlstate="
         "VACUUM of {table} could not remove {count} of the files that are not needed any more, such as {first}: "
         "{reason}. The others are gone. Correct the permissions and run it again."
     )
+
+
+@dataclass(eq=False)
+class CannotRestoreVersion(SqlError, condition="DELTA_CANNOT_RESTORE_TABLE_VERSION", sqlstate="22003"):
+    table: str
+    version: int
+    earliest: int
+    latest: int
+    template = (
+        "{table} cannot be restored to version {version}: its newest version is {latest}, and versions from {earliest} "
+        "on can be reconstructed. Name one of them that is older than the newest."
+    )
+
+
+@dataclass(eq=False)
+class RestoreTimestampTooEarly(SqlError, condition="DELTA_CANNOT_RESTORE_TIMESTAMP_EARLIER", sqlstate="22003"):
+    table: str
+    requested: str
+    earliest: str
+    template = (
+        "{table} cannot be restored to {requested}: the earliest version that can be reconstructed is of {earliest}. "
+        "Use a timestamp at or after it."
+    )
+
+
+@dataclass(eq=False)
+class RestoreTimestampTooLate(SqlError, condition="DELTA_CANNOT_RESTORE_TIMESTAMP_GREATER", sqlstate="22003"):
+    table: str
+    requested: str
+    latest: str
+    template = (
+        "{table} cannot be restored to {requested}: its newest version is of {latest}. Use a timestamp before that."
+    )
+
+
+@dataclass(eq=False)
+class RestoredFilesMissing(SqlError, condition="RESTORE_FILES_MISSING", sqlstate="42K03"):
+    table: str
+    version: int
+    count: int
+    names: str
+    template = (
+        "{table} cannot be restored to version {version}: {count} of its files are not there any more ({names}). They "
+        "were removed by VACUUM, or by hand. Restore a later version, or get the files back from a backup."
+    )

@@ -35,7 +35,7 @@ from engine.plans.ddl import (
     SyncIdentityPlan,
 )
 from engine.plans.expression_checks import ExpressionCheckPlan
-from engine.plans.maintenance import VacuumPlan
+from engine.plans.maintenance import RestorePlan, VacuumPlan
 from engine.plans.plan import AnsweringPlan, Plan, WritingPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
@@ -46,6 +46,7 @@ from engine.write.alter_table import alter_table
 from engine.write.delete import delete
 from engine.write.insert import insert, truncate
 from engine.write.new_tables import create_table, create_table_as, replace_table, replace_table_as
+from engine.write.restore import restore
 from engine.write.rewrite import rewrite_files
 from engine.write.staged_write import StagedWrite
 from engine.write.sync_identity import sync_identity
@@ -138,6 +139,9 @@ def _stage(plan: WritingPlan, sources: Sources, run: Run) -> Iterator[StagedWrit
                 yield staged
         case VacuumPlan():
             with vacuum(plan, sources, run) as staged:
+                yield staged
+        case RestorePlan():
+            with restore(plan, sources, run) as staged:
                 yield staged
         case _:
             assert_never(plan)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from engine.bind.bound import BoundTable
 from engine.delta.commit.staged_commit import CommitDescription
+from engine.delta.definition.table_draft import Definition
+from engine.delta.snapshot.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,3 +24,13 @@ class VacuumPlan:
     dry_run: bool
     begin: CommitDescription
     end: CommitDescription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestorePlan:
+    """Make the next version of `table` what `restored`, an older one, was, as `definition` says."""
+
+    table: BoundTable
+    restored: Snapshot
+    definition: Definition
+    description: CommitDescription

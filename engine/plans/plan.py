@@ -16,7 +16,7 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
-from engine.plans.maintenance import VacuumPlan
+from engine.plans.maintenance import RestorePlan, VacuumPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
 from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
@@ -51,6 +51,7 @@ WritingPlan = (
     | DeletePlan
     | TruncatePlan
     | VacuumPlan
+    | RestorePlan
 )
 """Plans that stage a version of a table."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statements.queries import TimeTravel
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vacuum:
@@ -14,3 +16,11 @@ class Vacuum:
     """May be negative, which is refused when the statement is planned."""
     lite: bool = False
     dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreTable:
+    """`RESTORE [TABLE] t|'/path' [TO] VERSION|TIMESTAMP AS OF …`; a path is `("delta", path)`."""
+
+    table_parts: tuple[str, ...]
+    to: TimeTravel

@@ -133,9 +133,13 @@ def load_commits(snapshot: Snapshot) -> list[tuple[LogPath, FileStatus]]:
 
 
 def file_paths(batches: Iterable[RecordBatch]) -> Iterator[Array]:
-    """The paths of files and of their deletion vectors, as the log has them and decoded."""
+    """The decoded paths of files and of their deletion vectors."""
     for batch in batches:
-        yield from _paths(batch)
+        yield batch.column("path")
+        if "deletion_vector" in batch.schema.names:
+            vectors = batch.column("deletion_vector")
+            if vectors.null_count < len(vectors):
+                yield _vector_paths(vectors)
 
 
 def _named_in(storage: Storage, commits: Sequence[LogPath]) -> Iterator[Array]:
@@ -143,7 +147,8 @@ def _named_in(storage: Storage, commits: Sequence[LogPath]) -> Iterator[Array]:
     for start in range(0, len(commits), _COMMITS_AT_ONCE):
         actions = read_commits(storage, commits[start : start + _COMMITS_AT_ONCE])
         for rows in (actions.adds, actions.removes, actions.cdc):
-            yield from file_paths(rows.batches)
+            for batch in rows.batches:
+                yield from _paths(batch)
 
 
 def _older(storage: Storage, version: int) -> Snapshot | None:
@@ -154,15 +159,10 @@ def _older(storage: Storage, version: int) -> Snapshot | None:
 
 
 def _paths(batch: RecordBatch) -> Iterator[Array]:
-    if not len(batch):
-        return
-    yield batch.column("path")
-    if batch.column("log_path") is not batch.column("path"):
+    """As `file_paths`, and the texts of the log where they are others."""
+    yield from file_paths([batch])
+    if batch.column("log_path") != batch.column("path"):
         yield batch.column("log_path")
-    if "deletion_vector" in batch.schema.names:
-        vectors = batch.column("deletion_vector")
-        if vectors.null_count < len(vectors):
-            yield _vector_paths(vectors)
 
 
 def _vector_paths(vectors: Array) -> Array:

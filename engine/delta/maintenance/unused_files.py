@@ -237,14 +237,13 @@ def _walk(storage: Storage, hides: _Hidden, check: Check) -> Iterator[tuple[_Fol
 def _sized(snapshot: Snapshot, batch: RecordBatch) -> Iterator[tuple[str, int]]:
     """The names below the root of what a batch of file actions names, with the size of data files."""
     confinement = snapshot.storage.confinement
-    for path, size in zip(batch.column("path").to_pylist(), batch.column("size").to_pylist(), strict=True):
-        name = confinement.name_below(path)
-        if name is not None:
+    sizes = dict(zip(batch.column("path").to_pylist(), batch.column("size").to_pylist(), strict=True))
+    for path, size in sizes.items():
+        if (name := confinement.name_below(path)) is not None:
             yield name, size or 0
-    known = set(batch.column("path").to_pylist()) | set(batch.column("log_path").to_pylist())
     for paths in file_paths([batch]):
         for path in paths.to_pylist():
-            if path not in known and (name := confinement.name_below(path)) is not None:
+            if (name := confinement.name_below(path)) is not None and path not in sizes:
                 yield name, 0
 
 

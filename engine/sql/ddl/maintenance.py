@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedClause
+from engine.sql.dialect.errors import InvalidTimeTravel, UnsupportedClause
 from engine.sql.query.names import read_table_or_path
-from engine.statements.maintenance import Vacuum
+from engine.statements.maintenance import RestoreTable, Vacuum
+from engine.statements.queries import AsOfTimestamp, AsOfVersion, TimeTravel
 
 
 def parse_vacuum(cursor: Cursor) -> Vacuum:
@@ -26,6 +27,32 @@ def parse_vacuum(cursor: Cursor) -> Vacuum:
             raise UnsupportedClause("VACUUM … USING INVENTORY", "Leave it out: the folders of the table are listed.")
         break
     return Vacuum(table_parts=table, retain_hours=hours, lite=mode == "LITE", dry_run=dry_run)
+
+
+def parse_restore(cursor: Cursor) -> RestoreTable:
+    """What follows RESTORE."""
+    cursor.take("TABLE")
+    table = read_table_or_path(cursor)
+    cursor.take("TO")
+    return RestoreTable(table_parts=table, to=_read_time_travel(cursor))
+
+
+def _read_time_travel(cursor: Cursor) -> TimeTravel:
+    """`[FOR] VERSION|SYSTEM_VERSION AS OF n` or `[FOR] TIMESTAMP|SYSTEM_TIME AS OF expression`."""
+    cursor.take("FOR")
+    if cursor.take_any("VERSION", "SYSTEM_VERSION"):
+        cursor.read("AS", "OF")
+        text = cursor.read_any()
+        if not text.isdecimal() or len(text) > _DIGITS_MAX:
+            raise InvalidTimeTravel(f"VERSION AS OF {text}")
+        return AsOfVersion(int(text))
+    if not cursor.take_any("TIMESTAMP", "SYSTEM_TIME"):
+        raise cursor.fail("VERSION AS OF or TIMESTAMP AS OF is expected")
+    cursor.read("AS", "OF")
+    return AsOfTimestamp(cursor.read_text(what="a timestamp"))
+
+
+_DIGITS_MAX = 18
 
 
 def _read_hours(cursor: Cursor) -> float:
