@@ -34,6 +34,7 @@ from engine.execute.execute import execute
 from engine.plan.planner import plan_statement
 from engine.plans.ddl import (
     AlterPlan,
+    BackfillPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     ReplaceTableAsPlan,
@@ -101,15 +102,17 @@ def _carried(statement: SingleStatement, first: Plan, state: SessionState, sourc
 
     def once() -> Outcome:
         nonlocal tried, is_fresh
-        for _ in range(policy.runs_max):
+        rewrites = 0
+        while True:
             tried = tried if is_fresh else _planned(statement, state, sources, run)
             is_fresh = False
             outcome = _finished(tried, sources, run, policy)
-            if not isinstance(tried, RewritePlan) or tried.is_last:
+            if not _is_step(tried):
                 return outcome
-            rewritten = tried.table
-        # others went on writing files that have to be rewritten
-        raise FeatureDropConflict(rewritten.label, rewritten.snapshot.version, "write")
+            if isinstance(tried, RewritePlan):
+                rewrites += 1
+                if rewrites == policy.runs_max:  # others went on writing files that have to be rewritten
+                    raise FeatureDropConflict(tried.table.label, tried.table.snapshot.version, "write")
 
     locked = _table_to_lock(first)
     if locked is None:
@@ -163,15 +166,29 @@ def _table_to_lock(plan: Plan) -> str | None:
             return table.snapshot.table_root if has_identity_columns(table.snapshot.schema) else None
         case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
             return None
-        case VacuumPlan() | RestorePlan():
+        case BackfillPlan() | VacuumPlan() | RestorePlan():
             return None
         case _:
             assert_never(plan)
 
 
+def _is_step(plan: Plan) -> bool:
+    """Whether the statement is planned again after `plan`, on the version that it has made.
+
+    There is an end: a step makes what the next plan asks for, and only rewriting can have to be done again.
+    """
+    match plan:
+        case AlterPlan(is_last=is_last) | RewritePlan(is_last=is_last):
+            return not is_last
+        case BackfillPlan():
+            return True
+        case _:
+            return False
+
+
 def _may_run_again(plan: Plan, error: SqlError) -> bool:
     """Whether what stopped `plan` is a reason to plan the statement again, on the newest versions."""
-    if isinstance(plan, RewritePlan) and not plan.is_last:
+    if _is_step(plan):
         return isinstance(error, ConcurrentModification)
     if isinstance(plan, AlterPlan) and plan.description.exclusive:  # DROP FEATURE
         return isinstance(error, ConcurrentModification)

@@ -18,6 +18,7 @@ from engine.enforce.replace_where import enforce_replace_where
 from engine.enforce.storable import ensure_storable
 from engine.plans.ddl import (
     AlterPlan,
+    BackfillPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     ReplaceTableAsPlan,
@@ -56,7 +57,7 @@ def enforce(plan: Plan) -> Plan:
             return plan
         case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():
             return plan
-        case VacuumPlan():
+        case BackfillPlan() | VacuumPlan():
             return plan
         case _:
             assert_never(plan)

@@ -22,6 +22,7 @@ from engine.plan.rules.expression_checks import ensure_checked
 from engine.plan.rules.row_checks import ensure_kept
 from engine.plans.ddl import (
     AlterPlan,
+    BackfillPlan,
     CatalogPlan,
     CreateTableAsPlan,
     CreateTablePlan,
@@ -42,7 +43,7 @@ from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, Ev
 from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.variables import VisibleVariables
-from engine.write.alter_table import alter_table
+from engine.write.alter_table import alter_table, give_row_ids
 from engine.write.delete import delete
 from engine.write.insert import insert, truncate
 from engine.write.new_tables import create_table, create_table_as, replace_table, replace_table_as
@@ -114,6 +115,8 @@ def _stage(plan: WritingPlan, sources: Sources, run: Run) -> Iterator[StagedWrit
             if checks is not None:
                 ensure_kept(checks, run.evaluate(checks.read))
             yield alter_table(plan)
+        case BackfillPlan():
+            yield give_row_ids(plan)
         case SyncIdentityPlan(read=read):
             yield sync_identity(plan, run.evaluate(read))
         case CreateTableAsPlan():

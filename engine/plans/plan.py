@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.plans.ddl import (
     AlterPlan,
+    BackfillPlan,
     CatalogPlan,
     CreateTableAsPlan,
     CreateTablePlan,
@@ -45,6 +46,7 @@ WritingPlan = (
     | ReplaceTablePlan
     | ReplaceTableAsPlan
     | AlterPlan
+    | BackfillPlan
     | RewritePlan
     | SyncIdentityPlan
     | InsertPlan

@@ -1,4 +1,4 @@
-"""ALTER TABLE: one version with another definition."""
+"""ALTER TABLE: one version with another definition, and files that get row ids on the way there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from engine.bind.bound import Outcome
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.table_draft import Definition
 from engine.errors.table_errors import naming
-from engine.plans.ddl import AlterPlan
+from engine.plans.ddl import AlterPlan, BackfillPlan
 from engine.runtime.results import empty_result
 from engine.write.staged_write import StagedWrite
 
@@ -25,3 +25,16 @@ def alter_table(plan: AlterPlan) -> StagedWrite:
             transaction.read_whole_table()
         transaction.define(definition)
     return StagedWrite(outcome=outcome, transaction=transaction, label=plan.table.label)
+
+
+def give_row_ids(plan: BackfillPlan) -> StagedWrite:
+    """One version in which the plan's files are added again: the commit gives them ids, as it does to new ones.
+
+    The version depends on these files, so that none comes back that another commit removes.
+    """
+    table = plan.table
+    transaction = Transaction.on(table.snapshot, plan.description, table=table.label)
+    transaction.read_files(plan.files.column("path").combine_chunks())
+    for batch in plan.files.to_batches():
+        transaction.stage_adds(batch, data_change=False)
+    return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=table.label)

@@ -35,9 +35,10 @@ from engine.plan.ddl.drop_features import drop_feature, goes_with_files, stale_f
 from engine.plan.ddl.identity_sync import plan_sync_identity
 from engine.plan.ddl.new_tables import COMMENT, plan_expression_checks
 from engine.plan.ddl.replace_columns import replace_columns
+from engine.plan.ddl.row_tracking import begins_row_tracking, next_step
 from engine.plan.ddl.table_ddl import spelled_columns
 from engine.plan.rules.row_checks import plan_row_checks
-from engine.plans.ddl import AlterPlan, CatalogPlan, RewritePlan, SyncIdentityPlan
+from engine.plans.ddl import AlterPlan, BackfillPlan, CatalogPlan, RewritePlan, SyncIdentityPlan
 from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.statements.alters import (
     AddColumns,
@@ -65,7 +66,7 @@ _REPLACE_REFUSALS = (AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapp
 
 def plan_alter(
     bound: BoundStatement, statement: AlterTable
-) -> AlterPlan | CatalogPlan | RewritePlan | SyncIdentityPlan:
+) -> AlterPlan | BackfillPlan | CatalogPlan | RewritePlan | SyncIdentityPlan:
     """Raises for what the table, or this release, cannot do."""
     table = _table(bound)
     match statement.changes[0]:
@@ -79,6 +80,8 @@ def plan_alter(
             return _dropped_feature(bound, table, drop)
         case SetProperties() | UnsetProperties() as change if _ends_mapping(table, change):
             return _unmapped(bound, table, change)
+        case SetProperties() as change if begins_row_tracking(table, change):
+            return next_step(bound, table, _altered(bound, table, statement.changes))
         case ClusterBy() as cluster:
             return _clustered(bound, table, cluster)
         case _:
