@@ -42,7 +42,7 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
-from engine.plans.maintenance import RestorePlan, VacuumPlan
+from engine.plans.maintenance import MaintenancePlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
 from engine.runtime.context import StatementContext
@@ -155,7 +155,7 @@ def _tolerated(plan: Plan) -> tuple[type[SqlError], ...]:
 
 def _table_to_lock(plan: Plan) -> str | None:
     """The table whose high-water marks of identity columns `plan` moves: two such plans cannot both commit."""
-    if isinstance(plan, AnsweringPlan):
+    if isinstance(plan, AnsweringPlan | MaintenancePlan):
         return None
     match plan:
         case SyncIdentityPlan(table=table):
@@ -166,7 +166,7 @@ def _table_to_lock(plan: Plan) -> str | None:
             return table.snapshot.table_root if has_identity_columns(table.snapshot.schema) else None
         case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
             return None
-        case BackfillPlan() | VacuumPlan() | RestorePlan():
+        case BackfillPlan():
             return None
         case _:
             assert_never(plan)

@@ -24,7 +24,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
-from engine.statements.maintenance import RestoreTable, Vacuum
+from engine.statements.maintenance import AnalyzeTable, GenerateManifest, RepairTable, RestoreTable, Vacuum
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
@@ -79,6 +79,9 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             | DropVariable()
             | Vacuum()
             | RestoreTable()
+            | RepairTable()
+            | GenerateManifest()
+            | AnalyzeTable()
         ):
             return AnalyzedStatement(bound=bound)
         case _:

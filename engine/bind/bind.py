@@ -31,7 +31,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
-from engine.statements.maintenance import RestoreTable, Vacuum
+from engine.statements.maintenance import AnalyzeTable, GenerateManifest, RepairTable, RestoreTable, Vacuum
 from engine.statements.queries import (
     DescribeQuery,
     Explain,
@@ -115,7 +115,9 @@ def _named(
             return binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
         case Delete(table_parts=parts) | TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
             return binder.table(parts), ()
-        case Vacuum(table_parts=parts):
+        case Vacuum(table_parts=parts) | RepairTable(table_parts=parts):
+            return binder.table(parts), ()
+        case GenerateManifest(table_parts=parts) | AnalyzeTable(table_parts=parts):
             return binder.table(parts), ()
         case RestoreTable(table_parts=parts, to=to):
             return binder.table(parts), (binder.restored(parts, to),)

@@ -26,7 +26,7 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
-from engine.plans.maintenance import RestorePlan, VacuumPlan
+from engine.plans.maintenance import AnalyzePlan, ManifestPlan, RepairPlan, RestorePlan, VacuumPlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
 from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
@@ -57,7 +57,7 @@ def enforce(plan: Plan) -> Plan:
             return plan
         case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():
             return plan
-        case BackfillPlan() | VacuumPlan():
+        case BackfillPlan() | VacuumPlan() | RepairPlan() | ManifestPlan() | AnalyzePlan():
             return plan
         case _:
             assert_never(plan)

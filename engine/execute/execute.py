@@ -6,7 +6,7 @@ block fails, the files that were written are removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import assert_never
@@ -36,8 +36,8 @@ from engine.plans.ddl import (
     SyncIdentityPlan,
 )
 from engine.plans.expression_checks import ExpressionCheckPlan
-from engine.plans.maintenance import RestorePlan, VacuumPlan
-from engine.plans.plan import AnsweringPlan, Plan, WritingPlan
+from engine.plans.maintenance import AnalyzePlan, MaintenancePlan, ManifestPlan, RepairPlan, RestorePlan, VacuumPlan
+from engine.plans.plan import AnsweringPlan, DefiningPlan, Plan, WritingPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
 from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
@@ -47,6 +47,7 @@ from engine.write.alter_table import alter_table, give_row_ids
 from engine.write.delete import delete
 from engine.write.insert import insert, truncate
 from engine.write.new_tables import create_table, create_table_as, replace_table, replace_table_as
+from engine.write.repairs import analyze_files, generate_manifests, repair
 from engine.write.restore import restore
 from engine.write.rewrite import rewrite_files
 from engine.write.staged_write import StagedWrite
@@ -57,8 +58,11 @@ from engine.write.vacuum import vacuum
 @contextmanager
 def execute(plan: Plan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
     """Raises what Spark says, what the rules of the table say of rows, and what the catalog refuses."""
-    if isinstance(plan, WritingPlan):
-        with _stage(plan, sources, run) as staged:
+    if isinstance(plan, MaintenancePlan):
+        with _maintain(plan, sources, run) as staged:
+            yield staged
+    elif isinstance(plan, WritingPlan):
+        with _stage(plan, sources.catalog.allowed_roots, run) as staged:
             yield staged
     else:
         yield StagedWrite(outcome=_answer(plan, sources, run))
@@ -101,8 +105,26 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
 
 
 @contextmanager
-def _stage(plan: WritingPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
-    allowed_roots = sources.catalog.allowed_roots
+def _maintain(plan: MaintenancePlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+    match plan:
+        case VacuumPlan():
+            with vacuum(plan, sources, run) as staged:
+                yield staged
+        case RestorePlan():
+            with restore(plan, sources, run) as staged:
+                yield staged
+        case RepairPlan():
+            yield repair(plan, run)
+        case ManifestPlan():
+            yield generate_manifests(plan)
+        case AnalyzePlan():
+            yield analyze_files(plan, run)
+        case _:
+            assert_never(plan)
+
+
+@contextmanager
+def _stage(plan: DefiningPlan, allowed_roots: Sequence[str], run: Run) -> Iterator[StagedWrite]:
     match plan:
         case CreateTablePlan(expression_checks=expression_checks):
             _ensure_checked(expression_checks, run)
@@ -139,12 +161,6 @@ def _stage(plan: WritingPlan, sources: Sources, run: Run) -> Iterator[StagedWrit
                 yield staged
         case TruncatePlan():
             with truncate(plan) as staged:
-                yield staged
-        case VacuumPlan():
-            with vacuum(plan, sources, run) as staged:
-                yield staged
-        case RestorePlan():
-            with restore(plan, sources, run) as staged:
                 yield staged
         case _:
             assert_never(plan)

@@ -20,6 +20,7 @@ from engine.plan.ddl.catalog_ddl import (
 from engine.plan.ddl.like_tables import plan_create_table_like
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
+from engine.plan.maintenance.repairs import plan_analyze, plan_manifest, plan_repair
 from engine.plan.maintenance.restore import plan_restore
 from engine.plan.maintenance.vacuum import plan_vacuum
 from engine.plan.reads.answers import answer_from_log
@@ -40,7 +41,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
-from engine.statements.maintenance import RestoreTable, Vacuum
+from engine.statements.maintenance import AnalyzeTable, GenerateManifest, RepairTable, RestoreTable, Vacuum
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
@@ -97,6 +98,12 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_vacuum(bound, vacuum)
         case RestoreTable() as restore:
             return plan_restore(bound, restore)
+        case RepairTable() as repair:
+            return plan_repair(bound, repair)
+        case GenerateManifest():
+            return plan_manifest(bound)
+        case AnalyzeTable() as analyze:
+            return plan_analyze(bound, analyze)
         case DropTable() as drop_table:
             return plan_drop_table(bound, drop_table)
         case CreateSchema() as create_schema:

@@ -34,3 +34,31 @@ class RestorePlan:
     restored: Snapshot
     definition: Definition
     description: CommitDescription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairPlan:
+    """Take the files out of `table` that are not in the storage any more; `dry_run`: only say which they are."""
+
+    table: BoundTable
+    dry_run: bool
+    description: CommitDescription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestPlan:
+    """Write the symlink manifests of `table`; its log stays as it is."""
+
+    table: BoundTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalyzePlan:
+    """Put statistics into the log that files of `table` lack; `no_scan`: read nothing, and so do nothing."""
+
+    table: BoundTable
+    no_scan: bool
+    description: CommitDescription
+
+
+MaintenancePlan = VacuumPlan | RestorePlan | RepairPlan | ManifestPlan | AnalyzePlan

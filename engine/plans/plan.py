@@ -17,7 +17,7 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
-from engine.plans.maintenance import RestorePlan, VacuumPlan
+from engine.plans.maintenance import MaintenancePlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
 from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
@@ -40,7 +40,7 @@ AnsweringPlan = (
 )
 """Plans that answer, or change nothing but names."""
 
-WritingPlan = (
+DefiningPlan = (
     CreateTablePlan
     | CreateTableAsPlan
     | ReplaceTablePlan
@@ -52,9 +52,10 @@ WritingPlan = (
     | InsertPlan
     | DeletePlan
     | TruncatePlan
-    | VacuumPlan
-    | RestorePlan
 )
+"""Plans that stage a version of a table with other rows or another definition."""
+
+WritingPlan = DefiningPlan | MaintenancePlan
 """Plans that stage a version of a table."""
 
 Plan = AnsweringPlan | WritingPlan

@@ -24,3 +24,30 @@ class RestoreTable:
 
     table_parts: tuple[str, ...]
     to: TimeTravel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairTable:
+    """`FSCK REPAIR TABLE t|'/path' [DRY RUN]`"""
+
+    table_parts: tuple[str, ...]
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateManifest:
+    """`GENERATE symlink_format_manifest FOR TABLE t|'/path'`"""
+
+    table_parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalyzeTable:
+    """`ANALYZE TABLE t COMPUTE [DELTA] STATISTICS [NOSCAN | FOR COLUMNS a, b | FOR ALL COLUMNS]`
+
+    `columns` are those that are named; `no_scan`: nothing may be read.
+    """
+
+    table_parts: tuple[str, ...]
+    columns: tuple[tuple[str, ...], ...] = ()
+    no_scan: bool = False

@@ -12,7 +12,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
-from engine.statements.maintenance import RestoreTable, Vacuum
+from engine.statements.maintenance import AnalyzeTable, GenerateManifest, RepairTable, RestoreTable, Vacuum
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -76,7 +76,7 @@ AnsweredStatement = (
 Statement = Query | Explain | DescribeQuery | AnsweredStatement
 """Statements that change no table and no name."""
 
-MaintenanceStatement = Vacuum | RestoreTable
+MaintenanceStatement = Vacuum | RestoreTable | RepairTable | GenerateManifest | AnalyzeTable
 """Statements that change files or the log of a table, and no row."""
 
 WriteStatement = (

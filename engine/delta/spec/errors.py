@@ -185,6 +185,41 @@ class VacuumLiteImpossible(DeltaError, condition="DELTA_CANNOT_VACUUM_LITE", sql
     )
 
 
+@dataclass(eq=False)
+class ManifestWithDeletionVectors(
+    DeltaError, condition="DELTA_UNSUPPORTED_GENERATE_WITH_DELETION_VECTORS", sqlstate="0A000"
+):
+    table: str
+    template = (
+        "A symlink manifest cannot say which rows of a file are deleted, and {table} has files with deletion vectors. "
+        "Write them again with REORG TABLE ... APPLY (PURGE) first."
+    )
+
+
+@dataclass(eq=False)
+class ManifestWithColumnMapping(
+    DeltaError, condition="DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING", sqlstate="0AKDC"
+):
+    table: str
+    template = (
+        "A symlink manifest cannot say how columns are called in the files, and {table} has column mapping. Readers of "
+        "manifests would find other columns."
+    )
+
+
+@dataclass(eq=False)
+class ManifestPropertyWithDeletionVectors(
+    DeltaError,
+    condition="DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED"
+    ".PERSISTENT_DELETION_VECTORS_WITH_INCREMENTAL_MANIFEST_GENERATION",
+    sqlstate="0A000",
+):
+    template = (
+        "A table with delta.enableDeletionVectors = true cannot write symlink manifests after each commit "
+        "(delta.compatibility.symlinkFormatManifest.enabled). Set one of the two properties to false."
+    )
+
+
 # --- Features and properties ---------------------------------------------------------------------------------------
 
 

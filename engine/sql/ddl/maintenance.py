@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import InvalidTimeTravel, UnsupportedClause
-from engine.sql.query.names import read_table_or_path
-from engine.statements.maintenance import RestoreTable, Vacuum
+from engine.sql.dialect.errors import GenerateModeNotSupported, InvalidTimeTravel, UnsupportedClause
+from engine.sql.query.names import read_table, read_table_or_path
+from engine.statements.maintenance import AnalyzeTable, GenerateManifest, RepairTable, RestoreTable, Vacuum
 from engine.statements.queries import AsOfTimestamp, AsOfVersion, TimeTravel
 
 
@@ -35,6 +35,43 @@ def parse_restore(cursor: Cursor) -> RestoreTable:
     table = read_table_or_path(cursor)
     cursor.take("TO")
     return RestoreTable(table_parts=table, to=_read_time_travel(cursor))
+
+
+def parse_fsck(cursor: Cursor) -> RepairTable:
+    """What follows FSCK REPAIR TABLE."""
+    table = read_table_or_path(cursor)
+    return RepairTable(table_parts=table, dry_run=cursor.take("DRY", "RUN"))
+
+
+def parse_generate(cursor: Cursor) -> GenerateManifest:
+    """What follows GENERATE."""
+    mode = cursor.take_string() or cursor.read_name()
+    if mode.lower() != _MANIFEST_MODE:
+        raise GenerateModeNotSupported(mode, _MANIFEST_MODE)
+    cursor.read("FOR", "TABLE")
+    return GenerateManifest(table_parts=read_table_or_path(cursor))
+
+
+def parse_analyze(cursor: Cursor) -> AnalyzeTable:
+    """What follows ANALYZE TABLE."""
+    table = read_table(cursor)
+    if cursor.words(1) == ["PARTITION"]:
+        raise UnsupportedClause("ANALYZE TABLE … PARTITION", "Leave it out: only files without statistics are read.")
+    cursor.read("COMPUTE")
+    if cursor.take("DELTA", "STATISTICS"):
+        return AnalyzeTable(table_parts=table)
+    cursor.read("STATISTICS")
+    if cursor.take("NOSCAN"):
+        return AnalyzeTable(table_parts=table, no_scan=True)
+    if cursor.take("FOR", "ALL", "COLUMNS") or not cursor.take("FOR", "COLUMNS"):
+        return AnalyzeTable(table_parts=table)
+    columns = [cursor.read_names()]
+    while cursor.take(","):
+        columns.append(cursor.read_names())
+    return AnalyzeTable(table_parts=table, columns=tuple(columns))
+
+
+_MANIFEST_MODE = "symlink_format_manifest"
 
 
 def _read_time_travel(cursor: Cursor) -> TimeTravel:

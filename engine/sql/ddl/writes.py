@@ -12,7 +12,7 @@ from types import MappingProxyType
 from engine.sql.ddl.alter_ddl import parse_alter_table
 from engine.sql.ddl.deletes import parse_delete
 from engine.sql.ddl.inserts import is_led_insert, parse_insert, parse_led_insert
-from engine.sql.ddl.maintenance import parse_restore, parse_vacuum
+from engine.sql.ddl.maintenance import parse_analyze, parse_fsck, parse_generate, parse_restore, parse_vacuum
 from engine.sql.ddl.object_ddl import (
     parse_comment_on,
     parse_create_catalog,
@@ -55,8 +55,11 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("DROP", "TABLE"): parse_drop_table,
         ("DROP", "VIEW"): parse_drop_view,
         ("INSERT",): parse_insert,
-        ("RESTORE",): parse_restore,
         ("TRUNCATE", "TABLE"): parse_truncate_table,
+        ("ANALYZE", "TABLE"): parse_analyze,
+        ("FSCK", "REPAIR", "TABLE"): parse_fsck,
+        ("GENERATE",): parse_generate,
+        ("RESTORE",): parse_restore,
         ("VACUUM",): parse_vacuum,
     }
 )

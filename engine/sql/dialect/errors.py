@@ -163,3 +163,10 @@ class NonConstantArgument(SqlError, condition="DELTA_CDC_NON_CONSTANT_ARGUMENT",
         "The arguments of {function} must be constants: the column {column} is none. Write a version, a time, or an "
         "expression of such; a table's name is written in quotes."
     )
+
+
+@dataclass(eq=False)
+class GenerateModeNotSupported(SqlError, condition="DELTA_MODE_NOT_SUPPORTED", sqlstate="0AKDC"):
+    mode: str
+    supported: str
+    template = "GENERATE {mode} is not supported. The only mode is {supported}."
