@@ -380,7 +380,8 @@ class LogWriteFailed(DeltaError, condition="LOG_WRITE_FAILED", sqlstate="58030")
 class RowIdsWithoutStatistics(DeltaError, condition="DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS", sqlstate="22000"):
     table: str
     template = (
-        "Row ids cannot be assigned to the new files of {table}: their statistics do not say how many rows they have."
+        "Row ids cannot be assigned to files of {table}: their statistics do not say how many rows they have. Run "
+        "ANALYZE TABLE ... COMPUTE DELTA STATISTICS for files that are there already."
     )
 
 
