@@ -148,9 +148,9 @@ def test_every_retained_version_stays_readable(lake: BareLake, partition_by: lis
             gone = chosen.choice(model)
             delete(lake, f"k = {gone}", "lived")
             model = [k for k in model if k != gone]
-        versions = [(version, state, days + 3) for version, state, days in versions]
         versions.append((DeltaTable(lake.path("lived")).version(), model, 0))
         age(lake.path("lived"), 3)
+        versions = [(version, state, days + 3) for version, state, days in versions]
         lake.answer(f"VACUUM lived {chosen.choice(('', 'LITE'))}")
         for version, state, days in versions:
             if days <= 9:  # the one after it is three days younger, so it was current until six days ago at least
