@@ -41,6 +41,7 @@ from engine.plans.ddl import (
     ReplaceTablePlan,
     RewritePlan,
     SyncIdentityPlan,
+    TruncateHistoryPlan,
 )
 from engine.plans.maintenance import MaintenancePlan
 from engine.plans.plan import AnsweringPlan, Plan
@@ -166,7 +167,7 @@ def _table_to_lock(plan: Plan) -> str | None:
             return table.snapshot.table_root if has_identity_columns(table.snapshot.schema) else None
         case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
             return None
-        case BackfillPlan():
+        case BackfillPlan() | TruncateHistoryPlan():
             return None
         case _:
             assert_never(plan)
@@ -190,6 +191,6 @@ def _may_run_again(plan: Plan, error: SqlError) -> bool:
     """Whether what stopped `plan` is a reason to plan the statement again, on the newest versions."""
     if _is_step(plan):
         return isinstance(error, ConcurrentModification)
-    if isinstance(plan, AlterPlan) and plan.description.exclusive:  # DROP FEATURE
+    if isinstance(plan, AlterPlan | TruncateHistoryPlan) and plan.description.exclusive:  # DROP FEATURE
         return isinstance(error, ConcurrentModification)
     return isinstance(error, MetadataChanged) and _table_to_lock(plan) is not None

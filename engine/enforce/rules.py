@@ -25,6 +25,7 @@ from engine.plans.ddl import (
     ReplaceTablePlan,
     RewritePlan,
     SyncIdentityPlan,
+    TruncateHistoryPlan,
 )
 from engine.plans.maintenance import AnalyzePlan, ManifestPlan, RepairPlan, RestorePlan, VacuumPlan
 from engine.plans.plan import AnsweringPlan, Plan
@@ -57,7 +58,7 @@ def enforce(plan: Plan) -> Plan:
             return plan
         case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():
             return plan
-        case BackfillPlan() | VacuumPlan() | RepairPlan() | ManifestPlan() | AnalyzePlan():
+        case BackfillPlan() | TruncateHistoryPlan() | VacuumPlan() | RepairPlan() | ManifestPlan() | AnalyzePlan():
             return plan
         case _:
             assert_never(plan)

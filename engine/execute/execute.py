@@ -34,6 +34,7 @@ from engine.plans.ddl import (
     ReplaceTablePlan,
     RewritePlan,
     SyncIdentityPlan,
+    TruncateHistoryPlan,
 )
 from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.maintenance import AnalyzePlan, MaintenancePlan, ManifestPlan, RepairPlan, RestorePlan, VacuumPlan
@@ -43,7 +44,7 @@ from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, Ev
 from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.variables import VisibleVariables
-from engine.write.alter_table import alter_table, give_row_ids
+from engine.write.alter_table import alter_table, drop_with_history, give_row_ids
 from engine.write.delete import delete
 from engine.write.insert import insert, truncate
 from engine.write.new_tables import create_table, create_table_as, replace_table, replace_table_as
@@ -139,6 +140,8 @@ def _stage(plan: DefiningPlan, allowed_roots: Sequence[str], run: Run) -> Iterat
             yield alter_table(plan)
         case BackfillPlan():
             yield give_row_ids(plan)
+        case TruncateHistoryPlan():
+            yield drop_with_history(plan, run.context.now_ms())
         case SyncIdentityPlan(read=read):
             yield sync_identity(plan, run.evaluate(read))
         case CreateTableAsPlan():

@@ -139,6 +139,19 @@ class AlterPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TruncateHistoryPlan:
+    """Remove the versions of `table` that need `feature` (its final name), then give it a definition without it.
+
+    Its newest version does not need the feature any more.
+    """
+
+    table: BoundTable
+    feature: str
+    definition: Definition
+    description: CommitDescription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BackfillPlan:
     """Give ids to the rows of `files`, live files of `table` without them; then the statement is planned again."""
 

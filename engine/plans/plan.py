@@ -16,6 +16,7 @@ from engine.plans.ddl import (
     ReplaceTablePlan,
     RewritePlan,
     SyncIdentityPlan,
+    TruncateHistoryPlan,
 )
 from engine.plans.maintenance import MaintenancePlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
@@ -47,6 +48,7 @@ DefiningPlan = (
     | ReplaceTableAsPlan
     | AlterPlan
     | BackfillPlan
+    | TruncateHistoryPlan
     | RewritePlan
     | SyncIdentityPlan
     | InsertPlan

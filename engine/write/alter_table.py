@@ -5,8 +5,9 @@ from __future__ import annotations
 from engine.bind.bound import Outcome
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.table_draft import Definition
+from engine.delta.maintenance.feature_history import truncate_history
 from engine.errors.table_errors import naming
-from engine.plans.ddl import AlterPlan, BackfillPlan
+from engine.plans.ddl import AlterPlan, BackfillPlan, TruncateHistoryPlan
 from engine.runtime.results import empty_result
 from engine.write.staged_write import StagedWrite
 
@@ -37,4 +38,14 @@ def give_row_ids(plan: BackfillPlan) -> StagedWrite:
     transaction.read_files(plan.files.column("path").combine_chunks())
     for batch in plan.files.to_batches():
         transaction.stage_adds(batch, data_change=False)
+    return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=table.label)
+
+
+def drop_with_history(plan: TruncateHistoryPlan, now_ms: int) -> StagedWrite:
+    """One version without a feature that no version in the log needs: those that did are removed first."""
+    table = plan.table
+    with naming(table.label):
+        truncate_history(table.snapshot, plan.feature, now_ms)
+        transaction = Transaction.on(table.snapshot, plan.description, table=table.label)
+        transaction.define(plan.definition)
     return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=table.label)

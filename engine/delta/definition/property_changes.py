@@ -56,6 +56,7 @@ from engine.delta.spec.protocols import (
 _VERSIONS = {MIN_READER_VERSION.lower(): READER_VERSION_MAX, MIN_WRITER_VERSION.lower(): WRITER_VERSION_MAX}
 
 _SWITCHES = {
+    "checkpointProtection": (properties.CHECKPOINT_PROTECTION_VERSION.key,),
     "deletionVectors": (properties.DELETION_VECTORS.key,),
     "inCommitTimestamp": (
         properties.IN_COMMIT_TIMESTAMPS.key,

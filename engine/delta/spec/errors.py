@@ -335,6 +335,29 @@ class FeatureHasDependents(DeltaError, condition="DELTA_FEATURE_DROP_DEPENDENT_F
 
 
 @dataclass(eq=False)
+class WaitForRetention(DeltaError, condition="DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD", sqlstate="22KD0"):
+    table: str
+    feature: str
+    hours: str
+    template = (
+        "The newest version of {table} does not need the feature {feature} any more, but versions of the last {hours} "
+        "hours do, which may still be read. Run the statement again when these hours are over: it then removes the "
+        "older versions, and drops the feature. (delta.dropFeatureTruncateHistory.retentionDuration sets the time.)"
+    )
+
+
+@dataclass(eq=False)
+class HistoricalVersionsExist(DeltaError, condition="DELTA_FEATURE_DROP_HISTORICAL_VERSIONS_EXIST", sqlstate="22KD0"):
+    table: str
+    feature: str
+    hours: str
+    template = (
+        "The feature {feature} cannot be dropped: the log of {table} has older versions that need it, and no usable "
+        "checkpoint that is {hours} hours old, before which they could be removed. Run the statement again later."
+    )
+
+
+@dataclass(eq=False)
 class UnknownTableProperty(DeltaError, condition="DELTA_UNKNOWN_CONFIGURATION", sqlstate="F0000"):
     key: str
     nearest: str
