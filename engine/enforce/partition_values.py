@@ -14,9 +14,9 @@ from dataclasses import replace
 from functools import partial
 
 from catalog.names import quote
-from engine.delta.spec.partition_values import HIVE_NULL
 from engine.enforce.errors import PartitionValueNotText
 from engine.plans.write_plan import RowCheck, Values, WritePlan
+from engine.types.partition_values import HIVE_NULL
 from engine.types.schema import DataType, PrimitiveType
 
 _TEXTS: Mapping[DataType, tuple[str, str]] = {
@@ -29,7 +29,7 @@ _TEXTS: Mapping[DataType, tuple[str, str]] = {
 def fit_partition_values(plan: WritePlan) -> WritePlan:
     """Fills `stored_as`, and adds a check for each partition column of bytes."""
     stored_as, checks = {}, []
-    for column in map(plan.schema.field, plan.config.metadata.partition_columns):
+    for column in map(plan.schema.field, plan.config.partition_columns):
         if column is None:
             continue
         name = quote(column.name)

@@ -19,6 +19,8 @@ from engine.enforce.storable import ensure_storable
 from engine.plans.ddl import (
     AlterPlan,
     BackfillPlan,
+    ClonePlan,
+    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     ReplaceTableAsPlan,
@@ -28,9 +30,10 @@ from engine.plans.ddl import (
     TruncateHistoryPlan,
 )
 from engine.plans.maintenance import AnalyzePlan, ManifestPlan, RepairPlan, RestorePlan, VacuumPlan
+from engine.plans.optimize import OptimizePlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
 
 WRITE_RULES: tuple[WriteRule, ...] = (
     ensure_append_only,
@@ -53,12 +56,18 @@ def enforce(plan: Plan) -> Plan:
     match plan:
         case InsertPlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
             return replace(plan, rows=enforce_rules(plan.rows))
+        case CopyPlan(insert=insert):
+            if insert is None:
+                return plan
+            return replace(plan, insert=replace(insert, rows=enforce_rules(insert.rows)))
         case DeletePlan(table=table) | RestorePlan(table=table):
-            ensure_rows_may_go(table.snapshot.config, table.label)
+            ensure_rows_may_go(table.snapshot.rules, table.label)
             return plan
         case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():
             return plan
         case BackfillPlan() | TruncateHistoryPlan() | VacuumPlan() | RepairPlan() | ManifestPlan() | AnalyzePlan():
+            return plan
+        case OptimizePlan() | ClonePlan() | ConvertPlan():  # rows that are there have passed them
             return plan
         case _:
             assert_never(plan)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from catalog.errors import SqlError
 
@@ -40,35 +42,35 @@ class FilesNotRemoved(SqlError, condition="VACUUM_FILES_NOT_REMOVED", sqlstate="
 
 @dataclass(eq=False)
 class CannotRestoreVersion(SqlError, condition="DELTA_CANNOT_RESTORE_TABLE_VERSION", sqlstate="22003"):
+    """`reason` is a sentence."""
+
     table: str
-    version: int
-    earliest: int
-    latest: int
-    template = (
-        "{table} cannot be restored to version {version}: its newest version is {latest}, and versions from {earliest} "
-        "on can be reconstructed. Name one of them that is older than the newest."
-    )
+    reason: str
+    template = "{table} cannot be restored to this version. {reason}"
 
 
 @dataclass(eq=False)
 class RestoreTimestampTooEarly(SqlError, condition="DELTA_CANNOT_RESTORE_TIMESTAMP_EARLIER", sqlstate="22003"):
     table: str
-    requested: str
-    earliest: str
-    template = (
-        "{table} cannot be restored to {requested}: the earliest version that can be reconstructed is of {earliest}. "
-        "Use a timestamp at or after it."
-    )
+    reason: str
+    template = "{table} cannot be restored to this time. {reason}"
 
 
 @dataclass(eq=False)
 class RestoreTimestampTooLate(SqlError, condition="DELTA_CANNOT_RESTORE_TIMESTAMP_GREATER", sqlstate="22003"):
     table: str
-    requested: str
-    latest: str
-    template = (
-        "{table} cannot be restored to {requested}: its newest version is of {latest}. Use a timestamp before that."
-    )
+    reason: str
+    template = "{table} cannot be restored to this time. {reason}"
+
+
+RESTORE_ERRORS: Mapping[str, Callable[[str, str], SqlError]] = MappingProxyType(
+    {
+        "DELTA_VERSION_NOT_FOUND": CannotRestoreVersion,
+        "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION": RestoreTimestampTooEarly,
+        "DELTA_TIMESTAMP_GREATER_THAN_COMMIT": RestoreTimestampTooLate,
+    }
+)
+"""Why an older version cannot be read, by condition -> how RESTORE says it."""
 
 
 @dataclass(eq=False)

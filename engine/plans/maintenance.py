@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.bind.bound import BoundTable
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.table_draft import Definition
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.table.operations import CommitDescription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,8 @@ from engine.plans.ddl import (
     AlterPlan,
     BackfillPlan,
     CatalogPlan,
+    ClonePlan,
+    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     CreateTemporaryViewPlan,
@@ -19,9 +21,10 @@ from engine.plans.ddl import (
     TruncateHistoryPlan,
 )
 from engine.plans.maintenance import MaintenancePlan
+from engine.plans.optimize import OptimizePlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
 
 AnsweringPlan = (
     ReadPlan
@@ -46,14 +49,18 @@ DefiningPlan = (
     | CreateTableAsPlan
     | ReplaceTablePlan
     | ReplaceTableAsPlan
+    | ClonePlan
+    | ConvertPlan
     | AlterPlan
     | BackfillPlan
     | TruncateHistoryPlan
     | RewritePlan
     | SyncIdentityPlan
     | InsertPlan
+    | CopyPlan
     | DeletePlan
     | TruncatePlan
+    | OptimizePlan
 )
 """Plans that stage a version of a table with other rows or another definition."""
 

@@ -38,12 +38,16 @@ class RowCounts:
 
     affected: int
     inserted: int | None = None
+    skipped_corrupt_files: int | None = None
+    """Of the files of a COPY INTO."""
 
     @property
     def named(self) -> dict[str, int]:
         """Under the names that users of Delta know, in their order."""
         inserted = {} if self.inserted is None else {"num_inserted_rows": self.inserted}
-        return {"num_affected_rows": self.affected, **inserted}
+        corrupt = self.skipped_corrupt_files
+        skipped = {} if corrupt is None else {"num_skipped_corrupt_files": corrupt}
+        return {"num_affected_rows": self.affected, **inserted, **skipped}
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.statements.queries import Query, Span
+from engine.statements.queries import ExplainMode, Query, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,3 +92,11 @@ class MultiInsert:
     """`[WITH …] FROM source INSERT … INSERT …`: each has the common clauses in its own source."""
 
     inserts: tuple[Insert, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainWrite:
+    """`EXPLAIN [mode] INSERT …|DELETE …`: nothing runs."""
+
+    mode: ExplainMode
+    inner: Insert | Delete

@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.bind.bound import Outcome
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.table_draft import Definition
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.maintenance.feature_history import truncate_history
 from engine.errors.table_errors import naming
 from engine.plans.ddl import AlterPlan, BackfillPlan, TruncateHistoryPlan
@@ -17,7 +18,8 @@ def alter_table(plan: AlterPlan) -> StagedWrite:
 
     The rows that were checked must be those for which the new rule holds, so the commit depends on them.
     """
-    snapshot, definition, outcome = plan.table.snapshot, plan.definition, Outcome(result=empty_result())
+    snapshot, definition = delta_snapshot(plan.table.snapshot), plan.definition
+    outcome = Outcome(result=empty_result())
     if definition == Definition.of(snapshot.config):
         return StagedWrite(outcome=outcome)
     with naming(plan.table.label):
@@ -34,7 +36,7 @@ def give_row_ids(plan: BackfillPlan) -> StagedWrite:
     The version depends on these files, so that none comes back that another commit removes.
     """
     table = plan.table
-    transaction = Transaction.on(table.snapshot, plan.description, table=table.label)
+    transaction = Transaction.on(delta_snapshot(table.snapshot), plan.description, table=table.label)
     transaction.read_files(plan.files.column("path").combine_chunks())
     for batch in plan.files.to_batches():
         transaction.stage_adds(batch, data_change=False)
@@ -45,7 +47,7 @@ def drop_with_history(plan: TruncateHistoryPlan, now_ms: int) -> StagedWrite:
     """One version without a feature that no version in the log needs: those that did are removed first."""
     table = plan.table
     with naming(table.label):
-        truncate_history(table.snapshot, plan.feature, now_ms)
-        transaction = Transaction.on(table.snapshot, plan.description, table=table.label)
+        truncate_history(delta_snapshot(table.snapshot), plan.feature, now_ms)
+        transaction = Transaction.on(delta_snapshot(table.snapshot), plan.description, table=table.label)
         transaction.define(plan.definition)
     return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=table.label)

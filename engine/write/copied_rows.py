@@ -19,15 +19,17 @@ from catalog.names import fold
 from engine.bind.bound import BoundTable
 from engine.delta.commit.commit_file import ROW_IDS_PRESERVED
 from engine.delta.commit.new_files import NewFiles
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.table_config import TableConfig
+from engine.delta.delta_format import delta_snapshot
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.run import Run
 from engine.plan.reads.scans import FILE_METADATA, scan_of
-from engine.plans.reads import ReadPlan, RowTracking, Scan
+from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.runtime.parameters import Parameter
+from engine.table.operations import CommitDescription
+from engine.table.scan import RowTracking, Scan
 from engine.types.schema import PrimitiveType, StructField
 from engine.write.staged_files import new_files
 
@@ -51,25 +53,32 @@ class Copying:
 @contextmanager
 def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) -> Iterator[NewFiles]:
     """Rows of these live files of the table, in new ones; if the block that commits them fails, these go."""
-    config, alias = copying.config or table.snapshot.config, copying.alias
+    config, alias = copying.config or delta_snapshot(table.snapshot).config, copying.alias
     scan = replace(scan_of(RELATION, table), files=files, choice=None)
+    columns, rows = copies_of(table.label, scan, alias, config)
+    text = f"SELECT {columns} FROM {RELATION} AS {alias} {copying.rest}"
+    source = ReadPlan(text=text, scans=(scan, *copying.scans))
+    storage = delta_snapshot(table.snapshot).storage
+    with new_files(source, rows, storage, replace(run, parameters=copying.parameters)) as copied:
+        yield copied
+
+
+def copies_of(label: str, scan: Scan, alias: str, config: TableConfig) -> tuple[str, WritePlan]:
+    """SQL for the columns of a copy of a row of `scan`, which is called `alias`, and how such rows are written."""
     columns = [f"{alias}.*"]
     extra_columns: tuple[StructField, ...] = ()
     if scan.row_tracking is not None:
         if FILE_METADATA in map(fold, config.schema.names):
-            raise StatementNotSupported(f"Copying rows of {table.label}, which tracks them and has a column _metadata,")
+            raise StatementNotSupported(f"Copying rows of {label}, which tracks them and has a column _metadata,")
         columns += [f"{alias}.{FILE_METADATA}.row_id", f"{alias}.{FILE_METADATA}.row_commit_version"]
-        extra_columns = _id_columns(table.label, scan.row_tracking)
-    text = f"SELECT {', '.join(columns)} FROM {RELATION} AS {alias} {copying.rest}"
-    rows = WritePlan(table=table.label, config=config, target_columns=config.schema.fields, extra_columns=extra_columns)
-    source = ReadPlan(text=text, scans=(scan, *copying.scans))
-    with new_files(source, rows, table.snapshot.storage, replace(run, parameters=copying.parameters)) as copied:
-        yield copied
+        extra_columns = _id_columns(label, scan.row_tracking)
+    rows = WritePlan(table=label, config=config, target_columns=config.schema.fields, extra_columns=extra_columns)
+    return ", ".join(columns), rows
 
 
 def preserving(description: CommitDescription, table: BoundTable) -> CommitDescription:
     """Of a commit in which rows only went to other files as copies: it says that the others kept their ids."""
-    if not table.snapshot.config.is_enabled("rowTracking"):
+    if not delta_snapshot(table.snapshot).config.is_enabled("rowTracking"):
         return description
     return replace(description, tags={**description.tags, ROW_IDS_PRESERVED: "true"})
 

@@ -16,8 +16,7 @@ from engine.bind.sources import Sources
 from engine.main import EngineOptions, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.session_state import SessionState
-from engine.sql.parser import parse_any
-from engine.statement import run_statement
+from engine.statement import parse_statement, run_statement
 
 
 class BareLake:
@@ -30,7 +29,7 @@ class BareLake:
 
     def answer(self, text: str, context: StatementContext | None = None) -> pa.Table:
         """What a statement answers."""
-        statement, context = parse_any(text), context or StatementContext(principal="ann")
+        statement, context = parse_statement(text), context or StatementContext(principal="ann")
         outcome = run_statement(statement, self.state, self.sources, None, context)  # type: ignore[arg-type]
         if outcome.change is not None:
             self.state = outcome.change(self.state)

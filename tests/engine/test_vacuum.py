@@ -16,6 +16,7 @@ from deltalake import DeltaTable
 from engine.delta.log.storage import LocalStorage
 from engine.errors.statement_errors import StatementCancelled
 from engine.runtime.context import StatementContext
+from engine.table.watched_formats import watched
 from tests.engine.bare_aging import age, data_files
 from tests.engine.bare_lake import BareLake
 
@@ -218,13 +219,13 @@ def test_what_another_table_of_the_catalog_refers_to_stays(lake: BareLake, worn:
 def test_a_running_statement_keeps_what_it_uses(lake: BareLake, worn: Path) -> None:
     lake.answer(CHECK_OFF)
     pins, now_ms = lake.sources.pins, StatementContext(principal="ann").now_ms
-    with pins.pinning(lake.sources.load, now_ms) as load:
-        load(str(worn), 1)
+    with pins.statement(now_ms) as uses:
+        watched(lake.sources.formats, uses)["delta"].load(str(worn), 1)
         assert lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN") == []
         lake.answer("VACUUM worn RETAIN 0 HOURS")
         assert keys(lake, 1) == [1, 2, 3]
-    with pins.pinning(lake.sources.load, now_ms) as load:
-        load(str(worn), None)
+    with pins.statement(now_ms) as uses:
+        watched(lake.sources.formats, uses)["delta"].load(str(worn))
         (worn / "written.parquet").write_bytes(b"not committed yet")
         delete(lake, "k = 2")
         assert len(lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN")) == 1

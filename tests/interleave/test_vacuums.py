@@ -15,15 +15,17 @@ from catalog.names import TableName
 from engine.bind.bound import BoundTable
 from engine.bind.sources import Sources
 from engine.concurrency.cancel import CancelToken
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.commit.transaction import Transaction
+from engine.delta.delta_format import DeltaFormat, delta_snapshot
 from engine.delta.log.storage import Storage
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.features import TableOperation
 from engine.exec.run import Run
 from engine.plans.maintenance import VacuumPlan
 from engine.runtime.context import StatementContext
-from engine.write.vacuum import vacuum
+from engine.table.formats import TableFormats, formats_of
+from engine.table.operations import CommitDescription, TableOperation
+from engine.table.watched_formats import watched
+from engine.write.maintenance.vacuum import vacuum
 from tests.engine.delta.committing import add, create, describe, metadata
 from tests.interleave.scheduler import Step, explore
 from tests.interleave.storages import DictStorage, Interposed
@@ -44,14 +46,14 @@ def stepped(storage: DictStorage, step: Step) -> Storage:
     return Interposed(storage, around)
 
 
-def sources_of(storage: Storage, shared: Sources, step: Step) -> Sources:
+def formats_over(storage: Storage, step: Step) -> TableFormats:
     """Stops before a version is loaded, when whoever loads it is known already."""
 
     def load(location: str, version: int | None) -> Snapshot:
         step()
         return Snapshot.load(storage, version)
 
-    return replace(shared, load=load)
+    return formats_of(DeltaFormat(read=load, open=lambda location: storage))
 
 
 def run_of(now_ms: Callable[[], int]) -> Run:
@@ -62,7 +64,7 @@ def run_of(now_ms: Callable[[], int]) -> Run:
 def vacuums(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
     def writer(step: Step) -> None:
         steady = stepped(storage, step)
-        sources = sources_of(steady, shared, step)
+        sources = replace(shared, formats=formats_over(steady, step))
         table = BoundTable(name=None, entry=ENTRY, snapshot=Snapshot.load(steady))
         plan = VacuumPlan(table=table, retention_ms=0, lite=False, dry_run=False, begin=DESCRIPTION, end=DESCRIPTION)
         storage.now_ms += 10
@@ -77,9 +79,8 @@ def vacuums(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
 def statement(storage: DictStorage, shared: Sources, step: Step) -> Iterator[tuple[Storage, Snapshot]]:
     """One that uses the newest version."""
     steady = stepped(storage, step)
-    sources = sources_of(steady, shared, step)
-    with shared.pins.pinning(sources.load, lambda: storage.now_ms) as load:
-        yield steady, load(ROOT, None)
+    with shared.pins.statement(lambda: storage.now_ms) as uses:
+        yield steady, delta_snapshot(watched(formats_over(steady, step), uses)["delta"].load(ROOT))
 
 
 def inserts(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
@@ -123,8 +124,8 @@ def reads(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
 def reads_first_version(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
     def writer(step: Step) -> str | None:
         steady = stepped(storage, step)
-        with shared.pins.pinning(sources_of(steady, shared, step).load, lambda: storage.now_ms) as load:
-            pinned = load(ROOT, 1)
+        with shared.pins.statement(lambda: storage.now_ms) as uses:
+            pinned = delta_snapshot(watched(formats_over(steady, step), uses)["delta"].load(ROOT, 1))
             step()
             try:
                 steady.read_bytes(pinned.files.column("path").to_pylist()[0])
@@ -148,7 +149,7 @@ def made() -> tuple[DictStorage, Sources]:
             transaction.stage_removes(snapshot.files)
         transaction.commit()
     storage.now_ms += 1_000_000
-    return storage, Sources(catalog=Catalog(MemoryStore(), None, (), None), load=lambda location, version: None)  # type: ignore[arg-type,return-value]
+    return storage, Sources(catalog=Catalog(MemoryStore(), None, (), None), formats=formats_of())
 
 
 def explored(*kinds: Callable[[DictStorage, Sources], Callable[[Step], Any]]) -> Iterator[tuple[Any, DictStorage]]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.delta.definition.clustering import format_clustering
-from engine.delta.definition.identity import HIGH_WATER_MARK, STEP, is_identity
+from engine.delta.definition.identity_metadata import HIGH_WATER_MARK, STEP, is_identity
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.schema.column_mapping import NO_MAPPING

@@ -49,6 +49,9 @@ from engine.delta.spec.paths import LOG_DIR, resolve_path
 REMOVED_PREFIX = ".removed-"
 """Of the name that a table's folder has while it is removed, before a token: no listing shows it."""
 
+UNLISTED_MARK = ".unlisted"
+"""A file in a table's folder, for which the catalog lists the table only if it has a record of it."""
+
 _REMOVALS_MAX = 10
 """How often removing a folder is tried while others put files into it."""
 

@@ -75,7 +75,7 @@ class NeededFiles:
         """What the table itself retains. Raises `LogPathNotAllowed`, `MalformedLogEntry`, `LogFileNotFound`."""
         for paths in retained_paths(snapshot, retained):
             self._names.append(paths)
-            self._names.append(self._below(paths.filter(pc.match_substring_regex(paths, _ODD)), self._confinement.root))
+            self.add_paths(paths.filter(pc.match_substring_regex(paths, _ODD)), self._confinement.root)
 
     def add_other(self, snapshot: Snapshot, retained: Retained) -> None:
         """What another table retains of this one's files, such as a shallow clone. Raises as `add_own`."""
@@ -84,7 +84,11 @@ class NeededFiles:
         for paths in retained_paths(snapshot, retained):
             if not may_be_relative:
                 paths = paths.filter(pc.match_substring_regex(paths, _ODD))
-            self._names.append(self._below(paths, root))
+            self.add_paths(paths, root)
+
+    def add_paths(self, paths: Array, root: str) -> None:
+        """Paths of the log of the table at `root`."""
+        self._names.append(self._below(paths, root))
 
     def _below(self, paths: Array, root: str) -> Array:
         """The names below this table's root, where the paths are those of the table at `root`."""
@@ -94,6 +98,14 @@ class NeededFiles:
             for path in paths.to_pylist()
         )
         return pa.array([name for name in names if name is not None], pa.string())
+
+
+def refers_to(snapshot: Snapshot, storage: Storage) -> bool:
+    """Whether a live file, or its vector, lies below the root of another table, whose storage is given."""
+    needed = NeededFiles(storage)
+    for paths in file_paths(snapshot.files.to_batches()):
+        needed.add_paths(paths.filter(pc.match_substring_regex(paths, _ODD)), snapshot.table_root)
+    return needed.count > 0
 
 
 def retained_paths(snapshot: Snapshot, retained: Retained) -> Iterator[Array]:

@@ -17,7 +17,7 @@ from engine.delta.log.storage import Storage
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.errors import ManifestWithColumnMapping, ManifestWithDeletionVectors
-from engine.delta.spec.partition_values import HIVE_NULL
+from engine.types.partition_values import HIVE_NULL
 
 MANIFEST_DIR = "_symlink_format_manifest"
 _MANIFEST = "manifest"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from engine.delta.definition.dormant import GENERATION
 from engine.delta.definition.metadata_changes import (
     AddConstraint,
     ClusterBy,
@@ -15,14 +16,13 @@ from engine.delta.definition.metadata_changes import (
     SetDescription,
     set_properties,
 )
-from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.delta.spec.properties import DELTA_PREFIX, canonical_key
-from engine.enforce.generated import GENERATION
 from engine.plan.reads.empty_scan import empty_scan
 from engine.plan.rules.allowed_expressions import column_checks, constraint_check
 from engine.plan.rules.identity_columns import identity_metadata
 from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.reads import ReadPlan
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TABLE_DEFAULTS
 from engine.sql.dialect.type_text import parse_type

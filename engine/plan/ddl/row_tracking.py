@@ -21,15 +21,15 @@ from types import MappingProxyType
 import pyarrow.compute as pc
 
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition import metadata_changes as changes
 from engine.delta.definition.metadata_changes import change_table
-from engine.delta.spec.features import TableOperation
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.spec.properties import FEATURE_PREFIX, ROW_TRACKING, canonical_key
 from engine.errors.table_errors import naming
 from engine.plan.ddl.alter_history import HistoryOperation, compact
 from engine.plans.ddl import AlterPlan, BackfillPlan
 from engine.statements.alters import SetProperties
+from engine.table.operations import CommitDescription, TableOperation
 
 FEATURE = "rowTracking"
 FILES_MAX = 100_000
@@ -38,7 +38,7 @@ FILES_MAX = 100_000
 
 def begins_row_tracking(table: BoundTable, change: SetProperties) -> bool:
     """Whether the change switches it on."""
-    config = table.snapshot.config
+    config = delta_snapshot(table.snapshot).config
     if config.is_enabled(FEATURE):
         return False
     written = {canonical_key(key): value for key, value in change.properties}
@@ -47,7 +47,7 @@ def begins_row_tracking(table: BoundTable, change: SetProperties) -> bool:
 
 def next_step(bound: BoundStatement, table: BoundTable, last: AlterPlan) -> AlterPlan | BackfillPlan:
     """What has to be done first, or `last`, which switches row tracking on."""
-    snapshot = table.snapshot
+    snapshot = delta_snapshot(table.snapshot)
     if not snapshot.config.is_supported(FEATURE):
         with naming(table.label):
             definition = change_table(

@@ -1,1 +1,1 @@
-"""Plans of statements that maintain a table, by statement."""
+"""Plans of statements that keep the files of tables in order."""

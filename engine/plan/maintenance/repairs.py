@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.commit.staged_commit import CommitDescription
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.schema.schema_changes import resolve_path
-from engine.delta.spec.features import TableOperation
 from engine.errors.table_errors import naming
 from engine.plans.maintenance import AnalyzePlan, ManifestPlan, RepairPlan
 from engine.statements.maintenance import AnalyzeTable, RepairTable
+from engine.table.operations import CommitDescription, TableOperation
 
 
 def plan_repair(bound: BoundStatement, statement: RepairTable) -> RepairPlan:
@@ -52,5 +52,5 @@ def _table(bound: BoundStatement, operation: TableOperation) -> BoundTable:
     table = bound.target
     assert isinstance(table, BoundTable)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(operation)
+        delta_snapshot(table.snapshot).ensure_supported(operation)
     return table

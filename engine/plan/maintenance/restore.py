@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.restored import restored_definition
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.actions import Json
-from engine.delta.spec.features import TableOperation
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.plans.maintenance import RestorePlan
 from engine.statements.maintenance import RestoreTable
 from engine.statements.queries import AsOfVersion
+from engine.table.operations import CommitDescription, Json, TableOperation
 
 
 def plan_restore(bound: BoundStatement, statement: RestoreTable) -> RestorePlan:
     """Raises where features of either version do not allow it."""
     table, (older,) = bound.target, bound.tables
     assert isinstance(table, BoundTable)
-    now, then = table.snapshot.config, older.snapshot.config
+    restored = delta_snapshot(older.snapshot, "RESTORE")
+    now, then = delta_snapshot(table.snapshot, "RESTORE").config, restored.config
     with naming(table.label):
         for config in (now, then):
             config.ensure_supported(TableOperation.OVERWRITE)
@@ -30,12 +30,12 @@ def plan_restore(bound: BoundStatement, statement: RestoreTable) -> RestorePlan:
         definition = restored_definition(now, then)
     return RestorePlan(
         table=table,
-        restored=older.snapshot,
+        restored=restored,
         definition=definition,
         description=CommitDescription(
             name="RESTORE",
             operation=TableOperation.OVERWRITE,
-            parameters=_parameters(statement, older.snapshot),
+            parameters=_parameters(statement, restored),
             user_name=bound.state.principal,
             exclusive=True,
         ),

@@ -8,15 +8,14 @@ unless the session has switched the check off; statements of this server lose no
 from __future__ import annotations
 
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.commit.staged_commit import CommitDescription
-from engine.delta.spec.actions import Json
-from engine.delta.spec.features import TableOperation
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.spec.properties import DELETED_FILE_RETENTION, HOUR_MS
 from engine.errors.maintenance_errors import RetentionNegative, RetentionTooShort
 from engine.errors.table_errors import naming
 from engine.plans.maintenance import VacuumPlan
 from engine.runtime.settings import RETENTION_CHECK
 from engine.statements.maintenance import Vacuum
+from engine.table.operations import CommitDescription, Json, TableOperation
 
 
 def plan_vacuum(bound: BoundStatement, statement: Vacuum) -> VacuumPlan:
@@ -24,8 +23,9 @@ def plan_vacuum(bound: BoundStatement, statement: Vacuum) -> VacuumPlan:
     table = bound.target
     assert isinstance(table, BoundTable)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(TableOperation.VACUUM)
-        default_ms = table.snapshot.config.get(DELETED_FILE_RETENTION)
+        config = delta_snapshot(table.snapshot, "VACUUM").config
+        config.ensure_supported(TableOperation.VACUUM)
+        default_ms = config.get(DELETED_FILE_RETENTION)
     is_checked = bound.state.value(RETENTION_CHECK) == "true"
     retention_ms, hours = default_ms, statement.retain_hours
     parameters: dict[str, Json] = {"retentionCheckEnabled": is_checked, "defaultRetentionMillis": default_ms}

@@ -13,10 +13,10 @@ from functools import partial
 
 from catalog.errors import SqlError
 from catalog.names import fold
-from engine.delta.definition.identity import is_identity
+from engine.delta.definition.dormant import GENERATION
+from engine.delta.definition.identity_metadata import is_identity
 from engine.enforce.defaults import DEFAULT
 from engine.enforce.errors import LengthExceeded
-from engine.enforce.generated import GENERATION
 from engine.errors.expression_errors import (
     AggregateInCheck,
     AggregateInCondition,

@@ -10,9 +10,19 @@ from functools import partial
 from types import MappingProxyType
 
 from engine.sql.ddl.alter_ddl import parse_alter_table
+from engine.sql.ddl.conversions import parse_convert
+from engine.sql.ddl.copies import parse_copy_into
 from engine.sql.ddl.deletes import parse_delete
 from engine.sql.ddl.inserts import is_led_insert, parse_insert, parse_led_insert
-from engine.sql.ddl.maintenance import parse_analyze, parse_fsck, parse_generate, parse_restore, parse_vacuum
+from engine.sql.ddl.maintenance import (
+    parse_analyze,
+    parse_fsck,
+    parse_generate,
+    parse_optimize,
+    parse_reorg,
+    parse_restore,
+    parse_vacuum,
+)
 from engine.sql.ddl.object_ddl import (
     parse_comment_on,
     parse_create_catalog,
@@ -34,6 +44,8 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
     {
         ("ALTER", "TABLE"): parse_alter_table,
         ("COMMENT", "ON"): parse_comment_on,
+        ("CONVERT", "TO", "DELTA"): parse_convert,
+        ("COPY", "INTO"): parse_copy_into,
         ("CREATE", "CATALOG"): parse_create_catalog,
         ("CREATE", "DATABASE"): parse_create_schema,
         ("CREATE", "NAMESPACE"): parse_create_schema,
@@ -55,6 +67,8 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("DROP", "TABLE"): parse_drop_table,
         ("DROP", "VIEW"): parse_drop_view,
         ("INSERT",): parse_insert,
+        ("OPTIMIZE",): parse_optimize,
+        ("REORG", "TABLE"): parse_reorg,
         ("TRUNCATE", "TABLE"): parse_truncate_table,
         ("ANALYZE", "TABLE"): parse_analyze,
         ("FSCK", "REPAIR", "TABLE"): parse_fsck,

@@ -170,3 +170,10 @@ class GenerateModeNotSupported(SqlError, condition="DELTA_MODE_NOT_SUPPORTED", s
     mode: str
     supported: str
     template = "GENERATE {mode} is not supported. The only mode is {supported}."
+
+
+@dataclass(eq=False)
+class CopyOptionNotSupported(SqlError, condition="COPY_INTO_OPTION_NOT_SUPPORTED", sqlstate="0A000"):
+    option: str
+    place: str
+    template = "The option {option} of COPY INTO is not supported for {place}. Leave it out."

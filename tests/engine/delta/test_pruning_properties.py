@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
-from engine.delta.pruning.predicates import (
+from engine.delta.snapshot.file_stats import parse_stats, stats_schema
+from engine.pruning.predicates import (
     And,
     Cast,
     Column,
@@ -38,9 +39,8 @@ from engine.delta.pruning.predicates import (
     columns_of,
     push_down_not,
 )
-from engine.delta.pruning.pruning import FilePruning
-from engine.delta.pruning.table_columns import TableColumns
-from engine.delta.snapshot.file_stats import parse_stats, stats_schema
+from engine.pruning.pruning import FilePruning
+from engine.pruning.table_columns import TableColumns
 from engine.types.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
 from tests.engine.delta.row_evaluation import Row, evaluate_row, round_to_float, value_of
 from tests.engine.delta.written_stats import Writer, stats_text

@@ -23,9 +23,9 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor, Remove
 from engine.delta.spec.deletion_vectors import ABSOLUTE, RELATIVE, deletion_vector_path, relative_deletion_vector
 from engine.delta.spec.errors import VacuumLiteImpossible
-from engine.delta.spec.features import TableOperation
 from engine.delta.spec.log_errors import LogPathNotAllowed
 from engine.delta.spec.paths import LOG_DIR, commit_name
+from engine.table.operations import TableOperation
 from tests.engine.delta.committing import append, change_metadata, create, describe, metadata
 
 DAY_S = 86_400

@@ -1,0 +1,208 @@
+"""Evaluates predicates over what is known of columns: one set of possible truth values for each entry.
+
+An entry is a data file (bounds from statistics) or a distinct partition value (exact bounds). NOT is pushed to the
+leaves first, so that only leaves have to be negated; a leaf asks the bounds of its column, and AND and OR combine sets
+(`engine.pruning.three_valued_logic`). Whatever is not understood can be anything.
+
+In a conjunction one comparison helps another: in `x > 1 AND x < 9` the second excludes NaN, so the first may trust the
+highest number of a file even where statistics leave NaN out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, assert_never
+
+import numpy as np
+
+from engine.pruning.column_ranges import cast_bounds
+from engine.pruning.predicates import (
+    And,
+    Cast,
+    Column,
+    Compare,
+    Constant,
+    In,
+    IsNotNull,
+    IsNull,
+    Not,
+    Operand,
+    Operator,
+    Or,
+    Path,
+    Predicate,
+    StartsWith,
+    Unknown,
+    column_of,
+    conjuncts,
+    push_down_not,
+)
+from engine.pruning.three_valued_logic import (
+    FALSE,
+    Mask,
+    Truths,
+    conjoin,
+    constant,
+    disjoin,
+    negate,
+    truths,
+    unknown,
+)
+from engine.pruning.value_ranges import INTEGRAL_DIGITS, Answers, Bounds, BytesBounds
+from engine.types.schema import DataType, DecimalType, PrimitiveType
+
+_EXCLUDES_NAN = frozenset([Operator.LESS, Operator.LESS_OR_EQUAL, Operator.EQUAL])
+_YES: Mask = np.asarray(True)
+_NO: Mask = np.asarray(False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownColumn:
+    """What is known of one column: masks over the entries, or of shape () for all of them."""
+
+    bounds: Bounds | None
+    """None: a value can be anything."""
+    has_value: Mask
+    """Where some row may be other than null."""
+    has_null: Mask
+    """Where some row may be null."""
+
+
+class ColumnSource(Protocol):
+    """Where an evaluation gets its columns."""
+
+    def column(self, path: Path) -> KnownColumn | None:
+        """The column of this logical path; None when nothing is known, not even that it exists."""
+
+    def shortcut(self, predicate: Predicate) -> Truths | None:
+        """The answer for a whole subtree, where there is a cheaper way to it."""
+
+
+def evaluate(predicate: Predicate, source: ColumnSource) -> Truths:
+    """For each entry of the source, what `predicate` may be of its rows."""
+    return _Evaluation(source).of(push_down_not(predicate))
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    source: ColumnSource
+
+    def of(self, predicate: Predicate, numbers_only: bool = False) -> Truths:
+        """`numbers_only`: rows where the operand is NaN do not matter."""
+        shortcut = self.source.shortcut(predicate)
+        if shortcut is not None:
+            return shortcut
+        match predicate:
+            case And():
+                return self._conjunction(predicate)
+            case Or(children=children):
+                result = constant(False)
+                for child in children:
+                    result = disjoin(result, self.of(child))
+                return result
+            case Not(child=child):
+                return negate(self.of(child))
+            case Constant(value=value):
+                return constant(value)
+            case Unknown():
+                return unknown()
+            case IsNull(column=column):
+                return self._is_null(column)
+            case IsNotNull(column=column):
+                return negate(self._is_null(column))
+            case Compare():
+                return self._compare(predicate, numbers_only)
+            case In():
+                return self._in(predicate)
+            case StartsWith():
+                return self._starts_with(predicate)
+            case _:
+                assert_never(predicate)
+
+    def _conjunction(self, predicate: And) -> Truths:
+        children = tuple(conjuncts(predicate))
+        bounded = {child.operand for child in children if isinstance(child, Compare) and _excludes_nan(child)}
+        result = constant(True)
+        for child in children:
+            numbers_only = isinstance(child, Compare) and child.operand in bounded
+            result = conjoin(result, self.of(child, numbers_only))
+        return result
+
+    def _is_null(self, column: Column) -> Truths:
+        known = self.source.column(column.path)
+        if known is None:
+            return truths(can_be_true=_YES, can_be_false=_YES, can_be_null=_NO)
+        return truths(can_be_true=known.has_null, can_be_false=known.has_value, can_be_null=_NO)
+
+    def _compare(self, predicate: Compare, numbers_only: bool) -> Truths:
+        literal, column = predicate.literal, column_of(predicate.operand)
+        null_safe = predicate.operator is Operator.NULL_SAFE_EQUAL
+        if literal.value is None:
+            return self._is_null(column) if null_safe else constant(None)
+        known = self.source.column(column.path)
+        bounds = _bounds(known, predicate.operand, literal.type)
+        answers = bounds.compare(predicate.operator, literal, numbers_only=numbers_only) if bounds else None
+        if known is None or answers is None:
+            return _any_value(known, predicate.operand, null_safe=null_safe)
+        true, false = answers
+        if null_safe:
+            false = (false & known.has_value) | known.has_null
+            return truths(can_be_true=true & known.has_value, can_be_false=false, can_be_null=_NO)
+        return _of_values(known, answers)
+
+    def _in(self, predicate: In) -> Truths:
+        literals = tuple(literal for literal in predicate.literals if literal.value is not None)
+        has_null = len(literals) < len(predicate.literals)
+        if not literals:
+            return constant(None if has_null else False)
+        known = self.source.column(column_of(predicate.operand).path)
+        bounds = _bounds(known, predicate.operand, literals[0].type)
+        answers = bounds.among(literals) if bounds else None
+        if known is None or answers is None:
+            return _any_value(known, predicate.operand)
+        result = _of_values(known, answers)
+        # Beside a null nothing is known to be different from all literals.
+        return (result & ~FALSE) | ((result & FALSE) << np.uint8(1)) if has_null else result
+
+    def _starts_with(self, predicate: StartsWith) -> Truths:
+        if predicate.prefix is None:
+            return constant(None)
+        known = self.source.column(column_of(predicate.operand).path)
+        bounds = _bounds(known, predicate.operand, PrimitiveType.STRING)
+        if known is None or not isinstance(bounds, BytesBounds):
+            return _any_value(known, predicate.operand)
+        return _of_values(known, bounds.starts_with(predicate.prefix.encode("utf-8", "surrogatepass")))
+
+
+def _any_value(known: KnownColumn | None, operand: Operand, *, null_safe: bool = False) -> Truths:
+    """A leaf whose values are not understood; of a plain column it is known that null gives null."""
+    if null_safe:
+        return truths(can_be_true=_YES, can_be_false=_YES, can_be_null=_NO)
+    if known is None or isinstance(operand, Cast):
+        return unknown()
+    return _of_values(known, Answers(_YES, _YES))
+
+
+def _of_values(known: KnownColumn, answers: Answers) -> Truths:
+    """A condition that is null of null, and of other values what `answers` says."""
+    return truths(
+        can_be_true=answers.true & known.has_value,
+        can_be_false=answers.false & known.has_value,
+        can_be_null=known.has_null,
+    )
+
+
+def _excludes_nan(comparison: Compare) -> bool:
+    value = comparison.literal.value
+    return comparison.operator in _EXCLUDES_NAN and value is not None and value == value
+
+
+def _bounds(known: KnownColumn | None, operand: Operand, literal_type: DataType) -> Bounds | None:
+    """The column's bounds under the operand's cast, and under the cast that a comparison with a double implies."""
+    bounds = None if known is None else known.bounds
+    if bounds is not None and isinstance(operand, Cast):
+        bounds = cast_bounds(bounds, operand.type)
+    if bounds is None or literal_type is not PrimitiveType.DOUBLE:
+        return bounds
+    whole = isinstance(bounds.data_type, DecimalType) or bounds.data_type in INTEGRAL_DIGITS
+    return cast_bounds(bounds, literal_type) if whole else bounds

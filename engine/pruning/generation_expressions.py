@@ -1,0 +1,98 @@
+"""The generation expressions of partition columns that keep an order, as values.
+
+The schema has a column's generation expression as SQL text. Whoever parses it says one of these, or nothing for an
+expression that is none of them; `engine.pruning.generation_filters` makes use of them.
+
+Protocol: "Generated Columns".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from engine.pruning.predicates import Path
+
+DATE_FORMATS: Mapping[str, str] = {"yyyy-MM": "%Y-%m", "yyyy-MM-dd": "%Y-%m-%d", "yyyy-MM-dd-HH": "%Y-%m-%d-%H"}
+"""The formats whose texts order as time does, with their spelling in Python."""
+
+
+class Part(Enum):
+    """The calendar fields that can partition a table, from large to small."""
+
+    YEAR = "YEAR"
+    MONTH = "MONTH"
+    DAY = "DAY"
+    HOUR = "HOUR"
+
+
+class TruncationUnit(Enum):
+    """The units of TRUNC and DATE_TRUNC; synonyms are the parser's business."""
+
+    YEAR = "YEAR"
+    QUARTER = "QUARTER"
+    MONTH = "MONTH"
+    WEEK = "WEEK"
+    DAY = "DAY"
+    HOUR = "HOUR"
+
+
+@dataclass(frozen=True, slots=True)
+class SameAs:
+    """The column itself."""
+
+    base: Path
+
+
+@dataclass(frozen=True, slots=True)
+class DateOf:
+    """`CAST(base AS DATE)`."""
+
+    base: Path
+
+
+@dataclass(frozen=True, slots=True)
+class PartOf:
+    """`YEAR(base)` and the like; all but the year mean something only beside the larger ones."""
+
+    part: Part
+    base: Path
+
+
+@dataclass(frozen=True, slots=True)
+class FormattedDate:
+    """`DATE_FORMAT(base, format)` with one of :data:`DATE_FORMATS`."""
+
+    base: Path
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedDate:
+    """`TRUNC(base, unit)`, a date."""
+
+    base: Path
+    unit: TruncationUnit
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedTimestamp:
+    """`DATE_TRUNC(unit, base)`, a timestamp."""
+
+    base: Path
+    unit: TruncationUnit
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """`SUBSTRING(base, 1, length)` (or from 0, which is the same), `LEFT(base, length)`."""
+
+    base: Path
+    length: int
+
+
+GenerationExpression: TypeAlias = (
+    SameAs | DateOf | PartOf | FormattedDate | TruncatedDate | TruncatedTimestamp | Beginning
+)

@@ -1,0 +1,355 @@
+"""What is known of a column's values: a lowest and a highest for each entry, a data file or a distinct partition value.
+
+Bounds answer four questions about a literal `v`, each with a mask over the entries: may some value be below `v`, at
+most `v`, above `v`, at least `v`? Every comparison and every negation of one is made of these four. A missing bound
+answers yes. `exact` bounds are those of partition values, where low is high is the value; others come from statistics
+and were widened by what is known to go wrong with them (`engine.pruning.column_ranges`).
+
+All numbers, dates and timestamps are compared as integers, so that there is one set of rules:
+
+- a decimal of scale s as `value * 10**s`;
+- a floating point number by a key that orders as Spark orders: -0.0 is 0.0, NaN is itself and above infinity;
+- a literal that falls between two such integers keeps both neighbours (:class:`Probe`).
+
+Statistics that come out of Parquet footers leave NaN out, and the log does not say whose statistics it holds. So the
+highest number of a file is no bound for "above": `high` is NaN then, and `number_high` serves the questions whose
+answer cannot be NaN.
+
+Source: Spark's `SQLOrderingUtil` for floating point numbers, `UTF8String.compareTo` (unsigned bytes) for strings.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, assert_never
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.pruning.predicates import Literal, Operator
+from engine.pruning.three_valued_logic import Mask
+from engine.types.schema import DataType, DecimalType, PrimitiveType
+
+Integers: TypeAlias = npt.NDArray[Any]
+"""Signed integers of any width, or Python's (dtype object) for exact decimals beyond 64 bits."""
+
+INTEGRAL_DIGITS = {
+    PrimitiveType.BYTE: 3,
+    PrimitiveType.SHORT: 5,
+    PrimitiveType.INTEGER: 10,
+    PrimitiveType.LONG: 19,
+}
+"""The integral types from narrow to wide, with the decimal digits that hold any value of them."""
+
+FLOATING = frozenset([PrimitiveType.FLOAT, PrimitiveType.DOUBLE])
+
+NAN_KEY = 2**63 - 1
+CUT_STRING_BYTES_MIN = 32
+"""Writers cut strings in statistics at this many characters or later."""
+
+_FEW_LITERALS = 8
+"""So many literals of an IN are compared one by one, more by binary search."""
+_PREFIX_BYTES_MAX = 1024
+_FLOAT_EXACT_MAX = 2**24
+_DOUBLE_EXACT_MAX = 2**53
+_DOUBLE_RANGE = 10**300
+
+
+def floating_keys(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Integers in the order that Spark gives to floating point numbers."""
+    bits = (values + 0.0).view(np.int64)  # the sum turns -0.0 into 0.0
+    keys: npt.NDArray[np.int64] = bits ^ ((bits >> 63) & NAN_KEY)
+    keys[np.isnan(values)] = NAN_KEY
+    return keys
+
+
+def _floating_key(value: float) -> int:
+    return int(floating_keys(np.array([value]))[0])
+
+
+class Answers(NamedTuple):
+    """Masks over the entries: where some value may satisfy a condition, and where some value may fail it."""
+
+    true: Mask
+    false: Mask
+
+
+P = TypeVar("P")
+
+
+class OrderedBounds(ABC, Generic[P]):
+    """Comparisons, made of the four questions; `P` is what a literal becomes before it is asked about."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def probe(self, literal: Literal) -> P | None:
+        """The literal to ask about, or None when it cannot be compared with these values. It is no null."""
+
+    @abstractmethod
+    def some_below(self, probe: P) -> Mask: ...
+
+    @abstractmethod
+    def some_at_most(self, probe: P) -> Mask: ...
+
+    @abstractmethod
+    def some_above(self, probe: P, *, numbers_only: bool = False) -> Mask:
+        """`numbers_only` asks about values other than NaN."""
+
+    @abstractmethod
+    def some_at_least(self, probe: P, *, numbers_only: bool = False) -> Mask: ...
+
+    @abstractmethod
+    def some_among(self, probes: Sequence[P]) -> Answers:
+        """Is a value one of many literals? Faster than one by one, and no better."""
+
+    def is_nan(self, probe: P) -> bool:
+        return False
+
+    def some_equal(self, probe: P) -> Mask:
+        return self.some_at_most(probe) & self.some_at_least(probe, numbers_only=not self.is_nan(probe))
+
+    def some_different(self, probe: P) -> Mask:
+        return self.some_below(probe) | self.some_above(probe)
+
+    def compare(self, operator: Operator, literal: Literal, *, numbers_only: bool = False) -> Answers | None:
+        """None when the literal cannot be compared. `numbers_only`: it does not matter whether NaN satisfies it."""
+        probe = self.probe(literal)
+        if probe is None:
+            return None
+        match operator:
+            case Operator.EQUAL | Operator.NULL_SAFE_EQUAL:
+                return Answers(self.some_equal(probe), self.some_different(probe))
+            case Operator.NOT_EQUAL:
+                return Answers(self.some_different(probe), self.some_equal(probe))
+            case Operator.LESS:
+                return Answers(self.some_below(probe), self.some_at_least(probe))
+            case Operator.LESS_OR_EQUAL:
+                return Answers(self.some_at_most(probe), self.some_above(probe))
+            case Operator.GREATER:
+                return Answers(self.some_above(probe, numbers_only=numbers_only), self.some_at_most(probe))
+            case Operator.GREATER_OR_EQUAL:
+                return Answers(self.some_at_least(probe, numbers_only=numbers_only), self.some_below(probe))
+            case _:
+                assert_never(operator)
+
+    def among(self, literals: Sequence[Literal]) -> Answers | None:
+        """Is a value one of the literals? None when one of them cannot be compared."""
+        probes = [probe for literal in literals if (probe := self.probe(literal)) is not None]
+        if len(probes) < len(literals):
+            return None
+        if len(probes) > _FEW_LITERALS:
+            return self.some_among(probes)
+        true, false = np.asarray(False), np.asarray(True)
+        for probe in probes:
+            true, false = true | self.some_equal(probe), false & self.some_different(probe)
+        return Answers(true, false)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A literal as integers: the neighbour to use for each question. All four are one unless it falls between."""
+
+    below: Any
+    at_most: Any
+    above: Any
+    at_least: Any
+
+    @classmethod
+    def at(cls, key: Any) -> Probe:
+        return cls(key, key, key, key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericBounds(OrderedBounds[Probe]):
+    """Bounds of numbers, booleans, dates and timestamps; arrays without gaps: a missing bound is the type's extreme.
+
+    `approximate` bounds are keys of doubles around decimals that a double cannot hold.
+    """
+
+    data_type: DataType
+    low: Integers
+    high: Integers
+    exact: bool
+    approximate: bool = False
+    number_high: Integers | None = None
+
+    def probe(self, literal: Literal) -> Probe | None:
+        value = literal.value
+        if value is None or isinstance(value, str | bytes):
+            return None
+        match self.data_type:
+            case PrimitiveType.FLOAT | PrimitiveType.DOUBLE:
+                number = _double_of(value, self.data_type)
+                return None if number is None else Probe.at(_floating_key(number))
+            case DecimalType() | PrimitiveType.BYTE | PrimitiveType.SHORT | PrimitiveType.INTEGER | PrimitiveType.LONG:
+                if isinstance(value, bool | float):
+                    return None
+                return _probe_between_doubles(value) if self.approximate else _probe_on_grid(value, self.data_type)
+            case _:
+                return Probe.at(int(value)) if literal.type == self.data_type else None
+
+    def some_below(self, probe: Probe) -> Mask:
+        return np.asarray(self.low < probe.below, dtype=bool)
+
+    def some_at_most(self, probe: Probe) -> Mask:
+        return np.asarray(self.low <= probe.at_most, dtype=bool)
+
+    def some_above(self, probe: Probe, *, numbers_only: bool = False) -> Mask:
+        return np.asarray(self._high(numbers_only) > probe.above, dtype=bool)
+
+    def some_at_least(self, probe: Probe, *, numbers_only: bool = False) -> Mask:
+        return np.asarray(self._high(numbers_only) >= probe.at_least, dtype=bool)
+
+    def is_nan(self, probe: Probe) -> bool:
+        return self.data_type in FLOATING and bool(probe.at_least == NAN_KEY)
+
+    def some_among(self, probes: Sequence[Probe]) -> Answers:
+        has_nan = any(self.is_nan(probe) for probe in probes)
+        if self.number_high is not None and has_nan:
+            return Answers(np.asarray(True), np.asarray(True))
+        # None for a literal between two values of the column, several for one between two doubles.
+        keys = _sorted_like({key for probe in probes for key in range(probe.at_least, probe.at_most + 1)}, self.low)
+        high = self._high(True)
+        found = np.searchsorted(keys, self.low, "left") < np.searchsorted(keys, high, "right")
+        single = np.asarray(self.low == self._high(False), dtype=bool)
+        return Answers(found, np.asarray(True) if self.approximate else ~(found & single))
+
+    def _high(self, numbers_only: bool) -> Integers:
+        return self.number_high if numbers_only and self.number_high is not None else self.high
+
+
+def _double_of(value: bool | int | float | Decimal, column_type: DataType) -> float | None:
+    """A number as the double that Spark compares it as, when a column of floating point numbers meets it."""
+    match value:
+        case bool():
+            return None
+        case float():
+            return value
+        case int():
+            exact_max = _FLOAT_EXACT_MAX if column_type is PrimitiveType.FLOAT else _DOUBLE_EXACT_MAX
+            return float(value) if abs(value) <= exact_max else None
+        case Decimal():
+            return float(value)
+
+
+def _probe_on_grid(value: int | Decimal, column_type: DataType) -> Probe:
+    numerator, denominator = value.as_integer_ratio()
+    if isinstance(column_type, DecimalType):
+        numerator *= 10**column_type.scale
+    floor, ceiling = numerator // denominator, -(-numerator // denominator)
+    return Probe(below=ceiling, at_most=floor, above=floor, at_least=ceiling)
+
+
+def _probe_between_doubles(value: int | Decimal) -> Probe | None:
+    if not -_DOUBLE_RANGE < value < _DOUBLE_RANGE:
+        return None
+    nearest = float(value)
+    if Fraction(nearest) == Fraction(value):
+        return Probe.at(_floating_key(nearest))
+    under = _floating_key(math.nextafter(nearest, -math.inf))
+    over = _floating_key(math.nextafter(nearest, math.inf))
+    return Probe(below=over, at_most=over, above=under, at_least=under)
+
+
+def _sorted_like(values: set[Any], like: Integers) -> Integers:
+    if like.dtype != object:
+        limits = np.iinfo(like.dtype)
+        values = {value for value in values if limits.min <= value <= limits.max}
+    return np.array(sorted(values), dtype=like.dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BytesBounds(OrderedBounds[bytes]):
+    """Bounds of strings and binary values, as Arrow arrays of type binary; null or no array at all means no bound."""
+
+    data_type: DataType
+    low: pa.Array | None
+    high: pa.Array | None
+    exact: bool
+
+    def probe(self, literal: Literal) -> bytes | None:
+        if literal.type != self.data_type:
+            return None
+        value = literal.value.encode("utf-8", "surrogatepass") if isinstance(literal.value, str) else literal.value
+        return value if isinstance(value, bytes) else None
+
+    def some_below(self, probe: bytes) -> Mask:
+        return _ask(pc.less, self.low, probe)
+
+    def some_at_most(self, probe: bytes) -> Mask:
+        return _ask(pc.less_equal, self.low, probe)
+
+    def some_above(self, probe: bytes, *, numbers_only: bool = False) -> Mask:
+        return self._reach(pc.greater, probe)
+
+    def some_at_least(self, probe: bytes, *, numbers_only: bool = False) -> Mask:
+        return self._reach(pc.greater_equal, probe)
+
+    def starts_with(self, prefix: bytes) -> Answers:
+        end = _after_prefix(prefix)
+        if end is None:
+            return Answers(np.asarray(True), np.asarray(False))
+        found = self.some_below(end) & self.some_at_least(prefix)
+        return Answers(found, self.some_below(prefix) | self.some_at_least(end))
+
+    def some_among(self, probes: Sequence[bytes]) -> Answers:
+        keys = np.empty(len(probes), dtype=object)
+        keys[:] = sorted(probes)
+        if self.low is None or self.high is None:
+            return Answers(self.some_at_most(keys[-1]) & self.some_at_least(keys[0]), np.asarray(True))
+        found = self.some_at_most(keys[-1]) & self.some_at_least(keys[0])
+        near = np.flatnonzero(found)
+        lows = [low or b"" for low in self.low.take(pa.array(near)).to_pylist()]
+        highs = [self._end(high, keys[-1]) for high in self.high.take(pa.array(near)).to_pylist()]
+        first, last = np.searchsorted(keys, _objects(lows), "left"), np.searchsorted(keys, _objects(highs), "right")
+        found[near] = first < last
+        other = np.ones_like(found)
+        if self.exact:
+            other[near] = first >= last
+        return Answers(found, other)
+
+    def _reach(self, question: Any, probe: bytes) -> Mask:
+        probe = probe if self.exact else probe[:_PREFIX_BYTES_MAX]
+        answer = _ask(question, self.high, probe)
+        if self.exact or self.high is None or len(probe) < CUT_STRING_BYTES_MIN:
+            return answer
+        # A long highest string may be the mere beginning of the true one, which may then be the literal or above it.
+        beginnings = [probe[:length] for length in range(CUT_STRING_BYTES_MIN, len(probe) + 1)]
+        cut = pc.is_in(self.high, value_set=pa.array(beginnings, pa.binary()))
+        return np.asarray(answer | cut.to_numpy(zero_copy_only=False))
+
+    def _end(self, high: bytes | None, greatest: bytes) -> bytes:
+        if high is None:
+            return greatest
+        # No UTF-8 text holds the byte FF, so this lies above everything that begins with `high`.
+        return high + b"\xff" if not self.exact and len(high) >= CUT_STRING_BYTES_MIN else high
+
+
+Bounds: TypeAlias = NumericBounds | BytesBounds
+
+
+def _ask(question: Any, bounds: pa.Array | None, probe: bytes) -> Mask:
+    if bounds is None:
+        return np.asarray(True)
+    answer: Mask = question(bounds, pa.scalar(probe, pa.binary())).fill_null(True).to_numpy(zero_copy_only=False)
+    return answer
+
+
+def _after_prefix(prefix: bytes) -> bytes | None:
+    """The least string above all that start with `prefix`; None when there is none."""
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
+
+
+def _objects(values: Sequence[bytes]) -> npt.NDArray[np.object_]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
