@@ -33,7 +33,15 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
-from engine.statements.maintenance import Optimize, Reorg
+from engine.statements.maintenance import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
 from engine.statements.queries import (
     DescribeQuery,
     Explain,
@@ -119,6 +127,12 @@ def _named(
             return binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
         case Delete(table_parts=parts) | TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
             return binder.table(parts), ()
+        case Vacuum(table_parts=parts) | RepairTable(table_parts=parts):
+            return binder.table(parts), ()
+        case GenerateManifest(table_parts=parts) | AnalyzeTable(table_parts=parts):
+            return binder.table(parts), ()
+        case RestoreTable(table_parts=parts, to=to):
+            return binder.table(parts), (binder.restored(parts, to),)
         case Optimize(table_parts=parts) | Reorg(table_parts=parts):
             return binder.table(parts), ()
         case CreateTableLike(table_parts=parts, location=location, provider=provider, source_parts=source_parts):

@@ -13,7 +13,15 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
-from engine.statements.maintenance import Optimize, Reorg
+from engine.statements.maintenance import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -77,6 +85,9 @@ AnsweredStatement = (
 Statement = Query | Explain | ExplainWrite | DescribeQuery | AnsweredStatement
 """Statements that change no table and no name."""
 
+MaintenanceStatement = Optimize | Reorg | Vacuum | RestoreTable | RepairTable | GenerateManifest | AnalyzeTable
+"""Statements that change files or the log of a table, and no row."""
+
 WriteStatement = (
     Insert
     | Delete
@@ -88,8 +99,6 @@ WriteStatement = (
     | AlterTable
     | DropTable
     | TruncateTable
-    | Optimize
-    | Reorg
     | CreateSchema
     | DropSchema
     | CreateCatalog
@@ -97,6 +106,7 @@ WriteStatement = (
     | CreateView
     | DropView
     | CommentOn
+    | MaintenanceStatement
 )
 
 OneStatement = Statement | WriteStatement
