@@ -42,15 +42,16 @@ from engine.plans.ddl import (
     SyncIdentityPlan,
 )
 from engine.plans.plan import AnsweringPlan, Plan
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.context import StatementContext
-from engine.runtime.parameters import Parameter
+from engine.runtime.parameters import Parameter, named_by_position
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
+from engine.statements.merges import Merge
 from engine.statements.variables import Executable, RoadStatement, SingleStatement
-from engine.statements.writes import MultiInsert
+from engine.statements.writes import Delete, MultiInsert, Update
 from engine.write.commit import commit, follow_up
 from engine.write.inserts_in_turn import ensure_no_positions, one_by_one
 
@@ -70,6 +71,7 @@ def run_statement(
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
     own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
+    own = named_by_position(own) if isinstance(statement, Delete | Update | Merge) else own
     run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
     if not isinstance(statement, MultiInsert):
         return _carried(statement, _planned(statement, state, sources, run), state, sources, run)
@@ -147,9 +149,14 @@ def _table_to_lock(plan: Plan) -> str | None:
             return table.snapshot.table_root
         case InsertPlan(table=table, rows=rows):
             return table.snapshot.table_root if has_identity_columns(rows.schema) else None
+        case MergePlan(table=table, inserts=inserts):
+            fills = any(insert.rows.identities for insert in inserts)
+            return table.snapshot.table_root if fills else None
         case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
             return table.snapshot.table_root if has_identity_columns(table.snapshot.schema) else None
-        case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
+        case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan():
+            return None
+        case DeletePlan() | UpdatePlan() | TruncatePlan():
             return None
         case _:
             assert_never(plan)

@@ -24,11 +24,12 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Delete, Insert, ReplaceOn, TruncateTable
+from engine.statements.writes import Delete, Insert, ReplaceOn, TruncateTable, Update
 
 
 class Analyzer(Protocol):
@@ -60,6 +61,9 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             if query is None or isinstance(bound.target, TakenName):
                 return AnalyzedStatement(bound=bound)
             return _with_columns(bound, read_plan(query, bound.relations), analyzer)
+        case Merge(source=source):
+            read = read_plan(source, bound.relations[: len(source.relations)])
+            return _with_columns(bound, read, analyzer)
         case Insert() as insert:
             return _insert(bound, insert, analyzer)
         case (
@@ -67,6 +71,7 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             | DropTable()
             | AlterTable()
             | Delete()
+            | Update()
             | TruncateTable()
             | CreateSchema()
             | DropSchema()

@@ -31,6 +31,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.merges import Merge
 from engine.statements.queries import (
     DescribeQuery,
     Explain,
@@ -71,7 +72,7 @@ from engine.statements.variables import (
     SingleStatement,
     VariableStatement,
 )
-from engine.statements.writes import Delete, Insert, TruncateTable
+from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
 
 def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevaluated:
@@ -112,7 +113,15 @@ def _named(
             return binder.table(parts), ()
         case AlterTable(table_parts=parts, changes=(SetLocation(location=location),)):
             return binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
-        case Delete(table_parts=parts) | TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
+        case Delete(table_parts=parts, rows=rows):
+            return binder.table(parts), binder.relations(rows.query.relations, current)
+        case Update(table_parts=parts, rows=rows, values=values):
+            named = (*rows.query.relations, *values.query.relations)
+            return binder.table(parts), binder.relations(named, current)
+        case Merge(table_parts=parts) as merge:
+            named = tuple(relation for query in merge.queries for relation in query.relations)
+            return binder.table(parts), binder.relations(named, current)
+        case TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
             return binder.table(parts), ()
         case CreateTableLike(table_parts=parts, location=location, source_parts=source_parts):
             return binder.new_table(parts, location), (binder.table(source_parts),)

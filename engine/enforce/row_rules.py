@@ -24,7 +24,7 @@ from engine.errors.statement_errors import SparkFailure
 from engine.plans.file_writes import SHUFFLED_BYTES, Counter, NamedExpression, RowRules, Step
 from engine.plans.write_plan import RowCheck, WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
-from engine.sql.free_names import free_names
+from engine.sql.query.composed import Names
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
@@ -110,7 +110,7 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
     if plan.stored_as:
         yield _columns(names, plan.stored_as)
     if plan.checks:
-        outcomes = free_names("__check", names, len(plan.checks))
+        outcomes = Names(names).several("check", len(plan.checks))
         checks = zip(outcomes, plan.checks, strict=True)
         texts = {name: check.text for name, check in checks}
         yield _columns((*names, *outcomes), texts)

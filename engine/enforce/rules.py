@@ -27,7 +27,7 @@ from engine.plans.ddl import (
 )
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import ChangedValues, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 
 WRITE_RULES: tuple[WriteRule, ...] = (
     ensure_append_only,
@@ -48,8 +48,12 @@ def enforce(plan: Plan) -> Plan:
     if isinstance(plan, AnsweringPlan):
         return plan
     match plan:
-        case InsertPlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
+        case InsertPlan() | UpdatePlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
             return replace(plan, rows=enforce_rules(plan.rows))
+        case MergePlan(table=table, updates=updates, inserts=inserts, deletes=deletes):
+            if updates or deletes:
+                ensure_rows_may_go(table.snapshot.config, table.label)
+            return replace(plan, updates=_enforced(updates), inserts=_enforced(inserts))
         case DeletePlan(table=table):
             ensure_rows_may_go(table.snapshot.config, table.label)
             return plan
@@ -57,6 +61,10 @@ def enforce(plan: Plan) -> Plan:
             return plan
         case _:
             assert_never(plan)
+
+
+def _enforced(changes: tuple[ChangedValues, ...]) -> tuple[ChangedValues, ...]:
+    return tuple(replace(change, rows=enforce_rules(change.rows)) for change in changes)
 
 
 def enforce_rules(rows: WritePlan) -> WritePlan:

@@ -34,6 +34,7 @@ def scan_requests(scans: Sequence[Scan]) -> list[dict[str, Any]]:
 def _request(scan: Scan, source: int) -> dict[str, Any]:
     return {
         "relation": scan.relation,
+        "metadata": scan.metadata,
         "root": scan.table_root,
         "allowed_roots": list(scan.allowed_roots),
         "source": source,

@@ -18,7 +18,7 @@ from engine.answers.variables import assign_variables, declare_variables, drop_v
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.exec.run import Run
-from engine.plan.rules.expression_checks import ensure_checked
+from engine.plan.rules.expression_checks import ensure_checked, ensure_examined
 from engine.plan.rules.row_checks import ensure_kept
 from engine.plans.ddl import (
     AlterPlan,
@@ -38,12 +38,14 @@ from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.plan import AnsweringPlan, Plan, WritingPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.variables import VisibleVariables
 from engine.write.alter_table import alter_table
-from engine.write.delete import delete
-from engine.write.insert import insert, truncate
+from engine.write.dml.delete import delete
+from engine.write.dml.insert import insert, truncate
+from engine.write.dml.merge import merge
+from engine.write.dml.update import update
 from engine.write.new_tables import create_table, create_table_as, replace_table, replace_table_as
 from engine.write.rewrite import rewrite_files
 from engine.write.staged_write import StagedWrite
@@ -129,6 +131,17 @@ def _stage(plan: WritingPlan, allowed_roots: Sequence[str], run: Run) -> Iterato
             if expression_checks is not None:
                 ensure_checked(expression_checks, run)
             with delete(plan, run) as staged:
+                yield staged
+        case UpdatePlan(expression_checks=expression_checks, checks=checks):
+            if expression_checks is not None:
+                ensure_checked(expression_checks, run)
+            ensure_examined(checks, run)
+            with update(plan, run) as staged:
+                yield staged
+        case MergePlan(checks=query_checks):
+            for check in query_checks:
+                ensure_examined(check, run)
+            with merge(plan, run) as staged:
                 yield staged
         case TruncatePlan():
             with truncate(plan) as staged:

@@ -21,8 +21,9 @@ from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_tabl
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
 from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
-from engine.plan.writes.deletes import plan_delete
 from engine.plan.writes.inserts import plan_create_table_as, plan_insert, plan_truncate
+from engine.plan.writes.merges import plan_merge
+from engine.plan.writes.row_changes import plan_delete, plan_update
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, SchemaPlan
 from engine.plans.variables import EvaluatePlan
@@ -38,11 +39,12 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Delete, Insert, TruncateTable
+from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
 
 def plan_statement(analyzed: AnalyzedStatement) -> Plan:
@@ -76,6 +78,10 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_insert(analyzed, insert)
         case Delete() as delete:
             return plan_delete(bound, delete)
+        case Update() as update:
+            return plan_update(bound, update)
+        case Merge() as merge:
+            return plan_merge(analyzed, merge)
         case AlterTable() as alter:
             return plan_alter(bound, alter)
         case CommentOn(kind=Commentable.TABLE | Commentable.COLUMN) as comment:

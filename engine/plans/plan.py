@@ -18,7 +18,7 @@ from engine.plans.ddl import (
 )
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 
 AnsweringPlan = (
     ReadPlan
@@ -48,6 +48,8 @@ WritingPlan = (
     | SyncIdentityPlan
     | InsertPlan
     | DeletePlan
+    | UpdatePlan
+    | MergePlan
     | TruncatePlan
 )
 """Plans that stage a version of a table."""

@@ -5,7 +5,7 @@ They say *what* to read; `engine/exec` says how.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from typing import Any, Protocol
 
@@ -45,6 +45,10 @@ class RowTracking:
     row_commit_version_column: str | None
 
 
+FILE_METADATA = "_metadata"
+"""The hidden column of every table, with fields for the file that a row is in and, if the table tracks rows, its id."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
     """One table of a statement, pinned at one version.
@@ -59,6 +63,7 @@ class Scan:
     others than these are read.
     Beside the table's folder files may lie below `allowed_roots`, see `engine.delta.log.confinement`.
     `choice` answers which of `files` a condition leaves; None: all.
+    `metadata` is what the text calls the hidden column with the place of a row.
     `row_tracking` is given where rows have ids and the statement may ask for them: `files` has then, without nulls,
     `base_row_id` int64 and `default_row_commit_version` int64.
     """
@@ -72,6 +77,7 @@ class Scan:
     mapping_mode: str = NO_MAPPING
     allowed_roots: tuple[str, ...] = ()
     row_tracking: RowTracking | None = None
+    metadata: str = FILE_METADATA
     choice: Choice | None = field(default=None, compare=False, repr=False)
 
 
@@ -100,6 +106,30 @@ class ReadPlan:
     text: str
     scans: tuple[Scan, ...]
     views: tuple[ViewScan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetRead:
+    """A read of the table that a statement changes.
+
+    `target` is the relation whose rows change. It has a scan of its own: where the text names the table elsewhere too,
+    that is another relation. `is_once`: the target is named once, and no subquery refers to it.
+    """
+
+    read: ReadPlan
+    target: str
+    is_once: bool
+
+    @property
+    def scan(self) -> Scan:
+        """That of the target."""
+        return next(scan for scan in self.read.scans if scan.relation == self.target)
+
+    def over(self, *scans: Scan) -> TargetRead:
+        """With other scans of the same names."""
+        others = {scan.relation: scan for scan in scans}
+        changed = tuple(others.get(scan.relation, scan) for scan in self.read.scans)
+        return replace(self, read=replace(self.read, scans=changed))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -39,7 +40,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
-from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable
+from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (
     ShowCatalogs
@@ -78,6 +79,8 @@ Statement = Query | Explain | DescribeQuery | AnsweredStatement
 WriteStatement = (
     Insert
     | Delete
+    | Update
+    | Merge
     | CreateTable
     | CreateTableLike
     | AlterTable

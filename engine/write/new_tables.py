@@ -19,7 +19,7 @@ from engine.exec.run import Run
 from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
 from engine.runtime.results import empty_result
 from engine.write.creation import removal_told
-from engine.write.insert import counted, with_file_metrics
+from engine.write.dml.insert import counted, with_file_metrics
 from engine.write.numbered_writes import stage_number, was_written
 from engine.write.staged_files import drop_told, new_files
 from engine.write.staged_write import StagedWrite

@@ -30,7 +30,7 @@ ROOMS = (
     ("engine.enforce", "engine.exec", "engine.plan.reads"),
     ("engine.plan.rules",),
     ("engine.analyze", "engine.write"),
-    ("engine.plan.ddl",),
+    ("engine.plan.ddl", "engine.write.dml"),
     ("engine.answers", "engine.plan.writes"),
     ("engine.execute",),
     ("engine.plan",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.delta.log.file_table import FILES_SCHEMA
 from engine.plans.reads import Scan
-from engine.sql.free_names import relation_beside
+from engine.sql.query.composed import Names
 from engine.types.schema import StructField, StructType
 
 
@@ -13,7 +13,7 @@ def empty_scan(schema: StructType, location: str) -> Scan:
     plain = StructType(tuple(StructField(field.name, field.data_type) for field in schema.fields))
     files = FILES_SCHEMA.empty_table().select(["path", "size", "modification_time", "partition_values"])
     return Scan(
-        relation=relation_beside(schema),
+        relation=Names(schema.names).new("scan"),
         label="the table",
         table_root=location,
         schema=plain,

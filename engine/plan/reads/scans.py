@@ -14,14 +14,12 @@ from engine.delta.schema.column_mapping import physical_schema
 from engine.delta.schema.type_widening import ensure_readable_changes
 from engine.delta.spec.features import TableOperation
 from engine.delta.spec.properties import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import MalformedLogEntry, naming
 from engine.plan.reads.change_choice import ChangeChoice
 from engine.plan.reads.file_choice import FileChoice
-from engine.plans.reads import ReadPlan, RowTracking, Scan
+from engine.plans.reads import FILE_METADATA, ReadPlan, RowTracking, Scan
 from engine.pruning.table_columns import TableColumns
-
-FILE_METADATA = "_metadata"
-"""The hidden column of every table, with fields for the file that a row is in and, if the table tracks rows, its id."""
+from engine.types.schema import PrimitiveType, StructField
 
 
 def scan_of(relation: str, table: BoundTable) -> Scan:
@@ -55,6 +53,19 @@ def _row_tracking(config: TableConfig) -> RowTracking | None:
     return RowTracking(
         row_id_column=config.get(ROW_ID_COLUMN), row_commit_version_column=config.get(ROW_COMMIT_VERSION_COLUMN)
     )
+
+
+def row_id_columns(table: BoundTable) -> tuple[StructField, ...]:
+    """The columns in which new files keep the ids and commit versions of rows that they take over; none where the table
+    does not track its rows.
+    """
+    tracking = _row_tracking(table.snapshot.config)
+    if tracking is None:
+        return ()
+    names = (tracking.row_id_column, tracking.row_commit_version_column)
+    if None in names:
+        raise MalformedLogEntry(table.label, "row tracking is enabled, and the columns for the ids have no names")
+    return tuple(StructField(name, PrimitiveType.LONG) for name in names if name is not None)
 
 
 def with_row_ids_if_asked(plan: ReadPlan) -> ReadPlan:

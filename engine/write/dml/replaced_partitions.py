@@ -24,7 +24,7 @@ from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.runtime.parameters import Parameter
 from engine.runtime.time_zones import find_zone
-from engine.sql.free_names import free_names
+from engine.sql.query.composed import Names
 from engine.sql.settings_text import TIME_ZONE
 from engine.types.partition_values import PartitionValue, parse_partition_value
 from engine.types.schema import PrimitiveType, StructField
@@ -110,7 +110,7 @@ def _matching(
     if not keys:
         return set()
     names = [column.name for column in partition_columns]
-    (position,) = free_names("__key", names, 1)
+    position = Names(names).new("key")
     columns = ", ".join(map(quote, (position, *names)))
     rows = ", ".join(f"({number}, {', '.join(map(_value, key, partition_columns))})" for number, key in enumerate(keys))
     read = ReadPlan(text=f"SELECT {position} FROM VALUES {rows} AS t({columns}) WHERE {condition}", scans=())

@@ -20,6 +20,7 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.enforce.identity import moved_high_water_marks
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
+from engine.plans.reads import TargetRead
 from engine.plans.writes import (
     InsertPlan,
     KeepAll,
@@ -32,11 +33,13 @@ from engine.plans.writes import (
     TruncatePlan,
 )
 from engine.runtime.results import RowCounts, empty_result
+from engine.write.change_files import DELETED, INSERTED, Change, change_files
 from engine.write.copied_rows import preserving
+from engine.write.dml.related_rows import SourceRows, related_rows
+from engine.write.dml.replaced_partitions import matching_partitions, partitions_of, without_partitions
+from engine.write.found_rows import find_rows
 from engine.write.numbered_writes import stage_number, was_written
-from engine.write.related_rows import SourceRows, related_rows
-from engine.write.replaced_partitions import matching_partitions, partitions_of, without_partitions
-from engine.write.replaced_rows import Remainder, Replacing, equal_to, where, without_rows
+from engine.write.replaced_rows import Remainder, equal_to, removal_tells, without_rows
 from engine.write.staged_files import drop_told, new_files
 from engine.write.staged_write import StagedWrite
 
@@ -120,7 +123,6 @@ def _source_rows(plan: InsertPlan, run: Run) -> Iterator[SourceRows]:
 @contextmanager
 def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) -> Iterator[Remainder | None]:
     """What the new files replace; None for an append."""
-    replacing = Replacing(new=new, config=plan.rows.config)
     match plan.replacement:
         case KeepAll():
             yield None
@@ -130,15 +132,28 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
             yield without_partitions(plan.table, partitions_of(plan.table, new, run), run)
         case ReplaceMatching(condition=condition):
             yield without_partitions(plan.table, matching_partitions(plan.table, condition, run), run)
-        case ReplaceRows(condition=condition):
-            with without_rows(plan.table, where(plan.table, condition), replacing, run) as remainder:
+        case ReplaceRows(places=places):
+            with _without_places(plan, places, new, replace(run, parameters=())) as remainder:
                 yield remainder
         case ReplaceEqual() | ReplaceRelated():
             if not new.adds or source.deleted is None:
                 yield None
                 return
-            with without_rows(plan.table, source.deleted(new), replacing, run) as remainder:
+            with _without_places(plan, source.deleted(new), new, replace(run, parameters=())) as remainder:
                 yield remainder
+
+
+@contextmanager
+def _without_places(plan: InsertPlan, places: TargetRead, new: NewFiles, run: Run) -> Iterator[Remainder]:
+    table = plan.table
+    found = find_rows(table, places, run)
+    with without_rows(table, found, run) as remainder:
+        if removal_tells(remainder):
+            yield remainder
+            return
+        told = (Change(kind=DELETED, rows=found.all), Change(kind=INSERTED, rows=new))
+        with change_files(table, plan.rows.config, told, run) as changes:
+            yield replace(remainder, changes=changes)
 
 
 def _is_there(plan: InsertPlan, run: Run) -> bool:
