@@ -80,13 +80,27 @@ class ViewEntry:
     extra: JsonObject = field(default_factory=dict, hash=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloneEntry:
+    """A table at `location` whose versions may name files below `sources`, folders of other tables.
+
+    It is kept by location and not by name: a clone that was made at a path, or lost its name, needs these files too.
+    """
+
+    location: str
+    sources: tuple[str, ...]
+    extra: JsonObject = field(default_factory=dict, hash=False)
+
+
 Relation = TableEntry | ViewEntry
-Entry = CatalogEntry | SchemaEntry | Relation
+Entry = CatalogEntry | SchemaEntry | Relation | CloneEntry
 
 
 def to_json(entry: Entry) -> dict[str, object]:
     """The entry as a JSON object, in the order in which a person reads it."""
     own: dict[str, object]
+    if isinstance(entry, CloneEntry):
+        return {"kind": "clone", "location": entry.location, "sources": list(entry.sources), **entry.extra}
     common: dict[str, object] = {"owner": entry.owner, "comment": entry.comment}
     match entry:
         case CatalogEntry(name=name):
@@ -166,6 +180,8 @@ def from_json(value: object) -> Entry:
                 created_ms=fields.optional_integer("created_ms"),
                 extra=fields.rest(),
             )
+        case "clone":
+            return CloneEntry(location=fields.text("location"), sources=fields.texts("sources"), extra=fields.rest())
         case _:
             raise MalformedEntry(f"unknown kind {kind!r}")
 
@@ -203,6 +219,12 @@ class _Fields:
         if isinstance(value, bool):
             return value
         raise MalformedEntry(f"{key!r} is neither true nor false")
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self._left.pop(key, None)
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        raise MalformedEntry(f"{key!r} is no list of texts")
 
     def view_columns(self, key: str) -> tuple[ViewColumn, ...]:
         value = self._left.pop(key, None) or []

@@ -23,6 +23,8 @@ from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.remote import open_files, open_tree
 from catalog.roots import configured_location, is_local
 from engine.bind.sources import Sources
+from engine.delta.commit.transaction import Committed
+from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.memory import use_compact_memory
 from engine.delta.log.storage import open_storage
 from engine.delta.maintenance.after_commit import PostCommitQueue
@@ -43,6 +45,8 @@ from engine.sql.script.script_errors import PositionalScriptParameters
 from engine.statement import parse_statement, run_statement
 from engine.statements.statement import Statement
 from engine.statements.variables import ExecuteImmediate, RoadStatement, Script
+from engine.table.formats import formats_of
+from engine.write.folder_marks import is_abandoned
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +81,7 @@ def open_engine(
     use_compact_memory()
     progress("opening the catalog")
     sources = open_sources(options)
-    threading.Thread(target=remove_leftovers, args=(options,), name="leftovers", daemon=True).start()
+    threading.Thread(target=remove_leftovers, args=(options, sources.catalog), name="leftovers", daemon=True).start()
     driver = SparkDriver.start(
         options.spark,
         allowed_functions=ALLOWED_FUNCTIONS,
@@ -88,14 +92,16 @@ def open_engine(
     return LakeEngine(sources, driver)
 
 
-def remove_leftovers(options: EngineOptions) -> None:
+def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:
     """What killed servers left on this machine's disks; a failure is only logged."""
     older_than_s, count = time.time() - options.leftovers_age_s, 0
     try:
         if options.catalog_folder and is_local(folder := configured_location(options.catalog_folder)):
             count += remove_catalog_leftovers(folder, older_than_s)
         if options.lake_folder and is_local(folder := configured_location(options.lake_folder)):
-            count += remove_lake_leftovers(folder, older_than_s)
+            count += remove_lake_leftovers(
+                folder, older_than_s, lambda marked: is_abandoned(marked, catalog, older_than_s)
+            )
     except Exception:  # whatever it is, statements do not depend on it
         logger.warning("leftovers of killed servers stay for now", exc_info=True)
     if count:
@@ -112,8 +118,13 @@ def open_sources(options: EngineOptions) -> Sources:
     snapshots, after_commits = SnapshotCache(options.snapshot_cache_bytes), PostCommitQueue()
     return Sources(
         catalog=Catalog(store, served, options.allowed_roots, options.catalog_folder),
-        load=lambda location, version: snapshots.load(open_storage(location, allowed_roots=roots), version),
-        after_commit=after_commits.submit,
+        formats=formats_of(
+            DeltaFormat(
+                read=lambda location, version: snapshots.load(open_storage(location, allowed_roots=roots), version),
+                open=lambda location: open_storage(location, allowed_roots=roots),
+            )
+        ),
+        after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
         close=after_commits.close,
     )

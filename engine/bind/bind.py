@@ -19,6 +19,7 @@ from engine.bind.bound import (
     BoundStatement,
     Target,
 )
+from engine.bind.source_files import bind_files
 from engine.bind.time_travel import Unevaluated, ValueNeeded
 from engine.statements.alters import AlterTable, SetLocation
 from engine.statements.catalog import (
@@ -31,6 +32,8 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.maintenance import Optimize, Reorg
 from engine.statements.merges import Merge
 from engine.statements.queries import (
     DescribeQuery,
@@ -63,7 +66,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import AnsweredStatement, WriteStatement
-from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import (
     DeclareVariables,
     DropVariable,
@@ -72,7 +75,7 @@ from engine.statements.variables import (
     SingleStatement,
     VariableStatement,
 )
-from engine.statements.writes import Delete, Insert, TruncateTable, Update
+from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable, Update
 
 
 def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevaluated:
@@ -91,7 +94,7 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
 
 
 def _named(
-    statement: Query | Explain | DescribeQuery | WriteStatement | VariableStatement, binder: Binder
+    statement: Query | Explain | ExplainWrite | DescribeQuery | WriteStatement | VariableStatement, binder: Binder
 ) -> tuple[Target | None, tuple[BoundRelation, ...]]:
     """What the statement writes, makes or drops, and the relations that it reads."""
     current = binder.state.current
@@ -102,11 +105,13 @@ def _named(
             return None, binder.relations(query.relations, current)
         case Explain(inner=query) | DescribeQuery(inner=query) | CreateView(query=query):
             return None, binder.relations(query.relations, current)
-        case CreateTable(table_parts=parts, location=location, query=written, mode=mode):
-            target = binder.replaced_table(parts, location, mode) or binder.new_table(parts, location)
+        case CreateTable(table_parts=parts, location=location, provider=provider, query=written, mode=mode):
+            target = binder.replaced_table(parts, location, mode) or binder.new_table(parts, location, provider)
             return target, binder.relations(written.relations, current) if written else ()
         case Insert(table_parts=parts, source=source):
             return binder.table(parts), binder.relations(source.relations, current)
+        case ExplainWrite(inner=inner):
+            return _named(inner, binder)
         case CommentOn(kind=Commentable.COLUMN, parts=parts):
             return binder.table(parts[:-1]), ()
         case CommentOn(kind=Commentable.TABLE, parts=parts):
@@ -123,8 +128,20 @@ def _named(
             return binder.table(parts), binder.relations(named, current)
         case TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
             return binder.table(parts), ()
-        case CreateTableLike(table_parts=parts, location=location, source_parts=source_parts):
-            return binder.new_table(parts, location), (binder.table(source_parts),)
+        case Optimize(table_parts=parts) | Reorg(table_parts=parts):
+            return binder.table(parts), ()
+        case CreateTableLike(table_parts=parts, location=location, provider=provider, source_parts=source_parts):
+            return binder.new_table(parts, location, provider), (binder.table(source_parts),)
+        case CloneTable(table_parts=parts, location=location, mode=mode):
+            cloned = binder.relation(statement.source_parts, statement.time_travel, current)
+            return binder.replaced_table(parts, location, mode) or binder.new_table(parts, location), (cloned,)
+        case CopyInto(table_parts=parts):
+            target = binder.table(parts)
+            return target, (bind_files(statement, target, binder.view, binder.allowed_roots),)
+        case ConvertTable(path=None, table_parts=parts):
+            return binder.table(parts), ()
+        case ConvertTable(table_parts=parts):
+            return binder.new_table(parts, None), ()
         case DropTable(table_parts=parts, if_exists=if_exists):
             return binder.dropped(parts, if_exists), ()
         case DeclareVariables() | DropVariable():

@@ -21,11 +21,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from engine.delta.definition.identity import GREATEST, LEAST, identity_columns, set_high_water_mark
+from engine.delta.definition.identity import set_high_water_mark
 from engine.delta.definition.metadata_changes import SetColumnMetadata
 from engine.enforce.errors import IdentityValueGiven
 from engine.errors.statement_errors import IdentityExhausted
 from engine.plans.write_plan import WritePlan
+from engine.table.identity import GREATEST, LEAST
 
 Extremes = Mapping[str, tuple[int, int]]
 """Column -> the least and the greatest value that was written to it."""
@@ -37,7 +38,7 @@ def generate_identities(plan: WritePlan) -> WritePlan:
         return plan
     present = plan.target_names | plan.constants.keys()
     missing = []
-    for column in identity_columns(plan.config):
+    for column in plan.config.identities:
         if column.name not in present:
             if not LEAST <= column.next_value <= GREATEST:
                 raise IdentityExhausted(column.name)

@@ -18,6 +18,8 @@ from engine.enforce.replace_where import enforce_replace_where
 from engine.enforce.storable import ensure_storable
 from engine.plans.ddl import (
     AlterPlan,
+    ClonePlan,
+    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     ReplaceTableAsPlan,
@@ -25,9 +27,10 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
+from engine.plans.optimize import OptimizePlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
-from engine.plans.writes import ChangedValues, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
+from engine.plans.writes import ChangedValues, CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 
 WRITE_RULES: tuple[WriteRule, ...] = (
     ensure_append_only,
@@ -52,12 +55,18 @@ def enforce(plan: Plan) -> Plan:
             return replace(plan, rows=enforce_rules(plan.rows))
         case MergePlan(table=table, updates=updates, inserts=inserts, deletes=deletes):
             if updates or deletes:
-                ensure_rows_may_go(table.snapshot.config, table.label)
+                ensure_rows_may_go(table.snapshot.rules, table.label)
             return replace(plan, updates=_enforced(updates), inserts=_enforced(inserts))
+        case CopyPlan(insert=insert):
+            if insert is None:
+                return plan
+            return replace(plan, insert=replace(insert, rows=enforce_rules(insert.rows)))
         case DeletePlan(table=table):
-            ensure_rows_may_go(table.snapshot.config, table.label)
+            ensure_rows_may_go(table.snapshot.rules, table.label)
             return plan
         case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():
+            return plan
+        case OptimizePlan() | ClonePlan() | ConvertPlan():  # rows that are there have passed them
             return plan
         case _:
             assert_never(plan)

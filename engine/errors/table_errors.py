@@ -45,3 +45,10 @@ class PartitionValueNotCastable(DeltaError, condition="DELTA_FAILED_CAST_PARTITI
     text: str
     data_type: str
     template = "The partition value {text} is no {data_type}."
+
+
+@dataclass(eq=False)
+class UnknownTableFormat(SqlError, condition="DATA_SOURCE_NOT_SUPPORTED", sqlstate="0A000"):
+    format: str
+    formats: str
+    template = "Tables of the format {format} are not supported. Use USING with one of: {formats}."

@@ -137,8 +137,9 @@ class SparkProcess:
             session, statement_id = asked
             try:
                 session.cancel(statement_id)
-            except (Py4JError, ConnectionError) as error:
-                _log.debug("statement %s was not cancelled: %s", statement_id, error)
+            except Exception as error:  # noqa: BLE001  the next statement must be cancelled all the same
+                level = logging.DEBUG if isinstance(error, Py4JError | ConnectionError) else logging.ERROR
+                _log.log(level, "statement %s was not cancelled: %s", statement_id, error)
 
 
 def _shown(error: Py4JError | ConnectionError) -> str:

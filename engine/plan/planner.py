@@ -16,11 +16,16 @@ from engine.plan.ddl.catalog_ddl import (
     plan_drop_schema,
     plan_drop_view,
 )
+from engine.plan.ddl.clones import plan_clone
+from engine.plan.ddl.conversions import plan_convert
 from engine.plan.ddl.like_tables import plan_create_table_like
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
+from engine.plan.maintenance.optimizes import plan_optimize, plan_reorg
 from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
+from engine.plan.writes.copies import plan_copy
+from engine.plan.writes.explained import explain_write
 from engine.plan.writes.inserts import plan_create_table_as, plan_insert, plan_truncate
 from engine.plan.writes.merges import plan_merge
 from engine.plan.writes.row_changes import plan_delete, plan_update
@@ -39,12 +44,14 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.maintenance import Optimize, Reorg
 from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
-from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Delete, Insert, TruncateTable, Update
+from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable, Update
 
 
 def plan_statement(analyzed: AnalyzedStatement) -> Plan:
@@ -58,6 +65,8 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return analyzed.query if isinstance(answer, NoAnswer) else answer
         case Explain(mode=mode, inner=query):
             return ExplainPlan(mode=mode, read=analyzed.query, note=_said(answer_from_log(query, bound.relations)))
+        case ExplainWrite() as explain:
+            return explain_write(analyzed, explain)
         case DescribeQuery():
             return SchemaPlan(read=analyzed.query)
         case DeclareVariables() as declare:
@@ -76,6 +85,8 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return _plan_create_table(analyzed, create_table)
         case Insert() as insert:
             return plan_insert(analyzed, insert)
+        case CopyInto() as copy:
+            return plan_copy(analyzed, copy)
         case Delete() as delete:
             return plan_delete(bound, delete)
         case Update() as update:
@@ -90,12 +101,20 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_comment_on_names(bound, comment)
         case CreateTableLike() as like:
             return plan_create_table_like(bound, like)
+        case CloneTable() as clone:
+            return plan_clone(bound, clone)
+        case ConvertTable() as convert:
+            return plan_convert(bound, convert)
         case CreateCatalog() as create_catalog:
             return plan_create_catalog(bound, create_catalog)
         case DropCatalog() as drop_catalog:
             return plan_drop_catalog(drop_catalog)
         case TruncateTable():
             return plan_truncate(bound)
+        case Optimize() as optimize:
+            return plan_optimize(bound, optimize)
+        case Reorg() as reorg:
+            return plan_reorg(bound, reorg)
         case DropTable() as drop_table:
             return plan_drop_table(bound, drop_table)
         case CreateSchema() as create_schema:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from engine.plans.ddl import (
     AlterPlan,
     CatalogPlan,
+    ClonePlan,
+    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     CreateTemporaryViewPlan,
@@ -16,9 +18,10 @@ from engine.plans.ddl import (
     RewritePlan,
     SyncIdentityPlan,
 )
+from engine.plans.optimize import OptimizePlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.plans.writes import DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 
 AnsweringPlan = (
     ReadPlan
@@ -43,14 +46,18 @@ WritingPlan = (
     | CreateTableAsPlan
     | ReplaceTablePlan
     | ReplaceTableAsPlan
+    | ClonePlan
+    | ConvertPlan
     | AlterPlan
     | RewritePlan
     | SyncIdentityPlan
     | InsertPlan
+    | CopyPlan
     | DeletePlan
     | UpdatePlan
     | MergePlan
     | TruncatePlan
+    | OptimizePlan
 )
 """Plans that stage a version of a table."""
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from engine.bind.bound import BoundTable
-from engine.delta.commit.staged_commit import CommitDescription
+from engine.delta.commit.loads import Loads
 from engine.delta.definition.table_draft import Definition
 from engine.delta.log.storage import Storage
 from engine.delta.spec.actions import SetTransaction
 from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
-from engine.plans.reads import QueryColumn, ReadPlan, Scan, TargetRead
+from engine.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.plans.write_plan import WritePlan
 from engine.sql.expressions import Expression
+from engine.table.operations import CommitDescription
+from engine.table.scan import Scan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +77,8 @@ Replacement = KeepAll | ReplaceAll | ReplaceMatching | ReplaceTouched | ReplaceR
 class InsertPlan:
     """Write the rows of `source` into `table`, as `rows` says when the rules have been over it.
 
-    `columns` are those of `source` where they are known, `definition` is the table's, with columns that are new.
+    `columns` are those of `source` where they are known, `definition` is the table's where it has new
+    columns.
 
     `reads_table`: the query reads the table, so that others' commits to it matter. `only_if_absent`: nothing happens
     where the partition that `replacement` means has rows (IF NOT EXISTS).
@@ -83,7 +88,7 @@ class InsertPlan:
     source: ReadPlan
     columns: tuple[QueryColumn, ...]
     rows: WritePlan
-    definition: Definition
+    definition: Definition | None
     replacement: Replacement
     reads_table: bool
     description: CommitDescription
@@ -91,6 +96,21 @@ class InsertPlan:
     expression_checks: ExpressionCheckPlan | None = None
     numbered: SetTransaction | None = None
     """Nothing happens where the table has this write of the application, or a later one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyPlan:
+    """Write the rows of files that `table` has not loaded yet, and record that it has; `insert` None: there are none.
+
+    `loaded` are these files, `before` is what it has loaded. `validates`: nothing is written, rows are looked at, so
+    many of them as the plan reads, and the first are shown.
+    """
+
+    table: BoundTable
+    insert: InsertPlan | None
+    loaded: pa.Table
+    before: Loads
+    validates: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +122,7 @@ class DeletePlan:
 
     table: BoundTable
     places: TargetRead
+    shown: str
     whole: ReplaceAll | ReplaceMatching | None
     reads_table: bool
     description: CommitDescription

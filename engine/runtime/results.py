@@ -40,6 +40,8 @@ class RowCounts:
     inserted: int | None = None
     updated: int | None = None
     deleted: int | None = None
+    skipped_corrupt_files: int | None = None
+    """Of the files of a COPY INTO."""
 
     @property
     def named(self) -> dict[str, int]:
@@ -49,6 +51,7 @@ class RowCounts:
             ("num_updated_rows", self.updated),
             ("num_deleted_rows", self.deleted),
             ("num_inserted_rows", self.inserted),
+            ("num_skipped_corrupt_files", self.skipped_corrupt_files),
         )
         return {name: count for name, count in parts if count is not None}
 

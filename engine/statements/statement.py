@@ -12,6 +12,8 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.maintenance import Optimize, Reorg
 from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
@@ -39,8 +41,8 @@ from engine.statements.shows import (
     ShowTblProperties,
     ShowViews,
 )
-from engine.statements.tables import CreateTable, CreateTableLike, DropTable
-from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable, Update
+from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (
     ShowCatalogs
@@ -73,7 +75,7 @@ AnsweredStatement = (
 )
 """Statements that Spark has no part in: what the catalog, the logs and the session's state answer."""
 
-Statement = Query | Explain | DescribeQuery | AnsweredStatement
+Statement = Query | Explain | ExplainWrite | DescribeQuery | AnsweredStatement
 """Statements that change no table and no name."""
 
 WriteStatement = (
@@ -83,9 +85,14 @@ WriteStatement = (
     | Merge
     | CreateTable
     | CreateTableLike
+    | CloneTable
+    | ConvertTable
+    | CopyInto
     | AlterTable
     | DropTable
     | TruncateTable
+    | Optimize
+    | Reorg
     | CreateSchema
     | DropSchema
     | CreateCatalog

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.statements.queries import Query, Span, TargetQuery
+from engine.statements.queries import ExplainMode, Query, Span, TargetQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,3 +114,11 @@ class MultiInsert:
     """`[WITH …] FROM source INSERT … INSERT …`: each has the common clauses in its own source."""
 
     inserts: tuple[Insert, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainWrite:
+    """`EXPLAIN [mode] INSERT …|DELETE …`: nothing runs."""
+
+    mode: ExplainMode
+    inner: Insert | Delete

@@ -19,6 +19,7 @@ from engine.bind.bound import BoundTable
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.commit.staged_commit import adds_of
 from engine.delta.definition.table_config import TableConfig
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.feed.change_files import CHANGE_FOLDER, CHANGE_TYPE
 from engine.delta.spec.actions import AddCdcFile
 from engine.exec.run import Run
@@ -73,7 +74,7 @@ def change_files(
         )
         source = ReadPlan(text=" UNION ALL ".join(texts), scans=tuple(scans))
         own = replace(run, parameters=())
-        with new_files(source, rows, table.snapshot.storage, own, CHANGE_FOLDER) as written:
+        with new_files(source, rows, delta_snapshot(table.snapshot).storage, own, CHANGE_FOLDER) as written:
             yield tuple(
                 AddCdcFile(path=add.path, partition_values=add.partition_values, size=add.size) for add in written.adds
             )

@@ -18,14 +18,16 @@ import pyarrow as pa
 from engine.bind.bound import BoundTable
 from engine.delta.commit.commit_file import ROW_IDS_PRESERVED
 from engine.delta.commit.new_files import NewFiles
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.table_config import TableConfig
+from engine.delta.delta_format import delta_snapshot
 from engine.exec.run import Run
 from engine.plan.reads.scans import row_id_columns, scan_of
-from engine.plans.reads import ReadPlan, Scan
+from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.runtime.parameters import Parameter
 from engine.sql.query.composed import Names
+from engine.table.operations import CommitDescription
+from engine.table.scan import Scan
 from engine.write.staged_files import new_files
 
 
@@ -46,21 +48,31 @@ class Copying:
 @contextmanager
 def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) -> Iterator[NewFiles]:
     """Rows of these live files of the table, in new ones; if the block that commits them fails, these go."""
-    config, alias = copying.config or table.snapshot.config, copying.alias
-    names = Names((alias, copying.rest, *table.snapshot.schema.names, *(scan.relation for scan in copying.scans)))
+    snapshot = delta_snapshot(table.snapshot)
+    config, alias = copying.config or snapshot.config, copying.alias
+    names = Names((alias, copying.rest, *snapshot.schema.names, *(scan.relation for scan in copying.scans)))
     scan = replace(scan_of(names.new("scan"), table), files=files, choice=None, metadata=names.new("place"))
-    columns, ids = [f"{alias}.*"], row_id_columns(table)
+    columns, rows = copies_of(table.label, scan, alias, config)
+    text = f"SELECT {columns} FROM {scan.relation} AS {alias} {copying.rest}"
+    source = ReadPlan(text=text, scans=(scan, *copying.scans))
+    with new_files(source, rows, snapshot.storage, replace(run, parameters=copying.parameters)) as copied:
+        yield copied
+
+
+def copies_of(label: str, scan: Scan, alias: str, config: TableConfig) -> tuple[str, WritePlan]:
+    """SQL for the columns of a copy of a row of `scan`, which is called `alias`, and how such rows are written.
+
+    The hidden column of the scan has a name that no column has.
+    """
+    columns, ids = [f"{alias}.*"], row_id_columns(label, scan.row_tracking)
     if ids:
         columns += [f"{scan.metadata}.row_id", f"{scan.metadata}.row_commit_version"]
-    text = f"SELECT {', '.join(columns)} FROM {scan.relation} AS {alias} {copying.rest}"
-    rows = WritePlan(table=table.label, config=config, target_columns=config.schema.fields, extra_columns=ids)
-    source = ReadPlan(text=text, scans=(scan, *copying.scans))
-    with new_files(source, rows, table.snapshot.storage, replace(run, parameters=copying.parameters)) as copied:
-        yield copied
+    rows = WritePlan(table=label, config=config, target_columns=config.schema.fields, extra_columns=ids)
+    return ", ".join(columns), rows
 
 
 def preserving(description: CommitDescription, table: BoundTable) -> CommitDescription:
     """Of a commit in which rows only went to other files as copies: it says that the others kept their ids."""
-    if not table.snapshot.config.is_enabled("rowTracking"):
+    if not delta_snapshot(table.snapshot).config.is_enabled("rowTracking"):
         return description
     return replace(description, tags={**description.tags, ROW_IDS_PRESERVED: "true"})

@@ -23,11 +23,11 @@ from typing import Any
 import pyarrow as pa
 
 from engine.bind.bound import BoundTable
-from engine.delta.commit.read_set import FilePredicate
-from engine.delta.pruning.snapshot_pruning import file_predicate, table_columns
+from engine.delta.commit.read_set import FilePredicate, file_predicate
 from engine.exec.run import Run
-from engine.plans.reads import FILE_METADATA, Choice, ChosenFiles, RowTracking, Scan, TargetRead
+from engine.plans.reads import TargetRead
 from engine.pruning.predicates import Or, Predicate, conjunction
+from engine.table.scan import FILE_METADATA, Choice, ChosenFiles, RowTracking, Scan
 from engine.write.row_sets import RowSet, RowsOfFiles
 
 
@@ -92,7 +92,7 @@ class _Watched:
         asked = tuple(self.choice.asked) if self.choice is not None else ()
         joined = conjunction(asked) if self.is_once or len(asked) < 2 else Or(asked)
         zone = self.choice.zone if self.choice is not None else None
-        return file_predicate(joined, table_columns(table.snapshot, zone))
+        return file_predicate(joined, table.snapshot.columns(zone))
 
 
 @dataclass(slots=True)

@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from engine.delta.log.storage import Storage
 from engine.exec.run import Run
-from engine.plan.rules.kept_scan import KEPT_FILES, kept_columns
+from engine.plan.rules.kept_scan import kept_columns
 from engine.plans.file_writes import RowRules, WriteTarget, WrittenFile
-from engine.plans.reads import ReadPlan, Scan
+from engine.plans.reads import ReadPlan
 from engine.sql.query.composed import Names
+from engine.table.scan import NO_FILES, Scan
 from engine.types.schema import PrimitiveType, StructField, StructType
 from engine.write.staged_files import discard
 
@@ -54,4 +55,6 @@ def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, run: Run) -> Itera
 
 def _files(written: Sequence[WrittenFile]) -> pa.Table:
     files: list[tuple[Any, ...]] = [(file.path, file.size, file.modification_time, []) for file in written]
-    return pa.Table.from_pylist([dict(zip(KEPT_FILES.names, file, strict=True)) for file in files], schema=KEPT_FILES)
+    return pa.Table.from_pylist(
+        [dict(zip(NO_FILES.column_names, file, strict=True)) for file in files], schema=NO_FILES.schema
+    )

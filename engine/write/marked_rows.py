@@ -23,6 +23,7 @@ import pyarrow as pa
 from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import BoundTable
 from engine.delta.commit.conflict_errors import CommitOutcomeUnknown
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.log.file_table import DELETION_VECTOR
 from engine.delta.log.storage import Storage
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
@@ -55,7 +56,7 @@ class MarkedFiles:
 
 def can_mark(table: BoundTable) -> bool:
     """Whether deleted rows go into vectors."""
-    return table.snapshot.config.is_enabled("deletionVectors")
+    return delta_snapshot(table.snapshot).config.is_enabled("deletionVectors")
 
 
 @contextmanager
@@ -63,7 +64,7 @@ def marked_rows(table: BoundTable, files: pa.Table, going: Sequence[RowSet], run
     """Live files whose number of rows is known, with vectors that have these rows too; if the block that commits them
     fails, the file of the vectors goes.
     """
-    storage = table.snapshot.storage
+    storage = delta_snapshot(table.snapshot).storage
     storage.ensure_writable()
     new, name = _write_vectors(storage, _deleted(storage, files, going))
     try:
@@ -92,7 +93,7 @@ def only(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
 def without(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
     """The files of the snapshot that have some of these rows, to read their others that are not deleted."""
     files = _taken(table, rows)
-    gone = _deleted(table.snapshot.storage, files, [rows[position] for position in sorted(rows)])
+    gone = _deleted(delta_snapshot(table.snapshot).storage, files, [rows[position] for position in sorted(rows)])
     with _for_reading(table, gone) as vectors:
         yield _with_column(files, "deletion_vector", pa.array(vectors, DELETION_VECTOR))
 
@@ -128,7 +129,7 @@ def _for_reading(table: BoundTable, sets: Sequence[Rows]) -> Iterator[list[dict[
     if sum(map(len, sets)) <= _INLINE_ROWS_MAX:
         yield [_inline(rows) for rows in sets]
         return
-    storage = table.snapshot.storage
+    storage = delta_snapshot(table.snapshot).storage
     vectors, name = _write_vectors(storage, sets)
     try:
         yield vectors

@@ -35,6 +35,7 @@ from engine.plan.reads.scans import scan_of
 from engine.plan.reads.target_reads import places_where
 from engine.plans.reads import TargetRead
 from engine.sql.query.composed import Names
+from engine.table.transaction import TableTransaction
 from engine.write.copied_rows import Copying, copied_rows
 from engine.write.found_rows import FoundRows
 from engine.write.marked_rows import MarkedFiles, can_mark, marked_rows, without
@@ -80,8 +81,13 @@ class Remainder:
             "numDeletionVectorsUpdated": self.marked.num_updated if self.marked else 0,
         }
 
-    def stage_in(self, transaction: Transaction) -> None:
+    def stage_in(self, transaction: TableTransaction) -> None:
         """All of it, and what of the table it depends on."""
+        if self.copied is None and self.marked is None and self.reads is None and not self.changes:
+            transaction.read_whole_table()
+            transaction.stage_removes(self.removed)
+            return
+        assert isinstance(transaction, Transaction), "rows of other formats are not replaced one by one"
         if self.reads is None:
             transaction.read_whole_table()
         else:

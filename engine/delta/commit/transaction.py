@@ -37,10 +37,10 @@ from engine.delta.commit.commit_file import CommitFile, make_commit_file
 from engine.delta.commit.committer import StorageRetries, put_commit, read_winners, take_back
 from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentDrop
 from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
+from engine.delta.commit.new_files import NewFiles as DeltaFiles
 from engine.delta.commit.read_set import FilePredicate, ReadSet
 from engine.delta.commit.staged_commit import (
     ROW_TRACKING_DOMAIN,
-    CommitDescription,
     IsolationLevel,
     StagedCommit,
     adds_of,
@@ -64,7 +64,10 @@ from engine.delta.spec.actions import (
     SetTransaction,
 )
 from engine.delta.spec.errors import DuplicateActions, NoMetadata
+from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.delta.spec.properties import ISOLATION_LEVEL
+from engine.table.operations import CommitDescription
+from engine.table.transaction import NewFiles
 
 
 def clock_ms() -> int:
@@ -90,6 +93,15 @@ class Committed:
     """As committed, with row ids; of `FILES_SCHEMA`."""
     domain_metadata: tuple[DomainMetadata, ...] = field(repr=False)
     """As committed, row tracking's high-water mark included."""
+
+    def is_whole(self, *, with_files: bool) -> bool:
+        """As `TableCommit.is_whole`."""
+        files = self.adds.column("path").to_pylist() if with_files else ()
+        return all(self.storage.exists(name) for name in (f"{LOG_DIR}/{commit_name(self.version)}", *files))
+
+    def take_back(self) -> None:
+        """As `TableCommit.take_back`."""
+        take_back(self.storage, self.version)
 
 
 class Transaction:
@@ -220,6 +232,11 @@ class Transaction:
         """The staged protocol lacks `feature` on purpose."""
         self._drops |= {feature}
 
+    def add_files(self, new: NewFiles) -> None:
+        """Files that were written for the table, as `describe_files` gives them."""
+        assert isinstance(new, DeltaFiles)
+        self.stage(*new.adds)
+
     # --- Commit ------------------------------------------------------------------------------------------------------
 
     def commit(self, policy: RetryPolicy | None = None, storage_retries: StorageRetries | None = None) -> Committed:
@@ -338,8 +355,3 @@ class Transaction:
 
 def _isolation_of(config: TableConfig | None) -> IsolationLevel:
     return IsolationLevel(config.get(ISOLATION_LEVEL)) if config else IsolationLevel.SERIALIZABLE
-
-
-def with_metrics(description: CommitDescription, **metrics: int | str) -> CommitDescription:
-    """The description with metrics that became known while writing."""
-    return replace(description, metrics={**description.metrics, **metrics})

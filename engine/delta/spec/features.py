@@ -26,6 +26,7 @@ from typing import TypeAlias, assert_never
 
 from engine.delta.spec import properties
 from engine.delta.spec.properties import Configuration, Property
+from engine.table.operations import TableOperation
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType, walk_fields
 
 
@@ -34,27 +35,13 @@ class FeatureKind(Enum):
     READER_WRITER = "reader-writer"
 
 
-class TableOperation(Enum):
-    """What may be done with a table; the value stands before its name in an error."""
-
-    READ = "reading"
-    CDF_READ = "reading the change data of"
-    APPEND = "appending rows to"
-    OVERWRITE = "replacing whole files of"
-    DML = "changing or removing rows of"
-    OPTIMIZE = "rearranging files of"
-    METADATA = "changing the metadata of"
-    CHECKPOINT = "writing a checkpoint of"
-    VACUUM = "removing unused files of"
-
-
 READS = frozenset({TableOperation.READ, TableOperation.CDF_READ})
 WRITES = frozenset(TableOperation) - READS
 
 _ALL = frozenset(TableOperation)
 _NONE: frozenset[TableOperation] = frozenset()
 _NEW_ROWS = frozenset({TableOperation.APPEND, TableOperation.OVERWRITE})
-_ROW_WRITES = _NEW_ROWS | {TableOperation.DML}
+_ROW_WRITES = _NEW_ROWS | {TableOperation.DML, TableOperation.OPTIMIZE}
 _UPKEEP = frozenset({TableOperation.METADATA, TableOperation.CHECKPOINT, TableOperation.VACUUM})
 """What needs the log alone, and no rows."""
 
@@ -237,7 +224,6 @@ _CLUSTERING = Feature(
     name="clustering",
     requires=("domainMetadata",),
     use=_always,
-    allows=_ALL - {TableOperation.OPTIMIZE},
     aborts_concurrents=True,
 )
 _COLLATIONS = Feature(name="collations", use=_has_column_key("__COLLATIONS"), allows=READS | _UPKEEP)
@@ -320,7 +306,6 @@ _ROWS: tuple[Feature, ...] = (
         name="rowTracking",
         requires=("domainMetadata",),
         demanded=_flag(properties.ROW_TRACKING),
-        allows=_ALL - {TableOperation.OPTIMIZE},
         auto_upgrade=True,
         removal=Removal.YES,
     ),

@@ -148,6 +148,9 @@ class Property(Generic[T]):
 
 
 APPEND_ONLY = Property(key="delta.appendOnly", parse=parse_boolean, default=False, strict=True, early="appendOnly")
+AUTO_COMPACT = Property(
+    key="delta.autoOptimize.autoCompact", parse=_one_of("true", "false", "auto", "legacy"), default="false"
+)
 CHANGE_DATA_FEED = Property(key="delta.enableChangeDataFeed", parse=parse_boolean, default=False, strict=True)
 CHECKPOINT_INTERVAL = Property(key="delta.checkpointInterval", parse=_integer(1), default=10)
 CHECKPOINT_PART_SIZE = Property(key="delta.checkpoint.partSize", parse=_optional(_integer(1)), default=None)
@@ -230,7 +233,7 @@ ROW_COMMIT_VERSION_COLUMN = Property(
     default=None,
     settable=False,
 )
-OPTIMIZE_WRITE = Property(key="delta.autoOptimize.optimizeWrite", parse=parse_boolean, default=False)
+OPTIMIZE_WRITE = Property(key="delta.autoOptimize.optimizeWrite", parse=_optional(parse_boolean), default=None)
 SET_TRANSACTION_RETENTION = Property(
     key="delta.setTransactionRetentionDuration", parse=_optional(parse_interval_ms), default=None
 )
@@ -246,7 +249,6 @@ WRITE_PARTITION_COLUMNS = Property(
 # Keys that other products act upon: accepted and kept, without effect here.
 _HINTS: tuple[Property[Any], ...] = (
     Property(key="delta.autoOptimize", parse=parse_boolean, default=False),
-    Property(key="delta.autoOptimize.autoCompact", parse=_one_of("true", "false", "auto", "legacy"), default="false"),
     Property(key="delta.tuneFileSizesForRewrites", parse=parse_boolean, default=False),
     Property(key="delta.sampleRetentionDuration", parse=parse_interval_ms, default=7 * DAY_MS),
     Property(key="delta.enableFullRetentionRollback", parse=parse_boolean, default=True),

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 from engine.bind.bound import BoundTable
 from engine.delta.definition import metadata_changes as changes
-from engine.delta.definition.identity import is_identity
+from engine.delta.definition.identity_metadata import is_identity
 from engine.delta.definition.metadata_changes import MetadataChange
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.schema.schema_changes import After as AfterField
 from engine.delta.schema.schema_changes import First as FirstField
 from engine.delta.schema.schema_changes import Position as FieldPosition
@@ -117,7 +118,7 @@ def _new_default(table: BoundTable, path: tuple[str, ...], default: str | None) 
     if default is not None:
         if is_identity(field):
             raise AlteredIdentity(field.name)
-        if not table.snapshot.config.is_supported("allowColumnDefaults"):
+        if not delta_snapshot(table.snapshot).config.is_supported("allowColumnDefaults"):
             raise DefaultsNotEnabled(table.label, field.name)
     return changes.SetColumnMetadata(path=path, key=DEFAULT, value=default)
 

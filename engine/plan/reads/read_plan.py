@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import assert_never
 
-from engine.bind.bound import BoundChanges, BoundRelation, BoundTable, BoundView
+from engine.bind.bound import BoundChanges, BoundFiles, BoundRelation, BoundTable, BoundView
 from engine.errors.statement_errors import TableWithoutColumns
-from engine.plan.reads.scans import change_scan, kinds_of_changes, scan_of, with_row_ids_if_asked
-from engine.plans.reads import ReadPlan, Scan, ViewScan
+from engine.plan.reads.scans import change_scan, files_scan, scan_of, with_row_ids_if_asked
+from engine.plans.reads import ReadPlan, ViewScan
 from engine.runtime.session_state import is_temporary
 from engine.sql.query.composed import Names
 from engine.sql.query.splice import Edit, splice
 from engine.statements.queries import Query
+from engine.table.scan import Scan
 
 
 def read_plan(query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> ReadPlan:
@@ -60,6 +61,9 @@ class Reading:
                 return self._once((snapshot.table_root, snapshot.version), lambda: self.scan(relation))
             case BoundChanges(table=table, feed=feed):
                 return self._once((table.snapshot.table_root, feed.versions), lambda: self._changes(relation))
+            case BoundFiles():
+                self.scans.append(files_scan(self._new_names.new("scan"), relation))
+                return self.scans[-1].relation
             case BoundView(entry=entry):
                 return self._once(entry.name, lambda: self._view(relation))
             case _:
@@ -79,7 +83,7 @@ class Reading:
     def _changes(self, changes: BoundChanges) -> str:
         """One scan, or a view of two."""
         names = []
-        for kind in kinds_of_changes(changes.feed):
+        for kind in changes.feed.kinds:
             names.append(self._new_names.new("scan"))
             self.scans.append(change_scan(names[-1], changes, kind))
         if len(names) == 1:

@@ -14,10 +14,11 @@ from dataclasses import replace
 from engine.bind.bound import BoundRelation, BoundTable
 from engine.plan.reads.read_plan import Reading, texts_of
 from engine.plan.reads.scans import scan_of, with_row_ids_if_asked
-from engine.plans.reads import ReadPlan, Scan, TargetRead
+from engine.plans.reads import ReadPlan, TargetRead
 from engine.sql.query.composed import Names
 from engine.sql.query.splice import Edit
 from engine.statements.queries import Query, TargetQuery
+from engine.table.scan import Scan
 
 BoundQuery = tuple[Query, tuple[BoundRelation, ...]]
 

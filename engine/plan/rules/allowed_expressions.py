@@ -13,10 +13,10 @@ from functools import partial
 
 from catalog.errors import SqlError
 from catalog.names import fold
-from engine.delta.definition.identity import is_identity
+from engine.delta.definition.dormant import GENERATION
+from engine.delta.definition.identity_metadata import is_identity
 from engine.enforce.defaults import DEFAULT
 from engine.enforce.errors import LengthExceeded
-from engine.enforce.generated import GENERATION
 from engine.errors.expression_errors import (
     AggregateInCheck,
     AggregateInGeneration,
@@ -39,8 +39,8 @@ from engine.errors.expression_errors import (
 )
 from engine.errors.statement_errors import SparkFailure
 from engine.plans.expression_checks import Dependency, ExpressionCheck, Refusals
-from engine.plans.reads import FILE_METADATA
 from engine.sql.expressions import parse_expression
+from engine.table.scan import FILE_METADATA
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type, format_sql_type
 

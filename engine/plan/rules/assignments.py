@@ -13,10 +13,7 @@ from functools import partial
 
 from catalog.names import fold, quote
 from engine.bind.bound import BoundTable
-from engine.delta.definition.identity import is_identity
-from engine.delta.definition.table_config import TableConfig
 from engine.delta.schema.schema_errors import ColumnNotFound
-from engine.enforce.generated import is_generated
 from engine.errors.change_errors import (
     ConflictingAssignments,
     FieldOfNonStruct,
@@ -27,6 +24,7 @@ from engine.errors.expression_errors import AggregateOfRow
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plans.expression_checks import Dependency, Refusals
 from engine.statements.writes import Assignment
+from engine.table.rules import TableRules
 from engine.types.schema import DataType, StructField, StructType
 from engine.types.sql_types import format_sql_type
 
@@ -57,7 +55,7 @@ class NewValues:
 
 
 def assigned_values(
-    table: BoundTable, config: TableConfig, assignments: Sequence[Assignment], alias: str | None
+    table: BoundTable, config: TableRules, assignments: Sequence[Assignment], alias: str | None
 ) -> NewValues:
     """New values of rows of `table`, whose definition is `config` by then.
 
@@ -68,7 +66,7 @@ def assigned_values(
     for number, assignment in enumerate(assignments):
         path = own_path(table, config.schema, assignment.path, alias)
         column, *fields = _resolved(config.schema, path)
-        if is_identity(column):
+        if column.name in {identity.name for identity in config.identities}:
             raise IdentityUpdated(column.name)
         names = [field.name for field in (column, *fields)]
         _add(trees, names, number)
@@ -89,9 +87,9 @@ def assignment_refusals(clause: str) -> Refusals:
     }
 
 
-def _said(config: TableConfig, trees: Mapping[str, Tree], defaults: set[str]) -> Iterator[StructField]:
+def _said(config: TableRules, trees: Mapping[str, Tree], defaults: set[str]) -> Iterator[StructField]:
     for column in config.schema.fields:
-        is_left = column.name in defaults or (column.name not in trees and is_generated(config, column))
+        is_left = column.name in defaults or (column.name not in trees and column.name in config.generations)
         if not is_left:
             yield column
 

@@ -16,9 +16,10 @@ from engine.plan.reads.empty_scan import empty_scan
 from engine.plan.reads.target_reads import places_where
 from engine.plan.rules.allowed_expressions import condition_check
 from engine.plans.expression_checks import ExpressionCheckPlan
-from engine.plans.reads import FILE_METADATA, ReadPlan
+from engine.plans.reads import ReadPlan
 from engine.plans.writes import ReplaceMatching, ReplaceRows
 from engine.sql.expressions import Expression, one_line, parse_expression, requalified
+from engine.table.scan import FILE_METADATA
 
 
 def own_condition(table: BoundTable, clause: str, text: str, alias: str | None = None) -> Expression:

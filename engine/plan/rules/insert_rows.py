@@ -78,7 +78,7 @@ def _rows(table: BoundTable, statement: Insert, own: Expression | None) -> Write
     static_partitions = {item.column: item.value for item in statement.partition if item.value is not None}
     return WritePlan(
         table=table.label,
-        config=table.snapshot.config,
+        config=table.snapshot.rules,
         insert_columns=statement.columns,
         static_partitions=MappingProxyType(static_partitions),
         replaces=None if own is None else own.text,

@@ -7,17 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pyarrow as pa
-
-from engine.delta.log.file_table import FILES_SCHEMA
-from engine.delta.schema.column_mapping import PHYSICAL_NAME
 from engine.plan.rules.query_columns import table_fields
-from engine.plans.reads import FILE_METADATA, QueryColumn, Scan
+from engine.plans.reads import QueryColumn
 from engine.sql.query.composed import Names
+from engine.table.scan import FILE_METADATA, NO_FILES, FileLayout, Scan
 from engine.types.schema import PrimitiveType, StructField, StructType
-
-_BY_NAME = "name"
-KEPT_FILES = pa.schema([FILES_SCHEMA.field(name) for name in ("path", "size", "modification_time", "partition_values")])
 
 
 def kept_scan(relation: str, columns: Sequence[QueryColumn], folder: str, metadata: str = FILE_METADATA) -> Scan:
@@ -28,23 +22,24 @@ def kept_scan(relation: str, columns: Sequence[QueryColumn], folder: str, metada
     names = Names(column.name for column in columns)
     seen: set[str] = set()
     fields = []
-    for at, field in enumerate(table_fields(columns)):
+    for field in table_fields(columns):
         name = names.new("column") if field.name.casefold() in seen else field.name
         seen.add(name.casefold())
-        fields.append(StructField(name, field.data_type, True, {PHYSICAL_NAME: f"c{at}"}))
+        fields.append(StructField(name, field.data_type))
+    stored = [StructField(f"c{at}", field.data_type) for at, field in enumerate(fields)]
     return Scan(
         relation=relation,
         label="the source",
         table_root=folder,
         schema=StructType(tuple(fields)),
-        mapping_mode=_BY_NAME,
+        layout=FileLayout(schema=StructType(tuple(stored)), partition_keys=()),
         partition_columns=(),
-        files=KEPT_FILES.empty_table(),
+        files=NO_FILES,
         metadata=metadata,
     )
 
 
 def kept_columns(scan: Scan) -> StructType:
     """The columns of the files, by position; Parquet has no type for what is nothing but NULL."""
-    stored = [field for field in scan.schema.fields if field.data_type is not PrimitiveType.VOID]
-    return StructType(tuple(StructField(field.metadata[PHYSICAL_NAME], field.data_type) for field in stored))
+    assert scan.layout is not None
+    return StructType(tuple(field for field in scan.layout.schema.fields if field.data_type is not PrimitiveType.VOID))

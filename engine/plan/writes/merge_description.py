@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-from engine.delta.commit.staged_commit import CommitDescription
-from engine.delta.spec.features import TableOperation
 from engine.sql.expressions import one_line
 from engine.statements.merges import ClauseKind, DeleteAction, Merge, MergeClause
+from engine.table.operations import CommitDescription, TableOperation
 
 
 def describe_merge(statement: Merge, principal: str) -> CommitDescription:

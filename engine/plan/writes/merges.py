@@ -15,10 +15,10 @@ from catalog.errors import SqlError
 from catalog.names import fold, quote
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundRelation, BoundTable
-from engine.delta.definition.identity import is_identity
 from engine.delta.definition.table_draft import Definition
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.schema.schema_errors import ColumnNotFound, DuplicateColumns
-from engine.enforce.generated import is_generated
+from engine.delta.snapshot.snapshot import Snapshot
 from engine.errors.change_errors import (
     ColumnNotInSource,
     ConflictingAssignments,
@@ -65,7 +65,7 @@ def plan_merge(analyzed: AnalyzedStatement, statement: Merge) -> MergePlan:
     return MergePlan(
         table=table,
         source=merging.source,
-        source_storage=(merging.source_table or table).snapshot.storage,
+        source_storage=delta_snapshot((merging.source_table or table).snapshot).storage,
         source_query=None if merging.source_table else analyzed.query,
         places=merging.places(),
         duplicates=merging.duplicates(),
@@ -124,8 +124,9 @@ class _Merging:
         queries = [(query, self._relations[id(query)]) for query in statement.queries]
         self._reading = TargetReading(table, queries, taken)
         found = self._relations[id(statement.source)]
-        is_table = statement.is_table and isinstance(found[0], BoundTable)
-        self.source_table = found[0] if is_table and isinstance(found[0], BoundTable) else None
+        table_alone = found[0] if statement.is_table else None
+        is_ours = isinstance(table_alone, BoundTable) and isinstance(table_alone.snapshot, Snapshot)
+        self.source_table = table_alone if isinstance(table_alone, BoundTable) and is_ours else None
         relation, metadata = self._reading.names.new("source"), self._reading.names.new("place")
         if self.source_table is not None:
             scan = scan_of(relation, self.source_table)
@@ -133,6 +134,7 @@ class _Merging:
         else:
             self.source = kept_scan(relation, columns, table.snapshot.table_root, metadata)
         self._reading.source = self.source
+        self._ids = row_id_columns(table.label, self._reading.target.row_tracking)
         self._evolves = statement.schema_evolution or bound.state.value(AUTO_MERGE) == "true"
         self.definition = self._defined()
         self._config = self.definition.config(table.label)
@@ -141,7 +143,7 @@ class _Merging:
 
     def _defined(self) -> Definition:
         """The table with what is new in the source, where the statement assigns it."""
-        config = self._table.snapshot.config
+        config = delta_snapshot(self._table.snapshot).config
         actions = [clause.action for clause in self._statement.clauses]
         named = {
             fold(each.path[-1]) for action in actions if isinstance(action, SetAction) for each in action.assignments
@@ -150,7 +152,8 @@ class _Merging:
         columns = [column for column in self._columns if takes_all or fold(column.name) in named]
         if not self._evolves:
             return Definition.of(config)
-        return evolved(WritePlan(table=self._table.label, config=config), columns, by_name=True)
+        rows = WritePlan(table=self._table.label, config=config)
+        return evolved(rows, columns, by_name=True) or Definition.of(config)
 
     def _text(self, query: TargetQuery, items: Sequence[str]) -> str:
         more = "".join(f", {item}" for item in items)
@@ -214,7 +217,7 @@ class _Merging:
     def update(self, number: int, clause: MergeClause) -> ChangedValues:
         assignments = self._assignments(clause)
         new = assigned_values(self._table, self._config, assignments, self._statement.alias)
-        ids, old_schema = row_id_columns(self._table), self._table.snapshot.schema
+        ids, old_schema = self._ids, self._table.snapshot.schema
         is_star = isinstance(clause.action, StarAction)
         stars = [self._of_source(each) for each in assignments] if is_star else []
         kept = [
@@ -296,12 +299,13 @@ class _Merging:
         generates, if the source has none.
         """
         known = {fold(column.name): column.name for column in self._columns}
+        made = {*self._config.generations, *(identity.name for identity in self._config.identities)}
         found = []
         for field in self._config.schema.fields:
             name = known.get(fold(field.name))
             if name is not None:
                 found.append(Assignment(path=(field.name,), text=quote(name)))
-            elif not self._evolves and not is_generated(self._config, field) and not is_identity(field):
+            elif not self._evolves and field.name not in made:
                 what = "INSERT" if clause.kind is ClauseKind.NOT_MATCHED else "UPDATE SET"
                 raise ColumnNotInSource(field.name, what, ", ".join(column.name for column in self._columns))
         return found

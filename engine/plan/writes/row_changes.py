@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from catalog.names import quote
-from engine.bind.bound import BoundChanges, BoundRelation, BoundStatement, BoundTable, BoundView
-from engine.delta.commit.staged_commit import CommitDescription
+from engine.bind.bound import BoundChanges, BoundFiles, BoundRelation, BoundStatement, BoundTable, BoundView
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.spec.actions import Json
-from engine.delta.spec.features import TableOperation
 from engine.errors.table_errors import naming
 from engine.plan.reads.scans import row_id_columns
 from engine.plan.reads.target_reads import TargetReading, arranged, places_of
@@ -23,6 +22,7 @@ from engine.plans.write_plan import WritePlan
 from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, UpdatePlan
 from engine.sql.expressions import Expression, one_line, parse_any_expression
 from engine.statements.writes import Delete, Update
+from engine.table.operations import CommitDescription, TableOperation
 
 DELETE, UPDATE = "DELETE", "UPDATE"
 
@@ -35,14 +35,15 @@ def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
     whole: ReplaceAll | ReplaceMatching | None = ReplaceAll() if condition is None else None
     if own is not None:
         whole = partitions_matching(table, own)
-    relations = bound.relations
+    relations, shown = bound.relations, "true" if condition is None else _shown(condition)
     reading = TargetReading(table, ((statement.rows.query, relations),))
     return DeletePlan(
         table=table,
         places=places_of(reading, statement.rows, relations, is_once=_is_plain(condition)),
+        shown=shown,
         whole=whole,
         reads_table=reads_besides(relations, table, (statement.rows.target,)),
-        description=_description(bound, DELETE, {"predicate": ["true" if condition is None else _shown(condition)]}),
+        description=_description(bound, DELETE, {"predicate": [shown]}),
         expression_checks=_check(table, DELETE, own),
         numbered=numbered_write(bound.state),
     )
@@ -56,13 +57,13 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
     for assignment in statement.assignments:
         if not assignment.is_default:
             ensure_no_metadata(table, UPDATE, parse_any_expression(assignment.text))
-    new = assigned_values(table, table.snapshot.config, statement.assignments, statement.alias)
-    ids = row_id_columns(table)
+    new = assigned_values(table, delta_snapshot(table.snapshot).config, statement.assignments, statement.alias)
     split = len(statement.rows.query.relations)
     of_rows, of_values = bound.relations[:split], bound.relations[split:]
     reading = TargetReading(
         table, ((statement.rows.query, of_rows), (statement.values.query, of_values)), (statement.alias or "",)
     )
+    ids = row_id_columns(table.label, reading.target.row_tracking)
     kept = [quote(column.name) for column in new.kept]
     row_id = [f"{reading.target.metadata}.row_id"] if ids else []
     text = reading.spliced(statement.values, of_values, "".join(f", {item}" for item in (*kept, *row_id)))
@@ -77,7 +78,7 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
         values=values,
         rows=WritePlan(
             table=table.label,
-            config=table.snapshot.config,
+            config=delta_snapshot(table.snapshot).config,
             insert_columns=tuple(column.name for column in new.columns),
             extra_columns=ids,
             removes=True,
@@ -100,6 +101,8 @@ def reads_besides(
 
 def reads(relation: BoundRelation, table: BoundTable) -> bool:
     """Whether the relation is of the rows of `table`."""
+    if isinstance(relation, BoundFiles):
+        return False
     if isinstance(relation, BoundView):
         return any(reads(inner, table) for inner in relation.relations)
     if isinstance(relation, BoundChanges):
@@ -111,7 +114,7 @@ def target_of(bound: BoundStatement) -> BoundTable:
     table = bound.target
     assert isinstance(table, BoundTable)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(TableOperation.DML)
+        delta_snapshot(table.snapshot).config.ensure_supported(TableOperation.DML)
     return table
 
 

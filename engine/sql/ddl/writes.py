@@ -10,7 +10,10 @@ from functools import partial
 from types import MappingProxyType
 
 from engine.sql.ddl.alter_ddl import parse_alter_table
+from engine.sql.ddl.conversions import parse_convert
+from engine.sql.ddl.copies import parse_copy_into
 from engine.sql.ddl.inserts import is_led_insert, parse_insert, parse_led_insert
+from engine.sql.ddl.maintenance import parse_optimize, parse_reorg
 from engine.sql.ddl.merges import parse_merge
 from engine.sql.ddl.object_ddl import (
     parse_comment_on,
@@ -35,6 +38,8 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
     {
         ("ALTER", "TABLE"): parse_alter_table,
         ("COMMENT", "ON"): parse_comment_on,
+        ("CONVERT", "TO", "DELTA"): parse_convert,
+        ("COPY", "INTO"): parse_copy_into,
         ("CREATE", "CATALOG"): parse_create_catalog,
         ("CREATE", "DATABASE"): parse_create_schema,
         ("CREATE", "NAMESPACE"): parse_create_schema,
@@ -57,6 +62,8 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("DROP", "VIEW"): parse_drop_view,
         ("INSERT",): parse_insert,
         ("MERGE",): parse_merge,
+        ("OPTIMIZE",): parse_optimize,
+        ("REORG", "TABLE"): parse_reorg,
         ("TRUNCATE", "TABLE"): parse_truncate_table,
         ("UPDATE",): parse_update,
     }

@@ -140,6 +140,16 @@ class Cursor:
                 places.append(token.start)
         return places
 
+    def string_behind(self, word: str) -> tuple[int, int, str] | None:
+        """The first string outside of parentheses that comes right after `word`: where it begins and ends, and it."""
+        depth = 0
+        for token, follower in pairwise(self._tokens[self._index :]):
+            depth += _depth(token, is_type=False)
+            is_word = depth == 0 and token.token_type not in _NOT_WORDS and token.text.upper() == word
+            if is_word and follower.token_type in _STRINGS:
+                return follower.start, follower.end + 1, follower.text
+        return None
+
     def has_ahead(self, text: str) -> bool:
         """Whether the token `text` comes outside of parentheses."""
         depth = 0

@@ -12,11 +12,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from engine.bind.bound import Outcome
-from engine.delta.commit.transaction import Transaction, with_metrics
+from engine.delta.commit.transaction import Transaction
+from engine.delta.delta_format import delta_snapshot
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching
 from engine.runtime.results import RowCounts, empty_result
+from engine.table.operations import with_metrics
 from engine.write.change_files import DELETED, Change, change_files
 from engine.write.copied_rows import preserving
 from engine.write.dml.replaced_partitions import matching_partitions, without_partitions
@@ -41,7 +43,7 @@ def delete(plan: DeletePlan, run: Run) -> Iterator[StagedWrite]:
             return
         metrics = _metrics(remainder, watch)
         description = preserving(with_metrics(plan.description, **metrics), table)
-        transaction = Transaction.on(table.snapshot, description, table=table.label)
+        transaction = Transaction.on(delta_snapshot(table.snapshot), description, table=table.label)
         if plan.reads_table:
             transaction.read_whole_table()
         remainder.stage_in(transaction)
@@ -55,7 +57,8 @@ def _remainder(plan: DeletePlan, run: Run, watch: Stopwatch) -> Iterator[Remaind
     table = plan.table
     whole = _whole_files(plan, run)
     if whole is not None:
-        live, has_feed = live_rows(whole.removed), table.snapshot.config.is_enabled("changeDataFeed")
+        has_feed = delta_snapshot(table.snapshot).config.is_enabled("changeDataFeed")
+        live = live_rows(whole.removed)
         if (live >= 0).all() and (not has_feed or removal_tells(whole)):
             watch.note_scan()
             yield replace(whole, num_deleted=int(live.sum()))
@@ -64,7 +67,7 @@ def _remainder(plan: DeletePlan, run: Run, watch: Stopwatch) -> Iterator[Remaind
     watch.note_scan()
     with without_rows(table, found, run) as remainder:
         told = () if removal_tells(remainder) else (Change(kind=DELETED, rows=found.all),)
-        with change_files(table, table.snapshot.config, told, run) as changes:
+        with change_files(table, delta_snapshot(table.snapshot).config, told, run) as changes:
             yield replace(remainder, changes=changes)
 
 

@@ -5,18 +5,16 @@ Whatever fails before the commit leaves the table as it was (`engine.write.stage
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 from engine.bind.bound import Outcome
-from engine.delta.commit.new_files import NewFiles
-from engine.delta.commit.staged_commit import CommitDescription
-from engine.delta.commit.transaction import Transaction, with_metrics
+from engine.delta.commit.new_files import NewFiles as DeltaFiles
+from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.identity import HIGH_WATER_MARK_ONLY_TAG
-from engine.delta.definition.metadata_changes import MetadataChange, change_table
-from engine.delta.definition.table_draft import Definition
-from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.definition.metadata_changes import change_table
+from engine.delta.delta_format import delta_config
 from engine.enforce.identity import moved_high_water_marks
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
@@ -32,71 +30,73 @@ from engine.plans.writes import (
     ReplaceTouched,
     TruncatePlan,
 )
-from engine.runtime.results import RowCounts, empty_result
+from engine.runtime.results import empty_result
+from engine.table.formats import TableFormat
+from engine.table.operations import with_metrics
+from engine.table.transaction import NewFiles, TableTransaction
 from engine.write.change_files import DELETED, INSERTED, Change, change_files
 from engine.write.copied_rows import preserving
 from engine.write.dml.related_rows import SourceRows, related_rows
 from engine.write.dml.replaced_partitions import matching_partitions, partitions_of, without_partitions
+from engine.write.file_metrics import counted, with_file_metrics
 from engine.write.found_rows import find_rows
 from engine.write.numbered_writes import stage_number, was_written
 from engine.write.replaced_rows import Remainder, equal_to, removal_tells, without_rows
-from engine.write.staged_files import drop_told, new_files
+from engine.write.staged_files import drop_told, written_files
 from engine.write.staged_write import StagedWrite
 
 
 @contextmanager
-def insert(plan: InsertPlan, run: Run) -> Iterator[StagedWrite]:
-    """Rows into a table, as one version."""
-    snapshot, rows = plan.table.snapshot, plan.rows
-    if was_written(plan.numbered, snapshot):
+def insert(plan: InsertPlan, own: TableFormat, run: Run) -> Iterator[StagedWrite]:
+    """Rows into a table of the format `own`, as one version."""
+    table, rows = plan.table, plan.rows
+    if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=counted(0))
         return
     if plan.only_if_absent and _is_there(plan, run):
         yield StagedWrite(outcome=counted(0))
         return
+    folder = own.folder(table.snapshot.table_root)
     with (
-        drop_told(plan.table),
+        drop_told(table),
         _source_rows(plan, run) as source,
-        new_files(source.read, rows, snapshot.storage, replace(run, parameters=source.parameters)) as new,
+        written_files(source.read, rows, folder, own.describe_files, replace(run, parameters=source.parameters)) as new,
         _remainder(plan, new, source, run) as remainder,
-        naming(plan.table.label),
+        naming(table.label),
     ):
-        transaction = _transaction(plan, new, remainder)
+        transaction = _transaction(plan, own, new, remainder)
         stage_number(transaction, plan.numbered, run.context.now_ms())
-        yield StagedWrite(outcome=counted(new.num_rows), transaction=transaction, label=plan.table.label)
+        yield StagedWrite(outcome=counted(new.num_rows), transaction=transaction, label=table.label)
 
 
-def _transaction(plan: InsertPlan, new: NewFiles, remainder: Remainder | None) -> Transaction:
+def _transaction(plan: InsertPlan, own: TableFormat, new: NewFiles, remainder: Remainder | None) -> TableTransaction:
     """With all that the version has, and what it depends on."""
-    snapshot, rows = plan.table.snapshot, plan.rows
+    table, rows = plan.table, plan.rows
     high_water_marks = moved_high_water_marks(rows, new.extremes)
-    description = replace(
-        with_file_metrics(plan.description, new, remainder), tags=_tags(high_water_marks, plan.definition, snapshot)
-    )
+    description = with_file_metrics(plan.description, new, remainder)
+    if high_water_marks and plan.definition is None:
+        description = replace(description, tags=HIGH_WATER_MARK_ONLY_TAG)
     if remainder is not None and remainder.keeps_rows:
-        description = preserving(description, plan.table)
-    transaction = Transaction.on(snapshot, description, table=plan.table.label)
-    if high_water_marks or plan.definition != Definition.of(snapshot.config):
-        transaction.define(change_table(rows.config, high_water_marks))
+        description = preserving(description, table)
+    transaction = own.begin(table.snapshot, description, table.label)
+    if high_water_marks or plan.definition is not None:
+        assert isinstance(transaction, Transaction), "no other format has these"
+        transaction.define(change_table(delta_config(rows.config), high_water_marks))
     if plan.reads_table:
         transaction.read_whole_table()
     if remainder is not None:
         remainder.stage_in(transaction)
-    transaction.stage(*new.adds)
+    transaction.add_files(new)
     return transaction
 
 
-def _tags(high_water_marks: Sequence[MetadataChange], definition: Definition, snapshot: Snapshot) -> Mapping[str, str]:
-    return HIGH_WATER_MARK_ONLY_TAG if high_water_marks and definition.metadata == snapshot.metadata else {}
-
-
 @contextmanager
-def truncate(plan: TruncatePlan) -> Iterator[StagedWrite]:
+def truncate(plan: TruncatePlan, own: TableFormat) -> Iterator[StagedWrite]:
     """The number of rows is that of the statistics, None where a file has none."""
     snapshot = plan.table.snapshot
     with naming(plan.table.label):
         metrics = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
-        transaction = Transaction.on(snapshot, with_metrics(plan.description, **metrics), table=plan.table.label)
+        transaction = own.begin(snapshot, with_metrics(plan.description, **metrics), plan.table.label)
         transaction.stage_removes(transaction.read_whole_table())
         yield StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=plan.table.label)
 
@@ -126,8 +126,12 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
     match plan.replacement:
         case KeepAll():
             yield None
+            return
         case ReplaceAll():
             yield Remainder(removed=plan.table.snapshot.files)
+            return
+    assert isinstance(new, DeltaFiles), "planned for no other format"
+    match plan.replacement:
         case ReplaceTouched():
             yield without_partitions(plan.table, partitions_of(plan.table, new, run), run)
         case ReplaceMatching(condition=condition):
@@ -144,7 +148,7 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
 
 
 @contextmanager
-def _without_places(plan: InsertPlan, places: TargetRead, new: NewFiles, run: Run) -> Iterator[Remainder]:
+def _without_places(plan: InsertPlan, places: TargetRead, new: DeltaFiles, run: Run) -> Iterator[Remainder]:
     table = plan.table
     found = find_rows(table, places, run)
     with without_rows(table, found, run) as remainder:
@@ -152,7 +156,7 @@ def _without_places(plan: InsertPlan, places: TargetRead, new: NewFiles, run: Ru
             yield remainder
             return
         told = (Change(kind=DELETED, rows=found.all), Change(kind=INSERTED, rows=new))
-        with change_files(table, plan.rows.config, told, run) as changes:
+        with change_files(table, delta_config(plan.rows.config), told, run) as changes:
             yield replace(remainder, changes=changes)
 
 
@@ -161,32 +165,3 @@ def _is_there(plan: InsertPlan, run: Run) -> bool:
     assert isinstance(plan.replacement, ReplaceMatching)
     wanted = matching_partitions(plan.table, plan.replacement.condition, run)
     return len(without_partitions(plan.table, wanted, run).removed) > 0
-
-
-# --- Small things ----------------------------------------------------------------------------------------------------
-
-
-def with_file_metrics(
-    description: CommitDescription, new: NewFiles, remainder: Remainder | None = None
-) -> CommitDescription:
-    """Delta's names; its values are texts."""
-    copied = remainder.copied if remainder else None
-    metrics = {
-        "numFiles": len(new.adds) + (len(copied.adds) if copied else 0),
-        "numOutputRows": new.num_rows,
-        "numOutputBytes": new.num_bytes + (copied.num_bytes if copied else 0),
-    }
-    if remainder is not None:
-        metrics |= remainder.removal_metrics
-        if remainder.num_deleted is not None:
-            metrics["numDeletedRows"] = remainder.num_deleted
-            metrics["numCopiedRows"] = copied.num_rows if copied else 0
-        if remainder.marked is not None:
-            metrics |= remainder.vector_metrics
-    return with_metrics(description, **{name: str(value) for name, value in metrics.items()})
-
-
-def counted(num_rows: int) -> Outcome:
-    """Nothing to show, and how many rows were inserted; those that they replaced are not counted."""
-    counts = RowCounts(affected=num_rows, inserted=num_rows)
-    return Outcome(result=replace(empty_result(), row_counts=counts))

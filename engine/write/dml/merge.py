@@ -17,16 +17,18 @@ from dataclasses import dataclass, replace
 
 from engine.bind.bound import Outcome
 from engine.delta.commit.new_files import NewFiles
-from engine.delta.commit.transaction import Transaction, with_metrics
+from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.metadata_changes import MetadataChange, change_table
 from engine.delta.definition.table_draft import Definition
+from engine.delta.delta_format import delta_snapshot
 from engine.enforce.identity import moved_high_water_marks, with_values_taken
 from engine.errors.change_errors import SeveralSourceRows
 from engine.errors.table_errors import naming
 from engine.exec.run import Run, only_row
-from engine.plans.reads import Scan
 from engine.plans.writes import MATCHING_SOURCE, MergePlan
 from engine.runtime.results import RowCounts, empty_result
+from engine.table.operations import with_metrics
+from engine.table.scan import Scan
 from engine.write.change_files import AFTER_UPDATE, BEFORE_UPDATE, DELETED, INSERTED, Change, change_files
 from engine.write.copied_rows import preserving
 from engine.write.dml.stopwatch import Stopwatch
@@ -69,7 +71,7 @@ def _source(plan: MergePlan, run: Run) -> Iterator[Scan]:
     if plan.source_query is None:
         yield plan.source
         return
-    with kept_rows(plan.table.snapshot.storage, plan.source, plan.source_query, run) as source:
+    with kept_rows(delta_snapshot(plan.table.snapshot).storage, plan.source, plan.source_query, run) as source:
         yield source
 
 
@@ -161,7 +163,7 @@ def _insert(
     for insert in plan.inserts:
         rows = with_values_taken(insert.rows, extremes)
         read = insert.values.over(replace(source, files=files, choice=None)).read
-        new = staged.enter_context(new_files(read, rows, plan.table.snapshot.storage, run))
+        new = staged.enter_context(new_files(read, rows, delta_snapshot(plan.table.snapshot).storage, run))
         inserted[insert.clause] = new
         for name, (least, greatest) in new.extremes.items():
             low, high = extremes.get(name, (least, greatest))
@@ -174,7 +176,7 @@ def _insert(
 
 
 def _transaction(plan: MergePlan, written: _Written, found: FoundRows, watch: Stopwatch) -> Transaction:
-    snapshot, label = plan.table.snapshot, plan.table.label
+    snapshot, label = delta_snapshot(plan.table.snapshot), plan.table.label
     description = with_metrics(plan.description, **_metrics(plan, written, watch))
     transaction = Transaction.on(snapshot, preserving(description, plan.table), table=label)
     if written.high_water_marks or plan.definition != Definition.of(snapshot.config):

@@ -23,23 +23,26 @@ from catalog.names import fold, quote
 from engine.bind.bound import BoundTable
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.commit.staged_commit import adds_of
+from engine.delta.delta_format import delta_config, delta_snapshot
+from engine.delta.log.file_table import FILES_SCHEMA
+from engine.delta.snapshot.table_scan import table_scan
 from engine.errors.expression_errors import AmbiguousInCondition, UnresolvedInCondition
 from engine.errors.statement_errors import SparkFailure
 from engine.exec.run import Run
 from engine.plan.reads.empty_scan import empty_scan
-from engine.plan.reads.scans import scan_of
 from engine.plan.reads.target_reads import places_where
 from engine.plan.rules.allowed_expressions import condition_check
 from engine.plan.rules.expression_checks import ensure_checked
 from engine.plan.rules.kept_scan import kept_scan
 from engine.plans.expression_checks import ExpressionCheckPlan
-from engine.plans.reads import QueryColumn, ReadPlan, Scan, TargetRead
+from engine.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.plans.write_plan import WritePlan
 from engine.plans.writes import InsertPlan, ReplaceRelated
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.runtime.parameters import Parameter
 from engine.sql.expressions import requalified
 from engine.sql.query.composed import Names
+from engine.table.scan import Scan
 from engine.types.schema import PrimitiveType, StructField, parse_data_type
 from engine.types.sql_types import ddl_type, format_sql_type
 from engine.write.kept_rows import kept_rows
@@ -83,7 +86,7 @@ def related_rows(plan: InsertPlan, relation: ReplaceRelated, run: Run) -> Iterat
         )
         return
     scan = kept_scan(Names(column.name for column in columns).new("source"), columns, table.snapshot.table_root)
-    with kept_rows(table.snapshot.storage, scan, source, run) as kept:
+    with kept_rows(delta_snapshot(table.snapshot).storage, scan, source, run) as kept:
         query = f"SELECT * FROM {kept.relation}"
         yield SourceRows(read=ReadPlan(text=query, scans=(kept,)), parameters=(), deleted=lambda _: places(query, kept))
 
@@ -181,8 +184,8 @@ def _files_of(new: NewFiles) -> pa.Table:
 def _scan_of_new(table: BoundTable, rows: WritePlan, columns: Sequence[QueryColumn]) -> Scan:
     """Its files are not known yet."""
     relation = Names((*table.snapshot.schema.names, *(column.name for column in columns))).new("new_rows")
-    scan = replace(scan_of(relation, table), choice=None, row_tracking=None)
-    return replace(scan, schema=rows.schema, mapping_mode=rows.config.column_mapping_mode)
+    storage, none = delta_snapshot(table.snapshot).storage, FILES_SCHEMA.empty_table()
+    return replace(table_scan(delta_config(rows.config), storage, none, relation, table.label), row_tracking=None)
 
 
 def _is_void(column: QueryColumn) -> bool:

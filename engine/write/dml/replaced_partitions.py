@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, tzinfo
+from datetime import UTC
 from typing import Any
 
 import pyarrow as pa
@@ -19,13 +19,10 @@ from catalog.names import quote
 from engine.bind.bound import BoundTable
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.log.file_table import Array
-from engine.errors.statement_errors import StatementNotSupported
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.runtime.parameters import Parameter
-from engine.runtime.time_zones import find_zone
 from engine.sql.query.composed import Names
-from engine.sql.settings_text import TIME_ZONE
 from engine.types.partition_values import PartitionValue, parse_partition_value
 from engine.types.schema import PrimitiveType, StructField
 from engine.types.sql_types import ddl_type
@@ -81,8 +78,10 @@ class _Keys:
         snapshot = table.snapshot
         self.columns = [column for name in snapshot.partition_columns if (column := snapshot.schema.field(name))]
         self._types = [column.data_type for column in self.columns]
-        self._physical = snapshot.config.physical_partition_columns
-        self._zone = _session_zone(run) if PrimitiveType.TIMESTAMP in self._types else UTC
+        self._physical = snapshot.columns().physical_partition_columns
+        self._zone = (
+            run.session_zone("Replacing partitions by timestamps") if PrimitiveType.TIMESTAMP in self._types else UTC
+        )
 
     def key(self, texts: Mapping[str, str | None]) -> PartitionKey:
         values = (
@@ -96,14 +95,6 @@ class _Keys:
         return [self.key(dict(pairs)) for pairs in partition_values.to_pylist()]
 
 
-def _session_zone(run: Run) -> tzinfo:
-    name = run.executor.get_setting(TIME_ZONE) or "UTC"
-    zone = find_zone(name)
-    if zone is None:
-        raise StatementNotSupported(f"Replacing partitions by timestamps in the time zone {name}")
-    return zone
-
-
 def _matching(
     keys: list[PartitionKey], partition_columns: list[StructField], condition: str, run: Run
 ) -> set[PartitionKey]:
@@ -112,7 +103,8 @@ def _matching(
     names = [column.name for column in partition_columns]
     position = Names(names).new("key")
     columns = ", ".join(map(quote, (position, *names)))
-    rows = ", ".join(f"({number}, {', '.join(map(_value, key, partition_columns))})" for number, key in enumerate(keys))
+    values = ((str(number), *map(_value, key, partition_columns)) for number, key in enumerate(keys))
+    rows = ", ".join(f"({', '.join(each)})" for each in values)
     read = ReadPlan(text=f"SELECT {position} FROM VALUES {rows} AS t({columns}) WHERE {condition}", scans=())
     context = replace(run.context, statement_id=f"{run.context.statement_id}-partitions")
     result = run.executor.run_query(read, context, run.parameters)

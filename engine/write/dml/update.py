@@ -14,7 +14,8 @@ from dataclasses import replace
 
 from engine.bind.bound import BoundTable, Outcome
 from engine.delta.commit.new_files import NewFiles
-from engine.delta.commit.transaction import Transaction, with_metrics
+from engine.delta.commit.transaction import Transaction
+from engine.delta.delta_format import delta_snapshot
 from engine.errors.change_errors import ChangedRowsDiffer
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
@@ -22,6 +23,7 @@ from engine.plans.reads import TargetRead
 from engine.plans.write_plan import WritePlan
 from engine.plans.writes import UpdatePlan
 from engine.runtime.results import RowCounts, empty_result
+from engine.table.operations import with_metrics
 from engine.write.change_files import AFTER_UPDATE, BEFORE_UPDATE, Change, change_files
 from engine.write.copied_rows import preserving
 from engine.write.dml.stopwatch import Stopwatch
@@ -38,7 +40,7 @@ from engine.write.staged_write import StagedWrite
 def update(plan: UpdatePlan, run: Run) -> Iterator[StagedWrite]:
     """New values for rows of a table, as one version."""
     table, watch = plan.table, Stopwatch()
-    config = table.snapshot.config
+    config = delta_snapshot(table.snapshot).config
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=_counted(0))
         return
@@ -58,7 +60,7 @@ def update(plan: UpdatePlan, run: Run) -> Iterator[StagedWrite]:
                 return
             remainder = replace(remainder, changes=changes)
             description = preserving(with_metrics(plan.description, **_metrics(remainder, new, watch)), table)
-            transaction = Transaction.on(table.snapshot, description, table=table.label)
+            transaction = Transaction.on(delta_snapshot(table.snapshot), description, table=table.label)
             if plan.reads_table:
                 transaction.read_whole_table()
             remainder.stage_in(transaction)
@@ -74,7 +76,7 @@ def changed_rows(
     """The new `values` of these rows, as files; if the block that commits them fails, they go."""
     with only(table, rows) as files:
         source = values.over(replace(values.scan, files=files, choice=None)).read
-        written = new_files(source, rules, table.snapshot.storage, run)
+        written = new_files(source, rules, delta_snapshot(table.snapshot).storage, run)
         with written as new:
             if new.num_rows != count_rows(rows):
                 raise ChangedRowsDiffer(table.label, count_rows(rows), new.num_rows)

@@ -271,7 +271,6 @@ REFUSED = [
     ("with c as (select 1) insert into t select * from c", UnsupportedStatement),
     ("from t insert into u select *", UnsupportedStatement),
     ("with c as (delete from t) select 1", UnsupportedStatement),
-    ("explain insert into t select 1", UnsupportedStatement),
     ("explain drop table t", UnsupportedStatement),
     ("EXPLAIN EXTENDED ADD JAR 'x'", UnsupportedStatement),
     ("describe function max", UnsupportedStatement),

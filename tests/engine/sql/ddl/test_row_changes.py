@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
-from engine.sql.parser import parse_any
+from engine.sql.script.programs import parse_program
 from engine.sql.query.composed import Names
 from engine.statements.merges import ClauseKind, DeleteAction, Merge, SetAction, StarAction
 from engine.statements.queries import TargetQuery
@@ -40,13 +40,13 @@ DELETES = [
 
 @pytest.mark.parametrize(("text", "alias", "condition", "rows"), DELETES)
 def test_delete(text: str, alias: str | None, condition: str | None, rows: str) -> None:
-    found = parse_any(text)
+    found = parse_program(text)
     assert isinstance(found, Delete)
     assert (found.alias, found.condition, shown(found.rows)) == (alias, condition, rows)
 
 
 def test_update() -> None:
-    found = parse_any(
+    found = parse_program(
         "UPDATE s.t x SET a = ?, `b c`.d = (SELECT max(x) FROM o), x.e = default, f = trim(both from 'a') -- last\n"
         "WHERE g > ? AND EXISTS (SELECT 1 FROM t)"
     )
@@ -76,7 +76,7 @@ WHEN NOT MATCHED BY SOURCE THEN UPDATE SET k = 0"""
 
 
 def test_merge() -> None:
-    found = parse_any(MERGE)
+    found = parse_program(MERGE)
     assert isinstance(found, Merge) and found.schema_evolution and found.source_alias == "y" and not found.is_table
     assert [(clause.kind, type(clause.action), clause.condition) for clause in found.clauses] == [
         (ClauseKind.MATCHED, StarAction, "y.v > :__marker_0"),
@@ -116,7 +116,7 @@ SOURCES = [
 
 @pytest.mark.parametrize(("source", "alias", "is_table"), SOURCES)
 def test_sources(source: str, alias: str, is_table: bool) -> None:
-    found = parse_any(f"MERGE INTO t USING {source} ON t.k = s.k WHEN MATCHED THEN DELETE")
+    found = parse_program(f"MERGE INTO t USING {source} ON t.k = s.k WHEN MATCHED THEN DELETE")
     assert isinstance(found, Merge)
     assert (found.source_alias, found.is_table, found.source.text) == (alias, is_table, f"SELECT * FROM {source}")
 
@@ -143,7 +143,7 @@ WRONG = [
 @pytest.mark.parametrize(("text", "message"), WRONG)
 def test_what_is_wrong_is_said_with_its_place(text: str, message: str) -> None:
     with pytest.raises(SqlError) as caught:
-        parse_any(text)
+        parse_program(text)
     assert caught.value.condition == "PARSE_SYNTAX_ERROR" and message in str(caught.value)
 
 

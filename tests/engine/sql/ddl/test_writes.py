@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from catalog.errors import SqlError
 from engine.sql.dialect.errors import StatementSyntaxError, UnsupportedClause, UnsupportedFunction, UnsupportedStatement
-from engine.sql.parser import parse, parse_any
+from engine.sql.parser import parse
 from engine.sql.query.splice import splice
+from engine.sql.script.programs import parse_program
 from engine.statements.alters import (
     AddColumns,
     AddConstraint,
@@ -371,14 +372,14 @@ CHANGES: list[tuple[str, tuple[TableChange, ...]]] = [
 
 @pytest.mark.parametrize(("text", "statement"), INSERTS + DDL, ids=[text[:60] for text, _ in INSERTS + DDL])
 def test_each_clause_is_read(text: str, statement: WriteStatement) -> None:
-    assert parse_any(text) == statement
-    assert parse_any(f"/* c */ {text} -- d") == statement
-    assert parse_any(f"{text} ;") == statement
+    assert parse_program(text) == statement
+    assert parse_program(f"/* c */ {text} -- d") == statement
+    assert parse_program(f"{text} ;") == statement
 
 
 @pytest.mark.parametrize(("text", "changes"), CHANGES, ids=[text for text, _ in CHANGES])
 def test_each_change_of_a_table_is_read(text: str, changes: tuple[TableChange, ...]) -> None:
-    assert parse_any(f"ALTER TABLE s.t {text}") == AlterTable(table_parts=("s", "t"), changes=changes)
+    assert parse_program(f"ALTER TABLE s.t {text}") == AlterTable(table_parts=("s", "t"), changes=changes)
 
 
 @pytest.mark.parametrize("text", [text for text, _ in INSERTS + DDL], ids=[text[:60] for text, _ in INSERTS + DDL])
@@ -404,7 +405,7 @@ def test_parse_refuses_all_of_them_by_name(text: str) -> None:
     ],
 )
 def test_the_query_inside_has_its_own_offsets(text: str, source: str) -> None:
-    statement = parse_any(text)
+    statement = parse_program(text)
     query = statement.source if isinstance(statement, Insert) else statement.query  # type: ignore[union-attr]
     assert query is not None
     assert splice(query, ["r0"]) == source
@@ -422,7 +423,7 @@ def test_the_query_inside_has_its_own_offsets(text: str, source: str) -> None:
     ],
 )
 def test_the_places_for_default_are_counted(source: str, rows: int) -> None:
-    statement = parse_any(f"insert into t {source}")
+    statement = parse_program(f"insert into t {source}")
     assert isinstance(statement, Insert) and statement.defaults.rows == rows
 
 
@@ -442,7 +443,7 @@ def test_the_places_for_default_are_counted(source: str, rows: int) -> None:
     ],
 )
 def test_default_in_the_place_of_a_value_is_found(source: str, columns: list[int]) -> None:
-    statement = parse_any(f"insert into t {source}")
+    statement = parse_program(f"insert into t {source}")
     assert isinstance(statement, Insert)
     assert [marker.column for marker in statement.defaults.markers] == columns
     for marker in statement.defaults.markers:
@@ -481,8 +482,6 @@ REFUSED = [
     ("create table t (a int) stored as parquet", UnsupportedClause),
     ("create table t (a int) row format delimited", UnsupportedClause),
     ("create table t (a int) default collation utf8_lcase", UnsupportedClause),
-    ("create table t shallow clone u", UnsupportedStatement),
-    ("create table t deep clone u", UnsupportedStatement),
     ("create external table t (a int) location '/p'", UnsupportedStatement),
     ("create temporary table t (a int)", UnsupportedStatement),
     ("create or replace table t like u", UnsupportedStatement),
@@ -523,7 +522,7 @@ REFUSED = [
 @pytest.mark.parametrize(("text", "error"), REFUSED, ids=[text[:70] for text, _ in REFUSED])
 def test_what_is_not_supported_is_refused(text: str, error: type[SqlError]) -> None:
     with pytest.raises(error):
-        parse_any(text)
+        parse_program(text)
 
 
 @pytest.mark.parametrize(
@@ -531,7 +530,7 @@ def test_what_is_not_supported_is_refused(text: str, error: type[SqlError]) -> N
 )
 def test_other_statements_are_as_in_parse(text: str) -> None:
     expected: Statement = parse(text)
-    assert parse_any(text) == expected
+    assert parse_program(text) == expected
 
 
 _WORDS = st.sampled_from(
@@ -545,7 +544,7 @@ _WORDS = st.sampled_from(
 @settings(max_examples=1000, deadline=None)
 def test_any_words_are_a_statement_or_a_sql_error(text: str) -> None:
     try:
-        parse_any(text)
+        parse_program(text)
     except SqlError as error:
         assert str(error)
 
@@ -557,7 +556,7 @@ def test_a_broken_statement_is_a_statement_or_a_sql_error(data: st.DataObject) -
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, min(len(text), start + 8)))
     try:
-        parse_any(text[:start] + data.draw(_WORDS) + text[end:])
+        parse_program(text[:start] + data.draw(_WORDS) + text[end:])
     except SqlError as error:
         assert str(error)
 
@@ -593,5 +592,5 @@ TWICE = [
 @pytest.mark.parametrize(("text", "condition", "told"), TWICE, ids=[row[0] for row in TWICE])
 def test_no_clause_comes_twice(text: str, condition: str, told: str) -> None:
     with pytest.raises(SqlError) as caught:
-        parse_any(text)
+        parse_program(text)
     assert caught.value.condition.startswith(condition) and told in caught.value.message

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from gateway.http.errors import EngineNotAnswering
+from gateway.errors import EngineNotAnswering
 
 logger = logging.getLogger(__name__)
 
