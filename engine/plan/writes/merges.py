@@ -194,7 +194,8 @@ class _Merging:
             return None
         schema, own = self._table.snapshot.schema, self._reading.target.metadata
         paths = parse_any_expression(self._statement.condition).columns
-        found = [schema.field(own_path(self._table, schema, path, self._statement.alias)[0]) for path in paths]
+        own_paths = [path for path in paths if fold(path[0]) != fold(self._statement.source_alias)]
+        found = [schema.field(own_path(self._table, schema, path, self._statement.alias)[0]) for path in own_paths]
         names = list(dict.fromkeys(field.name for field in found if field is not None)) or list(schema.names)
         row = ", ".join(f"{self._target_name}.{quote(name)}" for name in names[:20])
         key = f"to_json(struct({row}), map('ignoreNullFields', 'false'))"

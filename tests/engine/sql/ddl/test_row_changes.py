@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
-from engine.sql.script.programs import parse_program
 from engine.sql.query.composed import Names
+from engine.sql.script.programs import parse_program
 from engine.statements.merges import ClauseKind, DeleteAction, Merge, SetAction, StarAction
 from engine.statements.queries import TargetQuery
 from engine.statements.writes import Assignment, Delete, Update
