@@ -88,6 +88,10 @@ CHANGES: list[tuple[str, tuple[TableChange, ...]]] = [
     ("drop constraint c", (DropConstraint(name="c"),)),
     ("drop constraint if exists c", (DropConstraint(name="c", if_exists=True),)),
     ("set tblproperties ('a' = 'b', delta.c = true)", (SetProperties(properties=(("a", "b"), ("delta.c", "true"))),)),
+    (
+        "set tblproperties ('a' 'b', 'c' = 'd' 'e', 'f' 'g' = 1, h 2, 'i' 'j' 'k')",
+        (SetProperties(properties=(("a", "b"), ("c", "de"), ("fg", "1"), ("h", "2"), ("i", "jk"))),),
+    ),
     ("unset tblproperties ('a', b.c)", (UnsetProperties(keys=("a", "b.c")),)),
     ("unset tblproperties if exists (a)", (UnsetProperties(keys=("a",), if_exists=True),)),
     ("set location '/p'", (SetLocation(location="/p"),)),
