@@ -30,6 +30,7 @@ from engine.delta.log.storage import open_storage
 from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import remove_lake_leftovers
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
+from engine.delta.source_files import DeltaFileSource
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
@@ -125,6 +126,7 @@ def open_sources(options: EngineOptions) -> Sources:
                 open=lambda location: open_storage(location, allowed_roots=roots),
             )
         ),
+        files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
         close=after_commits.close,

@@ -120,6 +120,7 @@ def _flag(key: str, doc: str, default: str | None = None, *, is_spark: bool = Tr
 
 TXN_APP_ID, TXN_VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
+RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 ALLOW_OUTSIDE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
 
 _PARTITIONS = _Whole(1, 100_000)
@@ -190,6 +191,12 @@ _ROWS = (
         AUTO_MERGE,
         "INSERT adds the columns of its query that the table lacks, as INSERT WITH SCHEMA EVOLUTION does.",
         "false",
+        is_spark=False,
+    ),
+    _flag(
+        RETENTION_CHECK,
+        "VACUUM refuses to RETAIN files for a shorter time than the table's delta.deletedFileRetentionDuration.",
+        "true",
         is_spark=False,
     ),
     Setting(

@@ -166,6 +166,13 @@ class NonConstantArgument(SqlError, condition="DELTA_CDC_NON_CONSTANT_ARGUMENT",
 
 
 @dataclass(eq=False)
+class GenerateModeNotSupported(SqlError, condition="DELTA_MODE_NOT_SUPPORTED", sqlstate="0AKDC"):
+    mode: str
+    supported: str
+    template = "GENERATE {mode} is not supported. The only mode is {supported}."
+
+
+@dataclass(eq=False)
 class CopyOptionNotSupported(SqlError, condition="COPY_INTO_OPTION_NOT_SUPPORTED", sqlstate="0A000"):
     option: str
     place: str
