@@ -26,7 +26,15 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
-from engine.statements.maintenance import Optimize, Reorg
+from engine.statements.maintenance import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
 from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
@@ -91,6 +99,11 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             | CommentOn()
             | DeclareVariables()
             | DropVariable()
+            | Vacuum()
+            | RestoreTable()
+            | RepairTable()
+            | GenerateManifest()
+            | AnalyzeTable()
         ):
             return AnalyzedStatement(bound=bound)
         case _:

@@ -33,7 +33,15 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
-from engine.statements.maintenance import Optimize, Reorg
+from engine.statements.maintenance import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
 from engine.statements.merges import Merge
 from engine.statements.queries import (
     DescribeQuery,
@@ -128,6 +136,12 @@ def _named(
             return binder.table(parts), binder.relations(named, current)
         case TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
             return binder.table(parts), ()
+        case Vacuum(table_parts=parts) | RepairTable(table_parts=parts):
+            return binder.table(parts), ()
+        case GenerateManifest(table_parts=parts) | AnalyzeTable(table_parts=parts):
+            return binder.table(parts), ()
+        case RestoreTable(table_parts=parts, to=to):
+            return binder.table(parts), (binder.restored(parts, to),)
         case Optimize(table_parts=parts) | Reorg(table_parts=parts):
             return binder.table(parts), ()
         case CreateTableLike(table_parts=parts, location=location, provider=provider, source_parts=source_parts):
@@ -137,7 +151,7 @@ def _named(
             return binder.replaced_table(parts, location, mode) or binder.new_table(parts, location), (cloned,)
         case CopyInto(table_parts=parts):
             target = binder.table(parts)
-            return target, (bind_files(statement, target, binder.view, binder.allowed_roots),)
+            return target, (bind_files(statement, target, binder.view, binder.files),)
         case ConvertTable(path=None, table_parts=parts):
             return binder.table(parts), ()
         case ConvertTable(table_parts=parts):
@@ -155,15 +169,14 @@ def _named(
 def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation, ...]:
     """The tables and views of which the statement tells something."""
     match statement:
-        case DescribeTable(table_parts=parts) | ShowColumns(table_parts=parts):
-            return (binder.described(parts),)
         case (
-            DescribeDetail(table_parts=parts)
-            | DescribeHistory(table_parts=parts)
+            DescribeTable(table_parts=parts)
+            | ShowColumns(table_parts=parts)
             | ShowTblProperties(table_parts=parts)
-            | ShowPartitions(table_parts=parts)
             | ShowCreateTable(table_parts=parts)
         ):
+            return (binder.described(parts),)
+        case DescribeDetail(table_parts=parts) | DescribeHistory(table_parts=parts) | ShowPartitions(table_parts=parts):
             return (binder.table(parts),)
         case ListColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
             return tuple(binder.listed(catalog, jdbc_matcher(schemas), jdbc_matcher(names)))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from engine.bind.bound import BoundTable
-from engine.delta.commit.loads import Loads
 from engine.delta.definition.table_draft import Definition
 from engine.delta.log.storage import Storage
 from engine.delta.spec.actions import SetTransaction
@@ -102,14 +101,13 @@ class InsertPlan:
 class CopyPlan:
     """Write the rows of files that `table` has not loaded yet, and record that it has; `insert` None: there are none.
 
-    `loaded` are these files, `before` is what it has loaded. `validates`: nothing is written, rows are looked at, so
+    `loaded` are these files. `validates`: nothing is written, rows are looked at, so
     many of them as the plan reads, and the first are shown.
     """
 
     table: BoundTable
     insert: InsertPlan | None
     loaded: pa.Table
-    before: Loads
     validates: bool = False
 
 

@@ -173,7 +173,7 @@ final class RowEnforcer {
   private boolean isSmall(LogicalPlan plan) {
     LogicalPlan source = plan;
     while (source instanceof Project || source instanceof Filter || source instanceof SubqueryAlias) {
-      source = ((UnaryNode) source).child();
+      source = (LogicalPlan) ((UnaryNode) source).child();
     }
     if (!(source instanceof LeafNode || source instanceof Union || source instanceof Join)) return false;
     BigInteger small = BigInteger.valueOf(request.get("small_bytes").longValue());

@@ -13,7 +13,15 @@ from engine.sql.ddl.alter_ddl import parse_alter_table
 from engine.sql.ddl.conversions import parse_convert
 from engine.sql.ddl.copies import parse_copy_into
 from engine.sql.ddl.inserts import is_led_insert, parse_insert, parse_led_insert
-from engine.sql.ddl.maintenance import parse_optimize, parse_reorg
+from engine.sql.ddl.maintenance import (
+    parse_analyze,
+    parse_fsck,
+    parse_generate,
+    parse_optimize,
+    parse_reorg,
+    parse_restore,
+    parse_vacuum,
+)
 from engine.sql.ddl.merges import parse_merge
 from engine.sql.ddl.object_ddl import (
     parse_comment_on,
@@ -65,6 +73,11 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("OPTIMIZE",): parse_optimize,
         ("REORG", "TABLE"): parse_reorg,
         ("TRUNCATE", "TABLE"): parse_truncate_table,
+        ("ANALYZE", "TABLE"): parse_analyze,
+        ("FSCK", "REPAIR", "TABLE"): parse_fsck,
+        ("GENERATE",): parse_generate,
+        ("RESTORE",): parse_restore,
+        ("VACUUM",): parse_vacuum,
         ("UPDATE",): parse_update,
     }
 )

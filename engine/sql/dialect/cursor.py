@@ -12,7 +12,7 @@ from itertools import pairwise
 from sqlglot.tokenizer_core import Token, TokenType
 
 from engine.sql.dialect.dialect import SyntaxFailure
-from engine.sql.dialect.errors import UnsupportedClause
+from engine.sql.dialect.errors import identifier_not_here
 from engine.sql.dialect.functions import ensure_callable
 from engine.sql.dialect.suggestions import hint, wrong_word
 
@@ -190,11 +190,16 @@ class Cursor:
 
     def take_string(self) -> str | None:
         """A string; strings that follow one another are one, as in Spark."""
+        pieces = self.take_strings()
+        return "".join(pieces) if pieces else None
+
+    def take_strings(self) -> list[str]:
+        """The strings that follow one another here."""
         pieces = []
         while not self.is_done and self._tokens[self._index].token_type in _STRINGS:
             pieces.append(self._tokens[self._index].text)
             self._index += 1
-        return "".join(pieces) if pieces else None
+        return pieces
 
     def read_string(self) -> str:
         string = self.take_string()
@@ -226,7 +231,7 @@ class Cursor:
     def read_name(self) -> str:
         """One part of a name, without quotes."""
         if self.words(2) == ["IDENTIFIER", "("]:
-            raise UnsupportedClause("IDENTIFIER(…)", "Write the name itself.")
+            raise identifier_not_here()
         if not self.is_name():
             raise self.fail("a name is expected")
         self._index += 1
@@ -292,7 +297,7 @@ class Cursor:
     def _ensure_callable(self, index: int) -> None:
         if index + 1 < len(self._tokens) and self._tokens[index + 1].token_type == TokenType.L_PAREN:
             if self._tokens[index].text.upper() == "IDENTIFIER":
-                raise UnsupportedClause("IDENTIFIER(…)", "Write the name itself.")
+                raise identifier_not_here()
             if self._tokens[index].token_type not in _STRINGS:
                 ensure_callable(self._tokens[index].text)
 

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 
 from catalog.errors import CatalogOutcomeUnknown
-from engine.concurrency.cancel import CancelToken
 from engine.delta.commit.cloned_files import changed_vectors, cloned_files, copies_among, file_vectors
 from engine.delta.commit.conflict_errors import CommitOutcomeUnknown
 from engine.delta.log.storage import Storage
@@ -20,6 +19,7 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.deletion_vectors import RELATIVE, relative_deletion_vector, vector_file_name
 from engine.delta.spec.paths import encode_path, is_absolute_path
 from engine.exec.run import Run
+from engine.runtime.context import StatementContext
 from engine.write.staged_files import discard
 
 COPIERS_MAX = 8
@@ -45,7 +45,7 @@ def copied_files(snapshot: Snapshot, storage: Storage, before: pa.Table, run: Ru
     """Copies of all files of a table, but for those among `before` that are copies of them already."""
     table_id = snapshot.metadata.id
     known = copies_among(before, table_id)
-    copying = _Copying(snapshot.storage, storage, run.context.cancel)
+    copying = _Copying(snapshot.storage, storage, run.context)
     removed, needed, log_paths, names = np.ones(before.num_rows, bool), [], [], {}
     had = before["log_path"].to_pylist()
     for row, (path, vector) in enumerate(file_vectors(snapshot.files)):
@@ -81,23 +81,30 @@ class _Copying:
 
     source: Storage
     target: Storage
-    cancel: CancelToken
+    context: StatementContext
     written: list[str] = field(default_factory=list)
     vectors: dict[str, str] = field(default_factory=dict)
     """Files of deletion vectors -> their copies."""
 
     def copy(self, names: list[tuple[str, str]]) -> tuple[int, ...]:
         """Copies files of the source (decoded path -> name in the target); how many bytes each has."""
+        sizes: list[int] = []
+        tenth = -(-len(names) // 10)
         with ThreadPoolExecutor(COPIERS_MAX, "copies") as threads:
-            return tuple(threads.map(self._copy, names))
+            for size in threads.map(self._copy, names):
+                sizes.append(size)
+                if len(sizes) % tenth == 0 or len(sizes) == len(names):
+                    note = f"{self.target.root}: {len(sizes)} of {len(names)} files copied, {sum(sizes)} bytes"
+                    self.context.profile.add_note(note)
+        return tuple(sizes)
 
     def _copy(self, names: tuple[str, str]) -> int:
         path, name = names
-        self.cancel.ensure_live()
+        self.context.cancel.ensure_live()
         size = 0
         with self.source.open_input(path) as reader, self.target.open_output(name) as writer:
             while piece := reader.read(_PIECE_BYTES):
-                self.cancel.ensure_live()
+                self.context.cancel.ensure_live()
                 writer.write(piece)
                 size += len(piece)
             self.written.append(name)
