@@ -79,7 +79,7 @@ class Binder:
 
     def __init__(self, state: SessionState, sources: Sources) -> None:
         self.state, self.view, self.formats = state, sources.catalog.view(), sources.formats
-        self.allowed_roots = sources.catalog.allowed_roots
+        self.files = sources.files
         self.values: dict[str, tuple[Any, ...]] = {}
         self.pinned: dict[tuple[str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}

@@ -9,6 +9,7 @@ from catalog.catalog import Catalog
 from engine.concurrency.table_locks import TableLocks
 from engine.concurrency.table_pins import TablePins
 from engine.table.formats import TableFormats
+from engine.table.source_files import FileSource, NoFiles
 from engine.table.transaction import TableCommit
 
 
@@ -19,6 +20,8 @@ class Sources:
     catalog: Catalog
     formats: TableFormats
     """Load the tables that the catalog names."""
+    files: FileSource = NoFiles()
+    """Finds the files that statements name by their path."""
     after_commit: Callable[[TableCommit], None] = lambda _: None
     """Told of every version that a statement made."""
     before_removal: Callable[[str], None] = lambda _: None

@@ -177,3 +177,8 @@ class CopyOptionNotSupported(SqlError, condition="COPY_INTO_OPTION_NOT_SUPPORTED
     option: str
     place: str
     template = "The option {option} of COPY INTO is not supported for {place}. Leave it out."
+
+
+def identifier_not_here() -> UnsupportedClause:
+    """The error for an IDENTIFIER clause that was not resolved before (`engine/sql/script/identifier_clauses.py`)."""
+    return UnsupportedClause("IDENTIFIER(…)", "Here it takes a string alone, as in IDENTIFIER('name').")
