@@ -31,7 +31,7 @@ from engine.plans.file_writes import (
 )
 from engine.plans.write_plan import AlongCurve, FilePerPartition, RowCheck, TaskPerFile, WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
-from engine.sql.free_names import free_names
+from engine.sql.query.composed import Names
 from engine.types.schema import StructField, StructType
 
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
@@ -115,7 +115,7 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
     if plan.stored_as:
         yield _columns(names, plan.stored_as)
     if plan.checks:
-        outcomes = free_names("__check", names, len(plan.checks))
+        outcomes = Names(names).several("check", len(plan.checks))
         checks = zip(outcomes, plan.checks, strict=True)
         texts = {name: check.text for name, check in checks}
         yield _columns((*names, *outcomes), texts)
