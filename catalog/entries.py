@@ -74,6 +74,7 @@ class ViewEntry:
     text: str
     current: SchemaName
     columns: tuple[ViewColumn, ...] = ()
+    properties: tuple[tuple[str, str], ...] = ()
     owner: str | None = None
     comment: str | None = None
     created_ms: int | None = None
@@ -130,6 +131,7 @@ def to_json(entry: Entry) -> dict[str, object]:
                 "current_catalog": entry.current.catalog,
                 "current_schema": entry.current.schema,
                 "columns": [asdict(column) for column in entry.columns],
+                "properties": dict(entry.properties),
                 **common,
                 "created_ms": entry.created_ms,
             }
@@ -175,6 +177,7 @@ def from_json(value: object) -> Entry:
                 text=fields.text("text"),
                 current=SchemaName(fields.text("current_catalog"), fields.text("current_schema")),
                 columns=fields.view_columns("columns"),
+                properties=fields.pairs("properties"),
                 owner=fields.optional_text("owner"),
                 comment=fields.optional_text("comment"),
                 created_ms=fields.optional_integer("created_ms"),
@@ -207,6 +210,13 @@ class _Fields:
         if value is None or isinstance(value, str):
             return value
         raise MalformedEntry(f"{key!r} is no text")
+
+    def pairs(self, key: str) -> tuple[tuple[str, str], ...]:
+        """The pairs of an object of texts, which may be missing."""
+        value = self._left.pop(key, None) or {}
+        if isinstance(value, dict) and all(isinstance(text, str) for text in value.values()):
+            return tuple(value.items())
+        raise MalformedEntry(f"{key!r} is no object of texts")
 
     def optional_integer(self, key: str) -> int | None:
         value = self._left.pop(key, None)

@@ -30,6 +30,7 @@ from engine.delta.log.storage import open_storage
 from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import remove_lake_leftovers
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
+from engine.delta.source_files import DeltaFileSource
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
@@ -37,6 +38,7 @@ from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import find_setting, parse_setting
+from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate
 from engine.script.interpreter import run_script
 from engine.script.road import Road, Scopes, Step
@@ -44,7 +46,7 @@ from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTI
 from engine.sql.script.script_errors import PositionalScriptParameters
 from engine.statement import parse_statement, run_statement
 from engine.statements.statement import Statement
-from engine.statements.variables import ExecuteImmediate, RoadStatement, Script
+from engine.statements.variables import Executable, ExecuteImmediate, NamedByExpressions, RoadStatement, Script
 from engine.table.formats import formats_of
 from engine.write.folder_marks import is_abandoned
 
@@ -124,6 +126,7 @@ def open_sources(options: EngineOptions) -> Sources:
                 open=lambda location: open_storage(location, allowed_roots=roots),
             )
         ),
+        files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
         close=after_commits.close,
@@ -184,13 +187,18 @@ class LakeSession:
 
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """Parse `text` and run it."""
-        match parse_statement(text):
+        return self._execute(parse_statement(text), parameters, context)
+
+    def _execute(self, parsed: Executable, parameters: Sequence[Parameter], context: StatementContext) -> ResultStream:
+        match parsed:
             case Script() as script:
                 if any(parameter.name is None for parameter in parameters):
                     raise PositionalScriptParameters()
                 return run_script(script, self._road(context, is_script=True), parameters)
             case ExecuteImmediate() as immediate:
                 return execute_immediate(immediate, self._road(context), (), parameters).result
+            case NamedByExpressions() as named:
+                return self._execute(*with_names(named, self._road(context), (), parameters), context)
             case statement:
                 return self._take(statement, (), parameters, context).result
 

@@ -40,6 +40,7 @@ from engine.plan.maintenance.optimizes import auto_compaction
 from engine.plan.planner import plan_statement
 from engine.plans.ddl import (
     AlterPlan,
+    BackfillPlan,
     ClonePlan,
     ConvertPlan,
     CreateTableAsPlan,
@@ -48,19 +49,25 @@ from engine.plans.ddl import (
     ReplaceTablePlan,
     RewritePlan,
     SyncIdentityPlan,
+    TruncateHistoryPlan,
 )
+from engine.plans.maintenance import MaintenancePlan
 from engine.plans.optimize import OptimizePlan
 from engine.plans.plan import AnsweringPlan, Plan
-from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.context import StatementContext
-from engine.runtime.parameters import Parameter
+from engine.runtime.parameters import Parameter, named_by_position
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
+from engine.sql.parameters import with_condition_values
 from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
+from engine.statements.maintenance import Vacuum
+from engine.statements.merges import Merge
 from engine.statements.variables import Executable, RoadStatement, SingleStatement
-from engine.statements.writes import MultiInsert
+from engine.statements.writes import Delete, Insert, MultiInsert, Update
 from engine.table.rearrangement import Rearrangement
+from engine.table.watched_formats import watched
 from engine.write.commit import commit, follow_up
 from engine.write.inserts_in_turn import ensure_no_positions, one_by_one
 
@@ -82,16 +89,27 @@ def run_statement(
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
     own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
+    own = named_by_position(own) if isinstance(statement, Delete | Update | Merge) else own
+    if isinstance(statement, Insert):
+        statement, own = with_condition_values(statement, own)
     run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
+    if isinstance(statement, Vacuum):  # reads no rows, and asks who does
+        return _carried(statement, _planned(statement, state, sources, run), state, sources, run)
+    with sources.pins.statement(run.context.now_ms) as uses:
+        return _run_pinned(statement, state, replace(sources, formats=watched(sources.formats, uses)), run, parameters)
+
+
+def _run_pinned(
+    statement: RoadStatement, state: SessionState, sources: Sources, run: Run, parameters: Sequence[Parameter]
+) -> Outcome:
+    """The statement, whose tables are known to those who remove files until it has its rows or its commit."""
     if not isinstance(statement, MultiInsert):
         return _completed(statement, _planned(statement, state, sources, run), state, sources, run)
     ensure_no_positions(parameters)
+    inserts = [with_condition_values(each, run.parameters)[0] for each in statement.inserts]
     pinned = replace(sources, formats=sources.formats.pinned())
-    plans = [_planned(each, state, pinned, run) for each in statement.inserts]
-    finish = [
-        partial(_completed, each, plan, state, sources, run)
-        for each, plan in zip(statement.inserts, plans, strict=True)
-    ]
+    plans = [_planned(each, state, pinned, run) for each in inserts]
+    finish = [partial(_completed, each, plan, state, sources, run) for each, plan in zip(inserts, plans, strict=True)]
     return one_by_one(statement.inserts, finish)
 
 
@@ -118,15 +136,17 @@ def _carried(statement: SingleStatement, first: Plan, state: SessionState, sourc
 
     def once() -> Outcome:
         nonlocal tried, is_fresh
-        for _ in range(policy.runs_max):
+        rewrites = 0
+        while True:
             tried = tried if is_fresh else _planned(statement, state, sources, run)
             is_fresh = False
             outcome = _finished(tried, sources, run, policy)
-            if not isinstance(tried, RewritePlan) or tried.is_last:
+            if not _is_step(tried):
                 return outcome
-            rewritten = tried.table
-        # others went on writing files that have to be rewritten
-        raise FeatureDropConflict(rewritten.label, rewritten.snapshot.version, "write")
+            if isinstance(tried, RewritePlan):
+                rewrites += 1
+                if rewrites == policy.runs_max:  # others went on writing files that have to be rewritten
+                    raise FeatureDropConflict(tried.table.label, tried.table.snapshot.version, "write")
 
     locked = _table_to_lock(first)
     if locked is None:
@@ -193,30 +213,49 @@ def _table_to_lock(plan: Plan) -> str | None:
 
     Two such plans cannot both commit.
     """
-    if isinstance(plan, AnsweringPlan):
+    if isinstance(plan, AnsweringPlan | MaintenancePlan):
         return None
     match plan:
         case SyncIdentityPlan(table=table):
             return table.snapshot.table_root
         case InsertPlan(table=table, rows=rows):
             return table.snapshot.table_root if rows.config.identities else None
+        case MergePlan(table=table, inserts=inserts):
+            fills = any(insert.rows.identities for insert in inserts)
+            return table.snapshot.table_root if fills else None
         case CopyPlan(table=table):  # another one would load the same files
             return table.snapshot.table_root
         case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
             return table.snapshot.table_root if table.snapshot.rules.identities else None
-        case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
+        case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan():
             return None
-        case OptimizePlan() | ClonePlan() | ConvertPlan():
+        case DeletePlan() | UpdatePlan() | TruncatePlan():
+            return None
+        case BackfillPlan() | TruncateHistoryPlan() | OptimizePlan() | ClonePlan() | ConvertPlan():
             return None
         case _:
             assert_never(plan)
 
 
+def _is_step(plan: Plan) -> bool:
+    """Whether the statement is planned again after `plan`, on the version that it has made.
+
+    There is an end: a step makes what the next plan asks for, and only rewriting can have to be done again.
+    """
+    match plan:
+        case AlterPlan(is_last=is_last) | RewritePlan(is_last=is_last):
+            return not is_last
+        case BackfillPlan():
+            return True
+        case _:
+            return False
+
+
 def _may_run_again(plan: Plan, error: SqlError) -> bool:
     """Whether what stopped `plan` is a reason to plan the statement again, on the newest versions."""
-    if isinstance(plan, RewritePlan) and not plan.is_last:
+    if _is_step(plan):
         return isinstance(error, ConcurrentModification)
-    if isinstance(plan, AlterPlan) and plan.description.exclusive:  # DROP FEATURE
+    if isinstance(plan, AlterPlan | TruncateHistoryPlan) and plan.description.exclusive:  # DROP FEATURE
         return isinstance(error, ConcurrentModification)
     if isinstance(plan, CopyPlan) and isinstance(error, ConcurrentTransaction):
         return True  # another server's, which may have loaded other files

@@ -43,6 +43,7 @@ from engine.errors.definition_errors import (
     ReplacedElsewhere,
     ReplacedTableMissing,
 )
+from engine.errors.maintenance_errors import RESTORE_ERRORS, CannotRestoreVersion
 from engine.errors.statement_errors import RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
 from engine.errors.table_errors import naming
 from engine.runtime.session_state import SessionState, is_temporary
@@ -78,7 +79,7 @@ class Binder:
 
     def __init__(self, state: SessionState, sources: Sources) -> None:
         self.state, self.view, self.formats = state, sources.catalog.view(), sources.formats
-        self.allowed_roots = sources.catalog.allowed_roots
+        self.files = sources.files
         self.values: dict[str, tuple[Any, ...]] = {}
         self.pinned: dict[tuple[str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
@@ -166,6 +167,21 @@ class Binder:
         found = self.relation(parts, None, self.state.current)
         if isinstance(found, BoundView):
             raise TableExpected(found.label)
+        return found
+
+    def restored(self, parts: tuple[str, ...], to: TimeTravel) -> BoundTable:
+        """The older version of a table that RESTORE names. Raises for the newest one, and for one that is not there."""
+        newest = self.table(parts)
+        try:
+            found = self.relation(parts, to, self.state.current)
+        except SqlError as error:
+            cause = RESTORE_ERRORS.get(error.condition)
+            if cause is None:
+                raise
+            raise cause(newest.label, error.message) from error
+        assert isinstance(found, BoundTable)
+        if found.snapshot.version >= newest.snapshot.version:
+            raise CannotRestoreVersion(newest.label, f"Version {found.snapshot.version} is its newest version.")
         return found
 
     def new_table(

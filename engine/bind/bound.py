@@ -20,7 +20,6 @@ import pyarrow as pa
 from catalog.catalog import CatalogView
 from catalog.entries import TableEntry, ViewEntry
 from catalog.names import TableName
-from engine.delta.commit.loads import Loads
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.variables import RowValues
@@ -113,14 +112,13 @@ class BoundView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundFiles:
-    """The files below the folder `root` that a COPY INTO reads: rows of path (relative), size and modification time.
+    """The files below the folder `root` that a COPY INTO reads, with the columns of `Scan.files`.
 
-    `schema` None: it is not known yet. `loads` is what the target is known to have had; its files are not among these.
+    `schema` None: it is not known yet.
     """
 
     root: str
     files: pa.Table
-    loads: Loads
     format: FileFormat
     schema: StructType | None = None
 

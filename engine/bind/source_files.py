@@ -7,33 +7,29 @@ folder itself are read, as with Spark; partition folders are then refused, for t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pyarrow as pa
 
 from catalog.view import CatalogView
 from engine.bind.bound import BoundFiles, BoundTable
-from engine.delta.commit.loads import Loads, not_loaded, read_loads
-from engine.delta.conversion.folder_files import FolderFile, find_files
-from engine.delta.delta_format import delta_snapshot
-from engine.delta.log.file_table import map_array
-from engine.delta.log.storage import Storage, open_storage
 from engine.errors.copy_errors import PartitionFoldersInSource, PatternNotValid, SourceNotFound
 from engine.statements.copies import CopyInto
+from engine.table.scan import NO_FILES
+from engine.table.source_files import FileSource, FolderFile
 
 
-def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, roots: Sequence[str]) -> BoundFiles:
-    """Raises `PathNotAllowed`, `FilesNotReadable`, `SourceNotFound`, and what reading the record of loads raises."""
-    location = view.ensure_files(statement.path)
-    storage, files = _listed(location, roots)
-    wanted = _wanted(statement, storage.root, files)
+def bind_files(statement: CopyInto, target: BoundTable, view: CatalogView, source: FileSource) -> BoundFiles:
+    """Raises `PathNotAllowed`, `FilesNotReadable`, `SourceNotFound`, and what `source` raises."""
+    root, files = source.find(view.ensure_files(statement.path))
+    wanted = _wanted(statement, root, files)
     if not wanted:
         raise SourceNotFound(statement.path)
-    table = delta_snapshot(target.snapshot, "COPY INTO")
-    loads = read_loads(table)
     if not statement.force:
-        wanted = _fresh(wanted, storage, loads, table.storage)
-    return BoundFiles(root=storage.root, files=_table(wanted), loads=loads, format=statement.format)
+        places = pa.array([f"{root}/{file.path}" for file in wanted], pa.string())
+        is_fresh = source.is_fresh(target.snapshot, places).to_pylist()
+        wanted = [file for file, fresh in zip(wanted, is_fresh, strict=True) if fresh]
+    return BoundFiles(root=root, files=_table(wanted), format=statement.format)
 
 
 def places_of(files: BoundFiles) -> pa.Table:
@@ -41,24 +37,6 @@ def places_of(files: BoundFiles) -> pa.Table:
     paths = [f"{files.root}/{path}" for path in files.files["path"].to_pylist()]
     table = files.files.select(["size", "modification_time"])
     return table.add_column(0, "path", pa.array(paths, pa.string()))
-
-
-def _listed(location: str, roots: Sequence[str]) -> tuple[Storage, list[FolderFile]]:
-    """The files below a folder, or the one file that is there."""
-    storage = open_storage(location, allowed_roots=roots)
-    files = list(find_files(storage, lambda: None))
-    if files:
-        return storage, files
-    folder, _, name = location.rpartition("/")
-    parent = open_storage(folder, allowed_roots=roots)
-    try:
-        status = parent.stat(name)
-    except OSError:
-        return storage, []
-    listing = parent.list_folder("")
-    is_file = any(each.name == name for each in listing.files)
-    one = FolderFile(path=name, size=status.size, modification_time=status.modified_ms)
-    return (parent, [one]) if is_file else (storage, [])
 
 
 def _wanted(statement: CopyInto, root: str, files: list[FolderFile]) -> list[FolderFile]:
@@ -79,12 +57,6 @@ def _wanted(statement: CopyInto, root: str, files: list[FolderFile]) -> list[Fol
     return [file for file in files if "/" not in file.path]
 
 
-def _fresh(files: list[FolderFile], storage: Storage, loads: Loads, own: Storage) -> list[FolderFile]:
-    places = pa.array([f"{storage.root}/{file.path}" for file in files], pa.string())
-    fresh = not_loaded(own, loads, places)
-    return [file for file, is_fresh in zip(files, fresh.to_pylist(), strict=True) if is_fresh]
-
-
 def _table(files: list[FolderFile]) -> pa.Table:
     """As the files of a `Scan`, without partition values."""
     return pa.table(
@@ -92,7 +64,7 @@ def _table(files: list[FolderFile]) -> pa.Table:
             "path": pa.array([file.path for file in files], pa.string()),
             "size": pa.array([file.size for file in files], pa.int64()),
             "modification_time": pa.array([file.modification_time for file in files], pa.int64()),
-            "partition_values": map_array({} for _ in files),
+            "partition_values": pa.array([[] for _ in files], NO_FILES.schema.field("partition_values").type),
         }
     )
 

@@ -24,6 +24,7 @@ from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JError
 
 from engine.exec.errors import CONTEXT_STOPPED, SparkRestarting, SparkUnavailable
+from engine.exec.expressions import ALLOWED_EXPRESSIONS
 from engine.exec.file_lists import FileLists
 from engine.exec.jvm import install_classes, kill_jvm, launch_jvm, stop_jvm
 
@@ -161,6 +162,7 @@ def _start_spark(gateway: ClientServer, launch: Launch) -> Any:
         spark,
         " ".join(launch.allowed_functions),
         " ".join(launch.allowed_table_functions),
+        " ".join(ALLOWED_EXPRESSIONS),
         questions.port,
         questions.password,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundTable
+from engine.bind.bound import BoundStatement, BoundTable
 from engine.plan.ddl.alters import plan_alter, plan_comment
 from engine.plan.ddl.catalog_ddl import (
     plan_comment_on_names,
@@ -22,12 +22,16 @@ from engine.plan.ddl.like_tables import plan_create_table_like
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
 from engine.plan.maintenance.optimizes import plan_optimize, plan_reorg
+from engine.plan.maintenance.repairs import plan_analyze, plan_manifest, plan_repair
+from engine.plan.maintenance.restore import plan_restore
+from engine.plan.maintenance.vacuum import plan_vacuum
 from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
 from engine.plan.writes.copies import plan_copy
-from engine.plan.writes.deletes import plan_delete
 from engine.plan.writes.explained import explain_write
 from engine.plan.writes.inserts import plan_create_table_as, plan_insert, plan_truncate
+from engine.plan.writes.merges import plan_merge
+from engine.plan.writes.row_changes import plan_delete, plan_update
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, SchemaPlan
 from engine.plans.variables import EvaluatePlan
@@ -44,12 +48,21 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
-from engine.statements.maintenance import Optimize, Reorg
+from engine.statements.maintenance import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
+from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
-from engine.statements.statement import AnsweredStatement
+from engine.statements.statement import AnsweredStatement, MaintenanceStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable, Update
 
 
 def plan_statement(analyzed: AnalyzedStatement) -> Plan:
@@ -57,6 +70,8 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
     bound, statement = analyzed.bound, analyzed.bound.statement
     if isinstance(statement, AnsweredStatement):
         return CommandPlan(statement=statement, bound=bound)
+    if isinstance(statement, MaintenanceStatement):
+        return _plan_maintenance(bound, statement)
     match statement:
         case Query() as query:
             answer = answer_from_log(query, bound.relations)
@@ -87,6 +102,10 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_copy(analyzed, copy)
         case Delete() as delete:
             return plan_delete(bound, delete)
+        case Update() as update:
+            return plan_update(bound, update)
+        case Merge() as merge:
+            return plan_merge(analyzed, merge)
         case AlterTable() as alter:
             return plan_alter(bound, alter)
         case CommentOn(kind=Commentable.TABLE | Commentable.COLUMN) as comment:
@@ -105,16 +124,32 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_drop_catalog(drop_catalog)
         case TruncateTable():
             return plan_truncate(bound)
-        case Optimize() as optimize:
-            return plan_optimize(bound, optimize)
-        case Reorg() as reorg:
-            return plan_reorg(bound, reorg)
         case DropTable() as drop_table:
             return plan_drop_table(bound, drop_table)
         case CreateSchema() as create_schema:
             return plan_create_schema(bound, create_schema)
         case DropSchema() as drop_schema:
             return plan_drop_schema(bound, drop_schema)
+        case _:
+            assert_never(statement)
+
+
+def _plan_maintenance(bound: BoundStatement, statement: MaintenanceStatement) -> Plan:
+    match statement:
+        case Vacuum() as vacuum:
+            return plan_vacuum(bound, vacuum)
+        case RestoreTable() as restore:
+            return plan_restore(bound, restore)
+        case RepairTable() as repair:
+            return plan_repair(bound, repair)
+        case GenerateManifest():
+            return plan_manifest(bound)
+        case AnalyzeTable() as analyze:
+            return plan_analyze(bound, analyze)
+        case Optimize() as optimize:
+            return plan_optimize(bound, optimize)
+        case Reorg() as reorg:
+            return plan_reorg(bound, reorg)
         case _:
             assert_never(statement)
 

@@ -163,13 +163,39 @@ class ConvertPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlterPlan:
-    """Give `table` another definition, if it passes `expression_checks` and its rows pass `checks`."""
+    """Give `table` another definition, if it passes `expression_checks` and its rows pass `checks`.
+
+    `is_last` as in `RewritePlan`.
+    """
 
     table: BoundTable
     definition: Definition
     description: CommitDescription
     expression_checks: ExpressionCheckPlan | None = None
     checks: RowChecks | None = None
+    is_last: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruncateHistoryPlan:
+    """Remove the versions of `table` that need `feature` (its final name), then give it a definition without it.
+
+    Its newest version does not need the feature any more.
+    """
+
+    table: BoundTable
+    feature: str
+    definition: Definition
+    description: CommitDescription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillPlan:
+    """Give ids to the rows of `files`, live files of `table` without them; then the statement is planned again."""
+
+    table: BoundTable
+    files: pa.Table
+    description: CommitDescription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

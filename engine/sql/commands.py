@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from engine.sql.ddl.deletes import parse_delete
 from engine.sql.ddl.inserts import parse_insert
+from engine.sql.ddl.row_changes import parse_delete
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS
 from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedStatement

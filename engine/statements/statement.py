@@ -13,7 +13,16 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
-from engine.statements.maintenance import Optimize, Reorg
+from engine.statements.maintenance import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
+from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -41,7 +50,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.writes import Delete, ExplainWrite, Insert, MultiInsert, TruncateTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (
     ShowCatalogs
@@ -77,9 +86,14 @@ AnsweredStatement = (
 Statement = Query | Explain | ExplainWrite | DescribeQuery | AnsweredStatement
 """Statements that change no table and no name."""
 
+MaintenanceStatement = Optimize | Reorg | Vacuum | RestoreTable | RepairTable | GenerateManifest | AnalyzeTable
+"""Statements that change files or the log of a table, and no row."""
+
 WriteStatement = (
     Insert
     | Delete
+    | Update
+    | Merge
     | CreateTable
     | CreateTableLike
     | CloneTable
@@ -88,8 +102,6 @@ WriteStatement = (
     | AlterTable
     | DropTable
     | TruncateTable
-    | Optimize
-    | Reorg
     | CreateSchema
     | DropSchema
     | CreateCatalog
@@ -97,6 +109,7 @@ WriteStatement = (
     | CreateView
     | DropView
     | CommentOn
+    | MaintenanceStatement
 )
 
 OneStatement = Statement | WriteStatement

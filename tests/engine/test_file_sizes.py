@@ -30,7 +30,10 @@ def sized(size: str) -> str:
 
 CASES = [
     # clauses, rows, least and most files, least and most bytes of a file
-    ("", ROWS, (1, 1), (MB, 8 * MB)),  # few enough for a shuffle
+    ("", ROWS, (1, 4), (MB // 2, 8 * MB)),
+    ("", f"{ROWS} WHERE id % 1000 = 0", (1, 1), (0, MB)),
+    ("", f"SELECT /*+ REPARTITION(3) */ * FROM ({ROWS})", (3, 3), (MB, 2 * MB)),
+    ("TBLPROPERTIES ('delta.autoOptimize.optimizeWrite' = 'false')", ROWS, (8, 8), (MB // 4, MB)),
     ("TBLPROPERTIES ('delta.autoOptimize.optimizeWrite' = 'true')", ROWS, (1, 4), (MB // 2, 8 * MB)),
     (sized("256kb"), ROWS, (12, 20), near(MB // 4)),
     (sized("1mb"), ROWS, (3, 5), near(MB)),

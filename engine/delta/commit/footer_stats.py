@@ -33,6 +33,9 @@ _FLOATS = frozenset({PrimitiveType.FLOAT, PrimitiveType.DOUBLE})
 _TELLS_NAN = "parquet-mr"
 """The writer whose bounds are NaN where a value is; those of others leave NaN out, which is above their upper bound."""
 _NO_COUNTS: Mapping[Path, int] = MappingProxyType({})
+_SPARK_VERSION = b"org.apache.spark.version"
+_SPARK_LEAST = 3
+_OLD_CALENDAR = frozenset({b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"})
 _UNREADABLE = (pa.ArrowException, UnicodeDecodeError, OverflowError, ValueError)
 """A bound that is no value of Python's, such as a date after the year 9999."""
 
@@ -56,6 +59,19 @@ class FooterStats:
     def load(self, path: str) -> FileStats:
         """The statistics of the file at `path`, decoded and relative to the table's root."""
         return self.load_measured(path, ())[0]
+
+    def load_foreign(self, path: str) -> FileStats:
+        """As `load`, of a file that anybody may have written: bounds only where its writer's are known to be right.
+
+        These are Spark's from version 3 on, unless it wrote dates and times of the Julian calendar.
+        """
+        with self._storage.open_input(path) as source:
+            footer = pq.read_metadata(source)
+        stats, keys = self._stats(footer, _NO_COUNTS), footer.metadata or {}
+        version = keys.get(_SPARK_VERSION, b"").partition(b".")[0]
+        if version.isdigit() and int(version) >= _SPARK_LEAST and not keys.keys() & _OLD_CALENDAR:
+            return stats
+        return FileStats(num_records=stats.num_records, null_count=stats.null_count)
 
     def load_measured(
         self, path: str, columns: Sequence[str], null_counts: Mapping[Path, int] = _NO_COUNTS

@@ -9,7 +9,6 @@ with per cent signs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
 from urllib.parse import unquote
 
@@ -22,17 +21,9 @@ from engine.delta.conversion.errors import (
 from engine.delta.log.storage import Storage
 from engine.delta.spec.paths import LOG_DIR
 from engine.errors.table_errors import PartitionValueNotCastable
+from engine.table.source_files import FolderFile
 from engine.types.partition_values import HIVE_NULL, format_partition_value, parse_partition_value
 from engine.types.schema import StructField, format_data_type
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FolderFile:
-    """`path` is relative to the folder, `size` in bytes, `modification_time` in ms since the epoch."""
-
-    path: str
-    size: int
-    modification_time: int
 
 
 def find_files(storage: Storage, ensure_live: Callable[[], None]) -> Iterator[FolderFile]:

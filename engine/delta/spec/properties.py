@@ -22,7 +22,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from engine.delta.spec.errors import InvalidTableProperty, PropertyNotSettable, UnknownTableProperty
+from engine.delta.spec.errors import (
+    InvalidTableProperty,
+    ManifestPropertyWithDeletionVectors,
+    PropertyNotSettable,
+    UnknownTableProperty,
+)
 
 T = TypeVar("T")
 Configuration: TypeAlias = Mapping[str, str | None]
@@ -239,6 +244,7 @@ SET_TRANSACTION_RETENTION = Property(
 )
 STATS_AS_JSON = Property(key="delta.checkpoint.writeStatsAsJson", parse=parse_boolean, default=True)
 STATS_AS_STRUCT = Property(key="delta.checkpoint.writeStatsAsStruct", parse=parse_boolean, default=True)
+SYMLINK_MANIFEST = Property(key="delta.compatibility.symlinkFormatManifest.enabled", parse=parse_boolean, default=False)
 TARGET_FILE_SIZE = Property(key="delta.targetFileSize", parse=_optional(parse_size_bytes), default=None)
 TYPE_WIDENING = Property(key="delta.enableTypeWidening", parse=parse_boolean, default=False, strict=True)
 VARIANT_SHREDDING = Property(key="delta.enableVariantShredding", parse=parse_boolean, default=False, strict=True)
@@ -313,7 +319,9 @@ def nearest(key: str) -> str:
 
 
 def ensure_consistent(configuration: Configuration) -> None:
-    """Raises `InvalidTableProperty` where two properties contradict each other."""
+    """Raises `InvalidTableProperty` or a more exact error where two properties contradict each other."""
+    if SYMLINK_MANIFEST.read(configuration) and DELETION_VECTORS.read(configuration):
+        raise ManifestPropertyWithDeletionVectors()
     log, files = LOG_RETENTION.read(configuration), DELETED_FILE_RETENTION.read(configuration)
     if log < files:
         text = configuration.get(LOG_RETENTION.key) or "interval 30 days"

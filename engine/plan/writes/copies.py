@@ -26,7 +26,6 @@ def plan_copy(analyzed: AnalyzedStatement, statement: CopyInto) -> CopyPlan:
         table=table,
         insert=_insert(analyzed, statement, files) if analyzed.source is not None else None,
         loaded=places_of(files),
-        before=files.loads,
         validates=statement.validation is not None,
     )
 

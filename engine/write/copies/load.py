@@ -9,15 +9,16 @@ from dataclasses import replace
 from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import Outcome
 from engine.delta.commit.conflict_errors import CommitOutcomeUnknown
-from engine.delta.commit.loads import APP_ID, write_load
+from engine.delta.commit.loads import APP_ID, read_loads, write_load
 from engine.delta.commit.transaction import Transaction
+from engine.delta.delta_format import delta_snapshot
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.plans.writes import CopyPlan, InsertPlan
 from engine.runtime.results import RowCounts, empty_result
 from engine.table.formats import TableFormat
 from engine.table.operations import with_metrics
-from engine.write.insert import insert
+from engine.write.dml.insert import insert
 from engine.write.staged_files import discard
 from engine.write.staged_write import StagedWrite
 
@@ -47,7 +48,7 @@ def _recorded(plan: CopyPlan, staged: StagedWrite) -> Iterator[None]:
         return
     assert isinstance(transaction, Transaction), "bound for Delta tables alone"
     storage = transaction.storage
-    load = write_load(storage, plan.before, plan.loaded)
+    load = write_load(storage, read_loads(delta_snapshot(plan.table.snapshot)), plan.loaded)
     try:
         transaction.last_version_of(APP_ID)
         transaction.stage(load.action)
