@@ -21,7 +21,6 @@ from engine.enforce.storable import is_stored, stored_columns
 from engine.errors.statement_errors import SparkFailure
 from engine.plans.file_writes import (
     FILE_BYTES,
-    SHUFFLED_BYTES,
     SMALL_BYTES,
     Counter,
     Curve,
@@ -37,7 +36,6 @@ from engine.types.schema import StructField, StructType
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
 _VALUE_CHARACTERS_MAX = 100
 _VALUES_MAX = 20
-_SHUFFLED_RATIO = SHUFFLED_BYTES // FILE_BYTES
 
 
 def row_rules(plan: WritePlan, token: str) -> RowRules:
@@ -56,8 +54,7 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
         stored=StructType((*stored, *plan.extra_columns)).to_json(),
         partition_columns=config.partition_keys,
         rebalanced=bool(config.optimizes_writes) or target is not None,
-        # Files are to come near the size that somebody named, not beyond it: some rows are in Parquet no smaller.
-        shuffled_bytes=target or SHUFFLED_BYTES,
+        file_bytes=target or FILE_BYTES,
         small_bytes=0 if config.optimizes_writes is False else SMALL_BYTES,
     )
     return _arranged(rules, plan)
@@ -71,7 +68,7 @@ def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
         case TaskPerFile():
             return replace(rules, is_arranged=True)
         case FilePerPartition(target_bytes=target_bytes):
-            return replace(rules, rebalanced=True, shuffled_bytes=_SHUFFLED_RATIO * target_bytes)
+            return replace(rules, rebalanced=True, file_bytes=target_bytes)
         case AlongCurve() as along:
             curve = Curve(
                 columns=tuple(".".join(map(quote, path)) for path in along.stored_columns),
@@ -79,7 +76,7 @@ def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
                 num_files=along.num_files,
                 sampled=along.sampled,
             )
-            return replace(rules, rebalanced=True, shuffled_bytes=_SHUFFLED_RATIO * along.target_bytes, curve=curve)
+            return replace(rules, rebalanced=True, file_bytes=along.target_bytes, curve=curve)
 
 
 def violation(plan: WritePlan, token: str, failure: SparkFailure) -> SqlError | None:
