@@ -23,6 +23,7 @@ from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.remote import open_files, open_tree
 from catalog.roots import configured_location, is_local
 from engine.bind.sources import Sources
+from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.memory import use_compact_memory
 from engine.delta.log.storage import open_storage
 from engine.delta.maintenance.after_commit import PostCommitQueue
@@ -43,6 +44,7 @@ from engine.sql.script.script_errors import PositionalScriptParameters
 from engine.statement import parse_statement, run_statement
 from engine.statements.statement import Statement
 from engine.statements.variables import ExecuteImmediate, RoadStatement, Script
+from engine.table.formats import formats_of
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +114,9 @@ def open_sources(options: EngineOptions) -> Sources:
     snapshots, after_commits = SnapshotCache(options.snapshot_cache_bytes), PostCommitQueue()
     return Sources(
         catalog=Catalog(store, served, options.allowed_roots, options.catalog_folder),
-        load=lambda location, version: snapshots.load(open_storage(location, allowed_roots=roots), version),
+        formats=formats_of(
+            DeltaFormat(lambda location, version: snapshots.load(open_storage(location, allowed_roots=roots), version))
+        ),
         after_commit=after_commits.submit,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
         close=after_commits.close,

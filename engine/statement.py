@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import assert_never
 
 from catalog.errors import SqlError
@@ -74,7 +74,7 @@ def run_statement(
     if not isinstance(statement, MultiInsert):
         return _carried(statement, _planned(statement, state, sources, run), state, sources, run)
     ensure_no_positions(parameters)
-    pinned = replace(sources, load=cache(sources.load))
+    pinned = replace(sources, formats=sources.formats.pinned())
     plans = [_planned(each, state, pinned, run) for each in statement.inserts]
     finish = [
         partial(_carried, each, plan, state, sources, run) for each, plan in zip(statement.inserts, plans, strict=True)

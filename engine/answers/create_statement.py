@@ -12,9 +12,9 @@ from catalog.errors import SqlError
 from catalog.names import quote
 from engine.answers.declared_types import declared_type, literal
 from engine.bind.bound import BoundStatement, BoundTable, Outcome
-from engine.delta.definition.clustering import CLUSTERING, clustering_columns
-from engine.delta.definition.constraints import check_constraints
+from engine.delta.definition.clustering import CLUSTERING
 from engine.delta.definition.identity import ALLOW_EXPLICIT, START, STEP, is_identity
+from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import (
     CONSTRAINT_PREFIX,
     FEATURE_PREFIX,
@@ -38,39 +38,38 @@ def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outc
 
 
 def _lines(table: BoundTable) -> Iterator[str]:
-    snapshot, metadata = table.snapshot, table.snapshot.metadata
+    snapshot, details = table.snapshot, table.snapshot.details
     elements = [_column(column) for column in snapshot.schema.fields]
     elements += [
-        f"CONSTRAINT {quote(constraint.name)} CHECK ({constraint.expression})"
-        for constraint in check_constraints(metadata.configuration)
+        f"CONSTRAINT {quote(constraint.name)} CHECK ({constraint.expression})" for constraint in snapshot.checks
     ]
     columns = ",\n".join(f"  {element}" for element in elements)
     yield f"CREATE TABLE {table.label} (\n{columns})" if elements else f"CREATE TABLE {table.label}"
-    yield "USING delta"
+    yield f"USING {snapshot.format}"
     if snapshot.partition_columns:
         yield f"PARTITIONED BY ({', '.join(map(quote, snapshot.partition_columns))})"
-    clustering = clustering_columns(snapshot.config)
-    if clustering:
-        yield f"CLUSTER BY ({', '.join('.'.join(map(quote, path)) for path in clustering)})"
-    if metadata.description:
-        yield f"COMMENT {literal(metadata.description)}"
+    if details.clustering_columns:
+        yield f"CLUSTER BY ({', '.join('.'.join(map(quote, path)) for path in details.clustering_columns)})"
+    if details.description:
+        yield f"COMMENT {literal(details.description)}"
     if not table.entry.managed:
         yield f"LOCATION {literal(table.entry.location)}"
-    properties = [pair for pair in sorted(metadata.configuration.items()) if _is_said(pair[0])]
-    properties += _protocol_properties(table)
+    properties = [pair for pair in sorted(details.properties.items()) if _is_said(pair[0])]
+    if isinstance(snapshot, Snapshot):
+        properties += _protocol_properties(table.label, snapshot)
     if properties:
         pairs = (f"  {literal(key)} = {literal(value or '')}" for key, value in properties)
         yield "TBLPROPERTIES (\n" + ",\n".join(pairs) + ")"
 
 
-def _protocol_properties(table: BoundTable) -> list[tuple[str, str]]:
+def _protocol_properties(label: str, snapshot: Snapshot) -> list[tuple[str, str]]:
     """What asks for the protocol, where the rest of the statement would make a weaker one.
 
     The feature of defaults is always said: other engines do not add it by themselves.
     """
-    protocol, present = table.snapshot.protocol, protocol_features(table.snapshot.protocol)
+    protocol, present = snapshot.protocol, protocol_features(snapshot.protocol)
     try:
-        implied = protocol_features(define_like(table.label, table.snapshot).protocol)
+        implied = protocol_features(define_like(label, snapshot).protocol)
     except SqlError:  # another writer's table, of which no statement could make one
         implied = DEFAULT_FEATURES
     if protocol.min_writer_version < WRITER_FEATURES_VERSION:

@@ -13,10 +13,11 @@ from datetime import UTC, datetime
 from catalog.errors import SqlError
 from catalog.names import SchemaName
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
-from engine.delta.definition.clustering import clustering_columns, field_at
+from engine.delta.definition.clustering import field_at
 from engine.delta.schema.stats_columns import format_name
 from engine.runtime.results import string_rows
 from engine.statements.shows import DescribeSchema, DescribeTable
+from engine.table.snapshot import TableDetails
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type
 
@@ -63,13 +64,21 @@ def _columns(relation: NamedRelation) -> Iterator[Row]:
 
 
 def _clustering(table: BoundTable) -> Iterator[Row]:
-    fields = {path: field_at(table.snapshot.schema, path) for path in clustering_columns(table.snapshot.config)}
+    fields = {path: field_at(table.snapshot.schema, path) for path in table.snapshot.details.clustering_columns}
     if fields:
         yield "# Clustering Information", "", ""
         yield "# col_name", "data_type", "comment"
     for path, field in fields.items():
         if field is not None:
             yield format_name(path), column_sql_type(field), field.comment
+
+
+def version_properties(details: TableDetails) -> dict[str, str]:
+    """The versions of the protocol, which are shown as properties."""
+    if details.versions is None:
+        return {}
+    reader, writer = details.versions
+    return {"delta.minReaderVersion": str(reader), "delta.minWriterVersion": str(writer)}
 
 
 def relation_details(relation: NamedRelation) -> dict[str, str]:
@@ -96,22 +105,19 @@ def _view_details(view: BoundView) -> dict[str, str | None]:
 
 def _table_details(table: BoundTable) -> dict[str, str | None]:
     snapshot, entry = table.snapshot, table.entry
-    metadata = snapshot.metadata
-    properties = dict(sorted(metadata.configuration.items())) | {
-        "delta.minReaderVersion": str(snapshot.protocol.min_reader_version),
-        "delta.minWriterVersion": str(snapshot.protocol.min_writer_version),
-    }
+    details = snapshot.details
+    properties = dict(sorted(details.properties.items())) | version_properties(details)
     return {
         "Catalog": table.name.catalog if table.name else "",
         "Database": table.name.schema if table.name else "",
         "Table": table.name.table if table.name else entry.location,
-        "Name in the Log": metadata.name,
+        "Name in the Log": details.name,
         "Owner": entry.owner,
-        "Created Time": _time(metadata.created_time),
+        "Created Time": _time(details.created_ms),
         "Last Access": "UNKNOWN",
         "Type": "MANAGED" if entry.managed else "EXTERNAL",
-        "Comment": metadata.description or entry.comment,
-        "Provider": "delta",
+        "Comment": details.description or entry.comment,
+        "Provider": snapshot.format,
         "Version": str(snapshot.version),
         "Location": entry.location,
         "Partition Columns": json.dumps(list(snapshot.partition_columns)) if snapshot.partition_columns else None,

@@ -8,11 +8,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.answers.describe import relation_details
+from engine.answers.describe import relation_details, version_properties
 from engine.bind.bound import BoundStatement, NamedRelation, Outcome
-from engine.delta.definition.clustering import clustering_names
-from engine.delta.schema.column_mapping import physical_names
-from engine.delta.snapshot.history import HISTORY_SCHEMA, load_history
+from engine.delta.schema.stats_columns import format_name
 from engine.errors.statement_errors import NotPartitioned
 from engine.runtime.results import (
     BIGINT,
@@ -35,6 +33,7 @@ from engine.statements.shows import (
     ShowTableExtended,
     ShowTblProperties,
 )
+from engine.table.history import HISTORY_SCHEMA
 from engine.types.sql_types import sql_struct
 
 _DETAIL = {
@@ -71,31 +70,29 @@ def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome
     """One row about the table's newest version."""
     table = bound.tables[0]
     snapshot = table.snapshot
-    metadata, protocol, files = snapshot.metadata, snapshot.protocol, snapshot.files
-    features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    details, versions = snapshot.details, snapshot.details.versions or (None, None)
     row = (
-        "delta",
-        metadata.id,
-        ".".join(table.name.parts) if table.name else metadata.name,
-        metadata.description,
+        snapshot.format,
+        details.id,
+        ".".join(table.name.parts) if table.name else details.name,
+        details.description,
         table.entry.location,
-        _micros(metadata.created_time),
-        _micros(snapshot.timestamp_ms),
+        _micros(details.created_ms),
+        _micros(details.modified_ms),
         list(snapshot.partition_columns),
-        clustering_names(snapshot.config),
-        files.num_rows,
-        pc.sum(files["size"]).as_py() or 0,
-        sorted(metadata.configuration.items()),
-        protocol.min_reader_version,
-        protocol.min_writer_version,
-        sorted(features),
+        [format_name(path) for path in details.clustering_columns],
+        snapshot.num_files,
+        snapshot.size_bytes,
+        sorted(details.properties.items()),
+        *versions,
+        list(details.features),
     )
     return Outcome(result=small_result(_DETAIL, [row]))
 
 
 def describe_history(bound: BoundStatement, statement: DescribeHistory) -> Outcome:
     """The commits, newest first."""
-    history = load_history(bound.tables[0].snapshot, statement.limit)
+    history = bound.tables[0].snapshot.history(statement.limit)
     types = {name: _HISTORY_TYPES.get(name, STRING) for name in history.schema.names}
     schema = pa.schema([sql_field(name, column.arrow_type, column.sql_type) for name, column in types.items()])
     return Outcome(result=ResultStream(schema=schema, source=history.cast(schema).to_batches()))
@@ -104,10 +101,8 @@ def describe_history(bound: BoundStatement, statement: DescribeHistory) -> Outco
 def show_tbl_properties(bound: BoundStatement, statement: ShowTblProperties) -> Outcome:
     """All properties with the protocol versions, or the one that was asked for."""
     table = bound.tables[0]
-    properties = dict(table.snapshot.metadata.configuration) | {
-        "delta.minReaderVersion": str(table.snapshot.protocol.min_reader_version),
-        "delta.minWriterVersion": str(table.snapshot.protocol.min_writer_version),
-    }
+    details = table.snapshot.details
+    properties = dict(details.properties) | version_properties(details)
     if statement.key is None:
         return Outcome(result=string_rows(("key", "value"), sorted(properties.items())))
     missing = f"Table {table.label} does not have property: {statement.key}"
@@ -121,9 +116,9 @@ def show_partitions(bound: BoundStatement, statement: ShowPartitions) -> Outcome
     if not snapshot.partition_columns:
         raise NotPartitioned(table.label)
     names = list(snapshot.partition_columns)
-    physical = physical_names(snapshot.schema, snapshot.config.column_mapping_mode)
     texts = snapshot.partition_texts()
-    values = pa.table([texts.column(physical[name]).cast(pa.string()) for name in names], names)
+    physical = snapshot.columns().physical_partition_columns
+    values = pa.table([texts.column(name).cast(pa.string()) for name in physical], names)
     wanted = {key.casefold(): value for key, value in statement.spec}
     for name in names:
         if name.casefold() in wanted:

@@ -101,8 +101,8 @@ def _named(
             return None, binder.relations(query.relations, current)
         case Explain(inner=query) | DescribeQuery(inner=query) | CreateView(query=query):
             return None, binder.relations(query.relations, current)
-        case CreateTable(table_parts=parts, location=location, query=written, mode=mode):
-            target = binder.replaced_table(parts, location, mode) or binder.new_table(parts, location)
+        case CreateTable(table_parts=parts, location=location, provider=provider, query=written, mode=mode):
+            target = binder.replaced_table(parts, location, mode) or binder.new_table(parts, location, provider)
             return target, binder.relations(written.relations, current) if written else ()
         case Insert(table_parts=parts, source=source):
             return binder.table(parts), binder.relations(source.relations, current)
@@ -114,8 +114,8 @@ def _named(
             return binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
         case Delete(table_parts=parts) | TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
             return binder.table(parts), ()
-        case CreateTableLike(table_parts=parts, location=location, source_parts=source_parts):
-            return binder.new_table(parts, location), (binder.table(source_parts),)
+        case CreateTableLike(table_parts=parts, location=location, provider=provider, source_parts=source_parts):
+            return binder.new_table(parts, location, provider), (binder.table(source_parts),)
         case DropTable(table_parts=parts, if_exists=if_exists):
             return binder.dropped(parts, if_exists), ()
         case DeclareVariables() | DropVariable():

@@ -36,11 +36,6 @@ from engine.bind.bound import (
 from engine.bind.information_rows import information_query
 from engine.bind.sources import Sources
 from engine.bind.time_travel import read_bound, read_time
-from engine.delta.feed.change_feed import ChangeFeed, load_change_feed
-from engine.delta.feed.change_range import resolve_range
-from engine.delta.snapshot.commit_times import load_commit_times
-from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.errors import DeltaTableNotFound
 from engine.errors.definition_errors import NoPlaceForTable, PathAndLocation, ReplacedElsewhere, ReplacedTableMissing
 from engine.errors.statement_errors import RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
 from engine.errors.table_errors import naming
@@ -56,6 +51,9 @@ from engine.statements.queries import (
     TimeTravel,
 )
 from engine.statements.tables import CreateMode
+from engine.table.changes import TableChanges
+from engine.table.formats import DEFAULT_FORMAT
+from engine.table.snapshot import TableSnapshot
 
 logger = logging.getLogger(__name__)
 
@@ -73,10 +71,10 @@ class Binder:
     """
 
     def __init__(self, state: SessionState, sources: Sources) -> None:
-        self.state, self.view, self.load = state, sources.catalog.view(), sources.load
+        self.state, self.view, self.formats = state, sources.catalog.view(), sources.formats
         self.values: dict[str, tuple[Any, ...]] = {}
-        self.pinned: dict[tuple[str, TimeTravel | None], Snapshot] = {}
-        self.feeds: dict[tuple[str, ChangeRange], ChangeFeed] = {}
+        self.pinned: dict[tuple[str, TimeTravel | None], TableSnapshot] = {}
+        self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
 
     def relations(
         self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[TableName, ...] = ()
@@ -102,15 +100,11 @@ class Binder:
                 self.feeds[key] = self._feed(table, asked)
         return BoundChanges(table=table, feed=self.feeds[key])
 
-    def _feed(self, table: BoundTable, asked: ChangeRange) -> ChangeFeed:
-        times = load_commit_times(table.snapshot)
+    def _feed(self, table: BoundTable, asked: ChangeRange) -> TableChanges:
         start = read_bound(asked.start, self.values)
         end = None if asked.end is None else read_bound(asked.end, self.values)
         allow_outside = self.state.value(ALLOW_OUTSIDE) == "true"
-        versions = resolve_range(times, start, end, allow_outside=allow_outside)
-        return load_change_feed(
-            table.snapshot, times, versions, lambda version: self.load(table.entry.location, version)
-        )
+        return self.formats[table.entry.format].changes(table.snapshot, start, end, allow_outside=allow_outside)
 
     def relation(
         self,
@@ -167,8 +161,14 @@ class Binder:
             raise TableExpected(found.label)
         return found
 
-    def new_table(self, parts: tuple[str, ...], written: str | None) -> FreeName | TakenName:
-        """A name for CREATE TABLE, and its place: as `written`, or one that the catalog chooses."""
+    def new_table(
+        self, parts: tuple[str, ...], written: str | None, provider: str | None = None
+    ) -> FreeName | TakenName:
+        """A name for CREATE TABLE, and its place: as `written`, or one that the catalog chooses.
+
+        `provider` is the format after USING. Raises `UnknownTableFormat`.
+        """
+        own = self.formats[provider or DEFAULT_FORMAT].name
         path = path_of(parts)
         if path is not None:
             return self._new_path(self.view.resolve_path(path), written)
@@ -179,7 +179,9 @@ class Binder:
         name = self.view.ensure_new_name(name)
         if written is not None:
             location = self.view.ensure_location(written)
-            return FreeName(name=name, location=location, managed=False, found=self._found_or_free(location))
+            return FreeName(
+                name=name, location=location, managed=False, format=own, found=self._found_or_free(location)
+            )
         chosen = self.view.managed_location(name)
         if chosen is None:
             raise NoPlaceForTable(str(name))
@@ -188,7 +190,7 @@ class Binder:
             last = last.encode()[:_FOLDER_BYTES_MAX].decode(errors="ignore")
             chosen = f"{folder}/{last}-{uuid.uuid4().hex}"
             self.view.ensure_free_location(chosen)
-        return FreeName(name=name, location=chosen, managed=True)
+        return FreeName(name=name, location=chosen, managed=True, format=own)
 
     def _new_path(self, entry: TableEntry, written: str | None) -> FreeName | TakenName:
         """A table that is made at a path and has no other name."""
@@ -205,7 +207,7 @@ class Binder:
         path = path_of(parts)
         if path is not None:
             entry = self.view.resolve_path(path)
-            name, is_there = entry.name, self._found_at(entry.location) is not None
+            name, is_there = entry.name, self.formats.find(entry.location) is not None
         else:
             name = TableName.from_parts(parts, self.state.current)
             is_there = self.view.find(name) is not None
@@ -218,18 +220,12 @@ class Binder:
             raise ReplacedElsewhere(table.label, table.entry.location, written)
         return table
 
-    def _found_or_free(self, location: str) -> Snapshot | None:
+    def _found_or_free(self, location: str) -> TableSnapshot | None:
         """The table at a location; where there is none, raises if none may be made there."""
-        found = self._found_at(location)
+        found = self.formats.find(location)
         if found is None:
             self.view.ensure_free_location(location)
         return found
-
-    def _found_at(self, location: str) -> Snapshot | None:
-        try:
-            return self.load(location, None)
-        except DeltaTableNotFound:
-            return None
 
     def dropped(self, parts: tuple[str, ...], if_exists: bool) -> TakenName | None:
         """What DROP TABLE names; its log may be broken."""
@@ -259,22 +255,21 @@ class Binder:
             except SqlError as error:
                 logger.warning("left out of a list: %s: %s", entry.name, error)
 
-    def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> Snapshot:
+    def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
         key = (entry.location, time_travel)
         if key not in self.pinned:
             with naming(str(entry.name)):
                 self.pinned[key] = self._load(entry, time_travel)
         return self.pinned[key]
 
-    def _load(self, entry: TableEntry, time_travel: TimeTravel | None) -> Snapshot:
+    def _load(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
+        own = self.formats[entry.format]
         match time_travel:
             case None:
-                return self.load(entry.location, None)
+                return own.load(entry.location)
             case AsOfVersion(version):
-                return self.load(entry.location, version)
+                return own.load(entry.location, version)
             case AsOfTimestamp(expression):
-                timestamp_ms = read_time(expression, self.values)
-                version = load_commit_times(self.load(entry.location, None)).version_at(timestamp_ms)
-                return self.load(entry.location, version)
+                return own.load_at(entry.location, read_time(expression, self.values))
             case _:
                 assert_never(time_travel)

@@ -18,13 +18,14 @@ from typing import TypeAlias
 from catalog.catalog import CatalogView
 from catalog.entries import TableEntry, ViewEntry
 from catalog.names import TableName
-from engine.delta.feed.change_feed import ChangeFeed
-from engine.delta.snapshot.snapshot import Snapshot
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.variables import RowValues
 from engine.statements.queries import Query
 from engine.statements.variables import SingleStatement
+from engine.table.changes import TableChanges
+from engine.table.formats import DEFAULT_FORMAT
+from engine.table.snapshot import TableSnapshot
 from engine.types.schema import StructType
 from engine.types.sql_types import column_sql_type
 
@@ -49,7 +50,7 @@ class BoundTable:
 
     name: TableName | None
     entry: TableEntry
-    snapshot: Snapshot
+    snapshot: TableSnapshot
 
     @property
     def label(self) -> str:
@@ -66,7 +67,7 @@ class BoundChanges:
     """The change data feed of a table, read where the statement names `table_changes`: a read of that table."""
 
     table: BoundTable
-    feed: ChangeFeed
+    feed: TableChanges
 
     @property
     def name(self) -> None:
@@ -133,7 +134,8 @@ class FreeName:
     name: TableName
     location: str
     managed: bool
-    found: Snapshot | None = None
+    format: str = DEFAULT_FORMAT
+    found: TableSnapshot | None = None
     is_path: bool = False
 
 

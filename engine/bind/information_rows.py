@@ -16,7 +16,6 @@ from catalog.information_schema import RELATIONS
 from catalog.names import CatalogName, matches_all
 from catalog.view import CatalogView
 from engine.bind.bound import BoundTable, ColumnInfo, NamedRelation
-from engine.delta.definition.constraints import check_constraints
 from engine.types.schema import StructField
 
 Row = tuple[object, ...]
@@ -156,7 +155,7 @@ def _partition_position(relation: NamedRelation, column: str) -> int | None:
 def _checks(listed: Listed) -> Iterator[tuple[BoundTable, str, str]]:
     for relation in listed():
         if isinstance(relation, BoundTable):
-            for check in check_constraints(relation.snapshot.metadata.configuration):
+            for check in relation.snapshot.checks:
                 yield relation, check.name, check.expression
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from catalog.catalog import Catalog
 from engine.concurrency.table_locks import TableLocks
 from engine.delta.commit.transaction import Committed
-from engine.delta.snapshot.snapshot import Snapshot
+from engine.table.formats import TableFormats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,8 +16,8 @@ class Sources:
     """Where names and tables come from; shared by all sessions."""
 
     catalog: Catalog
-    load: Callable[[str, int | None], Snapshot]
-    """The snapshot of the table at a location: of a version, or the newest one."""
+    formats: TableFormats
+    """Load the tables that the catalog names."""
     after_commit: Callable[[Committed], None] = lambda _: None
     """Told of every version that a statement made."""
     before_removal: Callable[[str], None] = lambda _: None

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.delta.feed.change_range import AtTime, AtVersion, Bound
 from engine.errors.statement_errors import ChangeBoundType, InvalidTimeTravelTimestamp, NullChangeBound
+from engine.table.changes import AtTime, AtVersion, Bound
 
 Values = Mapping[str, tuple[Any, ...]]
 """A list of expressions without columns, as text → their values in the session's zone."""

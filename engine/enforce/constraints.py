@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.delta.definition.constraints import Constraint, check_constraints, column_invariants
+from engine.delta.definition.constraints import check_constraints, column_invariants
 from engine.enforce.errors import ConstraintViolated
 from engine.enforce.values import described
 from engine.plans.write_plan import RowCheck, Values, WritePlan
 from engine.sql.expressions import parse_expression
+from engine.table.snapshot import Constraint
 
 
 def enforce_constraints(plan: WritePlan) -> WritePlan:

@@ -20,8 +20,6 @@ from engine.sql.expressions import Expression, parse_expression
 from engine.types.schema import StructField
 from engine.types.sql_types import ddl_type
 
-GENERATION = "delta.generationExpression"
-
 
 def compute_generated(plan: WritePlan) -> WritePlan:
     """Fills `generated`, and adds checks."""

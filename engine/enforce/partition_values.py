@@ -14,9 +14,9 @@ from dataclasses import replace
 from functools import partial
 
 from catalog.names import quote
-from engine.delta.spec.partition_values import HIVE_NULL
 from engine.enforce.errors import PartitionValueNotText
 from engine.plans.write_plan import RowCheck, Values, WritePlan
+from engine.types.partition_values import HIVE_NULL
 from engine.types.schema import DataType, PrimitiveType
 
 _TEXTS: Mapping[DataType, tuple[str, str]] = {

@@ -16,7 +16,6 @@ from dataclasses import replace
 
 from catalog.errors import SqlError
 from catalog.names import quote
-from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.delta.schema.column_mapping import NO_MAPPING, column_id, physical_schema
 from engine.delta.spec.properties import OPTIMIZE_WRITE, TARGET_FILE_SIZE
 from engine.enforce.errors import LengthExceeded
@@ -24,6 +23,7 @@ from engine.enforce.storable import stored_columns
 from engine.errors.statement_errors import SparkFailure
 from engine.plans.file_writes import SHUFFLED_BYTES, Counter, NamedExpression, RowRules, Step
 from engine.plans.write_plan import RowCheck, WritePlan
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.free_names import free_names
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 

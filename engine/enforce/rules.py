@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import assert_never
 
+from engine.delta.delta_format import delta_snapshot
 from engine.enforce.append_only import ensure_append_only, ensure_rows_may_go
 from engine.enforce.columns import match_columns
 from engine.enforce.constraints import enforce_constraints
@@ -51,7 +52,7 @@ def enforce(plan: Plan) -> Plan:
         case InsertPlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
             return replace(plan, rows=enforce_rules(plan.rows))
         case DeletePlan(table=table):
-            ensure_rows_may_go(table.snapshot.config, table.label)
+            ensure_rows_may_go(delta_snapshot(table.snapshot).config, table.label)
             return plan
         case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():
             return plan

@@ -105,12 +105,6 @@ class PropertyDiffers(SqlError, condition="DELTA_CREATE_TABLE_WITH_DIFFERENT_PRO
 
 
 @dataclass(eq=False)
-class ProviderNotSupported(SqlError, condition="DATA_SOURCE_NOT_SUPPORTED", sqlstate="0A000"):
-    provider: str
-    template = "Tables of the format {provider} cannot be made here. Use USING delta, or leave USING out."
-
-
-@dataclass(eq=False)
 class IdentityTypeNotSupported(SqlError, condition="DELTA_IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE", sqlstate="428H2"):
     column: str
     data_type: str

@@ -38,3 +38,17 @@ class MalformedLogEntry(DeltaError, condition="DELTA_MALFORMED_LOG_ENTRY", sqlst
 class UnsupportedDataType(DeltaError, condition="DELTA_UNSUPPORTED_DATA_TYPES", sqlstate="0AKDC"):
     data_type: str
     template = "The table's schema has the data type {data_type}, which this release does not support."
+
+
+@dataclass(eq=False)
+class PartitionValueNotCastable(DeltaError, condition="DELTA_FAILED_CAST_PARTITION_VALUE", sqlstate="22018"):
+    text: str
+    data_type: str
+    template = "The partition value {text} is no {data_type}."
+
+
+@dataclass(eq=False)
+class UnknownTableFormat(SqlError, condition="DATA_SOURCE_NOT_SUPPORTED", sqlstate="0A000"):
+    format: str
+    formats: str
+    template = "Tables of the format {format} are not supported. Use USING with one of: {formats}."

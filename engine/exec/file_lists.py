@@ -16,10 +16,10 @@ from engine.errors.table_errors import naming
 from engine.exec.filters import read_filters
 from engine.exec.questions import QuestionServer
 from engine.exec.scan import file_list
-from engine.plans.reads import Scan
 from engine.runtime.context import StatementContext
 from engine.runtime.profile import Profile
 from engine.runtime.time_zones import find_zone
+from engine.table.scan import Scan
 
 
 class Asked:

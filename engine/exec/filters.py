@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from engine.delta.pruning.predicates import (
+from engine.errors.table_errors import DeltaError
+from engine.pruning.predicates import (
     And,
     Cast,
     Column,
@@ -31,7 +32,6 @@ from engine.delta.pruning.predicates import (
     Value,
     conjunction,
 )
-from engine.errors.table_errors import DeltaError
 from engine.types.schema import DataType, DecimalType, PrimitiveType, parse_data_type
 
 _OPERATORS = {

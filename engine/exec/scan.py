@@ -6,21 +6,21 @@ The Java side (`FileList`, `ListedFileIndex`) parses constants and resolves path
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.log.file_table import paths_of
-from engine.delta.schema.column_mapping import physical_names
-from engine.delta.snapshot.deletion_vectors import FIRST_OFFSET
-from engine.delta.spec.deletion_vectors import ABSOLUTE
 from engine.errors.table_errors import MalformedLogEntry
-from engine.exec.scan_schema import BY_ID, logical_json, physical_json
-from engine.plans.reads import RowTracking, Scan
+from engine.exec.scan_schema import logical_json, physical_json
+from engine.table.scan import FileLayout, RowTracking, Scan
+from engine.types.schema import map_fields
 
 _VECTORS = ("deletion_vector", "selected_rows")
 """Columns of a scan's files that hold vectors, each a constant of a name of its own."""
+_FIRST_OFFSET = 1
+"""Of the only vector of a file, which follows the version of the format."""
 _ROW_TRACKING = ("base_row_id", "default_row_commit_version")
 """Columns of a scan's files that are constants too, where rows have ids and these are asked for."""
 
@@ -32,6 +32,7 @@ def scan_requests(scans: Sequence[Scan]) -> list[dict[str, Any]]:
 
 
 def _request(scan: Scan, source: int) -> dict[str, Any]:
+    layout = _layout(scan)
     return {
         "relation": scan.relation,
         "root": scan.table_root,
@@ -39,12 +40,19 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
         "source": source,
         "bytes": pc.sum(scan.files["size"]).as_py() or 0,
         "schema": logical_json(scan.schema),
-        "physical": physical_json(scan.schema, scan.mapping_mode),
-        "by_id": scan.mapping_mode == BY_ID,
+        "physical": physical_json(layout.schema),
+        "by_id": layout.by_id,
         "partition_columns": list(scan.partition_columns),
         "vectors": {column: _unused_name(scan, f"__{column}") for column in _vectors(scan)},
         "row_tracking": _row_tracking(scan, scan.row_tracking) if scan.row_tracking else None,
     }
+
+
+def _layout(scan: Scan) -> FileLayout:
+    if scan.layout is not None:
+        return scan.layout
+    plain = map_fields(scan.schema, lambda item: replace(item, metadata={}))
+    return FileLayout(schema=plain, partition_keys=scan.partition_columns)
 
 
 def _row_tracking(scan: Scan, tracking: RowTracking) -> dict[str, str | None]:
@@ -84,8 +92,7 @@ def file_list(scan: Scan, rows: pa.Array | None = None) -> pa.Table:
         "size": files["size"].cast(pa.int64()),
         "modification_time": pc.fill_null(files["modification_time"].cast(pa.int64()), 0),  # some writers leave it out
     }
-    names = physical_names(scan.schema, scan.mapping_mode)
-    constants = [_values_of(files["partition_values"], names.get(name, name)) for name in scan.partition_columns]
+    constants = [_values_of(files["partition_values"], key) for key in _layout(scan).partition_keys]
     for name in vectors:
         constants.append(pa.chunked_array([vector_texts(chunk) for chunk in files[name].chunks], pa.string()))
     constants += [_without_nulls(files, name).cast(pa.string()) for name in row_tracking]
@@ -110,7 +117,6 @@ def vector_texts(vectors: pa.Array) -> pa.Array:
     storage = vectors.field("storage_type")
     places = vectors.field("path_or_inline_dv")
     numbers = [vectors.field(name) for name in ("offset", "size_in_bytes", "cardinality")]
-    numbers[0] = pc.coalesce(numbers[0], FIRST_OFFSET)
-    places = pc.if_else(pc.equal(storage, ABSOLUTE), paths_of(places), places)
+    numbers[0] = pc.coalesce(numbers[0], _FIRST_OFFSET)
     texts = pc.binary_join_element_wise(storage, *(number.cast(pa.string()) for number in numbers), places, " ")
     return pc.if_else(vectors.is_valid(), texts, pa.scalar(None, pa.string()))

@@ -6,7 +6,6 @@ from typing import assert_never
 
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundTable
-from engine.delta.pruning.metadata_answers import NoAnswer
 from engine.plan.ddl.alters import plan_alter, plan_comment
 from engine.plan.ddl.catalog_ddl import (
     plan_comment_on_names,
@@ -27,6 +26,7 @@ from engine.plan.writes.inserts import plan_create_table_as, plan_insert, plan_t
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, SchemaPlan
 from engine.plans.variables import EvaluatePlan
+from engine.pruning.metadata_answers import NoAnswer
 from engine.statements.alters import AlterTable
 from engine.statements.catalog import (
     Commentable,

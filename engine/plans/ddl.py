@@ -15,13 +15,13 @@ from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import SchemaName, TableName
 from engine.bind.bound import BoundTable
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.identity import IdentityColumn
 from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.actions import SetTransaction
 from engine.plans.expression_checks import ExpressionCheckPlan, RowChecks
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
+from engine.table.operations import CommitDescription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

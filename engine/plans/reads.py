@@ -5,74 +5,14 @@ They say *what* to read; `engine/exec` says how.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import tzinfo
-from typing import Any, Protocol
-
-import pyarrow as pa
+from dataclasses import dataclass
+from typing import Any
 
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.pruning.predicates import Predicate
-from engine.delta.schema.column_mapping import NO_MAPPING
-from engine.runtime.profile import TableRead
 from engine.runtime.results import ResultColumn
 from engine.statements.queries import ExplainMode
 from engine.statements.statement import AnsweredStatement
-from engine.types.schema import StructType
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenFiles:
-    """`rows` are positions in the snapshot's files, ascending; None for all of them."""
-
-    rows: pa.Array | None
-    read: TableRead
-
-
-class Choice(Protocol):
-    """Whoever knows which of a scan's files a condition leaves."""
-
-    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
-        """The files that may hold rows that satisfy `predicate`; `zone` is the session's, None if it is unknown."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowTracking:
-    """Physical names of the columns in which files may keep ids and commit versions of the rows that they took over."""
-
-    row_id_column: str | None
-    row_commit_version_column: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scan:
-    """One table of a statement, pinned at one version.
-
-    `relation` is the name under which the rewritten text refers to it; it is unique within the statement. `label` is
-    how messages call the table.
-    `schema` is the table's logical schema, `mapping_mode` how its files name the columns (`none`, `name` or `id`).
-    `files` has one row a data file: `path` string (decoded; relative to `table_root` or absolute, a path or a URI),
-    `size` int64 (bytes), `modification_time` int64 (ms), `partition_values` map<string, string> (keyed by physical
-    column name, as the protocol serialises them; a timestamp without an offset is read in the session's zone) and, as
-    in `engine.delta.log.file_table`, `deletion_vector` if some of their rows are deleted and `selected_rows` if no
-    others than these are read.
-    Beside the table's folder files may lie below `allowed_roots`, see `engine.delta.log.confinement`.
-    `choice` answers which of `files` a condition leaves; None: all.
-    `row_tracking` is given where rows have ids and the statement may ask for them: `files` has then, without nulls,
-    `base_row_id` int64 and `default_row_commit_version` int64.
-    """
-
-    relation: str
-    label: str
-    table_root: str
-    schema: StructType
-    partition_columns: tuple[str, ...]
-    files: pa.Table
-    mapping_mode: str = NO_MAPPING
-    allowed_roots: tuple[str, ...] = ()
-    row_tracking: RowTracking | None = None
-    choice: Choice | None = field(default=None, compare=False, repr=False)
+from engine.table.scan import Scan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

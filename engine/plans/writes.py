@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.bind.bound import BoundTable
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.actions import SetTransaction
 from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.sql.expressions import Expression
+from engine.table.operations import CommitDescription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

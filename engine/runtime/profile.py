@@ -7,32 +7,8 @@ in a query under different conditions has two. Threads of one statement may add 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableRead:
-    """One version of a table, or the changes of the versions since one, and how many of its data files are read.
-
-    `files_partition` are left by conditions on partition columns, `files` by these and the statistics, `bytes` is the
-    size of the latter.
-    """
-
-    label: str
-    version: int
-    files_total: int
-    bytes_total: int
-    files_partition: int
-    files: int
-    bytes: int
-    since: int | None = None
-
-    def __str__(self) -> str:
-        versions = f"version {self.version}" if self.since is None else f"versions {self.since} to {self.version}"
-        return (
-            f"{self.label}: {versions}, {self.files_total} files, {self.files_partition} after partition"
-            f" pruning, {self.files} after statistics; {self.bytes} of {self.bytes_total} bytes"
-        )
+from engine.table.scan import TableRead
 
 
 class Profile:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from engine.delta.pruning.generation_expressions import (
+from engine.pruning.generation_expressions import (
     Beginning,
     DateOf,
     FormattedDate,
@@ -23,7 +23,7 @@ from engine.delta.pruning.generation_expressions import (
     TruncatedTimestamp,
     TruncationUnit,
 )
-from engine.delta.pruning.predicates import Path
+from engine.pruning.predicates import Path
 from engine.sql.dialect.dialect import SyntaxFailure, parse_query_tree, tokenize
 
 _PARTS: Mapping[str, Part] = MappingProxyType(

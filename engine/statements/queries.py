@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.delta.pruning.predicates import Predicate
+from engine.pruning.predicates import Predicate
 
 
 @dataclass(frozen=True, slots=True)

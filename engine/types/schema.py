@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
 from typing import Any, TypeAlias, assert_never
@@ -170,6 +170,29 @@ def format_data_type(data_type: DataType) -> Any:
             return {"type": "struct", "fields": [_format_field(item) for item in items]}
         case _:
             assert_never(data_type)
+
+
+def map_fields(
+    schema: StructType,
+    change: Callable[[StructField], StructField],
+    change_leaf: Callable[[DataType], DataType] = lambda leaf: leaf,
+) -> StructType:
+    """A schema of the same shape: `change` applied to its fields at every level, `change_leaf` to simple types."""
+
+    def mapped(data_type: DataType) -> DataType:
+        match data_type:
+            case StructType():
+                return map_fields(data_type, change, change_leaf)
+            case ArrayType(element, contains_null):
+                return ArrayType(mapped(element), contains_null)
+            case MapType(key, value, contains_null):
+                return MapType(mapped(key), mapped(value), contains_null)
+            case PrimitiveType() | DecimalType():
+                return change_leaf(data_type)
+            case _:
+                assert_never(data_type)
+
+    return StructType(tuple(change(replace(item, data_type=mapped(item.data_type))) for item in schema.fields))
 
 
 def walk_fields(data_type: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], StructField]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.bind.bound import Outcome
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.table_draft import Definition
+from engine.delta.delta_format import delta_snapshot
 from engine.errors.table_errors import naming
 from engine.plans.ddl import AlterPlan
 from engine.runtime.results import empty_result
@@ -16,7 +17,8 @@ def alter_table(plan: AlterPlan) -> StagedWrite:
 
     The rows that were checked must be those for which the new rule holds, so the commit depends on them.
     """
-    snapshot, definition, outcome = plan.table.snapshot, plan.definition, Outcome(result=empty_result())
+    snapshot, definition = delta_snapshot(plan.table.snapshot), plan.definition
+    outcome = Outcome(result=empty_result())
     if definition == Definition.of(snapshot.config):
         return StagedWrite(outcome=outcome)
     with naming(plan.table.label):

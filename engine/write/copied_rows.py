@@ -19,15 +19,17 @@ from catalog.names import fold
 from engine.bind.bound import BoundTable
 from engine.delta.commit.commit_file import ROW_IDS_PRESERVED
 from engine.delta.commit.new_files import NewFiles
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.table_config import TableConfig
+from engine.delta.delta_format import delta_snapshot
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.run import Run
 from engine.plan.reads.scans import FILE_METADATA, scan_of
-from engine.plans.reads import ReadPlan, RowTracking, Scan
+from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.runtime.parameters import Parameter
+from engine.table.operations import CommitDescription
+from engine.table.scan import RowTracking, Scan
 from engine.types.schema import PrimitiveType, StructField
 from engine.write.staged_files import new_files
 
@@ -51,7 +53,7 @@ class Copying:
 @contextmanager
 def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) -> Iterator[NewFiles]:
     """Rows of these live files of the table, in new ones; if the block that commits them fails, these go."""
-    config, alias = copying.config or table.snapshot.config, copying.alias
+    config, alias = copying.config or delta_snapshot(table.snapshot).config, copying.alias
     scan = replace(scan_of(RELATION, table), files=files, choice=None)
     columns = [f"{alias}.*"]
     extra_columns: tuple[StructField, ...] = ()
@@ -63,13 +65,15 @@ def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) 
     text = f"SELECT {', '.join(columns)} FROM {RELATION} AS {alias} {copying.rest}"
     rows = WritePlan(table=table.label, config=config, target_columns=config.schema.fields, extra_columns=extra_columns)
     source = ReadPlan(text=text, scans=(scan, *copying.scans))
-    with new_files(source, rows, table.snapshot.storage, replace(run, parameters=copying.parameters)) as copied:
+    with new_files(
+        source, rows, delta_snapshot(table.snapshot).storage, replace(run, parameters=copying.parameters)
+    ) as copied:
         yield copied
 
 
 def preserving(description: CommitDescription, table: BoundTable) -> CommitDescription:
     """Of a commit in which rows only went to other files as copies: it says that the others kept their ids."""
-    if not table.snapshot.config.is_enabled("rowTracking"):
+    if not delta_snapshot(table.snapshot).config.is_enabled("rowTracking"):
         return description
     return replace(description, tags={**description.tags, ROW_IDS_PRESERVED: "true"})
 

@@ -11,11 +11,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from engine.bind.bound import Outcome
-from engine.delta.commit.transaction import Transaction, with_metrics
+from engine.delta.commit.transaction import Transaction
+from engine.delta.delta_format import delta_snapshot
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, ReplaceRows
 from engine.runtime.results import RowCounts, empty_result
+from engine.table.operations import with_metrics
 from engine.write.copied_rows import preserving
 from engine.write.numbered_writes import stage_number, was_written
 from engine.write.replaced_partitions import matching_partitions, without_partitions
@@ -28,7 +30,7 @@ from engine.write.staged_write import StagedWrite
 def delete(plan: DeletePlan, run: Run) -> Iterator[StagedWrite]:
     """Rows out of a table, as one version."""
     table = plan.table
-    if was_written(plan.numbered, table.snapshot):
+    if was_written(plan.numbered, delta_snapshot(table.snapshot)):
         yield StagedWrite(outcome=_counted(0))
         return
     with drop_told(table), _remainder(plan, run) as remainder, naming(table.label):
@@ -36,7 +38,7 @@ def delete(plan: DeletePlan, run: Run) -> Iterator[StagedWrite]:
             yield StagedWrite(outcome=_counted(0))
             return
         description = preserving(with_metrics(plan.description, **_metrics(remainder)), table)
-        transaction = Transaction.on(table.snapshot, description, table=table.label)
+        transaction = Transaction.on(delta_snapshot(table.snapshot), description, table=table.label)
         remainder.stage_in(transaction)
         stage_number(transaction, plan.numbered, run.context.now_ms())
         yield StagedWrite(outcome=_counted(remainder.num_deleted), transaction=transaction, label=table.label)
@@ -47,7 +49,10 @@ def _remainder(plan: DeletePlan, run: Run) -> Iterator[Remainder]:
     """What goes and what stays, with the number of rows that go."""
     whole, condition = _whole_files(plan, run)
     if whole is not None:
-        live, has_feed = live_rows(whole.removed), plan.table.snapshot.config.is_enabled("changeDataFeed")
+        live, has_feed = (
+            live_rows(whole.removed),
+            delta_snapshot(plan.table.snapshot).config.is_enabled("changeDataFeed"),
+        )
         if (live >= 0).all() and (not has_feed or removal_tells(whole.removed)):
             yield replace(whole, num_deleted=int(live.sum()))
             return

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from engine.bind.bound import Outcome
 from engine.delta.commit.new_files import NewFiles
-from engine.delta.commit.staged_commit import CommitDescription
-from engine.delta.commit.transaction import Transaction, with_metrics
+from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.identity import HIGH_WATER_MARK_ONLY_TAG
 from engine.delta.definition.metadata_changes import MetadataChange, change_table
 from engine.delta.definition.table_draft import Definition
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.enforce.identity import moved_high_water_marks
 from engine.errors.table_errors import naming
@@ -32,6 +32,7 @@ from engine.plans.writes import (
     TruncatePlan,
 )
 from engine.runtime.results import RowCounts, empty_result
+from engine.table.operations import CommitDescription, with_metrics
 from engine.write.copied_rows import preserving
 from engine.write.numbered_writes import stage_number, was_written
 from engine.write.related_rows import SourceRows, related_rows
@@ -44,7 +45,7 @@ from engine.write.staged_write import StagedWrite
 @contextmanager
 def insert(plan: InsertPlan, run: Run) -> Iterator[StagedWrite]:
     """Rows into a table, as one version."""
-    snapshot, rows = plan.table.snapshot, plan.rows
+    snapshot, rows = delta_snapshot(plan.table.snapshot), plan.rows
     if was_written(plan.numbered, snapshot):
         yield StagedWrite(outcome=counted(0))
         return
@@ -65,7 +66,7 @@ def insert(plan: InsertPlan, run: Run) -> Iterator[StagedWrite]:
 
 def _transaction(plan: InsertPlan, new: NewFiles, remainder: Remainder | None) -> Transaction:
     """With all that the version has, and what it depends on."""
-    snapshot, rows = plan.table.snapshot, plan.rows
+    snapshot, rows = delta_snapshot(plan.table.snapshot), plan.rows
     high_water_marks = moved_high_water_marks(rows, new.extremes)
     description = replace(
         with_file_metrics(plan.description, new, remainder), tags=_tags(high_water_marks, plan.definition, snapshot)
@@ -90,7 +91,7 @@ def _tags(high_water_marks: Sequence[MetadataChange], definition: Definition, sn
 @contextmanager
 def truncate(plan: TruncatePlan) -> Iterator[StagedWrite]:
     """The number of rows is that of the statistics, None where a file has none."""
-    snapshot = plan.table.snapshot
+    snapshot = delta_snapshot(plan.table.snapshot)
     with naming(plan.table.label):
         metrics = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
         transaction = Transaction.on(snapshot, with_metrics(plan.description, **metrics), table=plan.table.label)

@@ -24,6 +24,7 @@ from catalog.errors import CatalogOutcomeUnknown
 from catalog.names import fold
 from engine.bind.bound import BoundTable
 from engine.delta.commit.conflict_errors import CommitOutcomeUnknown
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.log.file_table import DELETION_VECTOR
 from engine.delta.log.storage import Storage
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
@@ -76,7 +77,7 @@ class MarkedFiles:
 
 def can_mark(table: BoundTable) -> bool:
     """Whether deleted rows go into vectors. A column may hide what tells a row's place in its file."""
-    config = table.snapshot.config
+    config = delta_snapshot(table.snapshot).config
     return config.is_enabled("deletionVectors") and FILE_METADATA not in map(fold, config.schema.names)
 
 
@@ -85,7 +86,7 @@ def marked_rows(table: BoundTable, files: pa.Table, going: Sequence[RowSet], run
     """Live files whose number of rows is known, with vectors that have these rows too; if the block that commits them
     fails, the file of the vectors goes.
     """
-    storage = table.snapshot.storage
+    storage = delta_snapshot(table.snapshot).storage
     storage.ensure_writable()
     old = [_descriptor(value) for value in files["deletion_vector"].to_pylist()]
     deleted = [_together(storage, vector, rows) for vector, rows in zip(old, going, strict=True)]

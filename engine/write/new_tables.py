@@ -10,14 +10,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from engine.bind.bound import Outcome
-from engine.delta.commit.staged_commit import CommitDescription
-from engine.delta.commit.transaction import Transaction, with_metrics
+from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.table_draft import Definition
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.log.storage import open_storage
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
 from engine.runtime.results import empty_result
+from engine.table.operations import CommitDescription, with_metrics
 from engine.write.creation import removal_told
 from engine.write.insert import counted, with_file_metrics
 from engine.write.numbered_writes import stage_number, was_written
@@ -73,12 +74,12 @@ def replace_table(plan: ReplaceTablePlan) -> StagedWrite:
 def replace_table_as(plan: ReplaceTableAsPlan, run: Run) -> Iterator[StagedWrite]:
     """Files, then another definition with them in the place of all others, as one version."""
     table = plan.table
-    if was_written(plan.numbered, table.snapshot):
+    if was_written(plan.numbered, delta_snapshot(table.snapshot)):
         yield StagedWrite(outcome=counted(0))
         return
     with (
         drop_told(table),
-        new_files(plan.source, plan.rows, table.snapshot.storage, run) as new,
+        new_files(plan.source, plan.rows, delta_snapshot(table.snapshot).storage, run) as new,
         naming(table.label),
     ):
         transaction = _replacing(plan, with_file_metrics(plan.description, new))
@@ -95,7 +96,7 @@ def _define(transaction: Transaction, definition: Definition, now_ms: int) -> No
 def _replacing(plan: ReplaceTablePlan | ReplaceTableAsPlan, description: CommitDescription) -> Transaction:
     """The commit depends on all that the table had, so that nobody's change is overwritten unseen."""
     with naming(plan.table.label):
-        snapshot = plan.table.snapshot
+        snapshot = delta_snapshot(plan.table.snapshot)
         gone = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
         transaction = Transaction.on(snapshot, with_metrics(description, **gone), table=plan.table.label)
         transaction.stage_removes(transaction.read_whole_table())

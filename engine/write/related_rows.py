@@ -24,24 +24,26 @@ from catalog.names import fold, quote
 from engine.bind.bound import BoundTable
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.commit.staged_commit import adds_of
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.log.file_table import FILES_SCHEMA
-from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.delta.snapshot.table_scan import table_scan
 from engine.errors.expression_errors import AmbiguousInCondition, UnresolvedInCondition
 from engine.errors.statement_errors import SparkFailure
 from engine.exec.run import Run
 from engine.plan.reads.empty_scan import empty_scan
-from engine.plan.reads.scans import scan_of
 from engine.plan.rules.allowed_expressions import condition_check
 from engine.plan.rules.expression_checks import ensure_checked
 from engine.plan.rules.query_columns import table_type
 from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.file_writes import RowRules, WriteTarget, WrittenFile
-from engine.plans.reads import QueryColumn, ReadPlan, Scan
+from engine.plans.reads import QueryColumn, ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.plans.writes import InsertPlan, ReplaceRelated
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.runtime.parameters import Parameter
 from engine.sql.expressions import requalified
 from engine.sql.free_names import free_names
+from engine.table.scan import Scan
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType, parse_data_type
 from engine.types.sql_types import ddl_type, format_sql_type
 from engine.write.replaced_rows import Selection
@@ -180,8 +182,8 @@ def _stored_value(column: QueryColumn, field: StructField | None, rows: WritePla
 
 def _scan_of_new(table: BoundTable, rows: WritePlan, new: NewFiles) -> Scan:
     files = pa.Table.from_batches([adds_of(new.adds)])
-    scan = replace(scan_of(_RELATION, table), files=files, choice=None, row_tracking=None)
-    return replace(scan, schema=rows.schema, mapping_mode=rows.config.column_mapping_mode)
+    storage = delta_snapshot(table.snapshot).storage
+    return replace(table_scan(rows.config, storage, files, _RELATION, table.label), row_tracking=None)
 
 
 # --- The query's rows, kept beside the table -------------------------------------------------------------------------
@@ -192,7 +194,7 @@ def _kept_rows(
     table: BoundTable, source: ReadPlan, columns: Sequence[QueryColumn], run: Run
 ) -> Iterator[tuple[str, Scan]]:
     """A query, and the scan that it reads, that gives the rows of `source`."""
-    storage = table.snapshot.storage
+    storage = delta_snapshot(table.snapshot).storage
     storage.ensure_writable()
     fields = [StructField(f"c{at}", _kept_type(column)) for at, column in enumerate(columns)]
     schema = StructType(tuple(fields))

@@ -19,7 +19,6 @@ from catalog.names import quote
 from engine.bind.bound import BoundTable
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.log.file_table import Array
-from engine.delta.spec.partition_values import PartitionValue, parse_partition_value
 from engine.errors.statement_errors import StatementNotSupported
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
@@ -27,6 +26,7 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.time_zones import find_zone
 from engine.sql.free_names import free_names
 from engine.sql.settings_text import TIME_ZONE
+from engine.types.partition_values import PartitionValue, parse_partition_value
 from engine.types.schema import PrimitiveType, StructField
 from engine.types.sql_types import ddl_type
 from engine.write.replaced_rows import Remainder
@@ -81,7 +81,7 @@ class _Keys:
         snapshot = table.snapshot
         self.columns = [column for name in snapshot.partition_columns if (column := snapshot.schema.field(name))]
         self._types = [column.data_type for column in self.columns]
-        self._physical = snapshot.config.physical_partition_columns
+        self._physical = snapshot.columns().physical_partition_columns
         self._zone = _session_zone(run) if PrimitiveType.TIMESTAMP in self._types else UTC
 
     def key(self, texts: Mapping[str, str | None]) -> PartitionKey:

@@ -32,15 +32,17 @@ from engine.delta.commit.read_set import FilePredicate
 from engine.delta.commit.staged_commit import adds_of, num_records
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.table_config import TableConfig
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.feed.change_files import CHANGE_FOLDER, CHANGE_TYPE
 from engine.delta.log.file_table import with_entries
 from engine.delta.spec.actions import AddCdcFile
 from engine.exec.run import Run
 from engine.plan.reads.scans import FILE_METADATA, scan_of
-from engine.plans.reads import ReadPlan, Scan
+from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.runtime.parameters import Parameter
 from engine.sql.free_names import free_names
+from engine.table.scan import Scan
 from engine.types.schema import PrimitiveType, StructField, StructType
 from engine.write.copied_rows import RELATION, Copying, copied_rows
 from engine.write.marked_rows import MarkedFiles, RowSet, can_mark, marked_rows
@@ -199,7 +201,7 @@ def _changes(
     table: BoundTable, selection: Selection, removed: pa.Table, replacing: Replacing | None, run: Run
 ) -> Iterator[tuple[AddCdcFile, ...]]:
     """The rows of `removed` that go and the new ones, in the columns that the table has from now on."""
-    config = table.snapshot.config if replacing is None else replacing.config
+    config = delta_snapshot(table.snapshot).config if replacing is None else replacing.config
     if not config.is_enabled("changeDataFeed"):
         yield ()
         return
@@ -218,7 +220,7 @@ def _changes(
         extra_columns=(StructField(CHANGE_TYPE, PrimitiveType.STRING),),
     )
     source = ReadPlan(text=text, scans=scans)
-    with new_files(source, rows, table.snapshot.storage, run, CHANGE_FOLDER) as written:
+    with new_files(source, rows, delta_snapshot(table.snapshot).storage, run, CHANGE_FOLDER) as written:
         yield tuple(
             AddCdcFile(path=add.path, partition_values=add.partition_values, size=add.size) for add in written.adds
         )

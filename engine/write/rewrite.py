@@ -10,13 +10,14 @@ import pyarrow as pa
 
 from engine.bind.bound import Outcome
 from engine.delta.commit.new_files import NewFiles
-from engine.delta.commit.staged_commit import CommitDescription
-from engine.delta.commit.transaction import Transaction, with_metrics
+from engine.delta.commit.transaction import Transaction
+from engine.delta.delta_format import delta_snapshot
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.ddl import RewritePlan
 from engine.runtime.results import empty_result
 from engine.sql.free_names import relation_beside
+from engine.table.operations import CommitDescription, with_metrics
 from engine.write.copied_rows import Copying, copied_rows, preserving
 from engine.write.staged_files import drop_told
 from engine.write.staged_write import StagedWrite
@@ -26,7 +27,7 @@ from engine.write.staged_write import StagedWrite
 def rewrite_files(plan: RewritePlan, run: Run) -> Iterator[StagedWrite]:
     """The rows of the plan's files in new files, in one version with the definition."""
     table, stale = plan.table, plan.files
-    snapshot, label = table.snapshot, table.label
+    snapshot, label = delta_snapshot(table.snapshot), table.label
     copying = Copying(alias=relation_beside(snapshot.schema), config=plan.definition.config(label))
     with drop_told(table), copied_rows(table, stale, copying, run) as new, naming(label):
         description = preserving(_measured(plan.description, stale, new), table)

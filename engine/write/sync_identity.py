@@ -8,6 +8,7 @@ from engine.bind.bound import Outcome
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.identity import GREATEST, LEAST, set_high_water_mark
 from engine.delta.definition.metadata_changes import change_table
+from engine.delta.delta_format import delta_snapshot
 from engine.errors.statement_errors import IdentityExhausted
 from engine.errors.table_errors import naming
 from engine.plans.ddl import SyncIdentityPlan
@@ -31,7 +32,7 @@ def sync_identity(plan: SyncIdentityPlan, extremes: Sequence[int | None]) -> Sta
         return StagedWrite(outcome=outcome)
     if not LEAST <= high_water_mark <= GREATEST:
         raise IdentityExhausted(plan.column.name)
-    snapshot, label = plan.table.snapshot, plan.table.label
+    snapshot, label = delta_snapshot(plan.table.snapshot), plan.table.label
     with naming(label):
         changed = change_table(snapshot.config, (set_high_water_mark(plan.column, high_water_mark),))
         transaction = Transaction.on(snapshot, plan.description, table=label)

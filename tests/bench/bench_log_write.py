@@ -28,12 +28,12 @@ from deltalake import DeltaTable
 from deltalake.transaction import AddAction, PostCommitHookProperties
 
 from engine.delta import load_snapshot
-from engine.delta.commit.staged_commit import CommitDescription, adds_of
+from engine.delta.commit.staged_commit import adds_of
 from engine.delta.commit.transaction import Transaction, clock_ms
 from engine.delta.log.memory import use_compact_memory
 from engine.delta.maintenance.checkpoint_writer import write_checkpoint
 from engine.delta.spec.actions import Add
-from engine.delta.spec.features import TableOperation
+from engine.table.operations import CommitDescription, TableOperation
 from tests.bench.bench_log import add_of, peak_mb, write_checkpointed
 
 COMMITS = 20

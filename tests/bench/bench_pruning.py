@@ -28,7 +28,7 @@ import pyarrow.dataset as ds
 from deltalake import DeltaTable
 
 from engine.delta import load_snapshot
-from engine.delta.pruning.predicates import (
+from engine.pruning.predicates import (
     And,
     Cast,
     Column,
@@ -41,8 +41,7 @@ from engine.delta.pruning.predicates import (
     StartsWith,
     compare,
 )
-from engine.delta.pruning.pruning import FilePruning
-from engine.delta.pruning.snapshot_pruning import pruning_of
+from engine.pruning.pruning import FilePruning
 from engine.types.schema import PrimitiveType
 from tests.bench.bench_log import write_checkpointed
 
@@ -131,14 +130,14 @@ def _ours(table: str, files: int, repeat: int) -> dict[str, Any]:
     assert snapshot.num_files > 0
     cases = predicates(files)
     results = {
-        "a day, first": _time(lambda: _kept(pruning_of(snapshot), cases["a day"]), 1),
-        "a key of a day, statistics unparsed": _time(lambda: _kept(pruning_of(snapshot), cases["a key of a day"]), 1),
+        "a day, first": _time(lambda: _kept(snapshot.pruning(), cases["a day"]), 1),
+        "a key of a day, statistics unparsed": _time(lambda: _kept(snapshot.pruning(), cases["a key of a day"]), 1),
     }
     snapshot.stats()
-    pruning = pruning_of(snapshot)
+    pruning = snapshot.pruning()
     for name, predicate in cases.items():
         results[name] = _time(lambda chosen=predicate: _kept(pruning, chosen), repeat)
-    results["a day, as a statement asks"] = _time(lambda: _kept(pruning_of(snapshot), cases["a day"]), repeat)
+    results["a day, as a statement asks"] = _time(lambda: _kept(snapshot.pruning(), cases["a day"]), repeat)
     return results
 
 

@@ -18,8 +18,9 @@ import pyarrow as pa
 
 from engine.exec.session import ExecSession, SparkDriver
 from engine.plans.file_writes import WriteTarget
-from engine.plans.reads import ReadPlan, Scan
+from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
+from engine.table.scan import Scan
 from engine.types.schema import parse_schema
 from tests.bench.sides import alternate, median, own_spark, two_core_spark
 from tests.engine.exec.scans import list_files, schema_json

@@ -14,8 +14,8 @@ import pyarrow as pa
 from engine.exec.session import SparkDriver, SparkOptions
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
-from engine.runtime.profile import TableRead
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
+from engine.table.scan import TableRead
 
 
 @contextmanager

@@ -21,10 +21,10 @@ from engine.main import EngineOptions, open_sources
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, ExplainPlan, ReadPlan
 from engine.runtime.context import StatementContext
-from engine.runtime.profile import TableRead
 from engine.runtime.session_state import SessionState
 from engine.sql.parser import parse
 from engine.statement import run_statement
+from engine.table.scan import TableRead
 from tests.engine.planned import planned
 
 STATE = SessionState(principal="ann", catalog="spark_catalog", schema="default")

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from engine.delta.delta_format import DeltaFormat, delta_snapshot
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.table.formats import formats_of
 from tests.engine.lake_sessions import actions, refuse, rows, run, table_of, version_of
 
 pytestmark = pytest.mark.spark
@@ -383,12 +385,12 @@ def test_another_definition_that_came_first_wins(
     sources, others = open_sources(EngineOptions(lake_folder=str(lake))), [other]
 
     def load(location: str, version: int | None) -> Snapshot:
-        snapshot = sources.load(location, version)
+        snapshot = delta_snapshot(sources.formats["delta"].load(location, version))
         if others:
             run(session, others.pop())
         return snapshot
 
-    slow = LakeEngine(replace(sources, load=load), spark_driver).open_session(
+    slow = LakeEngine(replace(sources, formats=formats_of(DeltaFormat(load))), spark_driver).open_session(
         "bob", settings={}, catalog=None, schema=None
     )
     text = "INSERT WITH SCHEMA EVOLUTION INTO raced SELECT 2, named_struct('a', 2, 'b', 3)"

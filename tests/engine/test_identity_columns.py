@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.identity import HIGH_WATER_MARK, identity_columns, set_high_water_mark
 from engine.delta.definition.metadata_changes import change_table
 from engine.delta.snapshot.snapshot import load_snapshot
-from engine.delta.spec.features import TableOperation
 from engine.main import LakeEngine, LakeSession
+from engine.table.operations import CommitDescription, TableOperation
 from tests.engine.lake_sessions import actions, refuse, rows, run, version_of
 
 pytestmark = pytest.mark.spark

@@ -20,13 +20,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.commit.transaction import Transaction
 from engine.delta.log.file_table import FILES_SCHEMA
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.delta.spec.features import TableOperation
 from engine.main import LakeSession
+from engine.table.operations import CommitDescription, TableOperation
 from tests.engine.lake_sessions import rows, run, version_of
 
 pytestmark = pytest.mark.spark

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from catalog.errors import SqlError
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
-from engine.delta.spec.features import TableOperation
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.table.operations import CommitDescription, TableOperation
 from tests.engine.lake_sessions import rows, run
 
 pytestmark = pytest.mark.spark

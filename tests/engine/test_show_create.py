@@ -23,10 +23,12 @@ from engine.answers.answers import answer
 from engine.answers.drops import drop_table
 from engine.bind.sources import Sources
 from engine.delta.definition.clustering import clustering_names
+from engine.delta.delta_format import DeltaFormat
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.plans.reads import CommandPlan
 from engine.runtime.session_state import SessionState
+from engine.table.formats import formats_of
 from tests.engine.planned import make_table, planned
 
 STATE = SessionState(principal="ann", catalog="spark_catalog", schema="default")
@@ -40,7 +42,7 @@ class Lake:
         self.catalog = Catalog(MemoryStore(), ServedFolder(LocalTree(str(root))))
 
     def run(self, text: str) -> list[Any]:
-        sources = Sources(catalog=self.catalog, load=load_snapshot)
+        sources = Sources(catalog=self.catalog, formats=formats_of(DeltaFormat(load_snapshot)))
         plan = planned(text, STATE, sources)
         match plan:
             case CreateTablePlan():

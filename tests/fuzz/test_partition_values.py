@@ -8,8 +8,8 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.delta.spec.errors import PartitionValueNotCastable
-from engine.delta.spec.partition_values import format_partition_value, parse_partition_value
+from engine.errors.table_errors import PartitionValueNotCastable
+from engine.types.partition_values import format_partition_value, parse_partition_value
 from engine.types.schema import DecimalType, PrimitiveType
 
 TEXTS = st.text(max_size=12) | st.text("0123456789-+.:TZ eE", max_size=30)

@@ -32,6 +32,7 @@ from engine.bind.sources import Sources
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.conflict_errors import ConcurrentDrop
 from engine.delta.commit.transaction import Transaction
+from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.storage import Storage, open_storage
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add
@@ -40,6 +41,7 @@ from engine.errors.definition_errors import TableNotRemovable
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
+from engine.table.formats import formats_of
 from engine.write import new_tables
 from engine.write.commit import commit
 from engine.write.creation import removal_told
@@ -100,7 +102,9 @@ def open_catalog(lake: Path) -> Catalog:
 def execute(catalog: Catalog, text: str) -> None:
     """The road of a statement, with no Spark on it."""
     with_rows = text == WITH_ROWS
-    plan = planned(CREATE if with_rows else text, STATE, Sources(catalog=catalog, load=load_snapshot))
+    plan = planned(
+        CREATE if with_rows else text, STATE, Sources(catalog=catalog, formats=formats_of(DeltaFormat(load_snapshot)))
+    )
     match plan:
         case CreateTablePlan() if with_rows:
             create_with_rows(plan, catalog)

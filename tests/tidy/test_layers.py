@@ -14,13 +14,15 @@ RANK = {package: rank for rank, package in enumerate(PACKAGES)}  # lowest first
 ROOMS = (
     ("engine.errors",),
     ("engine.concurrency", "engine.types"),
+    ("engine.pruning",),
+    ("engine.table",),
     ("engine.delta.spec", "engine.sql.dialect"),
     ("engine.delta.log", "engine.delta.schema", "engine.runtime"),
     ("engine.delta.checkpoint", "engine.delta.definition"),
     ("engine.delta.snapshot",),
-    ("engine.delta.commit", "engine.delta"),
-    ("engine.delta.pruning", "engine.sample"),
+    ("engine.delta.commit",),
     ("engine.delta.feed", "engine.delta.maintenance", "engine.statements"),
+    ("engine.delta", "engine.sample"),
     ("engine.sql.query",),
     ("engine.sql.ddl",),
     ("engine.sql",),
@@ -76,8 +78,16 @@ def test_every_room_has_a_rank_and_a_size() -> None:
 
 
 def test_the_log_stands_on_its_own() -> None:
-    """`engine/delta` is usable without SQL, Spark and the catalog, of which it shares the root of all errors."""
-    allowed = ("engine.delta", "engine.errors", "engine.types", "engine.concurrency", "catalog.errors")
+    """`engine/delta` is usable without SQL, Spark and the catalog, whose root of all errors it shares."""
+    allowed = (
+        "engine.delta",
+        "engine.errors",
+        "engine.types",
+        "engine.concurrency",
+        "engine.pruning",
+        "engine.table",
+        "catalog.errors",
+    )
     others = [
         f"{module.path}:{line} imports {name}"
         for module in MODULES.values()

@@ -14,8 +14,8 @@ from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.storage import Storage
 from engine.delta.schema.column_mapping import physical_name, physical_names
 from engine.delta.spec.actions import Add
-from engine.delta.spec.partition_values import format_partition_value, parse_partition_value
 from engine.delta.spec.paths import encode_path
+from engine.types.partition_values import format_partition_value, parse_partition_value
 from engine.types.schema import PrimitiveType
 
 _READERS_MAX = 8

@@ -22,6 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.delta.log.file_table import Array, RecordBatch
+from engine.delta.snapshot.batch_pruning import batch_pruning
+from engine.pruning.predicates import Predicate
+from engine.pruning.table_columns import TableColumns
 
 FilePredicate: TypeAlias = Callable[[RecordBatch], Array]
 """`FILES_SCHEMA` -> for each file, may it hold a row for which the predicate is true?"""
@@ -85,3 +88,12 @@ def _flat(paths: Any) -> Array:
 def _first_true(mask: Array) -> int | None:
     index = int(pc.index(mask, True).as_py())
     return None if index < 0 else index
+
+
+def file_predicate(predicate: Predicate, columns: TableColumns) -> FilePredicate:
+    """A condition on rows as one on files: a mask over a batch of `FILES_SCHEMA`, true where a row may satisfy it."""
+
+    def may_hold(batch: RecordBatch) -> Array:
+        return pa.array(batch_pruning(batch, columns).prune(predicate))
+
+    return may_hold

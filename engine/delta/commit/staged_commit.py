@@ -7,8 +7,8 @@ checks, the conflict rules and the JSON. The other actions are few and stay valu
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 from engine.delta.commit.read_set import ReadSet
 from engine.delta.log.commit_reader import make_adds, make_removes
 from engine.delta.log.file_table import TOMBSTONES_SCHEMA, Array, RecordBatch, make_batch
-from engine.delta.spec.actions import Add, AddCdcFile, DomainMetadata, Json, Metadata, Protocol, Remove, SetTransaction
-from engine.delta.spec.features import TableOperation
+from engine.delta.spec.actions import Add, AddCdcFile, DomainMetadata, Metadata, Protocol, Remove, SetTransaction
+from engine.table.operations import CommitDescription
 
 ROW_TRACKING_DOMAIN = "delta.rowTracking"
 
@@ -33,26 +33,6 @@ class IsolationLevel(Enum):
     SERIALIZABLE = "Serializable"
     WRITE_SERIALIZABLE = "WriteSerializable"
     SNAPSHOT_ISOLATION = "SnapshotIsolation"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitDescription:
-    """What the commit will say of itself: `commitInfo`, and so DESCRIBE HISTORY."""
-
-    name: str
-    """As Delta users know it: `WRITE`, `DELETE`, `SET TBLPROPERTIES`, …"""
-    operation: TableOperation
-    """What the protocol has to allow for it."""
-    parameters: Mapping[str, Json] = field(default_factory=dict)
-    metrics: Mapping[str, int | str] = field(default_factory=dict)
-    user_id: str | None = None
-    user_name: str | None = None
-    user_metadata: str | None = None
-    tags: Mapping[str, str] = field(default_factory=dict)
-    changes_data: bool = True
-    """False for operations that by their nature only rearrange (OPTIMIZE)."""
-    exclusive: bool = False
-    """Any concurrent commit fails it: for operations that replace the table's state as a whole (RESTORE, CLONE)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,6 @@ from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_h
 from engine.delta.commit.read_set import FilePredicate, ReadSet
 from engine.delta.commit.staged_commit import (
     ROW_TRACKING_DOMAIN,
-    CommitDescription,
     IsolationLevel,
     StagedCommit,
     adds_of,
@@ -65,6 +64,7 @@ from engine.delta.spec.actions import (
 )
 from engine.delta.spec.errors import DuplicateActions, NoMetadata
 from engine.delta.spec.properties import ISOLATION_LEVEL
+from engine.table.operations import CommitDescription
 
 
 def clock_ms() -> int:
@@ -338,8 +338,3 @@ class Transaction:
 
 def _isolation_of(config: TableConfig | None) -> IsolationLevel:
     return IsolationLevel(config.get(ISOLATION_LEVEL)) if config else IsolationLevel.SERIALIZABLE
-
-
-def with_metrics(description: CommitDescription, **metrics: int | str) -> CommitDescription:
-    """The description with metrics that became known while writing."""
-    return replace(description, metrics={**description.metrics, **metrics})

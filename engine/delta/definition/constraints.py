@@ -10,21 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from engine.delta.spec.properties import CONSTRAINT_PREFIX, Configuration
 from engine.errors.table_errors import MalformedLogEntry
+from engine.table.snapshot import Constraint
 from engine.types.schema import StructType, walk_fields
 
 INVARIANTS = "delta.invariants"
-
-
-@dataclass(frozen=True, slots=True)
-class Constraint:
-    """`name` as it is shown."""
-
-    name: str
-    expression: str
 
 
 def check_constraints(configuration: Configuration) -> list[Constraint]:

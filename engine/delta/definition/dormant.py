@@ -30,14 +30,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from engine.delta.schema.column_mapping import MAPPING_PREFIX, map_fields
+from engine.delta.schema.column_mapping import MAPPING_PREFIX
 from engine.delta.spec import properties
 from engine.delta.spec.features import is_listed
 from engine.delta.spec.properties import Configuration
-from engine.types.schema import StructField, StructType, walk_fields
+from engine.types.schema import StructField, StructType, map_fields, walk_fields
+
+GENERATION = "delta.generationExpression"
+"""The key of a generated column's expression in its metadata."""
 
 _COLUMN_KEYS: Mapping[str, str] = {
-    "generatedColumns": "delta.generationExpression",
+    "generatedColumns": GENERATION,
     "identityColumns": "delta.identity.",
     "columnMapping": MAPPING_PREFIX,
 }

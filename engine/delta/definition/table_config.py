@@ -30,15 +30,7 @@ from engine.delta.spec.errors import (
     UnsupportedReaderFeatures,
     UnsupportedWriterFeatures,
 )
-from engine.delta.spec.features import (
-    FEATURES,
-    READS,
-    MetadataFacts,
-    TableOperation,
-    demanded_features,
-    is_listed,
-    metadata_facts,
-)
+from engine.delta.spec.features import FEATURES, READS, MetadataFacts, demanded_features, is_listed, metadata_facts
 from engine.delta.spec.log_errors import UnsupportedFileFormat
 from engine.delta.spec.properties import COLUMN_MAPPING_MODE, Property
 from engine.delta.spec.protocols import (
@@ -51,6 +43,7 @@ from engine.delta.spec.protocols import (
     protocol_features,
     weakest_protocol,
 )
+from engine.table.operations import TableOperation
 from engine.types.schema import StructType, parse_schema
 
 T = TypeVar("T")

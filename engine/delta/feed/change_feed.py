@@ -12,21 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 
 import pyarrow as pa
 
 from engine.delta.definition.schema_reading import is_readable_with
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.feed.change_errors import ChangeDataMissing, IncompatibleDataSchema, IncompatibleSchemaChange
-from engine.delta.feed.change_files import FEED_COLUMNS, ChangedFiles
+from engine.delta.feed.change_files import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, FEED_COLUMNS, ChangedFiles
 from engine.delta.feed.change_range import load_changes
-from engine.delta.schema.column_mapping import NO_MAPPING, physical_names
+from engine.delta.schema.column_mapping import NO_MAPPING, file_layout, physical_names, physical_schema
 from engine.delta.schema.schema_errors import ReservedColumnNames
 from engine.delta.schema.type_widening import ensure_readable_changes
+from engine.delta.snapshot.batch_pruning import batch_pruning
 from engine.delta.snapshot.commit_times import CommitTimes
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.features import TableOperation
+from engine.delta.snapshot.table_scan import with_decoded_vectors
 from engine.delta.spec.properties import CHANGE_DATA_FEED
+from engine.pruning.pruning import FilePruning
+from engine.pruning.table_columns import TableColumns
+from engine.table.changes import ChangeFiles
+from engine.table.operations import TableOperation
 from engine.types.schema import StructType
 
 
@@ -39,6 +45,7 @@ class ChangeFeed:
     table_columns: StructType
     partition_columns: tuple[str, ...]
     mapping_mode: str
+    allowed_roots: tuple[str, ...]
     data_files: pa.Table
     """Of `FEED_FILES_SCHEMA`; partition values have all of :data:`FEED_COLUMNS`."""
     change_files: pa.Table
@@ -48,6 +55,28 @@ class ChangeFeed:
     def schema(self) -> StructType:
         """The table's columns and the feed's own."""
         return StructType((*self.table_columns.fields, *FEED_COLUMNS))
+
+    @property
+    def kinds(self) -> tuple[ChangeFiles, ...]:
+        """By where the change type of a row is kept: in the log, or in a column of the file."""
+        in_log = self._kind(self.data_files, CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
+        in_rows = self._kind(self.change_files, COMMIT_VERSION, COMMIT_TIMESTAMP)
+        return tuple(kind for kind in (in_log, in_rows) if len(kind.files)) or (in_log,)
+
+    def _kind(self, files: pa.Table, *constants: str) -> ChangeFiles:
+        columns = (*self.partition_columns, *constants)
+        return ChangeFiles(with_decoded_vectors(files), columns, file_layout(self.schema, self.mapping_mode, columns))
+
+    def pruning(self, kind: ChangeFiles, time_zone: tzinfo | None) -> FilePruning:
+        """Statistics are known of added files alone."""
+        columns = TableColumns(
+            schema=self.schema,
+            partition_columns=kind.partition_columns,
+            physical_schema=physical_schema(self.schema, self.mapping_mode),
+            time_zone=time_zone,
+        )
+        batches = kind.files.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], kind.files.schema)]
+        return batch_pruning(batches[0], columns)
 
 
 def load_change_feed(
@@ -80,6 +109,7 @@ def load_change_feed(
         table_columns=read.schema,
         partition_columns=read.metadata.partition_columns,
         mapping_mode=read.column_mapping_mode,
+        allowed_roots=table.storage.confinement.places,
         data_files=changed.data_files(is_partitioned=bool(read.metadata.partition_columns)),
         change_files=changed.change_files(),
     )

@@ -34,9 +34,9 @@ from engine.delta.log.file_table import (
     with_entries,
 )
 from engine.delta.log.storage import Storage
-from engine.delta.pruning.three_valued_logic import Mask
 from engine.delta.spec.actions import CommitInfo
-from engine.delta.spec.partition_values import format_partition_value
+from engine.pruning.three_valued_logic import Mask
+from engine.types.partition_values import format_partition_value
 from engine.types.schema import PrimitiveType, StructField
 
 CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP = "_change_type", "_commit_version", "_commit_timestamp"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 from engine.delta.feed.change_errors import RangeBackwards, StartAfterLatest
 from engine.delta.log.commit_reader import LogActions, parse_commits
@@ -19,20 +19,7 @@ from engine.delta.snapshot.commit_times import CommitTimes, load_commit_times
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.errors import LogFileNotFound, VersionNotFound
 from engine.delta.spec.paths import LOG_DIR, commit_name
-
-
-@dataclass(frozen=True, slots=True)
-class AtVersion:
-    version: int
-
-
-@dataclass(frozen=True, slots=True)
-class AtTime:
-    timestamp_ms: int
-    """Milliseconds since the epoch."""
-
-
-Bound: TypeAlias = AtVersion | AtTime
+from engine.table.changes import AtTime, AtVersion, Bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

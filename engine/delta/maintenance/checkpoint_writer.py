@@ -47,7 +47,6 @@ from engine.delta.maintenance.checkpoint_content import (
 )
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Action, CheckpointMetadata, Sidecar, format_actions
-from engine.delta.spec.features import TableOperation
 from engine.delta.spec.last_checkpoint import LastCheckpoint, parse_last_checkpoint
 from engine.delta.spec.paths import (
     LAST_CHECKPOINT,
@@ -59,6 +58,7 @@ from engine.delta.spec.paths import (
     sidecar_name,
 )
 from engine.delta.spec.properties import CHECKPOINT_PART_SIZE, CHECKPOINT_POLICY
+from engine.table.operations import TableOperation
 
 SIDECAR_ACTIONS = 50_000
 """File actions in a sidecar, at most."""

@@ -26,7 +26,6 @@ from engine.delta.log.log_segment import Checkpoint
 from engine.delta.log.put_if_absent import TEMPORARY_SUFFIX
 from engine.delta.log.storage import FileStatus, Storage
 from engine.delta.spec import properties
-from engine.delta.spec.features import TableOperation
 from engine.delta.spec.paths import (
     LOG_DIR,
     SIDECAR_DIR,
@@ -36,6 +35,7 @@ from engine.delta.spec.paths import (
     parse_log_path,
 )
 from engine.errors.table_errors import DeltaError
+from engine.table.operations import TableOperation
 
 _STAGED_COMMIT = re.compile(r"([0-9]{20})\..*\.json")
 

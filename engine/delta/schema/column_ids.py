@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import assert_never
 
-from engine.delta.schema.column_mapping import COLUMN_ID, MAPPING_PREFIX, PHYSICAL_NAME, column_id, map_fields
+from engine.delta.schema.column_mapping import COLUMN_ID, MAPPING_PREFIX, PHYSICAL_NAME, column_id
 from engine.types.schema import (
     ArrayType,
     DataType,
@@ -23,6 +23,7 @@ from engine.types.schema import (
     PrimitiveType,
     StructField,
     StructType,
+    map_fields,
     walk_fields,
 )
 

@@ -9,16 +9,17 @@ Protocol: "Column Mapping".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import assert_never
 
-from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
+from engine.table.scan import FIELD_ID, FileLayout
+from engine.types.schema import StructField, StructType, map_fields
 
 MAPPING_PREFIX = "delta.columnMapping."
 PHYSICAL_NAME = f"{MAPPING_PREFIX}physicalName"
 COLUMN_ID = f"{MAPPING_PREFIX}id"
-NO_MAPPING = "none"
+NO_MAPPING, BY_ID = "none", "id"
+_IN_NO_FILE = "\0"
 
 
 def physical_name(field: StructField, mode: str) -> str:
@@ -40,29 +41,25 @@ def physical_schema(schema: StructType, mode: str) -> StructType:
     return map_fields(schema, lambda item: replace(item, name=physical_name(item, mode)))
 
 
+def file_layout(schema: StructType, mode: str, partition_columns: Iterable[str] = ()) -> FileLayout:
+    """How data files hold the columns. In mode `id` the fields have names that no file has beside their ids, for
+    Spark's reader finds columns by id, but takes the type of one by its name where the file has the name for another.
+    """
+
+    def stored(item: StructField) -> StructField:
+        number = column_id(item) if mode == BY_ID else None
+        if number is None:
+            return replace(item, name=physical_name(item, mode), metadata={})
+        return replace(item, name=f"{_IN_NO_FILE}{number}", metadata={FIELD_ID: number})
+
+    names = physical_names(schema, mode)
+    return FileLayout(
+        schema=map_fields(schema, stored),
+        partition_keys=tuple(names.get(name, name) for name in partition_columns),
+        by_id=mode == BY_ID,
+    )
+
+
 def physical_names(schema: StructType, mode: str) -> Mapping[str, str]:
     """Logical to physical name of every top-level column, in order."""
     return {field.name: physical_name(field, mode) for field in schema.fields}
-
-
-def map_fields(
-    schema: StructType,
-    change: Callable[[StructField], StructField],
-    change_leaf: Callable[[DataType], DataType] = lambda leaf: leaf,
-) -> StructType:
-    """A schema of the same shape: `change` applied to its fields at every level, `change_leaf` to simple types."""
-
-    def mapped(data_type: DataType) -> DataType:
-        match data_type:
-            case StructType():
-                return map_fields(data_type, change, change_leaf)
-            case ArrayType(element, contains_null):
-                return ArrayType(mapped(element), contains_null)
-            case MapType(key, value, contains_null):
-                return MapType(mapped(key), mapped(value), contains_null)
-            case PrimitiveType() | DecimalType():
-                return change_leaf(data_type)
-            case _:
-                assert_never(data_type)
-
-    return StructType(tuple(change(replace(item, data_type=mapped(item.data_type))) for item in schema.fields))

@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Protocol
 
+from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.log.log_segment import earliest_version
 from engine.delta.log.storage import Storage
-from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import CommitInfo
 from engine.delta.spec.errors import (
     LogFileNotFound,
@@ -30,6 +31,18 @@ from engine.delta.spec.errors import (
 from engine.delta.spec.log_errors import NoCommitsFound
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
 from engine.delta.spec.properties import ICT_ENABLEMENT_VERSION
+
+
+class LogVersion(Protocol):
+    """What is asked of a snapshot: one version of a log, and what governs it."""
+
+    storage: Storage
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def config(self) -> TableConfig: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +114,7 @@ class CommitTimes:
         return first
 
 
-def load_commit_times(snapshot: Snapshot) -> CommitTimes:
+def load_commit_times(snapshot: LogVersion) -> CommitTimes:
     """One listing of the log. Raises `LogFileNotFound` where the snapshot's own commit is not left, `NoCommitsFound`
     where none is, as in a log that consists of a checkpoint.
     """
@@ -143,7 +156,7 @@ def increasing(times: Sequence[int]) -> list[int]:
     return result
 
 
-def _in_commit_from(snapshot: Snapshot) -> int | None:
+def _in_commit_from(snapshot: LogVersion) -> int | None:
     if not snapshot.config.is_enabled("inCommitTimestamp"):
         return None
     return snapshot.config.get(ICT_ENABLEMENT_VERSION) or 0

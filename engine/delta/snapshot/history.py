@@ -13,38 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.delta.log.file_table import STRING_MAP
-from engine.delta.snapshot.commit_times import load_commit_info, load_commit_times
-from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.snapshot.commit_times import LogVersion, load_commit_info, load_commit_times
 from engine.delta.spec.actions import CommitInfo
-
-_JOB = pa.struct(
-    [(name, pa.string()) for name in ("jobId", "jobName", "jobRunId", "runId", "jobOwnerId", "triggerType")]
-)
-_NOTEBOOK = pa.struct([("notebookId", pa.string())])
-
-HISTORY_SCHEMA = pa.schema(
-    [
-        ("version", pa.int64()),
-        ("timestamp", pa.timestamp("ms", tz="UTC")),
-        ("userId", pa.string()),
-        ("userName", pa.string()),
-        ("operation", pa.string()),
-        ("operationParameters", STRING_MAP),
-        ("job", _JOB),
-        ("notebook", _NOTEBOOK),
-        ("clusterId", pa.string()),
-        ("readVersion", pa.int64()),
-        ("isolationLevel", pa.string()),
-        ("isBlindAppend", pa.bool_()),
-        ("operationMetrics", STRING_MAP),
-        ("userMetadata", pa.string()),
-        ("engineInfo", pa.string()),
-    ]
-)
+from engine.table.history import HISTORY_SCHEMA, JOB, NOTEBOOK
 
 
-def load_history(snapshot: Snapshot, limit: int | None = None) -> Any:
+def load_history(snapshot: LogVersion, limit: int | None = None) -> Any:
     """The newest `limit` commits up to the snapshot's version (all by default) as a table of `HISTORY_SCHEMA`.
 
     Raises `LogFileNotFound`, `MalformedLogEntry`.
@@ -67,8 +41,8 @@ def _row(version: int, timestamp_ms: int, info: CommitInfo | None) -> dict[str, 
             userName=info.user_name,
             operation=info.operation,
             operationParameters=_texts(info.operation_parameters),
-            job=_struct(info.job, _JOB),
-            notebook=_struct(info.notebook, _NOTEBOOK),
+            job=_struct(info.job, JOB),
+            notebook=_struct(info.notebook, NOTEBOOK),
             clusterId=info.cluster_id,
             readVersion=info.read_version,
             isolationLevel=info.isolation_level,

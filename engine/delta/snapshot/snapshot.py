@@ -16,13 +16,17 @@ by `config`, see `engine.delta.definition.table_config`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import tzinfo
 from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.definition.clustering import CLUSTERING_DOMAIN
+from engine.delta.definition.clustering import CLUSTERING_DOMAIN, clustering_columns
+from engine.delta.definition.constraints import check_constraints
+from engine.delta.definition.dormant import GENERATION
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.log.file_table import RecordBatch
@@ -30,7 +34,9 @@ from engine.delta.log.log_segment import LogSegment, extend_segment, find_segmen
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
 from engine.delta.log.storage import FileStatus, Storage, open_storage
 from engine.delta.schema.column_mapping import physical_names, physical_schema
+from engine.delta.schema.type_widening import ensure_readable_changes
 from engine.delta.snapshot.file_stats import parse_stats, stats_schema
+from engine.delta.snapshot.history import load_history
 from engine.delta.snapshot.live_files import LiveFiles, Rows
 from engine.delta.snapshot.replay import (
     LogReplay,
@@ -40,6 +46,7 @@ from engine.delta.snapshot.replay import (
     read_commits,
     reconcile_files,
 )
+from engine.delta.snapshot.table_scan import table_scan
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
 from engine.delta.spec.errors import (
     InvalidProtocolVersion,
@@ -51,6 +58,12 @@ from engine.delta.spec.errors import (
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, parse_log_path, version_prefix
 from engine.delta.spec.protocols import READER_VERSION_MAX
 from engine.errors.table_errors import DeltaError, MalformedLogEntry
+from engine.pruning.metadata_answers import CountedFiles
+from engine.pruning.pruning import FilePruning
+from engine.pruning.table_columns import TableColumns
+from engine.table.operations import TableOperation
+from engine.table.scan import Scan
+from engine.table.snapshot import Constraint, TableDetails
 from engine.types.schema import StructType
 
 T = TypeVar("T")
@@ -105,6 +118,10 @@ class Snapshot:
 
     def __repr__(self) -> str:
         return f"Snapshot({self.table_root!r}, version={self.version})"
+
+    @property
+    def format(self) -> str:
+        return "delta"
 
     @property
     def version(self) -> int:
@@ -239,6 +256,74 @@ class Snapshot:
         return self.live_files.derive(
             schema, lambda batch: encode_partition_values(batch.column("partition_values"), schema)
         )
+
+    def ensure_supported(self, operation: TableOperation) -> None:
+        """As `TableConfig.ensure_supported`; before reading, also whether older files have types that can be read."""
+        self.config.ensure_supported(operation)
+        if operation is TableOperation.READ:
+            ensure_readable_changes(self.table_root, self.schema)
+
+    def scan(self, relation: str, label: str) -> Scan:
+        """The live files, as they are read. Raises `LogPathNotAllowed` where the log leads elsewhere."""
+        self.ensure_files_allowed()
+        return table_scan(self.config, self.storage, self.files, relation, label)
+
+    def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
+        """For conditions; `time_zone` is that of partition values that are timestamps without an offset."""
+        return TableColumns(
+            schema=self.schema,
+            partition_columns=self.partition_columns,
+            physical_schema=physical_schema(self.schema, self.config.column_mapping_mode),
+            time_zone=time_zone,
+        )
+
+    def pruning(self, time_zone: tzinfo | None = None) -> FilePruning:
+        """The live files, in the order of `files`, ready to be asked about."""
+        return FilePruning(
+            self.columns(time_zone),
+            self.num_files,
+            lambda name: self.partition_texts().column(name),
+            self.stats,
+        )
+
+    def counted_files(self) -> CountedFiles:
+        """The live files with their statistics, to answer from."""
+        self.ensure_files_allowed()
+        return CountedFiles(files=self.files, statistics=self.stats())
+
+    @property
+    def partition_generations(self) -> Mapping[str, str]:
+        """The expressions of generated partition columns, which every writer of the table has kept in step."""
+        if not self.config.is_supported("generatedColumns"):
+            return {}
+        columns = (self.schema.field(name) for name in self.partition_columns)
+        texts = {column.name: column.metadata.get(GENERATION) for column in columns if column}
+        return {name: text for name, text in texts.items() if isinstance(text, str)}
+
+    @property
+    def details(self) -> TableDetails:
+        """Raises `MissingCommitInfo`, `MissingCommitTimestamp`."""
+        metadata, protocol = self.metadata, self.protocol
+        return TableDetails(
+            id=metadata.id,
+            name=metadata.name,
+            description=metadata.description,
+            created_ms=metadata.created_time,
+            modified_ms=self.timestamp_ms,
+            properties=metadata.configuration,
+            clustering_columns=clustering_columns(self.config),
+            versions=(protocol.min_reader_version, protocol.min_writer_version),
+            features=tuple(sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})),
+        )
+
+    @property
+    def checks(self) -> tuple[Constraint, ...]:
+        """CHECK constraints, by name."""
+        return tuple(check_constraints(self.metadata.configuration))
+
+    def history(self, limit: int | None = None) -> pa.Table:
+        """As `load_history`."""
+        return load_history(self, limit)
 
     @cached_property
     def tombstones(self) -> Any:

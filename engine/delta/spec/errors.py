@@ -85,13 +85,6 @@ class LogFileNotFound(DeltaError, condition="DELTA_LOG_FILE_NOT_FOUND", sqlstate
     template = "The log file {path} does not exist. It may have been cleaned up while it was read; try again."
 
 
-@dataclass(eq=False)
-class PartitionValueNotCastable(DeltaError, condition="DELTA_FAILED_CAST_PARTITION_VALUE", sqlstate="22018"):
-    text: str
-    data_type: str
-    template = "The partition value {text} is no {data_type}."
-
-
 # --- Deletion vectors ----------------------------------------------------------------------------------------------
 
 

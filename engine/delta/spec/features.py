@@ -26,26 +26,13 @@ from typing import TypeAlias, assert_never
 
 from engine.delta.spec import properties
 from engine.delta.spec.properties import Configuration, Property
+from engine.table.operations import TableOperation
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType, walk_fields
 
 
 class FeatureKind(Enum):
     WRITER = "writer"
     READER_WRITER = "reader-writer"
-
-
-class TableOperation(Enum):
-    """What may be done with a table; the value stands before its name in an error."""
-
-    READ = "reading"
-    CDF_READ = "reading the change data of"
-    APPEND = "appending rows to"
-    OVERWRITE = "replacing whole files of"
-    DML = "changing or removing rows of"
-    OPTIMIZE = "rearranging files of"
-    METADATA = "changing the metadata of"
-    CHECKPOINT = "writing a checkpoint of"
-    VACUUM = "removing unused files of"
 
 
 READS = frozenset({TableOperation.READ, TableOperation.CDF_READ})

@@ -40,3 +40,10 @@ class NoCommitsFound(DeltaError, condition="DELTA_NO_COMMITS_FOUND", sqlstate="K
         "No commits found in the log of {table}: they have been cleaned up. Its newest version can be read from a "
         "checkpoint; it has a history again after the next change."
     )
+
+
+@dataclass(eq=False)
+class DeltaOnlyOperation(DeltaError, condition="DELTA_TABLE_ONLY_OPERATION", sqlstate="0AKDD"):
+    table: str
+    operation: str
+    template = "{table} is not a Delta table. {operation} is only supported for Delta tables."

@@ -13,7 +13,7 @@ from engine.bind.bound import BoundTable
 from engine.delta.definition import metadata_changes as changes
 from engine.delta.definition.identity import is_identity
 from engine.delta.definition.metadata_changes import MetadataChange
-from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.schema.schema_changes import After as AfterField
 from engine.delta.schema.schema_changes import First as FirstField
 from engine.delta.schema.schema_changes import Position as FieldPosition
@@ -29,6 +29,7 @@ from engine.errors.alter_errors import (
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.ddl.new_tables import COMMENT, DEFAULT, table_schema
 from engine.plan.rules.dependencies import ensure_unused
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import SqlType, parse_type
 from engine.statements.alters import AddColumns, AlterColumn, DropColumns, RenameColumn
 from engine.statements.tables import After, First, Position
@@ -117,7 +118,7 @@ def _new_default(table: BoundTable, path: tuple[str, ...], default: str | None) 
     if default is not None:
         if is_identity(field):
             raise AlteredIdentity(field.name)
-        if not table.snapshot.config.is_supported("allowColumnDefaults"):
+        if not delta_snapshot(table.snapshot).config.is_supported("allowColumnDefaults"):
             raise DefaultsNotEnabled(table.label, field.name)
     return changes.SetColumnMetadata(path=path, key=DEFAULT, value=default)
 

@@ -15,16 +15,15 @@ from catalog.changes import RenameTable as RenameTableChange
 from catalog.changes import SetLocation as SetLocationChange
 from catalog.names import TableName
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition import metadata_changes as changes
 from engine.delta.definition.clustering import clustering_names
 from engine.delta.definition.metadata_changes import MetadataChange, change_table
 from engine.delta.definition.table_draft import Definition
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.maintenance.stale_files import STALE_FILES
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.schema.schema_changes import resolve_path
 from engine.delta.schema.schema_errors import AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapping
-from engine.delta.spec.features import TableOperation
 from engine.delta.spec.properties import COLUMN_MAPPING_MODE, canonical_key
 from engine.errors.alter_errors import LocationOfPath, LocationSchemaDiffers, RenameOfPath, ReplacedColumnsDiffer
 from engine.errors.statement_errors import StatementNotSupported
@@ -58,6 +57,7 @@ from engine.statements.alters import (
     UnsetProperties,
 )
 from engine.statements.catalog import Commentable, CommentOn
+from engine.table.operations import CommitDescription, TableOperation
 from engine.types.schema import StructType, parse_schema
 
 _REPLACE_REFUSALS = (AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapping)
@@ -142,21 +142,21 @@ def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature
     parameters = {"featureName": drop.feature, "truncateHistory": alter_history.compact(drop.truncate_history)}
     description = replace(_description(bound, ("DROP FEATURE", parameters)), exclusive=True)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(TableOperation.METADATA)
-    definition = _changed(table, drop_feature(table.snapshot, drop))
+        delta_snapshot(table.snapshot).config.ensure_supported(TableOperation.METADATA)
+    definition = _changed(table, drop_feature(delta_snapshot(table.snapshot), drop))
     finder = stale_files(drop)
-    stale = None if finder is None else finder(table.snapshot)
+    stale = None if finder is None else finder(delta_snapshot(table.snapshot))
     if stale is None or stale.num_rows == 0:
         return AlterPlan(table=table, definition=definition, description=description)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(TableOperation.OVERWRITE)
+        delta_snapshot(table.snapshot).config.ensure_supported(TableOperation.OVERWRITE)
     if goes_with_files(drop):
         return RewritePlan(table=table, files=stale, definition=definition, description=description, is_last=True)
     purge = _description(bound, ("REORG", {"predicate": "[]", "applyPurge": "true"}))
     return RewritePlan(
         table=table,
         files=stale,
-        definition=Definition.of(table.snapshot.config),
+        definition=Definition.of(delta_snapshot(table.snapshot).config),
         description=replace(purge, operation=TableOperation.OVERWRITE, changes_data=False),
         is_last=False,
     )
@@ -164,7 +164,7 @@ def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature
 
 def _ends_mapping(table: BoundTable, change: SetProperties | UnsetProperties) -> bool:
     """Whether columns are to be stored under their own names again."""
-    if table.snapshot.config.column_mapping_mode == NO_MAPPING:
+    if delta_snapshot(table.snapshot).config.column_mapping_mode == NO_MAPPING:
         return False
     match change:
         case SetProperties(properties=properties):
@@ -185,18 +185,18 @@ def _unmapped(
         _description(bound, ("REMOVE COLUMN MAPPING", {}) if only else named),
         exclusive=True,
     )
-    files = STALE_FILES["columnMapping"]()(table.snapshot)
+    files = STALE_FILES["columnMapping"]()(delta_snapshot(table.snapshot))
     if files.num_rows == 0:
         return AlterPlan(table=table, definition=definition, description=description)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(TableOperation.OVERWRITE)
+        delta_snapshot(table.snapshot).config.ensure_supported(TableOperation.OVERWRITE)
     return RewritePlan(table=table, files=files, definition=definition, description=description, is_last=True)
 
 
 def _clustered(bound: BoundStatement, table: BoundTable, cluster: ClusterBy) -> AlterPlan:
     definition = _changed(table, [changes.ClusterBy(columns=cluster.columns)])
     parameters = {
-        "oldClusteringColumns": ",".join(clustering_names(table.snapshot.config)),
+        "oldClusteringColumns": ",".join(clustering_names(delta_snapshot(table.snapshot).config)),
         "newClusteringColumns": ",".join(clustering_names(definition.config(table.label))),
     }
     return AlterPlan(table=table, definition=definition, description=_description(bound, ("CLUSTER BY", parameters)))
@@ -211,7 +211,7 @@ def _altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChang
         if not isinstance(written[0], ReplaceColumns):
             raise
         raise ReplacedColumnsDiffer(error.message) from error
-    after, settings = _schema_of(definition), table.snapshot.metadata.configuration
+    after, settings = _schema_of(definition), delta_snapshot(table.snapshot).metadata.configuration
     constraints = [(change.name, change.expression) for change in folded if isinstance(change, changes.AddConstraint)]
     not_nulls = [path for change in written if isinstance(change, AlterColumn) for path in new_not_nulls(table, change)]
     return AlterPlan(
@@ -224,7 +224,7 @@ def _altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChang
 
 
 def _changed(table: BoundTable, folded: Iterable[MetadataChange]) -> Definition:
-    snapshot = table.snapshot
+    snapshot = delta_snapshot(table.snapshot, "ALTER TABLE")
     with naming(table.label):
         snapshot.config.ensure_supported(TableOperation.METADATA)
         return change_table(replace(snapshot.config, table=table.label), folded)

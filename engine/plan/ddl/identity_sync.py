@@ -12,23 +12,23 @@ import json
 
 from catalog.names import quote
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.identity import identity_columns
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.schema.schema_changes import resolve_path
-from engine.delta.spec.features import TableOperation
 from engine.errors.alter_errors import NoIdentityColumn
 from engine.errors.table_errors import naming
 from engine.plan.reads.scans import scan_of
 from engine.plans.ddl import SyncIdentityPlan
 from engine.plans.reads import ReadPlan
 from engine.statements.alters import SyncIdentity
+from engine.table.operations import CommitDescription, TableOperation
 
 _TABLE = "__scan_0"
 
 
 def plan_sync_identity(bound: BoundStatement, table: BoundTable, change: SyncIdentity) -> SyncIdentityPlan:
     """Raises `NoIdentityColumn`, and the errors of columns that are not there."""
-    snapshot = table.snapshot
+    snapshot = delta_snapshot(table.snapshot, "ALTER COLUMN … SYNC IDENTITY")
     path = resolve_path(snapshot.schema, change.parts)
     with naming(table.label):
         snapshot.config.ensure_supported(TableOperation.METADATA)

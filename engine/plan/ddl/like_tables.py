@@ -21,9 +21,10 @@ from engine.delta.definition.metadata_changes import (
     set_properties,
 )
 from engine.delta.definition.table_draft import Definition
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import CONSTRAINT_PREFIX, is_settable
-from engine.errors.definition_errors import LocationNotEmpty, ProviderNotSupported
+from engine.errors.definition_errors import LocationNotEmpty
 from engine.plan.ddl.table_ddl import describe_creation, free_name, new_entry, tolerated
 from engine.plans.ddl import CreateTablePlan
 from engine.statements.tables import CreateTableLike, Properties
@@ -33,8 +34,6 @@ _OF_THE_PAST = ("delta.columnMapping.", "delta.typeChanges", "delta.identity.hig
 
 
 def plan_create_table_like(bound: BoundStatement, statement: CreateTableLike) -> CreateTablePlan:
-    if statement.provider is not None and statement.provider.lower() != "delta":
-        raise ProviderNotSupported(statement.provider)
     (source,) = bound.relations
     assert isinstance(source, BoundTable)
     target = free_name(bound, if_not_exists=statement.if_not_exists)
@@ -42,7 +41,9 @@ def plan_create_table_like(bound: BoundStatement, statement: CreateTableLike) ->
         return CreateTablePlan(entry=None)
     if target.found is not None:
         raise LocationNotEmpty(str(target.name), target.location)
-    definition = define_like(str(target.name), source.snapshot, statement.properties)
+    definition = define_like(
+        str(target.name), delta_snapshot(source.snapshot, "CREATE TABLE LIKE"), statement.properties
+    )
     return CreateTablePlan(
         entry=new_entry(bound, target),
         is_path=target.is_path,

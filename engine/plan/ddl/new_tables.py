@@ -15,7 +15,6 @@ from engine.delta.definition.metadata_changes import (
     SetDescription,
     set_properties,
 )
-from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.delta.spec.properties import DELTA_PREFIX, canonical_key
 from engine.enforce.generated import GENERATION
 from engine.plan.reads.empty_scan import empty_scan
@@ -23,6 +22,7 @@ from engine.plan.rules.allowed_expressions import column_checks, constraint_chec
 from engine.plan.rules.identity_columns import identity_metadata
 from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.reads import ReadPlan
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TABLE_DEFAULTS
 from engine.sql.dialect.type_text import parse_type

@@ -13,8 +13,8 @@ from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.definition.metadata_changes import redefine_table
 from engine.delta.definition.table_draft import Definition
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.spec.errors import CannotModifyAppendOnly
-from engine.delta.spec.features import TableOperation
 from engine.delta.spec.properties import APPEND_ONLY
 from engine.errors.definition_errors import ColumnsWithQuery, SchemaNotProvided
 from engine.errors.table_errors import naming
@@ -25,6 +25,7 @@ from engine.plan.rules.query_columns import table_fields
 from engine.plans.ddl import ReplaceTableAsPlan, ReplaceTablePlan
 from engine.plans.write_plan import WritePlan
 from engine.statements.tables import CreateTable
+from engine.table.operations import TableOperation
 from engine.types.schema import StructType
 
 
@@ -60,7 +61,7 @@ def _replaceable(bound: BoundStatement, statement: CreateTable) -> BoundTable:
     ensure_creatable(statement)
     table = bound.target
     assert isinstance(table, BoundTable)
-    config = table.snapshot.config
+    config = delta_snapshot(table.snapshot).config
     with naming(table.label):
         config.ensure_supported(TableOperation.OVERWRITE)
         config.ensure_supported(TableOperation.METADATA)
@@ -80,7 +81,7 @@ def _plan(bound: BoundStatement, statement: CreateTable, table: BoundTable, sche
 def _define(bound: BoundStatement, statement: CreateTable, table: BoundTable, schema: StructType) -> Definition:
     with naming(table.label):
         return redefine_table(
-            table.snapshot.config,
+            delta_snapshot(table.snapshot).config,
             schema,
             partition_columns=partition_names(statement, schema),
             changes=table_changes(statement, bound.state),

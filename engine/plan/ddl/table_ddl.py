@@ -10,21 +10,19 @@ from __future__ import annotations
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import TableAlreadyExists, TableExpected, TableNotFound
 from engine.bind.bound import BoundStatement, FreeName, TakenName
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.clustering import clustering_names
 from engine.delta.definition.clustering_errors import ClusteredAndPartitioned
 from engine.delta.definition.metadata_changes import define_table
 from engine.delta.definition.table_draft import Definition
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.schema.stats_columns import format_name
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.features import TableOperation
 from engine.delta.spec.properties import parse_setting
 from engine.errors.definition_errors import (
     ClusteringDiffers,
     LocationNotEmpty,
     PartitioningDiffers,
     PropertyDiffers,
-    ProviderNotSupported,
     SchemaDiffers,
 )
 from engine.errors.statement_errors import StatementNotSupported
@@ -32,6 +30,7 @@ from engine.plan.ddl.new_tables import checks_of, plan_expression_checks, table_
 from engine.plan.rules.identity_columns import ensure_no_identity_partition
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.statements.tables import CreateMode, CreateTable, DropTable
+from engine.table.operations import CommitDescription, TableOperation
 from engine.types.schema import StructType
 from engine.types.sql_types import column_sql_type
 
@@ -47,7 +46,7 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
     if target.found is not None and statement.replaces:
         raise LocationNotEmpty(str(target.name), target.location)
     if target.found is not None:
-        _ensure_same(statement, schema, target.found)
+        _ensure_same(statement, schema, delta_snapshot(target.found, "CREATE TABLE"))
         return CreateTablePlan(entry=entry, tolerated=tolerated(if_not_exists=statement.if_not_exists))
     definition = define(bound, target, statement, schema)
     return CreateTablePlan(
@@ -75,8 +74,6 @@ def plan_drop_table(bound: BoundStatement, statement: DropTable) -> DropTablePla
 
 def ensure_creatable(statement: CreateTable) -> None:
     """Refuses, by name, what this release makes no tables with."""
-    if statement.provider is not None and statement.provider.lower() != "delta":
-        raise ProviderNotSupported(statement.provider)
     if statement.options:
         raise StatementNotSupported("OPTIONS in CREATE TABLE")
     if statement.partitioned_by and statement.cluster_by:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from engine.delta.pruning.metadata_answers import NoAnswer
-from engine.delta.pruning.predicates import (
+from engine.pruning.metadata_answers import NoAnswer
+from engine.pruning.predicates import (
     And,
     Column,
     Compare,
@@ -25,7 +25,7 @@ from engine.delta.pruning.predicates import (
     StartsWith,
     Unknown,
 )
-from engine.delta.pruning.table_columns import TableColumn, TableColumns
+from engine.pruning.table_columns import TableColumn, TableColumns
 from engine.sql.query.conditions import parse_date
 from engine.types.schema import PrimitiveType
 

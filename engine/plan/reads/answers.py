@@ -14,7 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.bind.bound import BoundRelation, BoundTable
-from engine.delta.pruning.metadata_answers import (
+from engine.plan.reads.answer_conditions import typed_condition
+from engine.plans.reads import AnswerPlan
+from engine.pruning.metadata_answers import (
     Answer,
     CountedFiles,
     NoAnswer,
@@ -24,16 +26,13 @@ from engine.delta.pruning.metadata_answers import (
     exact_selection,
     extreme,
 )
-from engine.delta.pruning.pruning import FilePruning
-from engine.delta.pruning.snapshot_pruning import counted_files, pruning_of
-from engine.delta.pruning.table_columns import TableColumn
-from engine.delta.pruning.three_valued_logic import Mask
-from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.features import TableOperation
-from engine.plan.reads.answer_conditions import typed_condition
-from engine.plans.reads import AnswerPlan
+from engine.pruning.pruning import FilePruning
+from engine.pruning.table_columns import TableColumn
+from engine.pruning.three_valued_logic import Mask
 from engine.runtime.results import BIGINT, ResultColumn
 from engine.statements.queries import Aggregate, AggregateKind, LogQuestion, Query
+from engine.table.operations import TableOperation
+from engine.table.snapshot import TableSnapshot
 from engine.types.arrow_types import arrow_type
 from engine.types.schema import DecimalType, PrimitiveType
 from engine.types.sql_types import format_sql_type
@@ -63,16 +62,15 @@ def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> Answe
     table = relations[0]
     if not table.snapshot.schema.fields:  # which cannot be read, the number of its rows included
         return _NOT_ASKED
-    table.snapshot.config.ensure_supported(TableOperation.READ)
-    table.snapshot.ensure_files_allowed()
+    table.snapshot.ensure_supported(TableOperation.READ)
     called = query.relations[0].alias or query.relations[0].name_parts[-1]
     if not all(_is_plain(item, table.snapshot, called) for item in question.items):
         return _UNKNOWN_COLUMN
-    pruning = pruning_of(table.snapshot)
+    pruning = table.snapshot.pruning()
     selected = _selected(question, pruning)
     if isinstance(selected, NoAnswer):
         return selected
-    answering = _Answering(pruning, counted_files(table.snapshot), selected)
+    answering = _Answering(pruning, table.snapshot.counted_files(), selected)
     found = answering.groups(question) if question.group is not None else answering.row(question)
     if isinstance(found, NoAnswer):
         return found
@@ -81,7 +79,7 @@ def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> Answe
     return AnswerPlan(table=table, columns=tuple(zip(names, columns, strict=True)), rows=rows)
 
 
-def _is_plain(item: Aggregate, snapshot: Snapshot, called: str) -> bool:
+def _is_plain(item: Aggregate, snapshot: TableSnapshot, called: str) -> bool:
     """Whether its column is one of the table's, spelled as there (Spark names the result by the spelling)."""
     return item.column is None or (item.column in snapshot.schema.names and item.qualifier in (None, called))
 

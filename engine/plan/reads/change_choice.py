@@ -6,40 +6,36 @@ files, kinds of changes leaves files out; statistics are known of added files al
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import tzinfo
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.pruning.predicates import Predicate
-from engine.delta.pruning.snapshot_pruning import batch_pruning
-from engine.delta.pruning.table_columns import TableColumns
-from engine.plans.reads import ChosenFiles
-from engine.runtime.profile import TableRead
+from engine.pruning.predicates import Predicate
+from engine.table.changes import ChangeFiles, TableChanges
+from engine.table.scan import ChosenFiles, TableRead
 
 
 @dataclass(frozen=True)
 class ChangeChoice:
-    """Files of a feed, of `FEED_FILES_SCHEMA`, asked by condition; safe to share between threads."""
+    """Files of a feed, asked by condition; safe to share between threads."""
 
     label: str
-    versions: range
-    columns: TableColumns
-    files: pa.Table
+    feed: TableChanges
+    kind: ChangeFiles
 
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
         """As `Choice.choose`."""
-        batches = self.files.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], self.files.schema)]
-        pruning = batch_pruning(batches[0], replace(self.columns, time_zone=zone))
+        pruning, versions = self.feed.pruning(self.kind, zone), self.feed.versions
         kept = pruning.prune(predicate)
-        sizes = self.files["size"]
+        sizes = self.kind.files["size"]
         read = TableRead(
             label=self.label,
-            version=self.versions.stop - 1,
-            since=self.versions.start,
-            files_total=len(self.files),
+            version=versions.stop - 1,
+            since=versions.start,
+            files_total=len(self.kind.files),
             bytes_total=pc.sum(sizes).as_py() or 0,
             files_partition=int(np.count_nonzero(pruning.partition_mask(predicate).mask)),
             files=int(np.count_nonzero(kept)),

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from engine.delta.log.file_table import FILES_SCHEMA
-from engine.plans.reads import Scan
 from engine.sql.free_names import relation_beside
+from engine.table.scan import NO_FILES, Scan
 from engine.types.schema import StructField, StructType
 
 
 def empty_scan(schema: StructType, location: str) -> Scan:
     """A relation with the columns of a table and no rows."""
     plain = StructType(tuple(StructField(field.name, field.data_type) for field in schema.fields))
-    files = FILES_SCHEMA.empty_table().select(["path", "size", "modification_time", "partition_values"])
     return Scan(
         relation=relation_beside(schema),
         label="the table",
         table_root=location,
         schema=plain,
         partition_columns=(),
-        files=files,
+        files=NO_FILES,
     )

@@ -15,18 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.pruning.generation_expressions import GenerationExpression
-from engine.delta.pruning.generation_filters import derive
-from engine.delta.pruning.predicates import ALWAYS, Predicate, conjunction
-from engine.delta.pruning.pruning import FilePruning
-from engine.delta.pruning.snapshot_pruning import pruning_of, table_columns
-from engine.delta.pruning.three_valued_logic import Mask
-from engine.delta.snapshot.snapshot import Snapshot
-from engine.plans.reads import ChosenFiles
-from engine.runtime.profile import TableRead
+from engine.pruning.generation_expressions import GenerationExpression
+from engine.pruning.generation_filters import derive
+from engine.pruning.predicates import ALWAYS, Predicate, conjunction
+from engine.pruning.pruning import FilePruning
+from engine.pruning.three_valued_logic import Mask
 from engine.sql.generation import parse_generation
-
-_FEATURE, _EXPRESSION = "generatedColumns", "delta.generationExpression"
+from engine.table.scan import ChosenFiles, TableRead
+from engine.table.snapshot import TableSnapshot
 
 
 @dataclass(frozen=True)
@@ -34,7 +30,7 @@ class FileChoice:
     """The files of one snapshot, asked by condition; safe to share between threads."""
 
     label: str
-    snapshot: Snapshot
+    snapshot: TableSnapshot
     _prunings: dict[tzinfo | None, FilePruning] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -43,7 +39,7 @@ class FileChoice:
         if predicate == ALWAYS:
             return ChosenFiles(None, self._read(None, self.snapshot.num_files))
         pruning = self._pruning(zone)
-        derived = derive(predicate, table_columns(self.snapshot, zone), self._generated)
+        derived = derive(predicate, self.snapshot.columns(zone), self._generated)
         whole = conjunction(tuple(part for part in (predicate, derived) if part != ALWAYS))
         by_partition = int(np.count_nonzero(pruning.partition_mask(whole).mask))
         kept = pruning.prune(whole)
@@ -52,7 +48,7 @@ class FileChoice:
     def _pruning(self, zone: tzinfo | None) -> FilePruning:
         with self._lock:
             if zone not in self._prunings:
-                self._prunings[zone] = pruning_of(self.snapshot, zone)
+                self._prunings[zone] = self.snapshot.pruning(zone)
             return self._prunings[zone]
 
     def _read(self, kept: Mask | None, by_partition: int) -> TableRead:
@@ -71,9 +67,5 @@ class FileChoice:
     @cached_property
     def _generated(self) -> dict[str, GenerationExpression]:
         """The expressions of the partition columns that are generated."""
-        if not self.snapshot.config.is_supported(_FEATURE):
-            return {}
-        columns = (self.snapshot.schema.field(name) for name in self.snapshot.partition_columns)
-        texts = {column.name: column.metadata.get(_EXPRESSION) for column in columns if column}
-        found = {name: parse_generation(text) for name, text in texts.items() if isinstance(text, str)}
+        found = {name: parse_generation(text) for name, text in self.snapshot.partition_generations.items()}
         return {name: expression for name, expression in found.items() if expression is not None}

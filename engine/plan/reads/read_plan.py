@@ -7,11 +7,12 @@ from typing import assert_never
 
 from engine.bind.bound import BoundChanges, BoundRelation, BoundTable, BoundView
 from engine.errors.statement_errors import TableWithoutColumns
-from engine.plan.reads.scans import change_scan, kinds_of_changes, scan_of, with_row_ids_if_asked
-from engine.plans.reads import ReadPlan, Scan, ViewScan
+from engine.plan.reads.scans import change_scan, scan_of, with_row_ids_if_asked
+from engine.plans.reads import ReadPlan, ViewScan
 from engine.runtime.session_state import is_temporary
 from engine.sql.query.splice import Edit, splice
 from engine.statements.queries import Query
+from engine.table.scan import Scan
 
 _SCAN, _VIEW = "__scan_", "__view_"
 """Names in the rewritten text, followed by a number; longer ones where a text of the statement has these."""
@@ -78,7 +79,7 @@ class _Reading:
     def _changes(self, changes: BoundChanges) -> str:
         """One scan, or a view of two."""
         names = []
-        for kind in kinds_of_changes(changes.feed):
+        for kind in changes.feed.kinds:
             names.append(f"{self._prefix}{_SCAN}{len(self.scans)}")
             self.scans.append(change_scan(names[-1], changes, kind))
         if len(names) == 1:

@@ -7,7 +7,6 @@ meaning, and one of another type would give them another.
 from __future__ import annotations
 
 from engine.bind.bound import BoundTable
-from engine.delta.definition.constraints import check_constraints
 from engine.delta.schema.schema_changes import resolve_path
 from engine.enforce.generated import GENERATION
 from engine.errors.alter_errors import ConstraintDependsOnColumn, GeneratedDependsOnColumn
@@ -18,11 +17,7 @@ def ensure_unused(table: BoundTable, path: tuple[str, ...]) -> None:
     """No constraint and no generated column may use a column that gets another name or type, or goes."""
     snapshot = table.snapshot
     found = resolve_path(snapshot.schema, path)
-    constraints = [
-        constraint.name
-        for constraint in check_constraints(snapshot.metadata.configuration)
-        if uses(constraint.expression, found)
-    ]
+    constraints = [constraint.name for constraint in snapshot.checks if uses(constraint.expression, found)]
     if constraints:
         raise ConstraintDependsOnColumn(".".join(found), ", ".join(constraints))
     generated = [

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.commit.staged_commit import CommitDescription
-from engine.delta.spec.features import TableOperation
+from engine.delta.delta_format import delta_snapshot
 from engine.errors.table_errors import naming
 from engine.plan.rules.conditions import own_condition, own_condition_check, rows_matching
 from engine.plan.rules.idempotence import numbered_write
 from engine.plans.writes import DeletePlan, ReplaceAll
 from engine.statements.writes import Delete
+from engine.table.operations import CommitDescription, TableOperation
 
 DELETE = "DELETE"
 _EVERY_ROW = "true"
@@ -20,7 +20,7 @@ def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
     table = bound.target
     assert isinstance(table, BoundTable)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(TableOperation.DML)
+        delta_snapshot(table.snapshot).config.ensure_supported(TableOperation.DML)
     text = statement.condition
     own = None if text is None else own_condition(table, DELETE, text, statement.alias)
     going = ReplaceAll() if own is None else rows_matching(table, own)

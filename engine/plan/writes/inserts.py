@@ -11,10 +11,9 @@ from dataclasses import replace
 from catalog.names import quote
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundChanges, BoundRelation, BoundStatement, BoundTable, BoundView
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.definition.table_draft import Definition
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.schema.schema_errors import ColumnNotFound
-from engine.delta.spec.features import TableOperation
 from engine.enforce.partition_values import stored_partition_value
 from engine.errors.definition_errors import ColumnsWithQuery, LocationNotEmpty
 from engine.errors.statement_errors import StatementNotSupported
@@ -51,6 +50,7 @@ from engine.plans.writes import (
 from engine.sql.expressions import Expression, one_line, parse_expression
 from engine.statements.tables import CreateTable
 from engine.statements.writes import Insert, ReplaceOn, ReplaceUsing
+from engine.table.operations import CommitDescription, TableOperation
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import ddl_type
 
@@ -65,7 +65,7 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
     assert isinstance(table, BoundTable) and insert is not None
     replacement = _replacement(bound, statement, insert.rows, insert.condition)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(_operation(replacement))
+        delta_snapshot(table.snapshot).config.ensure_supported(_operation(replacement))
     rows, definition, source = _evolved(insert, analyzed, statement)
     return InsertPlan(
         table=table,
@@ -103,7 +103,7 @@ def plan_truncate(bound: BoundStatement) -> TruncatePlan:
     table = bound.target
     assert isinstance(table, BoundTable)
     with naming(table.label):
-        table.snapshot.config.ensure_supported(TableOperation.OVERWRITE)
+        delta_snapshot(table.snapshot).config.ensure_supported(TableOperation.OVERWRITE)
     description = CommitDescription(
         name="TRUNCATE", operation=TableOperation.OVERWRITE, user_name=bound.state.principal, parameters={}
     )

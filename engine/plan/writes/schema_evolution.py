@@ -25,7 +25,6 @@ from catalog.names import quote
 from engine.delta.definition.constraints import check_constraints
 from engine.delta.definition.metadata_changes import AddColumn, ChangeType, MetadataChange, change_table
 from engine.delta.definition.table_draft import Definition
-from engine.delta.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.delta.schema.schema_changes import Path
 from engine.delta.schema.type_widening import is_widening
 from engine.delta.spec.properties import TYPE_WIDENING
@@ -37,6 +36,7 @@ from engine.plan.rules.dependencies import uses
 from engine.plan.rules.query_columns import table_fields, table_type
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.plans.write_plan import WritePlan
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType, parse_data_type
 from engine.types.sql_types import format_sql_type
 

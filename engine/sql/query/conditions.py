@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from engine.delta.pruning.predicates import And, Column, Compare, In, IsNull, Literal, Not, Operator, Or, Predicate
+from engine.pruning.predicates import And, Column, Compare, In, IsNull, Literal, Not, Operator, Or, Predicate
 from engine.types.schema import PrimitiveType
 
 _OPERATORS: Mapping[type[exp.Expr], Operator] = MappingProxyType(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.delta.commit.staged_commit import CommitDescription
 from engine.delta.commit.transaction import Committed, Transaction
 from engine.delta.definition.table_config import choose_protocol
 from engine.delta.log.storage import Storage
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, Metadata
-from engine.delta.spec.features import TableOperation
+from engine.table.operations import CommitDescription, TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 SCHEMA = StructType(

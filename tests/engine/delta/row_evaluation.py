@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any, assert_never
 
-from engine.delta.pruning.predicates import (
+from engine.pruning.predicates import (
     And,
     Cast,
     Compare,

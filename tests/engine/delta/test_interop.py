@@ -23,8 +23,8 @@ from engine.delta.maintenance.checkpoint_writer import CheckpointForm, write_che
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, DomainMetadata, SetTransaction
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.delta.spec.features import TableOperation
 from engine.delta.spec.paths import encode_path
+from engine.table.operations import TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.duck import open_duckdb
 from tests.engine.delta.committing import create, describe, metadata

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from engine.delta.pruning.predicates import Path
+from engine.pruning.predicates import Path
 from engine.types.schema import DataType, DecimalType, PrimitiveType
 from tests.engine.delta.row_evaluation import Row, order
 

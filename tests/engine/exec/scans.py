@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.exec.session import ExecSession
-from engine.plans.reads import ReadPlan, Scan
+from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
+from engine.table.scan import Scan
 from engine.types.schema import parse_schema
 
 

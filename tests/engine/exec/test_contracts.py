@@ -16,9 +16,10 @@ import pytest
 
 from engine.exec.session import ExecSession, SparkDriver
 from engine.plans.file_writes import WriteTarget
-from engine.plans.reads import ReadPlan, Scan
+from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.statements.queries import ExplainMode
+from engine.table.scan import Scan
 from tests.engine.exec.scans import DataFile, write_scan
 
 pytestmark = pytest.mark.spark

@@ -9,9 +9,10 @@ import pytest
 from catalog.errors import SqlError
 from engine.exec.errors import FunctionNotAvailable, PlanRefused, RelationNotBound
 from engine.exec.session import ExecSession
-from engine.plans.reads import ReadPlan, Scan
+from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.statements.queries import ExplainMode
+from engine.table.scan import Scan
 from tests.engine.exec.scans import DataFile, query, write_scan
 
 pytestmark = pytest.mark.spark

@@ -14,8 +14,9 @@ from engine.errors.statement_errors import SparkFailure, StatementCancelled
 from engine.exec.errors import RelationNotBound
 from engine.exec.session import ExecSession
 from engine.plans.file_writes import WriteTarget, WrittenFile, partition_values
-from engine.plans.reads import ReadPlan, Scan
+from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
+from engine.table.scan import Scan
 from tests.engine.exec.scans import DataFile, list_files, rows, write_scan
 
 

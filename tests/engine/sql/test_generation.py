@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.delta.pruning.generation_expressions import (
+from engine.pruning.generation_expressions import (
     Beginning,
     DateOf,
     FormattedDate,

@@ -21,8 +21,8 @@ from engine.delta.definition.clustering import format_clustering
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Action, DomainMetadata, Metadata, Protocol, SetTransaction
 from engine.delta.spec.errors import UnsupportedWriterFeatures
-from engine.delta.spec.features import TableOperation
 from engine.delta.spec.protocols import add_features, remove_feature
+from engine.table.operations import TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.engine.delta.committing import add, append, change_metadata, create, describe, metadata
 from tests.interleave.storages import DictStorage

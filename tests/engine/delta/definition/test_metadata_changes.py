@@ -33,8 +33,8 @@ from engine.delta.schema.schema_changes import After, First
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec import errors
 from engine.delta.spec.actions import Protocol
-from engine.delta.spec.features import TableOperation
 from engine.delta.spec.protocols import protocol_features
+from engine.table.operations import TableOperation
 from engine.types.schema import (
     ArrayType,
     DataType,

@@ -11,7 +11,7 @@ import pytest
 
 from engine.delta.log.file_table import STRING_MAP
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
-from engine.delta.pruning.partition_columns import partition_column
+from engine.pruning.partition_columns import partition_column
 from engine.types.schema import DataType, DecimalType, PrimitiveType
 
 Maps = list[dict[str, str | None] | None]

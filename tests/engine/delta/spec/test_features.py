@@ -11,13 +11,13 @@ from engine.delta.spec.features import (
     Feature,
     FeatureKind,
     Removal,
-    TableOperation,
     demanded_features,
     find_feature,
     is_listed,
     metadata_facts,
     with_requirements,
 )
+from engine.table.operations import TableOperation
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 
 READER_WRITER = (

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from engine.delta.pruning.predicates import (
+from engine.pruning.predicates import (
     ALWAYS,
     And,
     Cast,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.delta.spec.errors import PartitionValueNotCastable
-from engine.delta.spec.partition_values import (
+from engine.errors.table_errors import PartitionValueNotCastable
+from engine.types.partition_values import (
     PartitionValue,
     format_partition_value,
     parse_partition_value,

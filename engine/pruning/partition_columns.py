@@ -22,12 +22,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from engine.delta.pruning.column_ranges import bounds_of_values
-from engine.delta.pruning.evaluation import KnownColumn
-from engine.delta.pruning.three_valued_logic import Mask
-from engine.delta.spec.errors import PartitionValueNotCastable
-from engine.delta.spec.partition_values import PartitionValue, parse_partition_value
+from engine.errors.table_errors import PartitionValueNotCastable
+from engine.pruning.column_ranges import bounds_of_values
+from engine.pruning.evaluation import KnownColumn
+from engine.pruning.three_valued_logic import Mask
 from engine.types.arrow_types import arrow_type
+from engine.types.partition_values import PartitionValue, parse_partition_value
 from engine.types.schema import DataType, DecimalType, PrimitiveType
 
 Codes: TypeAlias = npt.NDArray[np.int32]

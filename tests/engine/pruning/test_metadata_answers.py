@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.delta.pruning.metadata_answers import (
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.actions import Action, DeletionVectorDescriptor, Metadata, Protocol
+from engine.pruning.metadata_answers import (
     Answer,
     NoAnswer,
     count_by_partition,
@@ -16,10 +18,7 @@ from engine.delta.pruning.metadata_answers import (
     exact_selection,
     extreme,
 )
-from engine.delta.pruning.predicates import Column, IsNotNull, Predicate, compare
-from engine.delta.pruning.snapshot_pruning import counted_files, pruning_of, table_columns
-from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.actions import Action, DeletionVectorDescriptor, Metadata, Protocol
+from engine.pruning.predicates import Column, IsNotNull, Predicate, compare
 from tests.engine.delta.log_builder import LogBuilder, add
 
 SCHEMA = json.dumps(
@@ -63,11 +62,11 @@ def file(path: str, rows: int | None = 10, low: Any = 1, high: Any = 9, nulls: i
 def count(table: Snapshot, predicate: Predicate | None = None) -> Answer[int] | NoAnswer:
     selected = np.ones(table.num_files, bool)
     if predicate is not None:
-        selection = exact_selection(pruning_of(table), predicate)
+        selection = exact_selection(table.pruning(), predicate)
         if isinstance(selection, NoAnswer):
             return selection
         selected = selection.value
-    return count_rows(counted_files(table), selected)
+    return count_rows(table.counted_files(), selected)
 
 
 THREE = (file("a", 10, 1, 9), file("b", 20, 10, 19, n="2"), file("c", 5, deletion_vector=VECTOR, day=None))
@@ -106,9 +105,9 @@ def test_counts_that_it_does_not_know(files: tuple[Action, ...], predicate: Pred
 
 
 def find(table: Snapshot, name: str, *, highest: bool) -> Any:
-    column = table_columns(table).resolve((name,))
+    column = table.columns().resolve((name,))
     assert column is not None
-    found = extreme(counted_files(table), np.ones(table.num_files, bool), column, highest=highest)
+    found = extreme(table.counted_files(), np.ones(table.num_files, bool), column, highest=highest)
     return found.value.value if isinstance(found, Answer) else found
 
 
@@ -158,7 +157,7 @@ def test_extremes_that_the_log_does_not_know(files: tuple[Action, ...], column: 
 
 def test_rows_of_each_partition_value() -> None:
     table = snapshot(*THREE, file("d", 0, n="3"), file("e", 7, n="2"))
-    counted, pruning = counted_files(table), pruning_of(table)
+    counted, pruning = table.counted_files(), table.pruning()
     column = pruning.partition_column(("n",))
     assert column is not None
     found = count_by_partition(counted, np.ones(table.num_files, bool), column)
@@ -184,8 +183,8 @@ def test_rows_of_each_partition_value() -> None:
 )
 def test_rows_of_partition_values_that_cannot_be_told(files: tuple[Action, ...], reason: str) -> None:
     table = snapshot(*files)
-    column = pruning_of(table).partition_column(("n",))
+    column = table.pruning().partition_column(("n",))
     assert column is not None
-    found = count_by_partition(counted_files(table), np.ones(table.num_files, bool), column)
+    found = count_by_partition(table.counted_files(), np.ones(table.num_files, bool), column)
     assert isinstance(found, NoAnswer)
     assert reason in found.reason

@@ -1,6 +1,6 @@
 """The columns that a predicate names, and where the log keeps what is known of them.
 
-Predicates speak of logical paths; partition values and statistics are kept under physical ones. A column whose order or
+Predicates name logical paths; partition values and statistics are kept under physical ones. A column whose order or
 equality is not that of the bytes in the log is marked: `char(n)` is padded when it is read, and strings with a
 collation compare by its rules.
 
@@ -12,8 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from engine.delta.pruning.predicates import Path, Predicate, columns_of, conjunction, conjuncts
-from engine.delta.schema.column_mapping import NO_MAPPING, physical_name
+from engine.pruning.predicates import Path, Predicate, columns_of, conjunction, conjuncts
 from engine.types.schema import DataType, StructField, StructType
 
 CHAR_VARCHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
@@ -38,12 +37,13 @@ class TableColumn:
 class TableColumns:
     """The columns of a table by logical path.
 
-    `mapping_mode` is `none`, `name` or `id`; `time_zone` that of partition values without an offset, None if unknown.
+    `physical_schema` has the same fields in the same order, by the names under which values and statistics of files
+    are kept; None: their own. `time_zone` is that of partition values without an offset, None if unknown.
     """
 
     schema: StructType
     partition_columns: tuple[str, ...] = ()
-    mapping_mode: str = NO_MAPPING
+    physical_schema: StructType | None = None
     time_zone: tzinfo | None = None
 
     def resolve(self, path: Path) -> TableColumn | None:
@@ -51,12 +51,15 @@ class TableColumns:
         item: StructField | None = None
         physical: list[str] = []
         level: DataType = self.schema
+        stored: DataType = self.physical_schema or self.schema
         for name in path:
             item = level.field(name) if isinstance(level, StructType) else None
             if item is None:
                 return None
-            physical.append(physical_name(item, self.mapping_mode))
-            level = item.data_type
+            assert isinstance(level, StructType) and isinstance(stored, StructType), "one shape"
+            own = stored.fields[level.fields.index(item)]
+            physical.append(own.name)
+            level, stored = item.data_type, own.data_type
         if item is None:
             return None
         return TableColumn(
@@ -66,6 +69,12 @@ class TableColumns:
             has_byte_order=not _is_char(item) and not item.metadata.get(COLLATIONS),
             once_float=_was_float(item),
         )
+
+    @property
+    def physical_partition_columns(self) -> tuple[str, ...]:
+        """The keys of partition values, in the order of the partition columns."""
+        found = (self.resolve((name,)) for name in self.partition_columns)
+        return tuple(column.physical_path[0] for column in found if column is not None)
 
     def split(self, predicate: Predicate) -> tuple[Predicate, Predicate]:
         """The conjuncts of `predicate` on partition columns alone (or on no column), and all others."""

@@ -21,11 +21,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.pruning.partition_columns import PartitionColumn
-from engine.delta.pruning.predicates import Literal, Predicate
-from engine.delta.pruning.pruning import FilePruning, statistics_leaf
-from engine.delta.pruning.table_columns import TableColumn
-from engine.delta.pruning.three_valued_logic import Mask
+from engine.pruning.partition_columns import PartitionColumn
+from engine.pruning.predicates import Literal, Predicate
+from engine.pruning.pruning import FilePruning, statistics_leaf
+from engine.pruning.table_columns import TableColumn
+from engine.pruning.three_valued_logic import Mask
 from engine.types.schema import DataType, DecimalType, PrimitiveType
 
 T = TypeVar("T")

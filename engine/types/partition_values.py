@@ -16,7 +16,7 @@ from datetime import UTC, date, datetime, tzinfo
 from decimal import Context, Decimal, InvalidOperation
 from typing import TypeAlias
 
-from engine.delta.spec.errors import PartitionValueNotCastable
+from engine.errors.table_errors import PartitionValueNotCastable
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType, format_data_type
 
 PartitionValue: TypeAlias = str | int | float | bool | bytes | date | datetime | Decimal | None

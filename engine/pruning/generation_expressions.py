@@ -1,7 +1,7 @@
 """The generation expressions of partition columns that keep an order, as values.
 
 The schema has a column's generation expression as SQL text. Whoever parses it says one of these, or nothing for an
-expression that is none of them; `engine.delta.pruning.generation_filters` makes use of them.
+expression that is none of them; `engine.pruning.generation_filters` makes use of them.
 
 Protocol: "Generated Columns".
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from engine.delta.pruning.predicates import Path
+from engine.pruning.predicates import Path
 
 DATE_FORMATS: Mapping[str, str] = {"yyyy-MM": "%Y-%m", "yyyy-MM-dd": "%Y-%m-%d", "yyyy-MM-dd-HH": "%Y-%m-%d-%H"}
 """The formats whose texts order as time does, with their spelling in Python."""

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TypeAlias, assert_never
 
-from engine.delta.pruning.generation_expressions import (
+from engine.pruning.generation_expressions import (
     DATE_FORMATS,
     Beginning,
     DateOf,
@@ -39,7 +39,7 @@ from engine.delta.pruning.generation_expressions import (
     TruncatedTimestamp,
     TruncationUnit,
 )
-from engine.delta.pruning.predicates import (
+from engine.pruning.predicates import (
     ALWAYS,
     And,
     Cast,
@@ -61,7 +61,7 @@ from engine.delta.pruning.predicates import (
     conjunction,
     push_down_not,
 )
-from engine.delta.pruning.table_columns import TableColumns
+from engine.pruning.table_columns import TableColumns
 from engine.types.schema import DataType, PrimitiveType
 
 _DAY_US = 86_400_000_000

@@ -14,7 +14,10 @@ import pyarrow as pa
 import pytest
 
 from engine.delta.log.file_table import FILES_SCHEMA
-from engine.delta.pruning.predicates import (
+from engine.delta.schema.column_mapping import physical_schema
+from engine.delta.snapshot.batch_pruning import batch_pruning
+from engine.delta.snapshot.file_stats import parse_stats, stats_schema
+from engine.pruning.predicates import (
     And,
     Cast,
     Column,
@@ -31,10 +34,8 @@ from engine.delta.pruning.predicates import (
     Unknown,
     compare,
 )
-from engine.delta.pruning.pruning import FilePruning
-from engine.delta.pruning.snapshot_pruning import batch_pruning
-from engine.delta.pruning.table_columns import TableColumns
-from engine.delta.snapshot.file_stats import parse_stats, stats_schema
+from engine.pruning.pruning import FilePruning
+from engine.pruning.table_columns import TableColumns
 from engine.types.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
 
 UTC = datetime.UTC
@@ -318,21 +319,22 @@ def test_a_double_that_was_a_float_has_bounds_printed_as_float(changes: Any, kee
     assert files.prune(is_("=", 0.1)).tolist() == [True]
 
 
+SCHEMA = StructType(
+    (
+        StructField("day", PrimitiveType.DATE, metadata={"delta.columnMapping.physicalName": "col-1"}),
+        StructField("at", PrimitiveType.TIMESTAMP),
+        StructField("n", PrimitiveType.INTEGER, metadata={"delta.columnMapping.physicalName": "col-2"}),
+        StructField(
+            "a",
+            StructType((StructField("b", PrimitiveType.LONG, metadata={"delta.columnMapping.physicalName": "q"}),)),
+            metadata={"delta.columnMapping.physicalName": "col-3"},
+        ),
+    )
+)
 TABLE = TableColumns(
-    schema=StructType(
-        (
-            StructField("day", PrimitiveType.DATE, metadata={"delta.columnMapping.physicalName": "col-1"}),
-            StructField("at", PrimitiveType.TIMESTAMP),
-            StructField("n", PrimitiveType.INTEGER, metadata={"delta.columnMapping.physicalName": "col-2"}),
-            StructField(
-                "a",
-                StructType((StructField("b", PrimitiveType.LONG, metadata={"delta.columnMapping.physicalName": "q"}),)),
-                metadata={"delta.columnMapping.physicalName": "col-3"},
-            ),
-        )
-    ),
+    schema=SCHEMA,
     partition_columns=("day", "at", "n"),
-    mapping_mode="name",
+    physical_schema=physical_schema(SCHEMA, "name"),
     time_zone=ZoneInfo("America/New_York"),
 )
 PARTITIONS = [

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
-from engine.delta.pruning.generation_expressions import (
+from engine.pruning.generation_expressions import (
     DATE_FORMATS,
     Beginning,
     DateOf,
@@ -25,8 +25,8 @@ from engine.delta.pruning.generation_expressions import (
     TruncatedTimestamp,
     TruncationUnit,
 )
-from engine.delta.pruning.generation_filters import derive
-from engine.delta.pruning.predicates import (
+from engine.pruning.generation_filters import derive
+from engine.pruning.predicates import (
     ALWAYS,
     And,
     Cast,
@@ -44,8 +44,8 @@ from engine.delta.pruning.predicates import (
     Unknown,
     compare,
 )
-from engine.delta.pruning.pruning import FilePruning
-from engine.delta.pruning.table_columns import TableColumns
+from engine.pruning.pruning import FilePruning
+from engine.pruning.table_columns import TableColumns
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType
 from tests.engine.delta.row_evaluation import Row, evaluate_row
 

@@ -17,7 +17,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from engine.delta import load_snapshot
-from engine.delta.pruning.predicates import (
+from engine.delta.commit.read_set import file_predicate
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.pruning.predicates import (
     And,
     Cast,
     Column,
@@ -34,8 +36,6 @@ from engine.delta.pruning.predicates import (
     Value,
     compare,
 )
-from engine.delta.pruning.snapshot_pruning import file_predicate, pruning_of, table_columns
-from engine.delta.snapshot.snapshot import Snapshot
 from engine.types.schema import PrimitiveType
 from tests.engine.delta.row_evaluation import Row, evaluate_row
 
@@ -132,7 +132,7 @@ def predicates() -> Iterator[Predicate]:
 
 def test_no_matching_row_is_lost_and_partition_masks_are_exact(table: str) -> None:
     snapshot = load_snapshot(table)
-    pruning, files = pruning_of(snapshot), list(rows_of_files(snapshot))
+    pruning, files = snapshot.pruning(), list(rows_of_files(snapshot))
     assert sum(map(len, files)) == len(ROWS) + 4
     pruned = 0
     for predicate in predicates():
@@ -151,7 +151,7 @@ def test_no_matching_row_is_lost_and_partition_masks_are_exact(table: str) -> No
 
 def test_predicates_of_transactions_judge_batches_of_files_alike(table: str) -> None:
     snapshot = load_snapshot(table)
-    pruning, columns = pruning_of(snapshot), table_columns(snapshot)
+    pruning, columns = snapshot.pruning(), snapshot.columns()
     for predicate in itertools.islice(predicates(), 0, None, 7):
         masks = [file_predicate(predicate, columns)(batch) for batch in snapshot.files.to_batches()]
         assert pa.chunked_array(masks).to_pylist() == pruning.prune(predicate).tolist()
@@ -161,13 +161,13 @@ def test_partition_values_and_statistics_follow_new_versions(table: str, tmp_pat
     path = str(tmp_path / "table")
     write_deltalake(path, pa.table({"p": ["x", "y"], "v": [1, 2]}), partition_by=["p"])
     first = load_snapshot(path)
-    assert pruning_of(first).prune(compare("p", "=", "x")).sum() == 1
+    assert first.pruning().prune(compare("p", "=", "x")).sum() == 1
     before = first.partition_texts()
     write_deltalake(path, pa.table({"p": ["x", "z"], "v": [3, 4]}), mode="append")
     second = first.advance()
-    assert pruning_of(second).prune(compare("p", "=", "x")).sum() == 2
-    assert pruning_of(second).prune(And((compare("p", "=", "x"), compare("v", ">", 2)))).sum() == 1
-    assert pruning_of(first).prune(compare("p", "=", "x")).sum() == 1
+    assert second.pruning().prune(compare("p", "=", "x")).sum() == 2
+    assert second.pruning().prune(And((compare("p", "=", "x"), compare("v", ">", 2)))).sum() == 1
+    assert first.pruning().prune(compare("p", "=", "x")).sum() == 1
     shared = {chunk.dictionary.buffers()[-1].address for chunk in before["p"].chunks}
     assert shared <= {chunk.dictionary.buffers()[-1].address for chunk in second.partition_texts()["p"].chunks}
     assert pc.sum(pc.is_valid(second.stats()["num_records"])).as_py() == 4

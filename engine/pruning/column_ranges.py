@@ -4,7 +4,7 @@
   zero, the lowest as much lower. Some writers also cut the seconds off a zone's offset, which moves instants of before
   1972 by up to a minute either way.
 - Strings are cut; a highest string is usually followed by a tie-breaker, but one of 32 or more characters may also be
-  the bare beginning of the true one (handled in `engine.delta.pruning.value_ranges`).
+  the bare beginning of the true one (handled in `engine.pruning.value_ranges`).
 - NaN may be missing from the bounds of a `float` or `double` (also there).
 - The bounds of a column that was once a `float` may be decimal texts of 32-bit numbers, read as 64-bit ones.
 - Some writers pass decimals through a double: beyond 15 digits they are compared as doubles, two steps wider.
@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from engine.delta.pruning.value_ranges import (
+from engine.pruning.value_ranges import (
     FLOATING,
     INTEGRAL_DIGITS,
     Bounds,

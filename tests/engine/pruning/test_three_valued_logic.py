@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from engine.delta.pruning.three_valued_logic import (
+from engine.pruning.three_valued_logic import (
     FALSE,
     NULL,
     TRUE,

@@ -1,11 +1,11 @@
 """Which files of a snapshot may hold a row that satisfies a predicate, and which hold no other.
 
 Partition columns are evaluated on their distinct values, data columns on the files' statistics; both give sets of
-possible truth values (`engine.delta.pruning.three_valued_logic`) that combine in one tree, so a condition may mix them.
+possible truth values (`engine.pruning.three_valued_logic`) that combine in one tree, so a condition may mix them.
 Guarantees:
 
 1. A file that holds a matching row is never pruned, whatever its statistics lack, as long as they are wrong in no way
-   that `engine.delta.pruning.column_ranges` does not know of.
+   that `engine.pruning.column_ranges` does not know of.
 2. A file in `matches_all` holds only matching rows, or none.
 3. `partition_mask` says whether it is exact: if so it is the answer and no estimate.
 
@@ -27,12 +27,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.pruning.column_ranges import bounds_of_statistics
-from engine.delta.pruning.evaluation import KnownColumn, evaluate
-from engine.delta.pruning.partition_columns import PartitionColumn, partition_column
-from engine.delta.pruning.predicates import ALWAYS, Path, Predicate, columns_of
-from engine.delta.pruning.table_columns import TableColumn, TableColumns
-from engine.delta.pruning.three_valued_logic import ANY, FALSE, NULL, TRUE, Mask, Truths, can_be, conjoin
+from engine.pruning.column_ranges import bounds_of_statistics
+from engine.pruning.evaluation import KnownColumn, evaluate
+from engine.pruning.partition_columns import PartitionColumn, partition_column
+from engine.pruning.predicates import ALWAYS, Path, Predicate, columns_of
+from engine.pruning.table_columns import TableColumn, TableColumns
+from engine.pruning.three_valued_logic import ANY, FALSE, NULL, TRUE, Mask, Truths, can_be, conjoin
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 StatisticsSource: TypeAlias = Callable[[Rows | None], pa.Table]

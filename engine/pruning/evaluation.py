@@ -2,7 +2,7 @@
 
 An entry is a data file (bounds from statistics) or a distinct partition value (exact bounds). NOT is pushed to the
 leaves first, so that only leaves have to be negated; a leaf asks the bounds of its column, and AND and OR combine sets
-(`engine.delta.pruning.three_valued_logic`). Whatever is not understood can be anything.
+(`engine.pruning.three_valued_logic`). Whatever is not understood can be anything.
 
 In a conjunction one comparison helps another: in `x > 1 AND x < 9` the second excludes NaN, so the first may trust the
 highest number of a file even where statistics leave NaN out.
@@ -15,8 +15,8 @@ from typing import Protocol, assert_never
 
 import numpy as np
 
-from engine.delta.pruning.column_ranges import cast_bounds
-from engine.delta.pruning.predicates import (
+from engine.pruning.column_ranges import cast_bounds
+from engine.pruning.predicates import (
     And,
     Cast,
     Column,
@@ -37,7 +37,7 @@ from engine.delta.pruning.predicates import (
     conjuncts,
     push_down_not,
 )
-from engine.delta.pruning.three_valued_logic import (
+from engine.pruning.three_valued_logic import (
     FALSE,
     Mask,
     Truths,
@@ -48,7 +48,7 @@ from engine.delta.pruning.three_valued_logic import (
     truths,
     unknown,
 )
-from engine.delta.pruning.value_ranges import INTEGRAL_DIGITS, Answers, Bounds, BytesBounds
+from engine.pruning.value_ranges import INTEGRAL_DIGITS, Answers, Bounds, BytesBounds
 from engine.types.schema import DataType, DecimalType, PrimitiveType
 
 _EXCLUDES_NAN = frozenset([Operator.LESS, Operator.LESS_OR_EQUAL, Operator.EQUAL])

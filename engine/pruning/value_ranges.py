@@ -3,7 +3,7 @@
 Bounds answer four questions about a literal `v`, each with a mask over the entries: may some value be below `v`, at
 most `v`, above `v`, at least `v`? Every comparison and every negation of one is made of these four. A missing bound
 answers yes. `exact` bounds are those of partition values, where low is high is the value; others come from statistics
-and were widened by what is known to go wrong with them (`engine.delta.pruning.column_ranges`).
+and were widened by what is known to go wrong with them (`engine.pruning.column_ranges`).
 
 All numbers, dates and timestamps are compared as integers, so that there is one set of rules:
 
@@ -33,8 +33,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.pruning.predicates import Literal, Operator
-from engine.delta.pruning.three_valued_logic import Mask
+from engine.pruning.predicates import Literal, Operator
+from engine.pruning.three_valued_logic import Mask
 from engine.types.schema import DataType, DecimalType, PrimitiveType
 
 Integers: TypeAlias = npt.NDArray[Any]

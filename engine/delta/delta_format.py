@@ -1,0 +1,54 @@
+"""Delta as one of the formats of `engine.table`, and the way behind that interface for what only Delta has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.delta.feed.change_feed import load_change_feed
+from engine.delta.feed.change_range import resolve_range
+from engine.delta.snapshot.commit_times import load_commit_times
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.errors import DeltaTableNotFound
+from engine.delta.spec.log_errors import DeltaOnlyOperation
+from engine.table.changes import Bound, TableChanges
+from engine.table.snapshot import TableSnapshot
+
+
+def delta_snapshot(snapshot: TableSnapshot, operation: str = "The statement") -> Snapshot:
+    """The snapshot of a Delta table, for what no other format has. Raises `DeltaOnlyOperation`."""
+    if not isinstance(snapshot, Snapshot):
+        raise DeltaOnlyOperation(snapshot.table_root, operation)
+    return snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaFormat:
+    """`read` gives the snapshot of the table at a location: of a version, or the newest one."""
+
+    read: Callable[[str, int | None], Snapshot]
+
+    @property
+    def name(self) -> str:
+        return "delta"
+
+    def load(self, location: str, version: int | None = None) -> Snapshot:
+        """Raises as `load_snapshot`."""
+        return self.read(location, version)
+
+    def find(self, location: str) -> Snapshot | None:
+        try:
+            return self.read(location, None)
+        except DeltaTableNotFound:
+            return None
+
+    def load_at(self, location: str, timestamp_ms: int) -> Snapshot:
+        """Raises `TimestampBeforeLog`, `TimestampAfterLog`."""
+        return self.read(location, load_commit_times(self.read(location, None)).version_at(timestamp_ms))
+
+    def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
+        """Raises as `resolve_range` and `load_change_feed`."""
+        table = delta_snapshot(snapshot, "table_changes")
+        times = load_commit_times(table)
+        versions = resolve_range(times, start, end, allow_outside=allow_outside)
+        return load_change_feed(table, times, versions, lambda version: self.read(table.table_root, version))

@@ -1,1 +1,0 @@
-"""Predicates over a snapshot's files: which may match, and what the log answers alone."""

@@ -1,0 +1,64 @@
+"""Files of a Delta table as a scan: what the log says of them in the form that every format shares.
+
+Protocol: "Column Mapping", "Deletion Vectors", "Row Tracking".
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.log.file_table import paths_of
+from engine.delta.log.storage import Storage
+from engine.delta.schema.column_mapping import file_layout
+from engine.delta.spec.deletion_vectors import ABSOLUTE
+from engine.delta.spec.properties import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
+from engine.table.scan import RowTracking, Scan
+
+_VECTORS = ("deletion_vector", "selected_rows")
+_PLACE = "path_or_inline_dv"
+
+
+def table_scan(config: TableConfig, storage: Storage, files: pa.Table, relation: str, label: str) -> Scan:
+    """The scan of `files`, of `FILES_SCHEMA` or a subset of its columns, in a table governed by `config`."""
+    return Scan(
+        relation=relation,
+        label=label,
+        table_root=storage.root,
+        schema=config.schema,
+        layout=file_layout(config.schema, config.column_mapping_mode, config.metadata.partition_columns),
+        partition_columns=config.metadata.partition_columns,
+        files=with_decoded_vectors(files),
+        allowed_roots=storage.confinement.places,
+        row_tracking=_row_tracking(config),
+    )
+
+
+def _row_tracking(config: TableConfig) -> RowTracking | None:
+    if not config.is_enabled("rowTracking"):
+        return None
+    return RowTracking(
+        row_id_column=config.get(ROW_ID_COLUMN), row_commit_version_column=config.get(ROW_COMMIT_VERSION_COLUMN)
+    )
+
+
+def with_decoded_vectors(files: pa.Table) -> pa.Table:
+    """The same table with the paths of its deletion vectors decoded; the very same where none is absolute."""
+    for name in _VECTORS:
+        if name in files.column_names and files[name].null_count < files.num_rows:
+            chunks = [_decoded(chunk) for chunk in files[name].chunks]
+            if any(new is not old for new, old in zip(chunks, files[name].chunks, strict=True)):
+                at = files.schema.get_field_index(name)
+                files = files.set_column(at, files.schema.field(at), pa.chunked_array(chunks, files[name].type))
+    return files
+
+
+def _decoded(vectors: pa.StructArray) -> pa.StructArray:
+    absolute = pc.equal(vectors.field("storage_type"), ABSOLUTE)
+    if not pc.any(absolute).as_py():
+        return vectors
+    texts = vectors.field(_PLACE)
+    fields = [vectors.field(field.name) for field in vectors.type]
+    fields[vectors.type.get_field_index(_PLACE)] = pc.if_else(absolute, paths_of(texts), texts)
+    return pa.StructArray.from_arrays(fields, fields=list(vectors.type), mask=vectors.is_null())

@@ -1,0 +1,63 @@
+"""The rows that a range of a table's versions inserted, updated and deleted, as files to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Protocol, TypeAlias
+
+import pyarrow as pa
+
+from engine.pruning.pruning import FilePruning
+from engine.table.scan import FileLayout
+from engine.types.schema import StructType
+
+
+@dataclass(frozen=True, slots=True)
+class AtVersion:
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class AtTime:
+    timestamp_ms: int
+    """Milliseconds since the epoch."""
+
+
+Bound: TypeAlias = AtVersion | AtTime
+"""An end of a range of versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFiles:
+    """Files of a change data feed with the columns of `Scan.files`, and which columns are constants of each."""
+
+    files: pa.Table
+    partition_columns: tuple[str, ...]
+    layout: FileLayout
+
+
+class TableChanges(Protocol):
+    """A change data feed; its schema is the table's and the feed's own columns."""
+
+    @property
+    def versions(self) -> range:
+        """Empty where the range has none."""
+        ...
+
+    @property
+    def schema(self) -> StructType: ...
+
+    @property
+    def allowed_roots(self) -> tuple[str, ...]:
+        """As in a `Scan`."""
+        ...
+
+    @property
+    def kinds(self) -> tuple[ChangeFiles, ...]:
+        """The files whose rows together are the feed, by what is constant in them; at least one kind."""
+        ...
+
+    def pruning(self, kind: ChangeFiles, time_zone: tzinfo | None) -> FilePruning:
+        """The files of one kind, in their order, ready to be asked about."""
+        ...

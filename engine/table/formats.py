@@ -1,0 +1,79 @@
+"""The table formats of a server: the format that the catalog names for a table is the one that loads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+from engine.errors.table_errors import UnknownTableFormat
+from engine.table.changes import Bound, TableChanges
+from engine.table.snapshot import TableSnapshot
+
+DEFAULT_FORMAT = "delta"
+
+
+class TableFormat(Protocol):
+    """Loads the tables of one format. A location is an absolute local path or a URL."""
+
+    @property
+    def name(self) -> str:
+        """As in the catalog and after USING: lower case."""
+        ...
+
+    def load(self, location: str, version: int | None = None) -> TableSnapshot:
+        """The table at a location, at `version` or at its newest. Raises where there is none, or none that we read."""
+        ...
+
+    def find(self, location: str) -> TableSnapshot | None:
+        """The newest version of the table at a location; None where there is no table of this format."""
+        ...
+
+    def load_at(self, location: str, timestamp_ms: int) -> TableSnapshot:
+        """The version that was current at a time, in milliseconds since the epoch."""
+        ...
+
+    def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
+        """What the versions from `start` to `end` changed (both included; None: the snapshot's), `snapshot` being the
+        newest one. `allow_outside` takes ends beyond the newest version for the newest.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TableFormats:
+    """All formats of a server, by name."""
+
+    by_name: Mapping[str, TableFormat]
+
+    def __iter__(self) -> Iterator[TableFormat]:
+        return iter(self.by_name.values())
+
+    def __getitem__(self, name: str) -> TableFormat:
+        """Raises `UnknownTableFormat`."""
+        found = self.by_name.get(name.lower())
+        if found is None:
+            raise UnknownTableFormat(name, ", ".join(sorted(self.by_name)))
+        return found
+
+    def find(self, location: str) -> TableSnapshot | None:
+        """The table of whatever format at a location; None where there is none."""
+        return next((found for each in self if (found := each.find(location)) is not None), None)
+
+    def pinned(self) -> TableFormats:
+        """The same, for several statements that are to see one version of each table."""
+        return TableFormats({name: _Pinned(each) for name, each in self.by_name.items()})
+
+
+class _Pinned:
+    """A format whose snapshots are loaded once."""
+
+    def __init__(self, inner: TableFormat) -> None:
+        self.name, self.find = inner.name, inner.find
+        self.changes = inner.changes
+        self.load, self.load_at = cache(inner.load), cache(inner.load_at)
+
+
+def formats_of(*formats: TableFormat) -> TableFormats:
+    return TableFormats({each.name: each for each in formats})

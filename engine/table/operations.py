@@ -1,0 +1,49 @@
+"""What is done with a table, and how the commit that does it describes itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, TypeAlias
+
+Json: TypeAlias = Any
+
+
+class TableOperation(Enum):
+    """What may be done with a table; the value stands before its name in an error."""
+
+    READ = "reading"
+    CDF_READ = "reading the change data of"
+    APPEND = "appending rows to"
+    OVERWRITE = "replacing whole files of"
+    DML = "changing or removing rows of"
+    OPTIMIZE = "rearranging files of"
+    METADATA = "changing the metadata of"
+    CHECKPOINT = "writing a checkpoint of"
+    VACUUM = "removing unused files of"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitDescription:
+    """What the commit will say of itself in the table's history."""
+
+    name: str
+    """As users of Delta know it: `WRITE`, `DELETE`, `SET TBLPROPERTIES`, …"""
+    operation: TableOperation
+    """What the table has to allow for it."""
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+    metrics: Mapping[str, int | str] = field(default_factory=dict)
+    user_id: str | None = None
+    user_name: str | None = None
+    user_metadata: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    changes_data: bool = True
+    """False for operations that by their nature only rearrange (OPTIMIZE)."""
+    exclusive: bool = False
+    """Any concurrent commit fails it: for operations that replace the table's state as a whole (RESTORE, CLONE)."""
+
+
+def with_metrics(description: CommitDescription, **metrics: int | str) -> CommitDescription:
+    """The description with metrics that became known while writing."""
+    return replace(description, metrics={**description.metrics, **metrics})

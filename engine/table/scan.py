@@ -1,0 +1,122 @@
+"""A scan: an exact list of data files, what is constant in each of them, and how they hold the columns of a table.
+
+Every format gives its tables to the planner in this form, and the executor reads nothing else. What is constant in a
+file (partition values, a deletion vector, row-id bases) travels beside its path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from typing import Protocol
+
+import pyarrow as pa
+
+from engine.pruning.predicates import Predicate
+from engine.types.schema import StructType
+
+NO_FILES = pa.schema(
+    [
+        ("path", pa.string()),
+        ("size", pa.int64()),
+        ("modification_time", pa.int64()),
+        ("partition_values", pa.map_(pa.string(), pa.string())),
+    ]
+).empty_table()
+"""What `Scan.files` has at least."""
+
+FIELD_ID = "parquet.field.id"
+"""Spark's key in the metadata of a column for its id in Parquet files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRead:
+    """One version of a table, or the changes of the versions since one, and how many of its data files are read.
+
+    `files_partition` are left by conditions on partition columns, `files` by these and the statistics, `bytes` is the
+    size of the latter.
+    """
+
+    label: str
+    version: int
+    files_total: int
+    bytes_total: int
+    files_partition: int
+    files: int
+    bytes: int
+    since: int | None = None
+
+    def __str__(self) -> str:
+        versions = f"version {self.version}" if self.since is None else f"versions {self.since} to {self.version}"
+        return (
+            f"{self.label}: {versions}, {self.files_total} files, {self.files_partition} after partition"
+            f" pruning, {self.files} after statistics; {self.bytes} of {self.bytes_total} bytes"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenFiles:
+    """`rows` are positions in a scan's files, ascending; None for all of them."""
+
+    rows: pa.Array | None
+    read: TableRead
+
+
+class Choice(Protocol):
+    """Chooses the files of a scan that a condition leaves."""
+
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
+        """The files that may hold rows that satisfy `predicate`; `zone` is the session's, None if it is unknown."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowTracking:
+    """Physical names of the columns in which files may keep ids and commit versions of the rows that they took over."""
+
+    row_id_column: str | None
+    row_commit_version_column: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileLayout:
+    """How data files hold the columns of a table.
+
+    `schema` has the table's fields in the same order at every level, by the names that they have in the files. With
+    `by_id` files are asked by the ids in the metadata of the fields (:data:`FIELD_ID`), whatever the names are; a field
+    without one is found by its name. `partition_keys` are the keys of the partition columns in `partition_values`.
+    """
+
+    schema: StructType
+    partition_keys: tuple[str, ...]
+    by_id: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """One table of a statement, pinned at one version.
+
+    `relation` is the name under which the rewritten text refers to it; it is unique within the statement. `label` is
+    how messages call the table.
+    `schema` is the table's logical schema; `layout` says how its files hold it (None: by the same names).
+    `files` has one row a data file: `path` string (decoded; relative to `table_root` or absolute, a path or a URI),
+    `size` int64 (bytes), `modification_time` int64 (ms), `partition_values` map<string, string> (texts as in
+    `engine.types.partition_values`; a timestamp without an offset is read in the session's zone) and, with the fields
+    of Delta's descriptor, `deletion_vector` if some of their rows are deleted and `selected_rows` if no others than
+    these are read; absolute paths in descriptors are decoded too.
+    Beside the table's folder files may lie below `allowed_roots`.
+    `choice` answers which of `files` a condition leaves; None: all.
+    `row_tracking` is given where rows have ids and the statement may ask for them: `files` has then, without nulls,
+    `base_row_id` int64 and `default_row_commit_version` int64.
+    """
+
+    relation: str
+    label: str
+    table_root: str
+    schema: StructType
+    partition_columns: tuple[str, ...]
+    files: pa.Table
+    layout: FileLayout | None = None
+    allowed_roots: tuple[str, ...] = ()
+    row_tracking: RowTracking | None = None
+    choice: Choice | None = field(default=None, compare=False, repr=False)

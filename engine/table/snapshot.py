@@ -1,0 +1,136 @@
+"""What every table format says of one version of a table: all that binding, planning and reading know of it.
+
+A format (`engine.table.formats`) loads snapshots; its own statements, which no other format has, look behind this
+interface. Snapshots are immutable and safe to share between threads; what costs a look at storage is done when it is
+first asked for, and belongs to the pinned version whatever is committed since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from typing import Protocol
+
+import pyarrow as pa
+
+from engine.pruning.metadata_answers import CountedFiles
+from engine.pruning.pruning import FilePruning
+from engine.pruning.table_columns import TableColumns
+from engine.table.operations import TableOperation
+from engine.table.scan import Scan
+from engine.types.schema import StructType
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A condition in SQL that every row of a table satisfies; `name` as it is shown."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDetails:
+    """What DESCRIBE and SHOW tell of a table besides its columns; None where the format does not record it.
+
+    Times are in milliseconds since the epoch, `clustering_columns` paths of logical names. `versions` are those of
+    reader and writer in a format that has them, `features` names that its protocol lists.
+    """
+
+    id: str | None = None
+    name: str | None = None
+    description: str | None = None
+    created_ms: int | None = None
+    modified_ms: int | None = None
+    properties: Mapping[str, str | None] = field(default_factory=dict)
+    clustering_columns: tuple[tuple[str, ...], ...] = ()
+    versions: tuple[int, int] | None = None
+    features: tuple[str, ...] = ()
+
+
+class TableSnapshot(Protocol):
+    """One version of one table."""
+
+    @property
+    def format(self) -> str:
+        """The name of its format, as in the catalog."""
+        ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def table_root(self) -> str:
+        """An absolute local path, or a URL; relative paths of files hang below it."""
+        ...
+
+    @property
+    def schema(self) -> StructType:
+        """Columns by logical name, partition columns included."""
+        ...
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """Logical names, as the schema spells them."""
+        ...
+
+    @property
+    def details(self) -> TableDetails: ...
+
+    @property
+    def checks(self) -> tuple[Constraint, ...]:
+        """CHECK constraints, by name."""
+        ...
+
+    @property
+    def partition_generations(self) -> Mapping[str, str]:
+        """SQL of generated partition columns, where every writer of the table has kept them in step."""
+        ...
+
+    @property
+    def files(self) -> pa.Table:
+        """The live files, one row each, with the columns of `Scan.files` and what else the format keeps of them."""
+        ...
+
+    @property
+    def num_files(self) -> int: ...
+
+    @property
+    def size_bytes(self) -> int:
+        """The sizes of all live files together."""
+        ...
+
+    def ensure_supported(self, operation: TableOperation) -> None:
+        """Raises, by name, for what the format, or a feature of the table, does not allow us to do."""
+        ...
+
+    def scan(self, relation: str, label: str) -> Scan:
+        """All live files, as they are read; without a choice."""
+        ...
+
+    def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
+        """For conditions; `time_zone` is that of partition values that are timestamps without an offset."""
+        ...
+
+    def pruning(self, time_zone: tzinfo | None = None) -> FilePruning:
+        """The live files, in the order of `files`, ready to be asked about."""
+        ...
+
+    def partition_texts(self) -> pa.Table:
+        """Partition values as texts, row for row beside `files`: a column each, by physical name."""
+        ...
+
+    def counted_files(self) -> CountedFiles:
+        """The live files with their statistics, to answer counts and extremes from."""
+        ...
+
+    def history(self, limit: int | None = None) -> pa.Table:
+        """The newest `limit` commits (None: all that are known) up to this version, newest first; of
+        :data:`HISTORY_SCHEMA`.
+        """
+        ...
+
+    def is_gone(self) -> bool:
+        """Whether the table was surely dropped, or another one made in its place, since the snapshot was loaded."""
+        ...
