@@ -21,7 +21,7 @@ from engine.table.operations import with_metrics
 from engine.write.copied_rows import preserving
 from engine.write.numbered_writes import stage_number, was_written
 from engine.write.replaced_partitions import matching_partitions, without_partitions
-from engine.write.replaced_rows import Remainder, live_rows, removal_tells, where, without_rows
+from engine.write.replaced_rows import Remainder, counting_rows, removal_tells, where, without_rows
 from engine.write.staged_files import drop_told
 from engine.write.staged_write import StagedWrite
 
@@ -49,12 +49,10 @@ def _remainder(plan: DeletePlan, run: Run) -> Iterator[Remainder]:
     """What goes and what stays, with the number of rows that go."""
     whole, condition = _whole_files(plan, run)
     if whole is not None:
-        live, has_feed = (
-            live_rows(whole.removed),
-            delta_snapshot(plan.table.snapshot).config.is_enabled("changeDataFeed"),
-        )
-        if (live >= 0).all() and (not has_feed or removal_tells(whole.removed)):
-            yield replace(whole, num_deleted=int(live.sum()))
+        counted = counting_rows(whole)
+        has_feed = delta_snapshot(plan.table.snapshot).config.is_enabled("changeDataFeed")
+        if counted.num_deleted is not None and (not has_feed or removal_tells(whole.removed)):
+            yield counted
             return
     with without_rows(plan.table, where(plan.table, condition, run.parameters), None, run) as remainder:
         yield remainder

@@ -37,14 +37,14 @@ from engine.write.copied_rows import preserving
 from engine.write.numbered_writes import stage_number, was_written
 from engine.write.related_rows import SourceRows, related_rows
 from engine.write.replaced_partitions import matching_partitions, partitions_of, without_partitions
-from engine.write.replaced_rows import Remainder, Replacing, equal_to, where, without_rows
+from engine.write.replaced_rows import Remainder, Replacing, counting_rows, equal_to, where, without_rows
 from engine.write.staged_files import drop_told, new_files
 from engine.write.staged_write import StagedWrite
 
 
 @contextmanager
 def insert(plan: InsertPlan, run: Run) -> Iterator[StagedWrite]:
-    """Rows into a table, as one version."""
+    """Rows into a table, as one version; none where no row comes and none goes."""
     snapshot, rows = delta_snapshot(plan.table.snapshot), plan.rows
     if was_written(plan.numbered, snapshot):
         yield StagedWrite(outcome=counted(0))
@@ -61,7 +61,11 @@ def insert(plan: InsertPlan, run: Run) -> Iterator[StagedWrite]:
     ):
         transaction = _transaction(plan, new, remainder)
         stage_number(transaction, plan.numbered, run.context.now_ms())
-        yield StagedWrite(outcome=counted(new.num_rows), transaction=transaction, label=plan.table.label)
+        yield StagedWrite(
+            outcome=counted(new.num_rows),
+            transaction=None if transaction.is_empty else transaction,
+            label=plan.table.label,
+        )
 
 
 def _transaction(plan: InsertPlan, new: NewFiles, remainder: Remainder | None) -> Transaction:
@@ -130,7 +134,7 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
         case ReplaceTouched():
             yield without_partitions(plan.table, partitions_of(plan.table, new, run), run)
         case ReplaceMatching(condition=condition):
-            yield without_partitions(plan.table, matching_partitions(plan.table, condition, run), run)
+            yield counting_rows(without_partitions(plan.table, matching_partitions(plan.table, condition, run), run))
         case ReplaceRows(condition=condition):
             with without_rows(plan.table, where(plan.table, condition), replacing, run) as remainder:
                 yield remainder
@@ -157,16 +161,17 @@ def with_file_metrics(
 ) -> CommitDescription:
     """Delta's names; its values are texts."""
     copied = remainder.copied if remainder else None
+    num_copied = copied.num_rows if copied else 0
     metrics = {
         "numFiles": len(new.adds) + (len(copied.adds) if copied else 0),
-        "numOutputRows": new.num_rows,
+        "numOutputRows": new.num_rows + num_copied,
         "numOutputBytes": new.num_bytes + (copied.num_bytes if copied else 0),
     }
     if remainder is not None:
         metrics |= remainder.removal_metrics
         if remainder.num_deleted is not None:
             metrics["numDeletedRows"] = remainder.num_deleted
-            metrics["numCopiedRows"] = copied.num_rows if copied else 0
+            metrics |= {"numCopiedRows": num_copied, "numAddedChangeFiles": len(remainder.changes)}
         if remainder.marked is not None:
             metrics |= remainder.vector_metrics
     return with_metrics(description, **{name: str(value) for name, value in metrics.items()})

@@ -33,4 +33,5 @@ def made(
 @pytest.mark.parametrize("name", _CASES)
 def test_both_make_the_same(made: dict[str, list[Made]], name: str) -> None:
     ours, theirs = made[name]
-    assert not differences(name, ours, theirs), _CASES[name].steps
+    found = differences(name, ours, theirs)
+    assert not found, "\n".join([*_CASES[name].steps, *found])

@@ -22,4 +22,5 @@ def made(
 @pytest.mark.parametrize("name", CASES)
 def test_both_make_the_same(made: dict[str, list[Made]], name: str) -> None:
     ours, theirs = made[name]
-    assert not differences(name, ours, theirs)
+    found = differences(name, ours, theirs)
+    assert not found, "\n".join(found)

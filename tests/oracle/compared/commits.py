@@ -19,6 +19,7 @@ _UNEQUAL = re.compile(
     r"|pathOrInlineDv|offset|sizeInBytes|storageType|lastUpdated|\w+Bytes|\w+TimeMs|inCommitTimestampEnablementTimestamp)$"
 )
 _RANDOM_NAME = re.compile(r"(col-|_row-id-col-|_row-commit-version-col-)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_COMMIT = re.compile(r"\d{20}\.json")
 _EXPRESSION_ID = re.compile(r"#\d+L?")
 _JSON_TEXTS = ("stats", "schemaString", "operationParameters", "configuration")
 
@@ -27,18 +28,18 @@ Flat = Mapping[str, Any]
 
 def commits_of(table: Path) -> list[Flat]:
     """All commits from version 0."""
-    logs = sorted((table / "_delta_log").glob("*[0-9].json"))
+    logs = sorted(log for log in (table / "_delta_log").iterdir() if _COMMIT.fullmatch(log.name))
     names: dict[str, str] = {}
     return [_flat_commit(_renamed(log.read_text(), names)) for log in logs]
 
 
 def _renamed(text: str, names: dict[str, str]) -> str:
-    """Physical names as numbers; other random names go with the values that they are."""
+    """Random names of each kind as numbers; names of nothing else go with the values that they are."""
 
     def number(found: re.Match[str]) -> str:
-        if not found.group(1):
+        if not (kind := found.group(1)):
             return found.group()
-        return names.setdefault(found.group(), f"{found.group(1)}{len(names)}")
+        return names.setdefault(found.group(), f"{kind}{sum(name.startswith(kind) for name in names)}")
 
     return _EXPRESSION_ID.sub("", _RANDOM_NAME.sub(number, text))
 

@@ -56,6 +56,13 @@ INSERT_CASES: dict[str, Case] = {
     "replace, partitioned": made(_COLUMNS, *_FILES, *_REPLACE, clauses=_PARTED),
     "replace, feed": made(_COLUMNS, *_FILES, *_REPLACE, clauses=_PARTED, enableChangeDataFeed="true"),
     "replace, vectors": made(_COLUMNS, *_FILES, *_REPLACE, enableDeletionVectors="true"),
+    "nothing": made(
+        _COLUMNS,
+        f"INSERT OVERWRITE {{t}} {_NEW} WHERE false",
+        f"INSERT INTO {{t}} REPLACE WHERE k = 1 {_NEW} WHERE false",
+        "DELETE FROM {t}",
+        "TRUNCATE TABLE {t}",
+    ),
     "truncate": made(_COLUMNS, *_FILES, "TRUNCATE TABLE {t}"),
     "create as": Case(
         steps=(
