@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.oracle.compared.commits import Flat
 from tests.oracle.compared.explained import ABSENT, is_explained
-from tests.oracle.compared.runner import Made
+from tests.oracle.compared.runner import OURS, THEIRS, Made
 
 
 def differences(case: str, ours: Made, theirs: Made) -> list[str]:
@@ -20,7 +20,10 @@ def differences(case: str, ours: Made, theirs: Made) -> list[str]:
 
 
 def _pairs(ours: Made, theirs: Made) -> list[tuple[str, Any, Any]]:
-    """Path of a value, and the value on both sides."""
+    """Path of a value, and the value on both sides.
+
+    Both tables have the same rows, as we read them; and both engines read the same in each.
+    """
     pairs: list[tuple[str, Any, Any]] = [
         (f"outcome {number}", *outcomes)
         for number, outcomes in enumerate(zip(ours.outcomes, theirs.outcomes, strict=True))
@@ -32,5 +35,7 @@ def _pairs(ours: Made, theirs: Made) -> list[tuple[str, Any, Any]]:
         pairs += [(f"{version} {path}", own.get(path, ABSENT), other.get(path, ABSENT)) for path in paths]
     asked = dict.fromkeys([*ours.told, *theirs.told])
     pairs += [(what, ours.told.get(what, ABSENT), theirs.told.get(what, ABSENT)) for what in asked]
-    pairs += [(what, answer, theirs.reads[what]) for what, answer in ours.reads.items()]
+    for read in (what for what in ours.reads if what.endswith(OURS)):
+        pairs.append((f"{read} and {THEIRS}", ours.reads[read], ours.reads[read.removesuffix(OURS) + THEIRS]))
+    pairs += [(f"{what}, by us and by delta-spark", answer, theirs.reads[what]) for what, answer in ours.reads.items()]
     return pairs
