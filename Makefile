@@ -31,8 +31,8 @@ check: $(VENV)/.installed-test ## style, types and the tests that need no Spark:
 	$(BIN)/mypy
 	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
-test: $(VENV)/.installed-test java ## run the tests
-	$(RUN) pytest $(TEST_ARGS)
+test: $(VENV)/.installed-test java ## run the tests, in two processes
+	$(RUN) pytest -n 2 --dist loadgroup --no-loadscope-reorder $(TEST_ARGS)
 
 test-slow: $(VENV)/.installed-test java ## run the tests that take long
 	$(RUN) pytest -m slow $(TEST_ARGS)

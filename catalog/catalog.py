@@ -25,6 +25,8 @@ from catalog.changes import (
     DropSchema,
     DropTable,
     DropView,
+    ForgetClone,
+    RecordClone,
     RenameTable,
     SetComment,
     SetLocation,
@@ -44,7 +46,7 @@ from catalog.errors import (
 from catalog.information_schema import SYSTEM_CATALOG
 from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
 from catalog.places import Places
-from catalog.roots import AllowedRoots
+from catalog.roots import AllowedRoots, configured_location
 from catalog.state import CatalogState
 from catalog.store import CatalogStore
 from catalog.view import CatalogView
@@ -72,7 +74,13 @@ class Catalog:
         self._store, self._served = store, served
         self._roots = AllowedRoots((*([served.root] if served else []), *allowed_roots))
         self._places = Places(self._roots, served, own_folder)
+        self._own_folder = own_folder
         self._lock = threading.Lock()
+
+    @property
+    def own_folder(self) -> str | None:
+        """Where the catalog keeps its files, canonical; None if it keeps none."""
+        return configured_location(self._own_folder) if self._own_folder else None
 
     @property
     def allowed_roots(self) -> tuple[str, ...]:
@@ -161,6 +169,8 @@ class Catalog:
             case SetLocation(moved, place):
                 _ensure_recorded(view, moved)
                 return [SetLocation(moved, self._roots.ensure_allowed(place))]
+            case RecordClone() | ForgetClone():
+                return [change]
             case SetComment(commented, _):
                 return [*(_adopt_schema(view, commented) if isinstance(commented, SchemaName) else ()), change]
             case _:
@@ -170,7 +180,7 @@ class Catalog:
 def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
     """The schemas that a change makes, drops, or changes something in."""
     match change:
-        case CreateCatalog() | DropCatalog():
+        case CreateCatalog() | DropCatalog() | RecordClone() | ForgetClone():
             return ()
         case CreateSchema(entry):
             return (entry.name,)
@@ -200,6 +210,8 @@ def _new_parts(change: Change) -> tuple[str, ...]:
         case CreateTable(TableEntry(name=name)) | CreateView(ViewEntry(name=name)) | RenameTable(_, name):
             return (name.table,)
         case DropCatalog() | DropSchema() | DropTable() | DropView() | SetLocation() | SetComment():
+            return ()
+        case RecordClone() | ForgetClone():
             return ()
         case _:
             assert_never(change)

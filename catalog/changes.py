@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import assert_never
 
-from catalog.entries import CatalogEntry, Relation, SchemaEntry, TableEntry, ViewEntry
+from catalog.entries import CatalogEntry, CloneEntry, Relation, SchemaEntry, TableEntry, ViewEntry
 from catalog.errors import (
     CatalogAlreadyExists,
     CatalogNotEmpty,
@@ -104,6 +104,20 @@ class DropView:
     name: TableName
 
 
+@dataclass(frozen=True, slots=True)
+class RecordClone:
+    """A table names files of others; beside those of `entry` it keeps the sources that it had."""
+
+    entry: CloneEntry
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetClone:
+    """The table at a location is gone, with all its versions."""
+
+    location: str
+
+
 Change = (
     CreateCatalog
     | DropCatalog
@@ -116,6 +130,8 @@ Change = (
     | SetComment
     | CreateView
     | DropView
+    | RecordClone
+    | ForgetClone
 )
 
 
@@ -153,6 +169,10 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
             return _put_relation(state, _moved(_relation(state, moved), location), True)
         case SetComment(commented, comment):
             return _commented(state, commented, comment)
+        case RecordClone(clone):
+            return _record_clone(state, clone)
+        case ForgetClone(gone):
+            return replace(state, clones={key: entry for key, entry in state.clones.items() if key != gone})
         case _:
             assert_never(change)
 
@@ -207,6 +227,13 @@ def _put_relation(state: CatalogState, entry: Relation, may_replace: bool) -> Ca
         raise TableAlreadyExists(str(entry.name))
     kept = {key: relation for key, relation in state.relations.items() if key != entry.name}
     return replace(state, relations={**kept, entry.name: entry})
+
+
+def _record_clone(state: CatalogState, entry: CloneEntry) -> CatalogState:
+    before = state.clones.get(entry.location)
+    if before is not None:
+        entry = replace(before, sources=tuple(dict.fromkeys((*before.sources, *entry.sources))))
+    return replace(state, clones={**state.clones, entry.location: entry})
 
 
 def _moved(entry: Relation, location: str) -> TableEntry:

@@ -13,6 +13,8 @@ the folder itself      `default`   its own name: serving one table's folder serv
 - A folder whose `_delta_log` holds a version is a table; nothing below it is looked at. Only the served folder itself
   may be a table with others below it: a log that somebody wrote to the wrong place must not hide all tables. The
   server's log says so, and nobody makes tables below it (:mod:`catalog.places`).
+- A folder with a mark (:data:`catalog.files.UNLISTED_MARK`) is not listed: a CREATE is under way there, or a DROP, or
+  a server was killed during one. No table is made inside it either.
 - Folders that begin with `_` or `.` are hidden, and those with `=` are partitions of something that is no Delta table.
 - A folder in which no table lies is no schema.
 - Links are followed where they lead below an allowed root, so that a link put into the lake opens nothing else; a link
@@ -96,12 +98,12 @@ class ServedFolder:
         self.ensure_there()
         for folder in self._folders(schema, exact=True):
             child = self._child(folder, table)
-            if child is not None and self._tree.is_table(child.location):
+            if child is not None and self._is_listed(child):
                 return _entry(folder, child)
         found: dict[tuple[str, str], TableEntry] = {}
         for folder in self._folders(schema):
             for child in self._children(folder):
-                if fold(child.name) == fold(table) and self._tree.is_table(child.location):
+                if fold(child.name) == fold(table) and self._is_listed(child):
                     found.setdefault((folder.schema, child.name), _entry(folder, child))
         if len(found) > 1:
             candidates = ", ".join(sorted(f"{schema_}.{table_}" for schema_, table_ in found))
@@ -133,7 +135,7 @@ class ServedFolder:
         found: dict[tuple[str, str], TableEntry] = {}
         for folder in self._folders(schema):
             for child in self._children(folder):
-                if self._tree.is_table(child.location):
+                if self._is_listed(child):
                     found.setdefault((folder.schema, child.name), _entry(folder, child))
         own = self.own_table() if fold(schema) == DEFAULT_SCHEMA else None
         if own is not None:
@@ -141,7 +143,10 @@ class ServedFolder:
         return sorted(found.values(), key=lambda entry: (entry.name.key, entry.name.parts))
 
     def _has_table(self, folder: _Folder) -> bool:
-        return any(self._tree.is_table(child.location) for child in self._children(folder))
+        return any(self._is_listed(child) for child in self._children(folder))
+
+    def _is_listed(self, child: Child) -> bool:
+        return self._tree.is_table(child.location) and not self._tree.is_unlisted(child.location)
 
     def _folders(self, schema: str, *, exact: bool = False) -> Iterator[_Folder]:
         """The folders whose tables are in `schema`: spelled just so if `exact`, which lists none of them."""

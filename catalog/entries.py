@@ -74,19 +74,34 @@ class ViewEntry:
     text: str
     current: SchemaName
     columns: tuple[ViewColumn, ...] = ()
+    properties: tuple[tuple[str, str], ...] = ()
     owner: str | None = None
     comment: str | None = None
     created_ms: int | None = None
     extra: JsonObject = field(default_factory=dict, hash=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloneEntry:
+    """A table at `location` whose versions may name files below `sources`, folders of other tables.
+
+    It is kept by location and not by name: a clone that was made at a path, or lost its name, needs these files too.
+    """
+
+    location: str
+    sources: tuple[str, ...]
+    extra: JsonObject = field(default_factory=dict, hash=False)
+
+
 Relation = TableEntry | ViewEntry
-Entry = CatalogEntry | SchemaEntry | Relation
+Entry = CatalogEntry | SchemaEntry | Relation | CloneEntry
 
 
 def to_json(entry: Entry) -> dict[str, object]:
     """The entry as a JSON object, in the order in which a person reads it."""
     own: dict[str, object]
+    if isinstance(entry, CloneEntry):
+        return {"kind": "clone", "location": entry.location, "sources": list(entry.sources), **entry.extra}
     common: dict[str, object] = {"owner": entry.owner, "comment": entry.comment}
     match entry:
         case CatalogEntry(name=name):
@@ -116,6 +131,7 @@ def to_json(entry: Entry) -> dict[str, object]:
                 "current_catalog": entry.current.catalog,
                 "current_schema": entry.current.schema,
                 "columns": [asdict(column) for column in entry.columns],
+                "properties": dict(entry.properties),
                 **common,
                 "created_ms": entry.created_ms,
             }
@@ -161,11 +177,14 @@ def from_json(value: object) -> Entry:
                 text=fields.text("text"),
                 current=SchemaName(fields.text("current_catalog"), fields.text("current_schema")),
                 columns=fields.view_columns("columns"),
+                properties=fields.pairs("properties"),
                 owner=fields.optional_text("owner"),
                 comment=fields.optional_text("comment"),
                 created_ms=fields.optional_integer("created_ms"),
                 extra=fields.rest(),
             )
+        case "clone":
+            return CloneEntry(location=fields.text("location"), sources=fields.texts("sources"), extra=fields.rest())
         case _:
             raise MalformedEntry(f"unknown kind {kind!r}")
 
@@ -192,6 +211,13 @@ class _Fields:
             return value
         raise MalformedEntry(f"{key!r} is no text")
 
+    def pairs(self, key: str) -> tuple[tuple[str, str], ...]:
+        """The pairs of an object of texts, which may be missing."""
+        value = self._left.pop(key, None) or {}
+        if isinstance(value, dict) and all(isinstance(text, str) for text in value.values()):
+            return tuple(value.items())
+        raise MalformedEntry(f"{key!r} is no object of texts")
+
     def optional_integer(self, key: str) -> int | None:
         value = self._left.pop(key, None)
         if value is None or (isinstance(value, int) and not isinstance(value, bool)):
@@ -203,6 +229,12 @@ class _Fields:
         if isinstance(value, bool):
             return value
         raise MalformedEntry(f"{key!r} is neither true nor false")
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self._left.pop(key, None)
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        raise MalformedEntry(f"{key!r} is no list of texts")
 
     def view_columns(self, key: str) -> tuple[ViewColumn, ...]:
         value = self._left.pop(key, None) or []

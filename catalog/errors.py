@@ -212,6 +212,15 @@ class PathNotAllowed(SqlError, condition="PATH_NOT_ALLOWED", sqlstate="42501"):
 
 
 @dataclass(eq=False)
+class FilesNotReadable(SqlError, condition="SOURCE_FILES_NOT_READABLE", sqlstate="42809"):
+    """`reason` says what is in the way, as a part of a sentence."""
+
+    path: str
+    reason: str
+    template = "The files at {path} cannot be read by themselves: {reason}."
+
+
+@dataclass(eq=False)
 class LocationOverlap(SqlError, condition="LOCATION_OVERLAP", sqlstate="22KD1"):
     """`reason` says what is in the way, as a part of a sentence."""
 

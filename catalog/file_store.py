@@ -2,6 +2,7 @@
 
     objects/spark_catalog/shop@3-9f2c01ab.json               a schema, written by generation 3
     objects/spark_catalog/shop/orders@7-51d0e6f3.json        a table, written by generation 7
+    objects/~clones/5f2d…@8-0c55e1a9.json                    a shallow clone, by a digest of its location
     generations/00000000000000000007.json                    generation 7: which file is each object's
 
 No file ever changes once it is written. A change writes the files of the objects that it touches, and then creates the
@@ -34,6 +35,7 @@ from urllib.parse import quote
 
 from catalog.entries import (
     CatalogEntry,
+    CloneEntry,
     Entry,
     MalformedEntry,
     Relation,
@@ -182,7 +184,7 @@ class FileStore:
         except MalformedEntry as error:
             raise self._unreadable(path, str(error)) from error
         if _path(entry) != name:
-            raise self._unreadable(path, f"it describes {entry.name}")
+            raise self._unreadable(path, f"it describes {_path(entry)}")
         return entry
 
     def _index(self, path: str) -> Index:
@@ -240,6 +242,8 @@ def _object_file(path: str, stamp: str) -> str:
 
 def _path(entry: Entry) -> str:
     """The object's name as a relative path; distinct names have distinct ones, also where case does not count."""
+    if isinstance(entry, CloneEntry):
+        return f"{_CLONES}/{hashlib.sha256(entry.location.encode()).hexdigest()}"
     return "/".join(map(_file_name, entry.name.key))
 
 
@@ -248,6 +252,10 @@ def _file_name(part: str) -> str:
     if len(name) <= _FILE_NAME_CHARS_MAX:
         return name
     return f"{name[:100]}~{hashlib.sha256(part.encode()).hexdigest()[:32]}"
+
+
+_CLONES = "~clones"
+"""No name of a catalog: names have no bare tilde here."""
 
 
 def _by_path(state: CatalogState) -> dict[str, Entry]:
@@ -261,6 +269,7 @@ def _state(generation: int, entries: Iterable[Entry]) -> CatalogState:
     catalogs: dict[CatalogName, CatalogEntry] = {}
     schemas: dict[SchemaName, SchemaEntry] = {}
     relations: dict[TableName, Relation] = {}
+    clones: dict[str, CloneEntry] = {}
     for entry in entries:
         match entry:
             case CatalogEntry():
@@ -269,7 +278,9 @@ def _state(generation: int, entries: Iterable[Entry]) -> CatalogState:
                 schemas[entry.name] = entry
             case TableEntry() | ViewEntry():
                 relations[entry.name] = entry
-    return CatalogState(generation=generation, catalogs=catalogs, schemas=schemas, relations=relations)
+            case CloneEntry():
+                clones[entry.location] = entry
+    return CatalogState(generation=generation, catalogs=catalogs, schemas=schemas, relations=relations, clones=clones)
 
 
 def _to_bytes(value: Mapping[str, object]) -> bytes:

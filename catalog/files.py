@@ -26,6 +26,10 @@ from typing import Protocol
 from catalog.errors import LakeNotAvailable
 
 LOG_FOLDER = "_delta_log"
+
+UNLISTED_MARK = ".unlisted"
+"""A file in a table's folder, for which the table is not listed unless the catalog has a record of it."""
+
 _VERSION = re.compile(r"\d{20}\.(?:json|checkpoint\.(?:.+\.)?(?:parquet|json))")
 
 _FOLDERS_CACHED_MAX = 50_000
@@ -87,6 +91,10 @@ class Tree(Protocol):
 
     def is_table(self, location: str) -> bool:
         """Whether a version of a table is in the folder's log."""
+        ...
+
+    def is_unlisted(self, location: str) -> bool:
+        """Whether the folder is marked as one that is not listed by itself."""
         ...
 
     def ensure_there(self) -> None:
@@ -207,6 +215,9 @@ class LocalTree:
             return True  # whoever reads it is told why that cannot be
         except (OSError, ValueError):
             return False
+
+    def is_unlisted(self, location: str) -> bool:
+        return os.path.lexists(f"{location}/{UNLISTED_MARK}")
 
     def ensure_there(self) -> None:
         """A mount point without its volume is another folder, and empty."""

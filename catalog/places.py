@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from catalog.discovery import DEPTH_MAX, FOLDERS_MAX, ServedFolder
-from catalog.errors import LocationOverlap
+from catalog.errors import FilesNotReadable, LocationOverlap
 from catalog.files import LOG_FOLDER, Tree
 from catalog.remote import open_tree
 from catalog.roots import AllowedRoots, configured_location, is_local
@@ -37,6 +37,19 @@ class Places:
         """Raises LakeNotAvailable where a root above a canonical location is gone, which no statement makes again."""
         for root in self._roots_of(location):
             self._tree(root).ensure_there()
+
+    def ensure_files(self, location: str) -> None:
+        """For files that are read by themselves, at or below a canonical location: no table's, and not the catalog's.
+
+        Raises FilesNotReadable, LakeNotAvailable.
+        """
+        self.ensure_there(location)
+        for folder in (*self._above(location), location):
+            if self._tree(self._root_of(location)).is_table(folder):
+                raise FilesNotReadable(location, f"they belong to the table at {folder}; query the table")
+        own = self._own_folder
+        if own is not None and (location == own or is_below(location, own) or is_below(own, location)):
+            raise FilesNotReadable(location, "the catalog keeps its files there")
 
     def ensure_may_hold_tables(self, location: str) -> None:
         """For the folder of a schema. Raises LocationOverlap, LakeNotAvailable."""

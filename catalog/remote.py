@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +24,7 @@ from typing import Any
 import fsspec
 
 from catalog.errors import StorageNotAvailable, StoreSchemeNotSupported
-from catalog.files import LOG_FOLDER, Child, Files, LocalFiles, LocalTree, Tree, is_version
+from catalog.files import LOG_FOLDER, UNLISTED_MARK, Child, Files, LocalFiles, LocalTree, Tree, is_version
 from catalog.roots import configured_location, is_local
 
 ATOMIC_CREATE_SCHEMES = ("abfs", "abfss", "az", "gcs", "gs", "memory", "s3", "s3a")
@@ -93,14 +93,14 @@ class _Listing:
     listed_s: float
     children: tuple[Child, ...]
     tables: frozenset[str]
+    unlisted: frozenset[str]
 
 
 class RemoteTree:
     """See :class:`catalog.files.Tree`. Thread-safe.
 
-    A listing costs a request for the folder and one for each table in it (two for other folders), several at once; both
-    are kept for :data:`LISTING_KEPT_S`. `child`, and `is_table` of what was no table, always ask: a new table can be
-    read at once.
+    A listing costs a request for the folder and two for each folder in it, several at once; all are kept for
+    :data:`LISTING_KEPT_S`. `child`, and `is_table` of what was no table, always ask: a new table can be read at once.
     """
 
     def __init__(
@@ -119,12 +119,13 @@ class RemoteTree:
         names = sorted(_base_name(entry) for entry in _list(self._fs, location) if entry["type"] == "directory")
         children = tuple(Child(name, f"{location}/{name}") for name in names)
         with ThreadPoolExecutor(_PROBES_AT_ONCE) as pool:
-            marks = list(pool.map(self._has_version, [child.location for child in children]))
-        tables = frozenset(child.location for child, mark in zip(children, marks, strict=True) if mark)
+            locations = [child.location for child in children]
+            tables = _chosen(locations, pool.map(self._has_version, locations))
+            unlisted = _chosen(tables, pool.map(self._has_mark, tables))
         now = self._clock()
         with self._lock:
             fresh = {key: value for key, value in self._listings.items() if now - value.listed_s < LISTING_KEPT_S}
-            self._listings = {**fresh, location: _Listing(now, children, tables)}
+            self._listings = {**fresh, location: _Listing(now, children, frozenset(tables), frozenset(unlisted))}
         return children
 
     def child(self, location: str, name: str) -> Child | None:
@@ -134,6 +135,10 @@ class RemoteTree:
     def is_table(self, location: str) -> bool:
         kept = self._kept(location.rpartition("/")[0])
         return (kept is not None and location in kept.tables) or self._has_version(location)
+
+    def is_unlisted(self, location: str) -> bool:
+        kept = self._kept(location.rpartition("/")[0])
+        return location in kept.unlisted if kept is not None and location in kept.tables else self._has_mark(location)
 
     def ensure_there(self) -> None:
         """Object stores have no folders, so an empty one is as good as none."""
@@ -150,9 +155,17 @@ class RemoteTree:
             return True
         return any(is_version(_base_name(entry)) for entry in _list(self._fs, log) if entry["type"] == "file")
 
+    def _has_mark(self, location: str) -> bool:
+        self._fs.invalidate_cache(location)
+        return bool(self._fs.exists(f"{location}/{UNLISTED_MARK}"))
+
     def _is_folder(self, path: str) -> bool:
         self._fs.invalidate_cache(path.rpartition("/")[0])
         return bool(self._fs.isdir(path))
+
+
+def _chosen(locations: Sequence[str], answers: Iterable[bool]) -> list[str]:
+    return [location for location, answer in zip(locations, answers, strict=True) if answer]
 
 
 def _open(url: str, options: Mapping[str, Any] | None) -> Any:

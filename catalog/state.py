@@ -7,9 +7,10 @@ generation, whatever others change concurrently.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
-from catalog.entries import CatalogEntry, Entry, Relation, SchemaEntry
+from catalog.entries import CatalogEntry, CloneEntry, Entry, Relation, SchemaEntry
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, CatalogName, SchemaName, TableName
 
 
@@ -21,6 +22,8 @@ class CatalogState:
     catalogs: Mapping[CatalogName, CatalogEntry]
     schemas: Mapping[SchemaName, SchemaEntry]
     relations: Mapping[TableName, Relation]
+    clones: Mapping[str, CloneEntry] = field(default_factory=lambda: MappingProxyType({}))
+    """Shallow clones, by location."""
 
     def schemas_of(self, catalog: CatalogName) -> Iterator[SchemaEntry]:
         return (entry for name, entry in self.schemas.items() if name.catalog_name == catalog)
@@ -33,6 +36,7 @@ class CatalogState:
         yield from self.catalogs.values()
         yield from self.schemas.values()
         yield from self.relations.values()
+        yield from self.clones.values()
 
 
 DEFAULT_CATALOG_NAME = CatalogName(DEFAULT_CATALOG)

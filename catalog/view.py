@@ -35,7 +35,7 @@ from catalog.names import (
     fold,
     matches_all,
 )
-from catalog.places import Places
+from catalog.places import Places, is_below
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
 
 
@@ -138,6 +138,15 @@ class CatalogView:
         self._places.ensure_there(location)
         return location
 
+    def ensure_files(self, path: str) -> str:
+        """The canonical location of files that a client means to read by themselves.
+
+        Raises PathNotAllowed, FilesNotReadable, LakeNotAvailable.
+        """
+        location = self._places.ensure_allowed(path)
+        self._places.ensure_files(location)
+        return location
+
     def ensure_new_name(self, name: TableName) -> TableName:
         """The name of a table to be made, its schema spelled as it was. Raises InvalidName, SchemaNotFound, …"""
         self.ensure_may_change(name.schema_name)
@@ -147,6 +156,24 @@ class CatalogView:
     def ensure_free_location(self, location: str) -> None:
         """Raises LocationOverlap where no table may be made, LakeNotAvailable."""
         self._places.ensure_free(location, (entry.location for entry in self._recorded_tables()))
+
+    def clones_of(self, location: str) -> tuple[str, ...]:
+        """The locations of the shallow clones that may name files of the table at a canonical location.
+
+        Some may be gone, or name none of its files any more: their logs tell.
+        """
+        return tuple(
+            sorted(
+                clone.location
+                for clone in self.state.clones.values()
+                if clone.location != location and any(_overlap(location, source) for source in clone.sources)
+            )
+        )
+
+    def sources_of(self, location: str) -> tuple[str, ...]:
+        """The folders of other tables below which the table at a canonical location is known to name files."""
+        clone = self.state.clones.get(location)
+        return () if clone is None else clone.sources
 
     def managed_location(self, name: TableName) -> str | None:
         """Where a table of this name goes if its statement does not say: below its schema's location, else in the
@@ -179,6 +206,11 @@ class CatalogView:
             return None
         spelling = self._served.find_schema(schema.schema)
         return None if spelling is None else SchemaName(DEFAULT_CATALOG, spelling)
+
+    def recorded_at(self, location: str) -> list[TableEntry]:
+        """The tables of that location that have a record, by name; several may be external."""
+        found = (entry for entry in self._recorded_tables() if entry.location == location)
+        return sorted(found, key=lambda entry: entry.name.key)
 
     @cached_property
     def _owned(self) -> frozenset[str]:
@@ -227,6 +259,10 @@ class CatalogView:
             if found is not None:
                 return f" Did you mean {found.name}?"
         return ""
+
+
+def _overlap(location: str, folder: str) -> bool:
+    return location == folder or is_below(location, folder) or is_below(folder, location)
 
 
 def _did_you_mean(parts: tuple[str, ...], there_are: Iterable[CatalogName | SchemaName | TableName]) -> str:

@@ -23,12 +23,14 @@ from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.remote import open_files, open_tree
 from catalog.roots import configured_location, is_local
 from engine.bind.sources import Sources
+from engine.delta.commit.transaction import Committed
 from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.memory import use_compact_memory
 from engine.delta.log.storage import open_storage
 from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import remove_lake_leftovers
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
+from engine.delta.source_files import DeltaFileSource
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
@@ -36,6 +38,7 @@ from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import find_setting, parse_setting
+from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate
 from engine.script.interpreter import run_script
 from engine.script.road import Road, Scopes, Step
@@ -43,8 +46,9 @@ from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTI
 from engine.sql.script.script_errors import PositionalScriptParameters
 from engine.statement import parse_statement, run_statement
 from engine.statements.statement import Statement
-from engine.statements.variables import ExecuteImmediate, RoadStatement, Script
+from engine.statements.variables import Executable, ExecuteImmediate, NamedByExpressions, RoadStatement, Script
 from engine.table.formats import formats_of
+from engine.write.folder_marks import is_abandoned
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +83,7 @@ def open_engine(
     use_compact_memory()
     progress("opening the catalog")
     sources = open_sources(options)
-    threading.Thread(target=remove_leftovers, args=(options,), name="leftovers", daemon=True).start()
+    threading.Thread(target=remove_leftovers, args=(options, sources.catalog), name="leftovers", daemon=True).start()
     driver = SparkDriver.start(
         options.spark,
         allowed_functions=ALLOWED_FUNCTIONS,
@@ -90,14 +94,16 @@ def open_engine(
     return LakeEngine(sources, driver)
 
 
-def remove_leftovers(options: EngineOptions) -> None:
+def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:
     """What killed servers left on this machine's disks; a failure is only logged."""
     older_than_s, count = time.time() - options.leftovers_age_s, 0
     try:
         if options.catalog_folder and is_local(folder := configured_location(options.catalog_folder)):
             count += remove_catalog_leftovers(folder, older_than_s)
         if options.lake_folder and is_local(folder := configured_location(options.lake_folder)):
-            count += remove_lake_leftovers(folder, older_than_s)
+            count += remove_lake_leftovers(
+                folder, older_than_s, lambda marked: is_abandoned(marked, catalog, older_than_s)
+            )
     except Exception:  # whatever it is, statements do not depend on it
         logger.warning("leftovers of killed servers stay for now", exc_info=True)
     if count:
@@ -115,9 +121,13 @@ def open_sources(options: EngineOptions) -> Sources:
     return Sources(
         catalog=Catalog(store, served, options.allowed_roots, options.catalog_folder),
         formats=formats_of(
-            DeltaFormat(lambda location, version: snapshots.load(open_storage(location, allowed_roots=roots), version))
+            DeltaFormat(
+                read=lambda location, version: snapshots.load(open_storage(location, allowed_roots=roots), version),
+                open=lambda location: open_storage(location, allowed_roots=roots),
+            )
         ),
-        after_commit=after_commits.submit,
+        files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
+        after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
         close=after_commits.close,
     )
@@ -177,13 +187,18 @@ class LakeSession:
 
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """Parse `text` and run it."""
-        match parse_statement(text):
+        return self._execute(parse_statement(text), parameters, context)
+
+    def _execute(self, parsed: Executable, parameters: Sequence[Parameter], context: StatementContext) -> ResultStream:
+        match parsed:
             case Script() as script:
                 if any(parameter.name is None for parameter in parameters):
                     raise PositionalScriptParameters()
                 return run_script(script, self._road(context, is_script=True), parameters)
             case ExecuteImmediate() as immediate:
                 return execute_immediate(immediate, self._road(context), (), parameters).result
+            case NamedByExpressions() as named:
+                return self._execute(*with_names(named, self._road(context), (), parameters), context)
             case statement:
                 return self._take(statement, (), parameters, context).result
 

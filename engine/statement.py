@@ -11,6 +11,7 @@ user would do.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -25,34 +26,51 @@ from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
-from engine.delta.commit.conflict_errors import ConcurrentModification, FeatureDropConflict, MetadataChanged
-from engine.delta.definition.identity import has_identity_columns
+from engine.delta.commit.conflict_errors import (
+    ConcurrentModification,
+    ConcurrentTransaction,
+    FeatureDropConflict,
+    MetadataChanged,
+)
 from engine.enforce.rules import enforce
 from engine.exec.run import Run
 from engine.exec.session import ExecSession
 from engine.execute.execute import execute
+from engine.plan.maintenance.optimizes import auto_compaction
 from engine.plan.planner import plan_statement
 from engine.plans.ddl import (
     AlterPlan,
+    BackfillPlan,
+    ClonePlan,
+    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
     RewritePlan,
     SyncIdentityPlan,
+    TruncateHistoryPlan,
 )
+from engine.plans.maintenance import MaintenancePlan
+from engine.plans.optimize import OptimizePlan
 from engine.plans.plan import AnsweringPlan, Plan
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.context import StatementContext
-from engine.runtime.parameters import Parameter
+from engine.runtime.parameters import Parameter, named_by_position
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
+from engine.statements.maintenance import Vacuum
+from engine.statements.merges import Merge
 from engine.statements.variables import Executable, RoadStatement, SingleStatement
-from engine.statements.writes import MultiInsert
+from engine.statements.writes import Delete, MultiInsert, Update
+from engine.table.rearrangement import Rearrangement
+from engine.table.watched_formats import watched
 from engine.write.commit import commit, follow_up
 from engine.write.inserts_in_turn import ensure_no_positions, one_by_one
+
+logger = logging.getLogger(__name__)
 
 
 def parse_statement(text: str) -> Executable:
@@ -70,34 +88,64 @@ def run_statement(
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
     own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
+    own = named_by_position(own) if isinstance(statement, Delete | Update | Merge) else own
     run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
-    if not isinstance(statement, MultiInsert):
+    if isinstance(statement, Vacuum):  # reads no rows, and asks who does
         return _carried(statement, _planned(statement, state, sources, run), state, sources, run)
+    with sources.pins.statement(run.context.now_ms) as uses:
+        return _run_pinned(statement, state, replace(sources, formats=watched(sources.formats, uses)), run, parameters)
+
+
+def _run_pinned(
+    statement: RoadStatement, state: SessionState, sources: Sources, run: Run, parameters: Sequence[Parameter]
+) -> Outcome:
+    """The statement, whose tables are known to those who remove files until it has its rows or its commit."""
+    if not isinstance(statement, MultiInsert):
+        return _completed(statement, _planned(statement, state, sources, run), state, sources, run)
     ensure_no_positions(parameters)
     pinned = replace(sources, formats=sources.formats.pinned())
     plans = [_planned(each, state, pinned, run) for each in statement.inserts]
     finish = [
-        partial(_carried, each, plan, state, sources, run) for each, plan in zip(statement.inserts, plans, strict=True)
+        partial(_completed, each, plan, state, sources, run)
+        for each, plan in zip(statement.inserts, plans, strict=True)
     ]
     return one_by_one(statement.inserts, finish)
+
+
+def _completed(statement: SingleStatement, plan: Plan, state: SessionState, sources: Sources, run: Run) -> Outcome:
+    """The outcome of `plan`, with the compaction that its table asks for, which may fail without failing it."""
+    outcome = _carried(statement, plan, state, sources, run)
+    compaction = auto_compaction(plan)
+    if compaction is not None:
+        unmarked = replace(run, parameters=())
+        try:
+            _carried(compaction, _planned(compaction, state, sources, unmarked), state, sources, unmarked)
+        except SqlError as error:
+            logger.warning("automatic compaction of %s failed: %s", ".".join(compaction.table_parts), error)
+    return outcome
 
 
 def _carried(statement: SingleStatement, first: Plan, state: SessionState, sources: Sources, run: Run) -> Outcome:
     """The outcome of `first`, or of a plan on newer versions where the retry policy asks for it."""
     policy = RetryPolicy(wait=run.context.cancel.pause)
-    tried, is_fresh = first, True
+    if isinstance(first, OptimizePlan):
+        return _step_by_step(statement, first, state, sources, run)
+    tried: Plan = first
+    is_fresh = True
 
     def once() -> Outcome:
         nonlocal tried, is_fresh
-        for _ in range(policy.runs_max):
+        rewrites = 0
+        while True:
             tried = tried if is_fresh else _planned(statement, state, sources, run)
             is_fresh = False
             outcome = _finished(tried, sources, run, policy)
-            if not isinstance(tried, RewritePlan) or tried.is_last:
+            if not _is_step(tried):
                 return outcome
-            rewritten = tried.table
-        # others went on writing files that have to be rewritten
-        raise FeatureDropConflict(rewritten.label, rewritten.snapshot.version, "write")
+            if isinstance(tried, RewritePlan):
+                rewrites += 1
+                if rewrites == policy.runs_max:  # others went on writing files that have to be rewritten
+                    raise FeatureDropConflict(tried.table.label, tried.table.snapshot.version, "write")
 
     locked = _table_to_lock(first)
     if locked is None:
@@ -105,6 +153,27 @@ def _carried(statement: SingleStatement, first: Plan, state: SessionState, sourc
     with sources.locks.hold(locked, run.context.cancel):
         is_fresh = False  # who held the lock may have committed since
         return policy.run_again(once, lambda error: _may_run_again(tried, error))
+
+
+def _step_by_step(
+    statement: SingleStatement, first: OptimizePlan, state: SessionState, sources: Sources, run: Run
+) -> Outcome:
+    """The outcome of the last step. Each is planned on the newest version, with what the one before left to do."""
+    policy = RetryPolicy(wait=run.context.cancel.pause)
+    fresh: Plan | None = first
+    left: Rearrangement | None = None
+
+    def once() -> Outcome:
+        nonlocal fresh
+        plan, fresh = fresh or _planned(statement, state, sources, run), None
+        assert isinstance(plan, OptimizePlan)
+        return _finished(replace(plan, left=left), sources, run, policy)
+
+    while True:
+        outcome = policy.run_again(once, lambda error: isinstance(error, ConcurrentModification))
+        left = outcome.left
+        if left is None:
+            return outcome
 
 
 def _planned(statement: SingleStatement, state: SessionState, sources: Sources, run: Run) -> Plan:
@@ -135,30 +204,58 @@ def _finished(plan: Plan, sources: Sources, run: Run, policy: RetryPolicy) -> Ou
 
 def _tolerated(plan: Plan) -> tuple[type[SqlError], ...]:
     """IF NOT EXISTS, where somebody else made the table at the same time."""
-    return plan.tolerated if isinstance(plan, CreateTablePlan | CreateTableAsPlan) else ()
+    return plan.tolerated if isinstance(plan, CreateTablePlan | CreateTableAsPlan | ClonePlan) else ()
 
 
 def _table_to_lock(plan: Plan) -> str | None:
-    """The table whose high-water marks of identity columns `plan` moves: two such plans cannot both commit."""
-    if isinstance(plan, AnsweringPlan):
+    """The table whose high-water marks of identity columns, or record of loads, `plan` moves.
+
+    Two such plans cannot both commit.
+    """
+    if isinstance(plan, AnsweringPlan | MaintenancePlan):
         return None
     match plan:
         case SyncIdentityPlan(table=table):
             return table.snapshot.table_root
         case InsertPlan(table=table, rows=rows):
-            return table.snapshot.table_root if has_identity_columns(rows.schema) else None
+            return table.snapshot.table_root if rows.config.identities else None
+        case MergePlan(table=table, inserts=inserts):
+            fills = any(insert.rows.identities for insert in inserts)
+            return table.snapshot.table_root if fills else None
+        case CopyPlan(table=table):  # another one would load the same files
+            return table.snapshot.table_root
         case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
-            return table.snapshot.table_root if has_identity_columns(table.snapshot.schema) else None
-        case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan() | DeletePlan() | TruncatePlan():
+            return table.snapshot.table_root if table.snapshot.rules.identities else None
+        case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan():
+            return None
+        case DeletePlan() | UpdatePlan() | TruncatePlan():
+            return None
+        case BackfillPlan() | TruncateHistoryPlan() | OptimizePlan() | ClonePlan() | ConvertPlan():
             return None
         case _:
             assert_never(plan)
 
 
+def _is_step(plan: Plan) -> bool:
+    """Whether the statement is planned again after `plan`, on the version that it has made.
+
+    There is an end: a step makes what the next plan asks for, and only rewriting can have to be done again.
+    """
+    match plan:
+        case AlterPlan(is_last=is_last) | RewritePlan(is_last=is_last):
+            return not is_last
+        case BackfillPlan():
+            return True
+        case _:
+            return False
+
+
 def _may_run_again(plan: Plan, error: SqlError) -> bool:
     """Whether what stopped `plan` is a reason to plan the statement again, on the newest versions."""
-    if isinstance(plan, RewritePlan) and not plan.is_last:
+    if _is_step(plan):
         return isinstance(error, ConcurrentModification)
-    if isinstance(plan, AlterPlan) and plan.description.exclusive:  # DROP FEATURE
+    if isinstance(plan, AlterPlan | TruncateHistoryPlan) and plan.description.exclusive:  # DROP FEATURE
         return isinstance(error, ConcurrentModification)
+    if isinstance(plan, CopyPlan) and isinstance(error, ConcurrentTransaction):
+        return True  # another server's, which may have loaded other files
     return isinstance(error, MetadataChanged) and _table_to_lock(plan) is not None

@@ -49,6 +49,12 @@ class TooManyAbandoned(SqlError, condition="TOO_MANY_ABANDONED_STATEMENTS", sqls
 
 
 @dataclass(eq=False)
+class EngineNotAnswering(SqlError, condition="ENGINE_NOT_ANSWERING", sqlstate="57P03"):
+    seconds: float
+    template = "The engine did not answer within {seconds:g} seconds, and nothing was started. Try again in a moment."
+
+
+@dataclass(eq=False)
 class ServerDraining(SqlError, condition="SERVER_SHUTTING_DOWN", sqlstate="57P01"):
     template = "The server is shutting down and takes no new work. Connect again in a moment."
 

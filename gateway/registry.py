@@ -1,7 +1,8 @@
 """All sessions and operations of the server, by id: the one table that both front ends and the shutdown share.
 
 Every limit of a session is kept here: how many there are, how long one may idle, how many statements run at once
-(`statement_threads.py`; further ones wait as PENDING). One thread looks for what has expired. `drain` is the orderly
+(`statement_threads.py`; further ones wait as PENDING). One thread looks for what has expired; what cannot be closed
+does not keep it from the rest, and its end is the end of the process (`supervision.py`). `drain` is the orderly
 end: no new statements, the running ones finish or are cancelled at the deadline, all sessions close.
 
 Ids belong to the principal that made them. Whoever hands in an id hands in who it is, and `_owned` alone compares: to
@@ -19,7 +20,8 @@ import threading
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from engine.engine import Engine
 from gateway.errors import OperationNotFound, ServerDraining, SessionNotFound, TooManySessions
@@ -27,6 +29,7 @@ from gateway.limits import Limits
 from gateway.operation import Operation
 from gateway.session import Session
 from gateway.statement_threads import StatementThreads
+from gateway.supervision import OnDeath, ignore_death, supervised
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +37,8 @@ logger = logging.getLogger(__name__)
 class Registry:
     """Sessions and operations by id; thread-safe."""
 
-    def __init__(self, engine: Engine, limits: Limits) -> None:
+    def __init__(self, engine: Engine, limits: Limits, on_death: OnDeath = ignore_death) -> None:
+        """`on_death` is told if the thread that looks for what has expired ends by itself."""
         self.engine, self.limits = engine, limits
         self._sessions: dict[uuid.UUID, Session] = {}
         self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
@@ -42,7 +46,7 @@ class Registry:
         self._lock = threading.Lock()
         self._threads = StatementThreads(limits, engine.restart)
         self._draining = threading.Event()
-        self._reaper = threading.Thread(target=self._reap_loop, name="reaper", daemon=True)
+        self._reaper = supervised("reaper", self._reap_loop, self._draining.is_set, on_death)
         self._reaper.start()
 
     @property
@@ -191,14 +195,22 @@ class Registry:
     def _reap_loop(self) -> None:
         while not self._draining.wait(self.limits.reap_every_s):
             now = time.monotonic()
-            self._threads.watch()
+            _try(self._threads.watch, "the threads of statements")
             for operation in self.operations():
                 if operation.state.is_terminal and now - operation.last_used > self.limits.statement_idle_s:
-                    self._drop_operation(operation.id)
+                    _try(partial(self._drop_operation, operation.id), f"statement {operation.id}")
             for session in self.sessions():
                 if session.is_idle() and now - session.last_used > self.limits.session_idle_s:
                     logger.info("session %s of %s expired", session.id, session.principal)
-                    self._drop_session(session.id)
+                    _try(partial(self._drop_session, session.id), f"session {session.id}")
+
+
+def _try(step: Callable[[], None], what: str) -> None:
+    """The next round tries again what is still there."""
+    try:
+        step()
+    except Exception:
+        logger.exception("%s could not be looked after", what)
 
 
 def _owned(session: Session | None, principal: str | None) -> Session | None:

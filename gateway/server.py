@@ -131,7 +131,7 @@ class Server:
         parts.callback(http.stop)
         engine = self._engine_factory(self._config, self._progress, self._lifecycle.fail)
         parts.callback(engine.close)
-        registry = Registry(engine, self._config.limits())
+        registry = Registry(engine, self._config.limits(), self._on_death)
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
         thrift = ThriftServer(registry, authenticator, config.host, config.thrift_port, on_death=self._on_death)

@@ -98,8 +98,12 @@ class StatementThreads:
 
     def _work(self) -> None:
         while (operation := self._next()) is not None:
-            operation.run()
-            self._end(operation)
+            try:
+                operation.run()
+            except Exception:
+                logger.exception("statement %s ended by an error of ours", operation.id)
+            finally:
+                self._end(operation)
 
     def _next(self) -> Operation | None:
         """None where there are threads enough without this one."""

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -59,5 +60,8 @@ class ServerProcess:
 
     def jvms(self) -> list[int]:
         """Process ids of the server's children."""
-        tasks = Path(f"/proc/{self.popen.pid}/task").glob("*/children")  # a child belongs to the thread that made it
-        return [int(child) for children in tasks for child in children.read_text().split()]
+        found = []
+        for children in Path(f"/proc/{self.popen.pid}/task").glob("*/children"):  # of the thread that made them
+            with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended since
+                found += [int(child) for child in children.read_text().split()]
+        return found

@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Protocol, assert_never
 
 from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import AuthorizedStatement, BoundStatement, TakenName
+from engine.bind.bound import AuthorizedStatement, BoundFiles, BoundStatement, BoundTable, TakenName
 from engine.plan.reads.read_plan import read_plan
+from engine.plan.rules.file_columns import columns_plan, with_columns
 from engine.plan.rules.insert_rows import insert_rows
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.statements.alters import AlterTable
@@ -24,11 +25,22 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.maintenance import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
+from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
-from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Delete, Insert, ReplaceOn, TruncateTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, ReplaceOn, TruncateTable, Update
 
 
 class Analyzer(Protocol):
@@ -60,14 +72,25 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             if query is None or isinstance(bound.target, TakenName):
                 return AnalyzedStatement(bound=bound)
             return _with_columns(bound, read_plan(query, bound.relations), analyzer)
-        case Insert() as insert:
+        case Merge(source=source):
+            read = read_plan(source, bound.relations[: len(source.relations)])
+            return _with_columns(bound, read, analyzer)
+        case (Insert() as insert) | ExplainWrite(inner=Insert() as insert):
             return _insert(bound, insert, analyzer)
+        case CopyInto() as copy:
+            return _copy(bound, copy, analyzer)
         case (
             CreateTableLike()
+            | CloneTable()
+            | ConvertTable()
             | DropTable()
             | AlterTable()
             | Delete()
+            | Update()
+            | ExplainWrite()
             | TruncateTable()
+            | Optimize()
+            | Reorg()
             | CreateSchema()
             | DropSchema()
             | CreateCatalog()
@@ -76,6 +99,11 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             | CommentOn()
             | DeclareVariables()
             | DropVariable()
+            | Vacuum()
+            | RestoreTable()
+            | RepairTable()
+            | GenerateManifest()
+            | AnalyzeTable()
         ):
             return AnalyzedStatement(bound=bound)
         case _:
@@ -84,6 +112,17 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
 
 def _with_columns(bound: BoundStatement, source: ReadPlan, analyzer: Analyzer) -> AnalyzedStatement:
     return AnalyzedStatement(bound=bound, source=source, columns=analyzer.columns_of(source))
+
+
+def _copy(bound: BoundStatement, statement: CopyInto, analyzer: Analyzer) -> AnalyzedStatement:
+    """The one statement for which Spark looks into files at this stage: nothing else says which columns they have."""
+    (files,) = bound.relations
+    assert isinstance(files, BoundFiles)
+    if not files.files.num_rows:
+        return AnalyzedStatement(bound=bound)
+    assert isinstance(bound.target, BoundTable)
+    known = with_columns(files, analyzer.columns_of(columns_plan(files)), statement, bound.target)
+    return _insert(replace(bound, relations=(known,)), statement.insert, analyzer)
 
 
 def _insert(bound: BoundStatement, statement: Insert, analyzer: Analyzer) -> AnalyzedStatement:

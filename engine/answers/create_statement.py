@@ -1,4 +1,4 @@
-"""SHOW CREATE TABLE: the statement that would make such a table, which delta-spark refuses to say.
+"""SHOW CREATE TABLE: the statement that would make such a table or view, which delta-spark refuses to say of tables.
 
 What it answers, this gateway takes: names are in quotes, fields of structs keep their case, their NOT NULL and their
 comments, features that the rest does not imply are asked for, and properties that no statement may set are left out.
@@ -6,14 +6,15 @@ comments, features that the rest does not imply are asked for, and properties th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from catalog.errors import SqlError
+from catalog.errors import SqlError, TableExpected
+from catalog.information_schema import is_information_schema
 from catalog.names import quote
 from engine.answers.declared_types import declared_type, literal
-from engine.bind.bound import BoundStatement, BoundTable, Outcome
+from engine.bind.bound import BoundStatement, BoundTable, BoundView, Outcome
 from engine.delta.definition.clustering import CLUSTERING
-from engine.delta.definition.identity import ALLOW_EXPLICIT, START, STEP, is_identity
+from engine.delta.definition.identity_metadata import ALLOW_EXPLICIT, START, STEP, is_identity
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import (
     CONSTRAINT_PREFIX,
@@ -25,6 +26,7 @@ from engine.delta.spec.properties import (
 from engine.delta.spec.protocols import DEFAULT_FEATURES, WRITER_FEATURES_VERSION, protocol_features
 from engine.plan.ddl.like_tables import define_like
 from engine.runtime.results import string_rows
+from engine.runtime.session_state import is_temporary
 from engine.statements.shows import ShowCreateTable
 from engine.types.schema import StructField
 
@@ -32,9 +34,32 @@ _DEFAULTS = "allowColumnDefaults"
 
 
 def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outcome:
-    """The statement that would make such a table here."""
-    text = "\n".join(_lines(bound.tables[0])) + "\n"
+    """The statement that would make such a table here, or such a view where the current schema is the view's."""
+    (relation,) = bound.named
+    lines = _view_lines(relation) if isinstance(relation, BoundView) else _lines(relation)
+    text = "\n".join(lines) + "\n"
     return Outcome(result=string_rows(("createtab_stmt",), [(text,)]))
+
+
+def _view_lines(view: BoundView) -> Iterator[str]:
+    entry = view.entry
+    if is_information_schema(entry.name.schema_name):
+        raise TableExpected(view.label)
+    is_own = is_temporary(entry.name)
+    name = quote(entry.name.table) if is_own else view.label
+    comments = (f" COMMENT {literal(column.comment)}" if column.comment else "" for column in entry.columns)
+    columns = ",\n".join(f"  {quote(column.name)}{said}" for column, said in zip(entry.columns, comments, strict=True))
+    yield f"CREATE {'TEMPORARY ' if is_own else ''}VIEW {name} (\n{columns})"
+    if entry.comment:
+        yield f"COMMENT {literal(entry.comment)}"
+    if entry.properties:
+        yield _properties(entry.properties)
+    yield f"AS {entry.text}"
+
+
+def _properties(properties: Iterable[tuple[str, str | None]]) -> str:
+    pairs = (f"  {literal(key)} = {literal(value or '')}" for key, value in properties)
+    return "TBLPROPERTIES (\n" + ",\n".join(pairs) + ")"
 
 
 def _lines(table: BoundTable) -> Iterator[str]:
@@ -58,8 +83,7 @@ def _lines(table: BoundTable) -> Iterator[str]:
     if isinstance(snapshot, Snapshot):
         properties += _protocol_properties(table.label, snapshot)
     if properties:
-        pairs = (f"  {literal(key)} = {literal(value or '')}" for key, value in properties)
-        yield "TBLPROPERTIES (\n" + ",\n".join(pairs) + ")"
+        yield _properties(properties)
 
 
 def _protocol_properties(label: str, snapshot: Snapshot) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.answers.describe import relation_details, version_properties
-from engine.bind.bound import BoundStatement, NamedRelation, Outcome
+from engine.bind.bound import BoundStatement, BoundTable, BoundView, NamedRelation, Outcome
 from engine.delta.schema.stats_columns import format_name
 from engine.errors.statement_errors import NotPartitioned
 from engine.runtime.results import (
@@ -99,14 +99,21 @@ def describe_history(bound: BoundStatement, statement: DescribeHistory) -> Outco
 
 
 def show_tbl_properties(bound: BoundStatement, statement: ShowTblProperties) -> Outcome:
-    """All properties with the protocol versions, or the one that was asked for."""
-    table = bound.tables[0]
-    details = table.snapshot.details
-    properties = dict(details.properties) | version_properties(details)
+    """All properties, those of a table with the protocol versions, or the one that was asked for."""
+    (relation,) = bound.named
+    properties = _view_properties(relation) if isinstance(relation, BoundView) else _table_properties(relation)
     if statement.key is None:
         return Outcome(result=string_rows(("key", "value"), sorted(properties.items())))
-    missing = f"Table {table.label} does not have property: {statement.key}"
+    missing = f"Table {relation.label} does not have property: {statement.key}"
     return Outcome(result=string_rows(("key", "value"), [(statement.key, properties.get(statement.key, missing))]))
+
+
+def _view_properties(view: BoundView) -> dict[str, str | None]:
+    return dict(view.entry.properties)
+
+
+def _table_properties(table: BoundTable) -> dict[str, str | None]:
+    return dict(table.snapshot.details.properties) | version_properties(table.snapshot.details)
 
 
 def show_partitions(bound: BoundStatement, statement: ShowPartitions) -> Outcome:

@@ -19,6 +19,7 @@ from engine.bind.bound import (
     BoundStatement,
     Target,
 )
+from engine.bind.source_files import bind_files
 from engine.bind.time_travel import Unevaluated, ValueNeeded
 from engine.statements.alters import AlterTable, SetLocation
 from engine.statements.catalog import (
@@ -31,6 +32,17 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.maintenance import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
+from engine.statements.merges import Merge
 from engine.statements.queries import (
     DescribeQuery,
     Explain,
@@ -62,7 +74,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import AnsweredStatement, WriteStatement
-from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import (
     DeclareVariables,
     DropVariable,
@@ -71,7 +83,7 @@ from engine.statements.variables import (
     SingleStatement,
     VariableStatement,
 )
-from engine.statements.writes import Delete, Insert, TruncateTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable, Update
 
 
 def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevaluated:
@@ -90,7 +102,7 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
 
 
 def _named(
-    statement: Query | Explain | DescribeQuery | WriteStatement | VariableStatement, binder: Binder
+    statement: Query | Explain | ExplainWrite | DescribeQuery | WriteStatement | VariableStatement, binder: Binder
 ) -> tuple[Target | None, tuple[BoundRelation, ...]]:
     """What the statement writes, makes or drops, and the relations that it reads."""
     current = binder.state.current
@@ -106,16 +118,44 @@ def _named(
             return target, binder.relations(written.relations, current) if written else ()
         case Insert(table_parts=parts, source=source):
             return binder.table(parts), binder.relations(source.relations, current)
+        case ExplainWrite(inner=inner):
+            return _named(inner, binder)
         case CommentOn(kind=Commentable.COLUMN, parts=parts):
             return binder.table(parts[:-1]), ()
         case CommentOn(kind=Commentable.TABLE, parts=parts):
             return binder.table(parts), ()
         case AlterTable(table_parts=parts, changes=(SetLocation(location=location),)):
             return binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
-        case Delete(table_parts=parts) | TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
+        case Delete(table_parts=parts, rows=rows):
+            return binder.table(parts), binder.relations(rows.query.relations, current)
+        case Update(table_parts=parts, rows=rows, values=values):
+            named = (*rows.query.relations, *values.query.relations)
+            return binder.table(parts), binder.relations(named, current)
+        case Merge(table_parts=parts) as merge:
+            named = tuple(relation for query in merge.queries for relation in query.relations)
+            return binder.table(parts), binder.relations(named, current)
+        case TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
+            return binder.table(parts), ()
+        case Vacuum(table_parts=parts) | RepairTable(table_parts=parts):
+            return binder.table(parts), ()
+        case GenerateManifest(table_parts=parts) | AnalyzeTable(table_parts=parts):
+            return binder.table(parts), ()
+        case RestoreTable(table_parts=parts, to=to):
+            return binder.table(parts), (binder.restored(parts, to),)
+        case Optimize(table_parts=parts) | Reorg(table_parts=parts):
             return binder.table(parts), ()
         case CreateTableLike(table_parts=parts, location=location, provider=provider, source_parts=source_parts):
             return binder.new_table(parts, location, provider), (binder.table(source_parts),)
+        case CloneTable(table_parts=parts, location=location, mode=mode):
+            cloned = binder.relation(statement.source_parts, statement.time_travel, current)
+            return binder.replaced_table(parts, location, mode) or binder.new_table(parts, location), (cloned,)
+        case CopyInto(table_parts=parts):
+            target = binder.table(parts)
+            return target, (bind_files(statement, target, binder.view, binder.files),)
+        case ConvertTable(path=None, table_parts=parts):
+            return binder.table(parts), ()
+        case ConvertTable(table_parts=parts):
+            return binder.new_table(parts, None), ()
         case DropTable(table_parts=parts, if_exists=if_exists):
             return binder.dropped(parts, if_exists), ()
         case DeclareVariables() | DropVariable():
@@ -129,15 +169,14 @@ def _named(
 def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation, ...]:
     """The tables and views of which the statement tells something."""
     match statement:
-        case DescribeTable(table_parts=parts) | ShowColumns(table_parts=parts):
-            return (binder.described(parts),)
         case (
-            DescribeDetail(table_parts=parts)
-            | DescribeHistory(table_parts=parts)
+            DescribeTable(table_parts=parts)
+            | ShowColumns(table_parts=parts)
             | ShowTblProperties(table_parts=parts)
-            | ShowPartitions(table_parts=parts)
             | ShowCreateTable(table_parts=parts)
         ):
+            return (binder.described(parts),)
+        case DescribeDetail(table_parts=parts) | DescribeHistory(table_parts=parts) | ShowPartitions(table_parts=parts):
             return (binder.table(parts),)
         case ListColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
             return tuple(binder.listed(catalog, jdbc_matcher(schemas), jdbc_matcher(names)))

@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import TableEntry, ViewEntry
-from catalog.errors import SqlError, TableExpected
+from catalog.errors import SqlError, TableExpected, TableNotFound
 from catalog.information_schema import SYSTEM_CATALOG, is_information_schema
 from catalog.names import (
     NAME_BYTES_MAX,
@@ -36,7 +36,14 @@ from engine.bind.bound import (
 from engine.bind.information_rows import information_query
 from engine.bind.sources import Sources
 from engine.bind.time_travel import read_bound, read_time
-from engine.errors.definition_errors import NoPlaceForTable, PathAndLocation, ReplacedElsewhere, ReplacedTableMissing
+from engine.errors.definition_errors import (
+    DropByPath,
+    NoPlaceForTable,
+    PathAndLocation,
+    ReplacedElsewhere,
+    ReplacedTableMissing,
+)
+from engine.errors.maintenance_errors import RESTORE_ERRORS, CannotRestoreVersion
 from engine.errors.statement_errors import RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
 from engine.errors.table_errors import naming
 from engine.runtime.session_state import SessionState, is_temporary
@@ -72,6 +79,7 @@ class Binder:
 
     def __init__(self, state: SessionState, sources: Sources) -> None:
         self.state, self.view, self.formats = state, sources.catalog.view(), sources.formats
+        self.files = sources.files
         self.values: dict[str, tuple[Any, ...]] = {}
         self.pinned: dict[tuple[str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
@@ -161,6 +169,21 @@ class Binder:
             raise TableExpected(found.label)
         return found
 
+    def restored(self, parts: tuple[str, ...], to: TimeTravel) -> BoundTable:
+        """The older version of a table that RESTORE names. Raises for the newest one, and for one that is not there."""
+        newest = self.table(parts)
+        try:
+            found = self.relation(parts, to, self.state.current)
+        except SqlError as error:
+            cause = RESTORE_ERRORS.get(error.condition)
+            if cause is None:
+                raise
+            raise cause(newest.label, error.message) from error
+        assert isinstance(found, BoundTable)
+        if found.snapshot.version >= newest.snapshot.version:
+            raise CannotRestoreVersion(newest.label, f"Version {found.snapshot.version} is its newest version.")
+        return found
+
     def new_table(
         self, parts: tuple[str, ...], written: str | None, provider: str | None = None
     ) -> FreeName | TakenName:
@@ -228,10 +251,31 @@ class Binder:
         return found
 
     def dropped(self, parts: tuple[str, ...], if_exists: bool) -> TakenName | None:
-        """What DROP TABLE names; its log may be broken."""
+        """What DROP TABLE names; its log may be broken. Raises `DropByPath` for a path at which a table lies."""
+        path = path_of(parts)
+        if path is not None:
+            self._ensure_nothing_at(self.view.resolve_path(path), if_exists)
+            return None
         name = TableName.from_parts(parts, self.state.current)
         entry = self.view.find(name) if if_exists else self.view.resolve(name)
         return None if entry is None else TakenName(entry=entry)
+
+    def _ensure_nothing_at(self, entry: TableEntry, if_exists: bool) -> None:
+        """DROP takes a name away, and a path is none, even if a table that has one is there: raises `DropByPath` then.
+
+        delta-spark finds no table then, and with IF EXISTS answers as if it had dropped one.
+        """
+        named = [str(each.name) for each in self.view.recorded_at(entry.location)]
+        if named:
+            raise DropByPath(entry.location, f"The table there is {' and '.join(named)}.")
+        try:
+            is_there = self.formats.find(entry.location) is not None
+        except SqlError:
+            is_there = True  # whatever is wrong with its log
+        if is_there:
+            raise DropByPath(entry.location, "The catalog has no record of the table there: remove its folder instead.")
+        if not if_exists:
+            raise TableNotFound(str(entry.name))
 
     def schema(self, parts: tuple[str, ...]) -> SchemaName:
         """The schema of a SHOW: the named one, or the current one."""

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import pyarrow as pa
+
 from catalog.catalog import CatalogView
 from catalog.entries import TableEntry, ViewEntry
 from catalog.names import TableName
@@ -25,6 +27,8 @@ from engine.statements.queries import Query
 from engine.statements.variables import SingleStatement
 from engine.table.changes import TableChanges
 from engine.table.formats import DEFAULT_FORMAT
+from engine.table.rearrangement import Rearrangement
+from engine.table.scan import FileFormat
 from engine.table.snapshot import TableSnapshot
 from engine.types.schema import StructType
 from engine.types.sql_types import column_sql_type
@@ -106,8 +110,33 @@ class BoundView:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundFiles:
+    """The files below the folder `root` that a COPY INTO reads, with the columns of `Scan.files`.
+
+    `schema` None: it is not known yet.
+    """
+
+    root: str
+    files: pa.Table
+    format: FileFormat
+    schema: StructType | None = None
+
+    @property
+    def name(self) -> None:
+        """Nothing can stand for them but their alias."""
+
+    @property
+    def label(self) -> str:
+        return f"the files at {self.root}"
+
+    @property
+    def columns(self) -> tuple[ColumnInfo, ...]:
+        return _columns_of(self.schema or StructType(()))
+
+
 NamedRelation: TypeAlias = BoundTable | BoundView
-BoundRelation: TypeAlias = NamedRelation | BoundChanges
+BoundRelation: TypeAlias = NamedRelation | BoundChanges | BoundFiles
 
 
 def _columns_of(schema: StructType) -> tuple[ColumnInfo, ...]:
@@ -165,7 +194,7 @@ class BoundStatement:
     @property
     def named(self) -> tuple[NamedRelation, ...]:
         """The tables and views among the relations."""
-        return tuple(relation for relation in self.relations if not isinstance(relation, BoundChanges))
+        return tuple(relation for relation in self.relations if isinstance(relation, BoundTable | BoundView))
 
     @property
     def tables(self) -> tuple[BoundTable, ...]:
@@ -184,7 +213,8 @@ class AuthorizedStatement:
 class Outcome:
     """What a statement answers, and how it changes the session's state (None: not at all).
 
-    `values` are the rows of an `EvaluateQuery`, which answers no client.
+    `values` are the rows of an `EvaluateQuery`, which answers no client. `left` is what is left of a statement that is
+    committed in steps; then it has to go on.
 
     The change is a function, so that it applies to the newest state: two statements of a session may end at once.
     """
@@ -192,3 +222,4 @@ class Outcome:
     result: ResultStream
     change: Callable[[SessionState], SessionState] | None = None
     values: RowValues | None = None
+    left: Rearrangement | None = None

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 from catalog.catalog import Catalog
 from engine.concurrency.table_locks import TableLocks
-from engine.delta.commit.transaction import Committed
+from engine.concurrency.table_pins import TablePins
 from engine.table.formats import TableFormats
+from engine.table.source_files import FileSource, NoFiles
+from engine.table.transaction import TableCommit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,11 +20,15 @@ class Sources:
     catalog: Catalog
     formats: TableFormats
     """Load the tables that the catalog names."""
-    after_commit: Callable[[Committed], None] = lambda _: None
+    files: FileSource = NoFiles()
+    """Finds the files that statements name by their path."""
+    after_commit: Callable[[TableCommit], None] = lambda _: None
     """Told of every version that a statement made."""
     before_removal: Callable[[str], None] = lambda _: None
     """Told of the location of a table whose files are about to go."""
     locks: TableLocks = field(default_factory=TableLocks)
     """For statements that cannot commit at once, by location of the table."""
+    pins: TablePins = field(default_factory=TablePins)
+    """Which tables running statements use, for those that remove files."""
     close: Callable[[], None] = lambda: None
     """Finishes what is still to be done for these versions."""

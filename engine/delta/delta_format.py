@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
+from engine.delta.commit.new_files import describe_files
+from engine.delta.commit.transaction import Transaction
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_draft import Definition
 from engine.delta.feed.change_feed import load_change_feed
 from engine.delta.feed.change_range import resolve_range
+from engine.delta.log.storage import Storage, open_storage
 from engine.delta.snapshot.commit_times import load_commit_times
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.errors import DeltaTableNotFound
 from engine.delta.spec.log_errors import DeltaOnlyOperation
 from engine.table.changes import Bound, TableChanges
+from engine.table.operations import CommitDescription
+from engine.table.rules import TableRules
 from engine.table.snapshot import TableSnapshot
+from engine.table.transaction import DataFile, NewFiles, TableFolder
 
 
 def delta_snapshot(snapshot: TableSnapshot, operation: str = "The statement") -> Snapshot:
@@ -22,11 +30,19 @@ def delta_snapshot(snapshot: TableSnapshot, operation: str = "The statement") ->
     return snapshot
 
 
+def delta_config(rules: TableRules, operation: str = "The statement") -> TableConfig:
+    """What governs a Delta table, or one that is being made. Raises `DeltaOnlyOperation`."""
+    if not isinstance(rules, TableConfig):
+        raise DeltaOnlyOperation("The table", operation)
+    return rules
+
+
 @dataclass(frozen=True, slots=True)
 class DeltaFormat:
-    """`read` gives the snapshot of the table at a location: of a version, or the newest one."""
+    """`read` gives the snapshot of the table at a location: of a version, or the newest one; `open` its folder."""
 
     read: Callable[[str, int | None], Snapshot]
+    open: Callable[[str], Storage] = open_storage
 
     @property
     def name(self) -> str:
@@ -45,6 +61,26 @@ class DeltaFormat:
     def load_at(self, location: str, timestamp_ms: int) -> Snapshot:
         """Raises `TimestampBeforeLog`, `TimestampAfterLog`."""
         return self.read(location, load_commit_times(self.read(location, None)).version_at(timestamp_ms))
+
+    def folder(self, location: str) -> Storage:
+        return self.open(location)
+
+    def describe_files(
+        self, folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
+    ) -> NewFiles:
+        """Reads the footer of each file; as `describe_files`."""
+        assert isinstance(folder, Storage)
+        return describe_files(folder, delta_config(rules), files, measured)
+
+    def create(self, location: str, definition: object, description: CommitDescription, now_ms: int) -> Transaction:
+        """`definition` is a `Definition`."""
+        assert isinstance(definition, Definition)
+        transaction = Transaction.create(self.open(location), description)
+        transaction.define(replace(definition, metadata=replace(definition.metadata, created_time=now_ms)))
+        return transaction
+
+    def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> Transaction:
+        return Transaction.on(delta_snapshot(snapshot), description, table=label)
 
     def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
         """Raises as `resolve_range` and `load_change_feed`."""

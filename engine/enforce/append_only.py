@@ -5,10 +5,9 @@ The transaction would refuse the removes as well; here it is said before anythin
 
 from __future__ import annotations
 
-from engine.delta.definition.table_config import TableConfig
 from engine.delta.spec.errors import CannotModifyAppendOnly
-from engine.delta.spec.properties import APPEND_ONLY
 from engine.plans.write_plan import WritePlan
+from engine.table.rules import TableRules
 
 
 def ensure_append_only(plan: WritePlan) -> WritePlan:
@@ -18,7 +17,7 @@ def ensure_append_only(plan: WritePlan) -> WritePlan:
     return plan
 
 
-def ensure_rows_may_go(config: TableConfig, label: str) -> None:
+def ensure_rows_may_go(config: TableRules, label: str) -> None:
     """Raises `CannotModifyAppendOnly`."""
-    if config.get(APPEND_ONLY):
+    if config.is_append_only:
         raise CannotModifyAppendOnly(label)

@@ -62,7 +62,7 @@ def _insert_columns(plan: WritePlan, names: Iterable[str]) -> tuple[StructField,
 
 
 def _partition_column(plan: WritePlan, name: str) -> str:
-    columns = plan.config.metadata.partition_columns
+    columns = plan.config.partition_columns
     for column in columns:
         if column.casefold() == name.casefold():
             return column

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.enforce.errors import NotNullColumnMissing
-from engine.enforce.generated import is_generated
 from engine.plans.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
 from engine.types.schema import StructField
@@ -20,9 +19,8 @@ DEFAULT = "CURRENT_DEFAULT"
 def fill_defaults(plan: WritePlan) -> WritePlan:
     """Adds to `constants`."""
     present = plan.target_names | plan.constants.keys() | plan.identity_names
-    missing = [
-        column for column in plan.schema.fields if column.name not in present and not is_generated(plan.config, column)
-    ]
+    present |= plan.config.generations.keys()
+    missing = [column for column in plan.schema.fields if column.name not in present]
     return replace(plan, constants={**plan.constants, **{column.name: _default(column) for column in missing}})
 
 

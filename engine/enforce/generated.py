@@ -1,7 +1,6 @@
 """Generated columns: computed where the statement does not give them, checked where it does.
 
-A given value must equal (`<=>`, so null equals null) what the expression makes of the rest of the row. Where the
-protocol lacks the feature the metadata means nothing: old writers left it behind.
+A given value must equal (`<=>`, so null equals null) what the expression makes of the rest of the row.
 
 Protocol: "Generated Columns".
 """
@@ -12,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from catalog.names import quote
-from engine.delta.definition.table_config import TableConfig
 from engine.enforce.errors import ConstraintViolated
 from engine.enforce.values import described
 from engine.plans.write_plan import RowCheck, Values, WritePlan
@@ -33,15 +31,11 @@ def compute_generated(plan: WritePlan) -> WritePlan:
     return replace(plan, generated=computed, checks=(*plan.checks, *checks))
 
 
-def is_generated(config: TableConfig, column: StructField) -> bool:
-    """Whether the table computes the column."""
-    return isinstance(column.metadata.get(GENERATION), str) and config.is_supported("generatedColumns")
-
-
 def _generated_columns(plan: WritePlan) -> Iterator[tuple[StructField, Expression]]:
-    for column in plan.schema.fields:
-        if is_generated(plan.config, column):
-            yield column, parse_expression(column.metadata[GENERATION])
+    for name, text in plan.config.generations.items():
+        column = plan.schema.field(name)
+        if column is not None:
+            yield column, parse_expression(text)
 
 
 def _check(column: StructField, expression: Expression) -> RowCheck:
@@ -53,6 +47,3 @@ def _check(column: StructField, expression: Expression) -> RowCheck:
         )
 
     return RowCheck(text=text, shown=((column.name,), *expression.columns), error=violated)
-
-
-GENERATION = "delta.generationExpression"

@@ -21,11 +21,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from engine.delta.definition.identity import GREATEST, LEAST, identity_columns, set_high_water_mark
+from engine.delta.definition.identity import set_high_water_mark
 from engine.delta.definition.metadata_changes import SetColumnMetadata
 from engine.enforce.errors import IdentityValueGiven
 from engine.errors.statement_errors import IdentityExhausted
 from engine.plans.write_plan import WritePlan
+from engine.table.identity import GREATEST, LEAST
 
 Extremes = Mapping[str, tuple[int, int]]
 """Column -> the least and the greatest value that was written to it."""
@@ -33,9 +34,11 @@ Extremes = Mapping[str, tuple[int, int]]
 
 def generate_identities(plan: WritePlan) -> WritePlan:
     """Fills `identities` with the columns that the statement has no values for."""
+    if plan.updates:
+        return plan
     present = plan.target_names | plan.constants.keys()
     missing = []
-    for column in identity_columns(plan.config):
+    for column in plan.config.identities:
         if column.name not in present:
             if not LEAST <= column.next_value <= GREATEST:
                 raise IdentityExhausted(column.name)
@@ -43,6 +46,15 @@ def generate_identities(plan: WritePlan) -> WritePlan:
         elif not column.allow_explicit:
             raise IdentityValueGiven(column.name)
     return replace(plan, identities=tuple(missing))
+
+
+def with_values_taken(plan: WritePlan, taken: Extremes) -> WritePlan:
+    """The plan of another write of the same version, whose values go on behind those that were `taken`."""
+    identities = []
+    for column in plan.identities:
+        mark = column.high_water_mark_after(*taken[column.name]) if column.name in taken else None
+        identities.append(column if mark is None else replace(column, high_water_mark=mark))
+    return replace(plan, identities=tuple(identities))
 
 
 def moved_high_water_marks(plan: WritePlan, written: Extremes) -> tuple[SetColumnMetadata, ...]:

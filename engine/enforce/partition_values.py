@@ -29,7 +29,7 @@ _TEXTS: Mapping[DataType, tuple[str, str]] = {
 def fit_partition_values(plan: WritePlan) -> WritePlan:
     """Fills `stored_as`, and adds a check for each partition column of bytes."""
     stored_as, checks = {}, []
-    for column in map(plan.schema.field, plan.config.metadata.partition_columns):
+    for column in map(plan.schema.field, plan.config.partition_columns):
         if column is None:
             continue
         name = quote(column.name)

@@ -16,40 +16,70 @@ from dataclasses import replace
 
 from catalog.errors import SqlError
 from catalog.names import quote
-from engine.delta.schema.column_mapping import NO_MAPPING, column_id, physical_schema
-from engine.delta.spec.properties import OPTIMIZE_WRITE, TARGET_FILE_SIZE
 from engine.enforce.errors import LengthExceeded
-from engine.enforce.storable import stored_columns
+from engine.enforce.storable import is_stored, stored_columns
 from engine.errors.statement_errors import SparkFailure
-from engine.plans.file_writes import SHUFFLED_BYTES, Counter, NamedExpression, RowRules, Step
-from engine.plans.write_plan import RowCheck, WritePlan
+from engine.plans.file_writes import (
+    FILE_BYTES,
+    SHUFFLED_BYTES,
+    SMALL_BYTES,
+    Counter,
+    Curve,
+    NamedExpression,
+    RowRules,
+    Step,
+)
+from engine.plans.write_plan import AlongCurve, FilePerPartition, RowCheck, TaskPerFile, WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
-from engine.sql.free_names import free_names
-from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
+from engine.sql.query.composed import Names
+from engine.types.schema import StructField, StructType
 
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
 _VALUE_CHARACTERS_MAX = 100
 _VALUES_MAX = 20
-_FIELD_ID = "parquet.field.id"
+_SHUFFLED_RATIO = SHUFFLED_BYTES // FILE_BYTES
 
 
 def row_rules(plan: WritePlan, token: str) -> RowRules:
     """What `RowEnforcer` does for a plan that the rules have been over."""
     config = plan.config
     input_columns = StructType(tuple(_plain(column) for column in (*plan.target_columns, *plan.extra_columns)))
-    stored = stored_schema(stored_columns(config.schema), config.column_mapping_mode)
-    target = config.get(TARGET_FILE_SIZE)
-    return RowRules(
+    target = config.target_file_size
+    stored = [
+        own for own, field in zip(config.stored_schema.fields, config.schema.fields, strict=True) if is_stored(field)
+    ]
+    rules = RowRules(
         label=plan.table,
         columns=input_columns.to_json(),
         by_name=plan.source_columns is not None,
         steps=tuple(_steps(plan, token)),
-        stored=StructType((*stored.fields, *plan.extra_columns)).to_json(),
-        partition_columns=config.physical_partition_columns,
-        rebalanced=config.get(OPTIMIZE_WRITE) or target is not None,
+        stored=StructType((*stored, *plan.extra_columns)).to_json(),
+        partition_columns=config.partition_keys,
+        rebalanced=bool(config.optimizes_writes) or target is not None,
         # Files are to come near the size that somebody named, not beyond it: some rows are in Parquet no smaller.
         shuffled_bytes=target or SHUFFLED_BYTES,
+        small_bytes=0 if config.optimizes_writes is False else SMALL_BYTES,
     )
+    return _arranged(rules, plan)
+
+
+def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
+    """With what the plan says of files, where it does."""
+    match plan.arrangement:
+        case None:
+            return rules
+        case TaskPerFile():
+            return replace(rules, is_arranged=True)
+        case FilePerPartition(target_bytes=target_bytes):
+            return replace(rules, rebalanced=True, shuffled_bytes=_SHUFFLED_RATIO * target_bytes)
+        case AlongCurve() as along:
+            curve = Curve(
+                columns=tuple(".".join(map(quote, path)) for path in along.stored_columns),
+                is_hilbert=along.is_hilbert,
+                num_files=along.num_files,
+                sampled=along.sampled,
+            )
+            return replace(rules, rebalanced=True, shuffled_bytes=_SHUFFLED_RATIO * along.target_bytes, curve=curve)
 
 
 def violation(plan: WritePlan, token: str, failure: SparkFailure) -> SqlError | None:
@@ -64,31 +94,6 @@ def violation(plan: WritePlan, token: str, failure: SparkFailure) -> SqlError | 
     except ValueError:  # cut off, where values are very long
         values = {}
     return plan.checks[int(found[1])].error(values)
-
-
-def stored_schema(schema: StructType, mode: str) -> StructType:
-    """The columns as the files have them: physical names, and with column mapping the ids."""
-    marked = _with_ids(physical_schema(schema, mode), mode)
-    assert isinstance(marked, StructType)
-    return marked
-
-
-def _with_ids(data_type: DataType, mode: str) -> DataType:
-    match data_type:
-        case StructType(fields):
-            return StructType(tuple(_with_id(field, mode) for field in fields))
-        case ArrayType(element):
-            return ArrayType(_with_ids(element, mode))
-        case MapType(key, value):
-            return MapType(_with_ids(key, mode), _with_ids(value, mode))
-        case PrimitiveType() | DecimalType():
-            return data_type
-
-
-def _with_id(field: StructField, mode: str) -> StructField:
-    number = column_id(field) if mode != NO_MAPPING else None
-    metadata = {} if number is None else {_FIELD_ID: number}
-    return StructField(field.name, _with_ids(field.data_type, mode), True, metadata)
 
 
 def _plain(column: StructField) -> StructField:
@@ -110,7 +115,7 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
     if plan.stored_as:
         yield _columns(names, plan.stored_as)
     if plan.checks:
-        outcomes = free_names("__check", names, len(plan.checks))
+        outcomes = Names(names).several("check", len(plan.checks))
         checks = zip(outcomes, plan.checks, strict=True)
         texts = {name: check.text for name, check in checks}
         yield _columns((*names, *outcomes), texts)
@@ -127,7 +132,7 @@ def _columns(names: Iterable[str], texts: Mapping[str, str]) -> Step:
 
 def _counted(plan: WritePlan, known: Sequence[str]) -> Step:
     """Adds the identity columns; what is to be shuffled is shuffled before that (`engine.enforce.identity`)."""
-    partitions = plan.config.metadata.partition_columns
+    partitions = plan.config.partition_columns
     counters = tuple(Counter(name=each.name, first=each.next_value, step=each.step) for each in plan.identities)
     return replace(
         _columns(known, {}),

@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import reduce
 from typing import assert_never
 
-from engine.delta.delta_format import delta_snapshot
 from engine.enforce.append_only import ensure_append_only, ensure_rows_may_go
 from engine.enforce.columns import match_columns
 from engine.enforce.constraints import enforce_constraints
@@ -19,16 +18,22 @@ from engine.enforce.replace_where import enforce_replace_where
 from engine.enforce.storable import ensure_storable
 from engine.plans.ddl import (
     AlterPlan,
+    BackfillPlan,
+    ClonePlan,
+    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
     RewritePlan,
     SyncIdentityPlan,
+    TruncateHistoryPlan,
 )
+from engine.plans.maintenance import AnalyzePlan, ManifestPlan, RepairPlan, RestorePlan, VacuumPlan
+from engine.plans.optimize import OptimizePlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import ChangedValues, CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 
 WRITE_RULES: tuple[WriteRule, ...] = (
     ensure_append_only,
@@ -49,15 +54,31 @@ def enforce(plan: Plan) -> Plan:
     if isinstance(plan, AnsweringPlan):
         return plan
     match plan:
-        case InsertPlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
+        case InsertPlan() | UpdatePlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
             return replace(plan, rows=enforce_rules(plan.rows))
-        case DeletePlan(table=table):
-            ensure_rows_may_go(delta_snapshot(table.snapshot).config, table.label)
+        case MergePlan(table=table, updates=updates, inserts=inserts, deletes=deletes):
+            if updates or deletes:
+                ensure_rows_may_go(table.snapshot.rules, table.label)
+            return replace(plan, updates=_enforced(updates), inserts=_enforced(inserts))
+        case CopyPlan(insert=insert):
+            if insert is None:
+                return plan
+            return replace(plan, insert=replace(insert, rows=enforce_rules(insert.rows)))
+        case DeletePlan(table=table) | RestorePlan(table=table):
+            ensure_rows_may_go(table.snapshot.rules, table.label)
             return plan
         case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():
             return plan
+        case BackfillPlan() | TruncateHistoryPlan() | VacuumPlan() | RepairPlan() | ManifestPlan() | AnalyzePlan():
+            return plan
+        case OptimizePlan() | ClonePlan() | ConvertPlan():  # rows that are there have passed them
+            return plan
         case _:
             assert_never(plan)
+
+
+def _enforced(changes: tuple[ChangedValues, ...]) -> tuple[ChangedValues, ...]:
+    return tuple(replace(change, rows=enforce_rules(change.rows)) for change in changes)
 
 
 def enforce_rules(rows: WritePlan) -> WritePlan:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from engine.delta.definition.schema_rules import ensure_no_nested_void
 from engine.enforce.errors import NothingToStore
 from engine.plans.write_plan import WritePlan
-from engine.types.schema import PrimitiveType, StructType
+from engine.types.schema import PrimitiveType, StructField, StructType
 
 
 def ensure_storable(plan: WritePlan) -> WritePlan:
@@ -24,4 +24,9 @@ def ensure_storable(plan: WritePlan) -> WritePlan:
 
 def stored_columns(schema: StructType) -> StructType:
     """Those of which there is something in the files."""
-    return StructType(tuple(field for field in schema.fields if field.data_type is not PrimitiveType.VOID))
+    return StructType(tuple(filter(is_stored, schema.fields)))
+
+
+def is_stored(field: StructField) -> bool:
+    """Whether there is something of the column in the files."""
+    return field.data_type is not PrimitiveType.VOID

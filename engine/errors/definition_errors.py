@@ -44,6 +44,25 @@ class TableNotRemovable(SqlError, condition="DROP_TABLE_FILES_NOT_REMOVABLE", sq
 
 
 @dataclass(eq=False)
+class SchemaNotRemovable(SqlError, condition="DROP_SCHEMA_FILES_NOT_REMOVABLE", sqlstate="58030"):
+    schema: str
+    tables: str
+    reason: str
+    template = (
+        "The schema {schema} was not dropped completely: the files of {tables} cannot be removed ({reason}). The "
+        "schema and these tables stay; its other tables and views are gone. Have the operator check the folders' "
+        "permissions and how their disk is mounted, and drop the schema again."
+    )
+
+
+@dataclass(eq=False)
+class DropByPath(SqlError, condition="DROP_TABLE_BY_PATH_NOT_SUPPORTED", sqlstate="0A000"):
+    path: str
+    hint: str
+    template = "DROP TABLE takes the name of a table in the catalog, not the path {path}. {hint}"
+
+
+@dataclass(eq=False)
 class ReplacedTableMissing(SqlError, condition="DELTA_CANNOT_REPLACE_MISSING_TABLE", sqlstate="42P01"):
     table: str
     template = "The table {table} cannot be replaced, since there is none. CREATE OR REPLACE TABLE makes it."

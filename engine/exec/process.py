@@ -24,6 +24,7 @@ from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JError
 
 from engine.exec.errors import CONTEXT_STOPPED, SparkRestarting, SparkUnavailable
+from engine.exec.expressions import ALLOWED_EXPRESSIONS
 from engine.exec.file_lists import FileLists
 from engine.exec.jvm import install_classes, kill_jvm, launch_jvm, stop_jvm
 
@@ -137,8 +138,9 @@ class SparkProcess:
             session, statement_id = asked
             try:
                 session.cancel(statement_id)
-            except (Py4JError, ConnectionError) as error:
-                _log.debug("statement %s was not cancelled: %s", statement_id, error)
+            except Exception as error:  # noqa: BLE001  the next statement must be cancelled all the same
+                level = logging.DEBUG if isinstance(error, Py4JError | ConnectionError) else logging.ERROR
+                _log.log(level, "statement %s was not cancelled: %s", statement_id, error)
 
 
 def _shown(error: Py4JError | ConnectionError) -> str:
@@ -160,6 +162,7 @@ def _start_spark(gateway: ClientServer, launch: Launch) -> Any:
         spark,
         " ".join(launch.allowed_functions),
         " ".join(launch.allowed_table_functions),
+        " ".join(ALLOWED_EXPRESSIONS),
         questions.port,
         questions.password,
     )

@@ -66,9 +66,11 @@ class ExecSession:
     def __init__(self, spark: Supervisor[SparkProcess]) -> None:
         self._spark = spark
         self._lock = threading.RLock()
-        """Guards all below; taken for calls to Java that do not take long."""
+        """Guards all below but `_current`; taken for calls to Java that do not take long."""
         self._settings: dict[str, str] = {}
         self._current: tuple[str, str] | None = None
+        self._told: tuple[str, str] | None = None
+        """The current schema as the opened session has it."""
         self._opened: _Opened | None = None
 
     def run_query(
@@ -164,10 +166,8 @@ class ExecSession:
         return value
 
     def set_current_schema(self, catalog: str, schema: str) -> None:
-        """What `current_catalog()` and `current_schema()` answer."""
-        with self._lock:
-            self._current = catalog, schema
-            self._tell(lambda session: session.setCurrentSchema(catalog, schema))
+        """What `current_catalog()` and `current_schema()` answer. Java is told when it is needed next: USE is not."""
+        self._current = catalog, schema
 
     def close(self) -> None:
         """Forget the session; waits for nothing, not even for a call that hangs."""
@@ -184,10 +184,13 @@ class ExecSession:
                     session = process.driver.openSession()
                     for key, value in self._settings.items():
                         session.set(key, value)
-                    if self._current is not None:
-                        session.setCurrentSchema(*self._current)
-                self._opened = _Opened(process, session)
-            return self._opened
+                self._opened, self._told = _Opened(process, session), None
+            opened, current = self._opened, self._current
+            if current is not None and current != self._told:
+                with _reached(process):
+                    opened.session.setCurrentSchema(*current)
+                self._told = current
+            return opened
 
     def _tell(self, change: Callable[[Any], None]) -> None:
         """Make a change in Java's session where there is one; one that is made later is made with the change."""

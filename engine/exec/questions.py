@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hmac
 import json
+import logging
 import secrets
 import socketserver
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +21,10 @@ import pyarrow as pa
 
 Answer = Callable[[dict[str, Any]], pa.Table]
 
+logger = logging.getLogger(__name__)
+
 _TIMEOUT_S = 60
+_PAUSE_S = 0.1
 _QUESTION_BYTES_MAX = 64 << 20
 
 
@@ -29,13 +34,24 @@ class QuestionServer:
     def __init__(self, answer: Answer) -> None:
         self.password = secrets.token_hex(32)
         self._server = _Server(self.password, answer)
-        threading.Thread(target=self._server.serve_forever, name="questions", daemon=True).start()
+        self._is_closed = False
+        threading.Thread(target=self._serve, name="questions", daemon=True).start()
 
     @property
     def port(self) -> int:
         return int(self._server.server_address[1])
 
+    def _serve(self) -> None:
+        """Without this thread every statement would wait for its file lists, so nothing but :meth:`close` ends it."""
+        while not self._is_closed:
+            try:
+                self._server.serve_forever()
+            except Exception:  # the process is out of threads or descriptors, perhaps
+                logger.exception("questions of Spark were not taken; listening goes on")
+                time.sleep(_PAUSE_S)
+
     def close(self) -> None:
+        self._is_closed = True
         self._server.shutdown()
         self._server.server_close()
 

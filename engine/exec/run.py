@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import Any
 
 import pyarrow as pa
 
+from engine.errors.statement_errors import StatementNotSupported
 from engine.exec.query import ExecSession
 from engine.plans.expression_checks import Examination
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
+from engine.runtime.time_zones import find_zone
+from engine.sql.settings_text import TIME_ZONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,16 @@ class Run:
     def examine(self, plan: ReadPlan) -> Examination:
         """The types of `plan`, and what its values depend on; nothing runs."""
         return self.executor.examine(plan, self.context, self.parameters)
+
+    def session_zone(self, purpose: str) -> tzinfo:
+        """The zone in which timestamps without one are read. Raises `StatementNotSupported` for one that only Java
+        knows; `purpose` is what it is needed for.
+        """
+        name = self.executor.get_setting(TIME_ZONE) or "UTC"
+        zone = find_zone(name)
+        if zone is None:
+            raise StatementNotSupported(f"{purpose} in the time zone {name}")
+        return zone
 
     def evaluate(self, plan: ReadPlan) -> tuple[Any, ...]:
         """The values of the only row of `plan`, which has no markers."""

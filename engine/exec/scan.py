@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.scan_schema import logical_json, physical_json
-from engine.table.scan import FileLayout, RowTracking, Scan
+from engine.table.scan import FileFormat, FileLayout, RowTracking, Scan
 from engine.types.schema import map_fields
 
 _VECTORS = ("deletion_vector", "selected_rows")
@@ -35,6 +35,7 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
     layout = _layout(scan)
     return {
         "relation": scan.relation,
+        "metadata": scan.metadata,
         "root": scan.table_root,
         "allowed_roots": list(scan.allowed_roots),
         "source": source,
@@ -44,8 +45,13 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
         "by_id": layout.by_id,
         "partition_columns": list(scan.partition_columns),
         "vectors": {column: _unused_name(scan, f"__{column}") for column in _vectors(scan)},
+        "format": _format(scan.format, infers=scan.infers) if scan.format else None,
         "row_tracking": _row_tracking(scan, scan.row_tracking) if scan.row_tracking else None,
     }
+
+
+def _format(format_: FileFormat, *, infers: bool) -> dict[str, Any]:
+    return {"kind": format_.kind.value, "options": dict(format_.options), "infers": infers}
 
 
 def _layout(scan: Scan) -> FileLayout:

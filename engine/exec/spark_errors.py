@@ -27,6 +27,7 @@ from engine.delta.spec.errors import (
     LogFileNotFound,
 )
 from engine.delta.spec.log_errors import LogPathNotAllowed
+from engine.errors.copy_errors import SourceWithoutColumns
 from engine.errors.statement_errors import IdentityExhausted, ResultTooLarge, SparkFailure, StatementCancelled
 from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.errors import (
@@ -144,6 +145,8 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
         case "log path":
             root, _, path = subject.partition("\n")
             return LogPathNotAllowed(restore_names(root, labels), path)
+        case "no columns":
+            return SourceWithoutColumns(restore_names(subject, labels))
         case "relation":
             return RelationNotBound(restore_names(subject, labels))
         case "identity values":

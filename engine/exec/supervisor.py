@@ -89,7 +89,7 @@ class Supervisor(Generic[P]):
         self._failure: SqlError | None = None
         self._condemned: str | None = None
         self._is_stopping = False
-        self._thread = threading.Thread(target=self._supervise, name="spark-supervisor", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="spark-supervisor", daemon=True)
 
     def start(self) -> None:
         """The first start, whose error is raised."""
@@ -164,6 +164,14 @@ class Supervisor(Generic[P]):
         with self._changed:
             self._changed.notify_all()
 
+    def _run(self) -> None:
+        """A supervision that ends by an error would leave a server that never has Spark again: it gives up, aloud."""
+        try:
+            self._supervise()
+        except Exception as error:
+            logger.critical("the supervision of Spark failed", exc_info=True)
+            self._give_up(f"its supervision failed ({type(error).__name__}: {error})")
+
     def _supervise(self) -> None:
         failures = 0
         while (reason := self._wait_for_failure()) is not None:
@@ -176,7 +184,7 @@ class Supervisor(Generic[P]):
                     break
                 failures += 1
             else:
-                self._give_up(reason, failures)
+                self._give_up(f"it failed {failures} times in a row, the last time because {reason}")
                 return
 
     def _wait_for_failure(self) -> str | None:
@@ -233,10 +241,10 @@ class Supervisor(Generic[P]):
             process.kill()
         return True
 
-    def _give_up(self, reason: str, failures: int) -> None:
+    def _give_up(self, reason: str) -> None:
         if self._is_stopping:
             return
-        error = SparkUnavailable(f"it failed {failures} times in a row, the last time because {reason}")
+        error = SparkUnavailable(reason)
         with self._changed:
             self._failure = error
             self._changed.notify_all()

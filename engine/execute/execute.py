@@ -6,7 +6,7 @@ block fails, the files that were written are removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import assert_never
@@ -18,11 +18,14 @@ from engine.answers.variables import assign_variables, declare_variables, drop_v
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.exec.run import Run
-from engine.plan.rules.expression_checks import ensure_checked
+from engine.plan.rules.expression_checks import ensure_checked, ensure_examined
 from engine.plan.rules.row_checks import ensure_kept
 from engine.plans.ddl import (
     AlterPlan,
+    BackfillPlan,
     CatalogPlan,
+    ClonePlan,
+    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     CreateTemporaryViewPlan,
@@ -33,17 +36,30 @@ from engine.plans.ddl import (
     ReplaceTablePlan,
     RewritePlan,
     SyncIdentityPlan,
+    TruncateHistoryPlan,
 )
 from engine.plans.expression_checks import ExpressionCheckPlan
-from engine.plans.plan import AnsweringPlan, Plan, WritingPlan
+from engine.plans.maintenance import AnalyzePlan, MaintenancePlan, ManifestPlan, RepairPlan, RestorePlan, VacuumPlan
+from engine.plans.optimize import OptimizePlan
+from engine.plans.plan import AnsweringPlan, DefiningPlan, Plan, WritingPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.variables import VisibleVariables
-from engine.write.alter_table import alter_table
-from engine.write.delete import delete
-from engine.write.insert import insert, truncate
+from engine.table.formats import TableFormats
+from engine.write.alter_table import alter_table, drop_with_history, give_row_ids
+from engine.write.copies.clone import clone_table
+from engine.write.copies.convert import convert_table
+from engine.write.copies.load import copy_into
+from engine.write.dml.delete import delete
+from engine.write.dml.insert import insert, truncate
+from engine.write.dml.merge import merge
+from engine.write.dml.update import update
+from engine.write.maintenance.optimize import optimize
+from engine.write.maintenance.repairs import analyze_files, generate_manifests, repair
+from engine.write.maintenance.restore import restore
+from engine.write.maintenance.vacuum import vacuum
 from engine.write.new_tables import create_table, create_table_as, replace_table, replace_table_as
 from engine.write.rewrite import rewrite_files
 from engine.write.staged_write import StagedWrite
@@ -53,8 +69,11 @@ from engine.write.sync_identity import sync_identity
 @contextmanager
 def execute(plan: Plan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
     """Raises what Spark says, what the rules of the table say of rows, and what the catalog refuses."""
-    if isinstance(plan, WritingPlan):
-        with _stage(plan, sources.catalog.allowed_roots, run) as staged:
+    if isinstance(plan, MaintenancePlan):
+        with _maintain(plan, sources, run) as staged:
+            yield staged
+    elif isinstance(plan, WritingPlan):
+        with _stage(plan, sources.formats, run) as staged:
             yield staged
     else:
         yield StagedWrite(outcome=_answer(plan, sources, run))
@@ -97,11 +116,30 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
 
 
 @contextmanager
-def _stage(plan: WritingPlan, allowed_roots: Sequence[str], run: Run) -> Iterator[StagedWrite]:
+def _maintain(plan: MaintenancePlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+    match plan:
+        case VacuumPlan():
+            with vacuum(plan, sources, run) as staged:
+                yield staged
+        case RestorePlan():
+            with restore(plan, sources, run) as staged:
+                yield staged
+        case RepairPlan():
+            yield repair(plan, run)
+        case ManifestPlan():
+            yield generate_manifests(plan)
+        case AnalyzePlan():
+            yield analyze_files(plan, run)
+        case _:
+            assert_never(plan)
+
+
+@contextmanager
+def _stage(plan: DefiningPlan, formats: TableFormats, run: Run) -> Iterator[StagedWrite]:
     match plan:
         case CreateTablePlan(expression_checks=expression_checks):
             _ensure_checked(expression_checks, run)
-            yield create_table(plan, allowed_roots, run.context.now_ms())
+            yield create_table(plan, formats, run.context.now_ms())
         case ReplaceTablePlan(expression_checks=expression_checks):
             _ensure_checked(expression_checks, run)
             yield replace_table(plan)
@@ -110,28 +148,56 @@ def _stage(plan: WritingPlan, allowed_roots: Sequence[str], run: Run) -> Iterato
             if checks is not None:
                 ensure_kept(checks, run.evaluate(checks.read))
             yield alter_table(plan)
+        case BackfillPlan():
+            yield give_row_ids(plan)
+        case TruncateHistoryPlan():
+            yield drop_with_history(plan, run.context.now_ms())
         case SyncIdentityPlan(read=read):
             yield sync_identity(plan, run.evaluate(read))
         case CreateTableAsPlan():
-            with create_table_as(plan, allowed_roots, run) as staged:
+            with create_table_as(plan, formats, run) as staged:
                 yield staged
         case ReplaceTableAsPlan():
             with replace_table_as(plan, run) as staged:
                 yield staged
+        case ClonePlan():
+            with clone_table(plan, formats[plan.entry.format], run) as staged:
+                yield staged
+        case ConvertPlan():
+            yield convert_table(plan, formats[plan.entry.format], run)
         case RewritePlan():
             with rewrite_files(plan, run) as staged:
                 yield staged
-        case InsertPlan(expression_checks=expression_checks):
+        case InsertPlan(table=table, expression_checks=expression_checks):
             _ensure_checked(expression_checks, run)
-            with insert(plan, run) as staged:
+            with insert(plan, formats[table.entry.format], run) as staged:
+                yield staged
+        case CopyPlan(table=table):
+            with copy_into(plan, formats[table.entry.format], run) as staged:
                 yield staged
         case DeletePlan(expression_checks=expression_checks):
             if expression_checks is not None:
                 ensure_checked(expression_checks, run)
             with delete(plan, run) as staged:
                 yield staged
-        case TruncatePlan():
-            with truncate(plan) as staged:
+        case UpdatePlan(expression_checks=expression_checks, checks=checks):
+            if expression_checks is not None:
+                ensure_checked(expression_checks, run)
+            ensure_examined(checks, run)
+            with update(plan, run) as staged:
+                yield staged
+        case MergePlan(checks=query_checks):
+            for check in query_checks:
+                ensure_examined(check, run)
+            with merge(plan, run) as staged:
+                yield staged
+        case TruncatePlan(table=table):
+            with truncate(plan, formats[table.entry.format]) as staged:
+                yield staged
+        case OptimizePlan(expression_checks=expression_checks):
+            if expression_checks is not None:
+                ensure_checked(expression_checks, run)
+            with optimize(plan, run) as staged:
                 yield staged
         case _:
             assert_never(plan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundTable
+from engine.bind.bound import BoundStatement, BoundTable
 from engine.plan.ddl.alters import plan_alter, plan_comment
 from engine.plan.ddl.catalog_ddl import (
     plan_comment_on_names,
@@ -16,13 +16,22 @@ from engine.plan.ddl.catalog_ddl import (
     plan_drop_schema,
     plan_drop_view,
 )
+from engine.plan.ddl.clones import plan_clone
+from engine.plan.ddl.conversions import plan_convert
 from engine.plan.ddl.like_tables import plan_create_table_like
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
+from engine.plan.maintenance.optimizes import plan_optimize, plan_reorg
+from engine.plan.maintenance.repairs import plan_analyze, plan_manifest, plan_repair
+from engine.plan.maintenance.restore import plan_restore
+from engine.plan.maintenance.vacuum import plan_vacuum
 from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
-from engine.plan.writes.deletes import plan_delete
+from engine.plan.writes.copies import plan_copy
+from engine.plan.writes.explained import explain_write
 from engine.plan.writes.inserts import plan_create_table_as, plan_insert, plan_truncate
+from engine.plan.writes.merges import plan_merge
+from engine.plan.writes.row_changes import plan_delete, plan_update
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, SchemaPlan
 from engine.plans.variables import EvaluatePlan
@@ -38,11 +47,22 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.maintenance import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
+from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
-from engine.statements.statement import AnsweredStatement
-from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.statement import AnsweredStatement, MaintenanceStatement
+from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Delete, Insert, TruncateTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable, Update
 
 
 def plan_statement(analyzed: AnalyzedStatement) -> Plan:
@@ -50,12 +70,16 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
     bound, statement = analyzed.bound, analyzed.bound.statement
     if isinstance(statement, AnsweredStatement):
         return CommandPlan(statement=statement, bound=bound)
+    if isinstance(statement, MaintenanceStatement):
+        return _plan_maintenance(bound, statement)
     match statement:
         case Query() as query:
             answer = answer_from_log(query, bound.relations)
             return analyzed.query if isinstance(answer, NoAnswer) else answer
         case Explain(mode=mode, inner=query):
             return ExplainPlan(mode=mode, read=analyzed.query, note=_said(answer_from_log(query, bound.relations)))
+        case ExplainWrite() as explain:
+            return explain_write(analyzed, explain)
         case DescribeQuery():
             return SchemaPlan(read=analyzed.query)
         case DeclareVariables() as declare:
@@ -74,8 +98,14 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return _plan_create_table(analyzed, create_table)
         case Insert() as insert:
             return plan_insert(analyzed, insert)
+        case CopyInto() as copy:
+            return plan_copy(analyzed, copy)
         case Delete() as delete:
             return plan_delete(bound, delete)
+        case Update() as update:
+            return plan_update(bound, update)
+        case Merge() as merge:
+            return plan_merge(analyzed, merge)
         case AlterTable() as alter:
             return plan_alter(bound, alter)
         case CommentOn(kind=Commentable.TABLE | Commentable.COLUMN) as comment:
@@ -84,6 +114,10 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_comment_on_names(bound, comment)
         case CreateTableLike() as like:
             return plan_create_table_like(bound, like)
+        case CloneTable() as clone:
+            return plan_clone(bound, clone)
+        case ConvertTable() as convert:
+            return plan_convert(bound, convert)
         case CreateCatalog() as create_catalog:
             return plan_create_catalog(bound, create_catalog)
         case DropCatalog() as drop_catalog:
@@ -96,6 +130,26 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_create_schema(bound, create_schema)
         case DropSchema() as drop_schema:
             return plan_drop_schema(bound, drop_schema)
+        case _:
+            assert_never(statement)
+
+
+def _plan_maintenance(bound: BoundStatement, statement: MaintenanceStatement) -> Plan:
+    match statement:
+        case Vacuum() as vacuum:
+            return plan_vacuum(bound, vacuum)
+        case RestoreTable() as restore:
+            return plan_restore(bound, restore)
+        case RepairTable() as repair:
+            return plan_repair(bound, repair)
+        case GenerateManifest():
+            return plan_manifest(bound)
+        case AnalyzeTable() as analyze:
+            return plan_analyze(bound, analyze)
+        case Optimize() as optimize:
+            return plan_optimize(bound, optimize)
+        case Reorg() as reorg:
+            return plan_reorg(bound, reorg)
         case _:
             assert_never(statement)
 

@@ -13,15 +13,18 @@ import pyarrow as pa
 from catalog.changes import Change
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
-from catalog.names import SchemaName, TableName
+from catalog.names import SchemaName
 from engine.bind.bound import BoundTable
-from engine.delta.definition.identity import IdentityColumn
+from engine.delta.definition.metadata_changes import MetadataChange
 from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.actions import SetTransaction
 from engine.plans.expression_checks import ExpressionCheckPlan, RowChecks
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
+from engine.table.identity import IdentityColumn
 from engine.table.operations import CommitDescription
+from engine.table.rules import PlainRules
+from engine.types.schema import StructField
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +53,8 @@ class DropTemporaryViewPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTablePlan:
-    """Make the log of a table, then its name. `definition` None: the log is there, only the name is made.
+    """Make the first version of a table, then its name. `definition` is for the format of `entry` (`PlainRules` unless
+    it is Delta); None: the table is there, only the name is made.
 
     `entry` None: there was nothing to do (IF NOT EXISTS).
     """
@@ -58,7 +62,7 @@ class CreateTablePlan:
     entry: TableEntry | None
     is_path: bool = False
     """Whether it is in no catalog: it was named by its path."""
-    definition: Definition | None = None
+    definition: Definition | PlainRules | None = None
     description: CommitDescription | None = None
     expression_checks: ExpressionCheckPlan | None = None
     tolerated: tuple[type[SqlError], ...] = ()
@@ -75,12 +79,12 @@ class DropSchemaPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropTablePlan:
-    """Take the name away, then the files of a managed table; None: it is gone already (IF EXISTS).
+    """Take the name of `entry` away, then the files of a managed table; None: it is gone already (IF EXISTS).
 
     `tolerated` as in `CatalogPlan`.
     """
 
-    name: TableName | None
+    entry: TableEntry | None
     tolerated: tuple[type[SqlError], ...] = ()
 
 
@@ -91,7 +95,7 @@ class CreateTableAsPlan:
     entry: TableEntry
     is_path: bool
     """As in `CreateTablePlan`."""
-    definition: Definition
+    definition: Definition | PlainRules
     description: CommitDescription
     source: ReadPlan
     rows: WritePlan
@@ -124,14 +128,74 @@ class ReplaceTableAsPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClonePlan:
+    """Make a table with the files of `source`, or copies of them; `replaced` is the table whose place it takes.
+
+    `is_past`: the files may be gone already. `sources` are the folders that a shallow clone names files of.
+    """
+
+    source: BoundTable
+    shallow: bool
+    is_past: bool
+    sources: tuple[str, ...]
+    entry: TableEntry
+    replaced: BoundTable | None
+    is_path: bool
+    """As in `CreateTablePlan`."""
+    definition: Definition
+    description: CommitDescription
+    tolerated: tuple[type[SqlError], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertPlan:
+    """Make a table of the Parquet files that lie at `entry.location`, whose folders tell `partition_columns`.
+
+    Its other columns are those of the files; `changes` are applied to its definition.
+    """
+
+    entry: TableEntry
+    partition_columns: tuple[StructField, ...]
+    changes: tuple[MetadataChange, ...]
+    has_statistics: bool
+    description: CommitDescription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AlterPlan:
-    """Give `table` another definition, if it passes `expression_checks` and its rows pass `checks`."""
+    """Give `table` another definition, if it passes `expression_checks` and its rows pass `checks`.
+
+    `is_last` as in `RewritePlan`.
+    """
 
     table: BoundTable
     definition: Definition
     description: CommitDescription
     expression_checks: ExpressionCheckPlan | None = None
     checks: RowChecks | None = None
+    is_last: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruncateHistoryPlan:
+    """Remove the versions of `table` that need `feature` (its final name), then give it a definition without it.
+
+    Its newest version does not need the feature any more.
+    """
+
+    table: BoundTable
+    feature: str
+    definition: Definition
+    description: CommitDescription
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillPlan:
+    """Give ids to the rows of `files`, live files of `table` without them; then the statement is planned again."""
+
+    table: BoundTable
+    files: pa.Table
+    description: CommitDescription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

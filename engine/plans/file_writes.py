@@ -53,6 +53,25 @@ SHUFFLED_BYTES = 2 * FILE_BYTES
 """What makes such a file: rows in a shuffle take once to several times what they take in Parquet."""
 
 
+SMALL_BYTES = 32 << 20
+"""Rows that Spark estimates to be no more than this are shuffled, so that they do not become a file for each task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """Rows are sorted along a curve through the values of `columns` (SQL over the stored columns), so that rows with
+    near values of all of them are near each other: a Hilbert curve, or the Z-order curve.
+
+    `num_files` None: by partition, and sorted there. Else all rows are one partition's, and become so many files.
+    `sampled` is the part of the rows that tells how the values are distributed.
+    """
+
+    columns: tuple[str, ...]
+    is_hilbert: bool
+    num_files: int | None
+    sampled: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowRules:
     """What becomes of a query's rows before they are written; `RowEnforcer` says how.
@@ -70,6 +89,11 @@ class RowRules:
     rebalanced: bool = False
     """Whether rows are shuffled so that a file is made of `shuffled_bytes`; those of partitioned tables always are."""
     shuffled_bytes: int = SHUFFLED_BYTES
+    small_bytes: int = SMALL_BYTES
+    """Up to this estimate rows are shuffled all the same."""
+    is_arranged: bool = False
+    """Whether each task of the query has the rows of a file."""
+    curve: Curve | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from engine.plans.ddl import (
     AlterPlan,
+    BackfillPlan,
     CatalogPlan,
+    ClonePlan,
+    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     CreateTemporaryViewPlan,
@@ -15,10 +18,13 @@ from engine.plans.ddl import (
     ReplaceTablePlan,
     RewritePlan,
     SyncIdentityPlan,
+    TruncateHistoryPlan,
 )
+from engine.plans.maintenance import MaintenancePlan
+from engine.plans.optimize import OptimizePlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.plans.writes import DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 
 AnsweringPlan = (
     ReadPlan
@@ -38,18 +44,29 @@ AnsweringPlan = (
 )
 """Plans that answer, or change nothing but names."""
 
-WritingPlan = (
+DefiningPlan = (
     CreateTablePlan
     | CreateTableAsPlan
     | ReplaceTablePlan
     | ReplaceTableAsPlan
+    | ClonePlan
+    | ConvertPlan
     | AlterPlan
+    | BackfillPlan
+    | TruncateHistoryPlan
     | RewritePlan
     | SyncIdentityPlan
     | InsertPlan
+    | CopyPlan
     | DeletePlan
+    | UpdatePlan
+    | MergePlan
     | TruncatePlan
+    | OptimizePlan
 )
+"""Plans that stage a version of a table with other rows or another definition."""
+
+WritingPlan = DefiningPlan | MaintenancePlan
 """Plans that stage a version of a table."""
 
 Plan = AnsweringPlan | WritingPlan

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from catalog.errors import SqlError
-from engine.delta.definition.identity import IdentityColumn
-from engine.delta.definition.table_config import TableConfig
+from engine.table.identity import IdentityColumn
+from engine.table.rules import TableRules
 from engine.types.schema import StructField, StructType
 
 Values = Mapping[str, str | None]
@@ -33,11 +33,41 @@ class RowCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPerFile:
+    """Each task of the query has the rows of a file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePerPartition:
+    """A file for each partition, as far as its rows fit into one of `target_bytes`."""
+
+    target_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlongCurve:
+    """Sorted along a Z-order or Hilbert curve through `stored_columns` (paths of names as in the files).
+
+    `num_files` None: by partition, as `FilePerPartition`. Else all rows are one partition's, and become so many files.
+    """
+
+    stored_columns: tuple[tuple[str, ...], ...]
+    is_hilbert: bool
+    num_files: int | None
+    target_bytes: int
+    sampled: float = 1.0
+    """The part of the rows that tells how the values are distributed."""
+
+
+Arrangement = TaskPerFile | FilePerPartition | AlongCurve
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WritePlan:
     """`table` is its name for messages. The first group is what the statement says, the second what rules found."""
 
     table: str
-    config: TableConfig
+    config: TableRules
     insert_columns: tuple[str, ...] = ()
     """The column list; empty without one."""
     source_columns: tuple[str, ...] | None = None
@@ -48,6 +78,8 @@ class WritePlan:
     """The condition of REPLACE WHERE."""
     removes: bool = False
     """Whether existing rows are removed."""
+    updates: bool = False
+    """Whether the rows are those of the table with other values, so that they keep those of identity columns."""
 
     target_columns: tuple[StructField, ...] = ()
     """The columns of the table that the query's columns go into, in the query's order unless they match by name."""
@@ -62,6 +94,8 @@ class WritePlan:
     stored_as: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Column -> SQL text over the columns above, for columns whose values are stored, and checked, as other ones."""
     checks: tuple[RowCheck, ...] = ()
+    arrangement: Arrangement | None = None
+    """Which rows become a file; None: as the table's settings say."""
 
     @property
     def schema(self) -> StructType:

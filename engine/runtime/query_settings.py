@@ -16,6 +16,7 @@ FLAGS = (
     ("spark.sql.chunkBase64String.enabled", "base64 breaks its lines after 76 characters."),
     ("spark.sql.codegen.wholeStage", "Compile whole stages of a plan."),
     ("spark.sql.constraintPropagation.enabled", "Infer filters from others."),
+    ("spark.sql.decimalOperations.allowPrecisionLoss", "Too wide results of decimals lose digits of their fraction."),
     ("spark.sql.function.concatBinaryAsString", "concat of binary values is a string."),
     ("spark.sql.function.eltOutputAsString", "elt of binary values is a string."),
     ("spark.sql.groupByAliases", "GROUP BY may name an alias of the SELECT list."),
@@ -89,15 +90,16 @@ LIMITS = (
     (
         "spark.sql.cteRecursionAnchorRowsLimitToConvertToLocalRelation",
         "Rows of its first step that a recursive WITH keeps in memory.",
+        0,
         100_000,
     ),
-    ("spark.sql.cteRecursionLevelLimit", "Steps after which a recursive WITH is an error.", 100_000),
-    ("spark.sql.cteRecursionRowLimit", "Rows after which a recursive WITH is an error.", 1_000_000_000),
-    ("spark.sql.leafNodeDefaultParallelism", "Partitions of VALUES, range and other rows without files.", 1_000),
-    ("spark.sql.maxMetadataStringLength", "Characters of a value in a plan.", 100_000),
-    ("spark.sql.pivotMaxValues", "Values that a PIVOT without a list may find.", 100_000),
+    ("spark.sql.cteRecursionLevelLimit", "Steps after which a recursive WITH is an error.", 1, 100_000),
+    ("spark.sql.cteRecursionRowLimit", "Rows after which a recursive WITH is an error.", 1, 1_000_000_000),
+    ("spark.sql.leafNodeDefaultParallelism", "Partitions of VALUES, range and other rows without files.", 1, 1_000),
+    ("spark.sql.maxMetadataStringLength", "Characters of a value in a plan.", 1, 100_000),
+    ("spark.sql.pivotMaxValues", "Values that a PIVOT without a list may find.", 1, 100_000),
 )
-"""Key, meaning and the greatest value, of those that are whole numbers from 1 on."""
+"""Key, meaning, the least and the greatest value, of those that are whole numbers."""
 
 CHOICES = (
     (

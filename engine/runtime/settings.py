@@ -106,15 +106,8 @@ class Setting:
     is_spark: bool = True
 
 
-def _up_to(most: int) -> Check:
-    def check(value: str) -> str | None:
-        return value if re.fullmatch(r"[1-9][0-9]{0,17}", value) and int(value) <= most else None
-
-    return check
-
-
-def _limit(key: str, doc: str, most: int) -> Setting:
-    return Setting(key=key, doc=doc, check=_up_to(most), expected=f"a whole number from 1 to {most}")
+def _limit(key: str, doc: str, check: _Whole) -> Setting:
+    return Setting(key=key, doc=doc, check=check, expected=check.expected)
 
 
 def _choice(key: str, doc: str, choices: tuple[str, ...]) -> Setting:
@@ -127,6 +120,7 @@ def _flag(key: str, doc: str, default: str | None = None, *, is_spark: bool = Tr
 
 TXN_APP_ID, TXN_VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
+RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 ALLOW_OUTSIDE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
 
 _PARTITIONS = _Whole(1, 100_000)
@@ -199,6 +193,12 @@ _ROWS = (
         "false",
         is_spark=False,
     ),
+    _flag(
+        RETENTION_CHECK,
+        "VACUUM refuses to RETAIN files for a shorter time than the table's delta.deletedFileRetentionDuration.",
+        "true",
+        is_spark=False,
+    ),
     Setting(
         key=TXN_APP_ID,
         doc="Who numbers the session's INSERTs; with a version, one that the table has already is left out.",
@@ -231,7 +231,7 @@ _ROWS = (
 
 _QUERY_ROWS = (
     *(_flag(key, doc) for key, doc in query_settings.FLAGS),
-    *(_limit(key, doc, most) for key, doc, most in query_settings.LIMITS),
+    *(_limit(key, doc, _Whole(least, most)) for key, doc, least, most in query_settings.LIMITS),
     *(_choice(key, doc, choices) for key, doc, choices in query_settings.CHOICES),
 )
 

@@ -23,7 +23,11 @@ from engine.runtime.time_zones import fixed_offset
 
 _LAST_MICROS_OF_9999 = 253_402_300_799_999_999
 _LAST_DAY_OF_9999 = 2_932_896
-_FIELD_MICROS = {"day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000}
+_YEAR_WITHOUT_SIGN_MAX = 9999
+_DAY_MICROS = 86_400_000_000
+_CYCLE_DAYS = 146_097
+"""Days of 400 years."""
+_FIELD_MICROS = {"day": _DAY_MICROS, "hour": 3_600_000_000, "minute": 60_000_000}
 """By the last field of an interval of days; seconds have all that there is."""
 _HEX = np.frombuffer("".join(f"{byte:02X}" for byte in range(256)).encode(), np.uint8).reshape(256, 2)
 _ESCAPES = {char: json.dumps(char)[1:-1] for char in map(chr, range(32))}
@@ -89,15 +93,17 @@ def _decimals(values: pa.Array) -> pa.StringArray:
 
 
 def _dates(values: pa.Array) -> pa.StringArray:
-    days = values.cast(pa.date32()).cast(pa.int32())
-    return _with_plus(values.cast(pa.date32()).cast(pa.string()), days, _LAST_DAY_OF_9999)
+    days = values.cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
+    near, cycles = _without_cycles(days, _LAST_DAY_OF_9999, _CYCLE_DAYS)
+    return _with_cycles(near.cast(pa.int32()).cast(pa.date32()).cast(pa.string()), cycles)
 
 
 def _timestamps(values: pa.Array, time_zone: str) -> pa.StringArray:
-    if values.type.tz is not None:
-        values = _local(values.cast(pa.timestamp("us", "UTC")), time_zone)
-    values = values.cast(pa.timestamp("us"))
-    return _with_plus(_without_trailing_zeros(values.cast(pa.string())), values.cast(pa.int64()), _LAST_MICROS_OF_9999)
+    has_zone = values.type.tz is not None
+    micros = values.cast(pa.timestamp("us", "UTC" if has_zone else None)).cast(pa.int64())
+    near, cycles = _without_cycles(micros, _LAST_MICROS_OF_9999 - _DAY_MICROS, _CYCLE_DAYS * _DAY_MICROS)
+    local = _local(near.cast(pa.timestamp("us", "UTC")), time_zone) if has_zone else near.cast(pa.timestamp("us"))
+    return _with_cycles(_without_trailing_zeros(local.cast(pa.string())), cycles)
 
 
 def _local(values: pa.Array, time_zone: str) -> pa.Array:
@@ -108,19 +114,41 @@ def _local(values: pa.Array, time_zone: str) -> pa.Array:
     return pc.add(values.cast(pa.timestamp("us")), pa.scalar(offset, pa.duration("us")))
 
 
-def _with_plus(text: pa.StringArray, values: pa.Array, last: int) -> pa.StringArray:
-    """Years of five digits have a sign, as in Java and ISO 8601."""
-    far = pc.fill_null(pc.greater(values, last), False)
-    if not pc.any(far).as_py():
+def _without_cycles(values: pa.Array, last: int, cycle: int) -> tuple[pa.Array, np.ndarray]:
+    """`values` between -`last` and `last`, and how many `cycle`s were taken from each.
+
+    Arrow writes, and knows the zones of, years of 16 bits; Spark's go on to 294247, and to 5881580 in dates. The
+    calendar and the rules of time zones repeat after 400 years.
+    """
+    numbers = pc.fill_null(values, 0).to_numpy(zero_copy_only=False)
+    cycles = np.where(numbers > last, (numbers - last - 1) // cycle + 1, 0)
+    cycles = np.where(numbers < -last, (numbers + last) // cycle, cycles)
+    return pc.subtract(values, pa.array(cycles * cycle)), cycles
+
+
+def _with_cycles(text: pa.StringArray, cycles: np.ndarray) -> pa.StringArray:
+    """Dates in the years that they were in. Years of five digits have a sign, as in Java and ISO 8601."""
+    far = pa.array(cycles != 0)
+    if not cycles.any():
         return text
-    return pc.if_else(far, pc.binary_join_element_wise("+", text, ""), text)
+    texts = [
+        shown and _later(shown, 400 * int(count))
+        for shown, count in zip(text.filter(far).to_pylist(), cycles[cycles != 0], strict=True)
+    ]
+    return pc.replace_with_mask(text, far, pa.array(texts, pa.string()))
+
+
+def _later(text: str, years: int) -> str:
+    year, rest = text[: text.index("-", 1)], text[text.index("-", 1) :]
+    later = int(year) + years
+    return f"{'+' if later > _YEAR_WITHOUT_SIGN_MAX else '-' * (later < 0)}{abs(later):04}{rest}"
 
 
 def _durations(values: pa.Array) -> pa.StringArray:
     micros = values.cast(pa.duration("us")).cast(pa.int64())
     numbers = pc.fill_null(micros, 0).to_numpy(zero_copy_only=False)
     sign = pa.array(np.where(numbers < 0, "-", "").astype(object), pa.string())
-    seconds, fraction = np.divmod(np.abs(numbers), 1_000_000)
+    seconds, fraction = np.divmod(np.abs(numbers).astype(np.uint64), 1_000_000)  # the least one has no positive
     parts = [(seconds // 86400, 1), (seconds // 3600 % 24, 2), (seconds // 60 % 60, 2), (seconds % 60, 2)]
     days, *clock = [pc.utf8_lpad(pa.array(part).cast(pa.string()), width, "0") for part, width in parts]
     nanos = pc.utf8_lpad(pa.array(fraction * 1000).cast(pa.string()), 9, "0")
@@ -186,7 +214,8 @@ def _json(values: pa.Array, time_zone: str) -> pa.StringArray:
     kind = values.type
     if pa.types.is_map(kind):
         keys, items = _window(values, values.keys), _window(values, values.items)
-        pairs = pc.binary_join_element_wise(_quoted(_scalar_text(keys, time_zone)), _json(items, time_zone), ":")
+        names = _json(keys, time_zone) if _is_nested(keys.type) else _scalar_text(keys, time_zone)
+        pairs = pc.binary_join_element_wise(_quoted(names), _json(items, time_zone), ":")
         text = _wrapped("{", _joined(values, pairs), "}")
     elif pa.types.is_struct(kind):
         text = _struct(values, time_zone)

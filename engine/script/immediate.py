@@ -22,6 +22,7 @@ from engine.errors.variable_errors import (
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, empty_result, sql_type_of
 from engine.runtime.variables import RowValue, RowValues, Scope, Variable
+from engine.script.identifiers import TEXT_TYPES, with_names
 from engine.script.road import Road, Scopes, Step
 from engine.sql.script.variables import markers, row_query
 from engine.statements.queries import Query
@@ -30,6 +31,7 @@ from engine.statements.variables import (
     EvaluateQuery,
     Executable,
     ExecuteImmediate,
+    NamedByExpressions,
     Names,
     Script,
     SetVariables,
@@ -39,7 +41,6 @@ DEPTH_MAX = 32
 """EXECUTE IMMEDIATE that runs EXECUTE IMMEDIATE, and so on."""
 
 _ROW_SCOPE = "row of a query"
-_TEXT_TYPES = ("string", "char(", "varchar(")
 
 
 def execute_immediate(
@@ -49,11 +50,15 @@ def execute_immediate(
     if depth > DEPTH_MAX:
         raise ExecuteTooDeep(DEPTH_MAX)
     text = _text(statement, road, scopes, parameters)
-    arguments = _arguments(statement, road, scopes, parameters)
+    row = statement.arguments_row
+    arguments = () if row is None else argument_values(row, road, scopes, parameters)
     made = road.parse(text)
     if isinstance(made, Script):
         raise ScriptInExecuteImmediate()
-    given = _parameters(text, statement.arguments, arguments)
+    given: Sequence[Parameter] = parameters_for(text, statement.arguments, arguments)
+    if isinstance(made, NamedByExpressions):
+        made, given = with_names(made, road, (), given)
+    assert not isinstance(made, Script | NamedByExpressions), "names are all that is new in it"
     road.cancel.ensure_live()
     if statement.targets:
         return _assign(statement.targets, _rows(made, road, given), road, scopes)
@@ -75,22 +80,19 @@ def _text(statement: ExecuteImmediate, road: Road, scopes: Scopes, parameters: S
     result = road.take(statement.source, scopes, parameters).result
     sql_type = sql_type_of(result.schema.field(0))
     text = only_value(result)
-    if not sql_type.startswith(_TEXT_TYPES):
+    if not sql_type.startswith(TEXT_TYPES):
         raise NotAStatementText(sql_type.upper())
     if not isinstance(text, str):
         raise NullStatementText(statement.shown)
     return text
 
 
-def _arguments(
-    statement: ExecuteImmediate, road: Road, scopes: Scopes, parameters: Sequence[Parameter]
-) -> tuple[RowValue, ...]:
-    if statement.arguments_row is None:
-        return ()
-    return _values(road.take(EvaluateQuery(query=statement.arguments_row), scopes, parameters)).row(0)
+def argument_values(row: Query, road: Road, scopes: Scopes, parameters: Sequence[Parameter]) -> tuple[RowValue, ...]:
+    """The values of USING, which are the one row of a query."""
+    return values_of(road.take(EvaluateQuery(query=row), scopes, parameters)).row(0)
 
 
-def _parameters(text: str, arguments: Sequence[Argument], values: Sequence[RowValue]) -> tuple[Parameter, ...]:
+def parameters_for(text: str, arguments: Sequence[Argument], values: Sequence[RowValue]) -> tuple[Parameter, ...]:
     """The arguments as the markers of `text` ask for them: in their order, or by their names."""
     by_position, by_name = markers(text)
     if by_position and by_name:
@@ -111,27 +113,28 @@ def _parameters(text: str, arguments: Sequence[Argument], values: Sequence[RowVa
 def _rows(made: Executable, road: Road, parameters: Sequence[Parameter]) -> RowValues:
     if not isinstance(made, Query):
         raise NotAQueryForInto()
-    return _values(road.take(EvaluateQuery(query=made), (), parameters))
+    return values_of(road.take(EvaluateQuery(query=made), (), parameters))
 
 
-def _values(step: Step) -> RowValues:
+def values_of(step: Step) -> RowValues:
     assert step.values is not None, "an EvaluateQuery has values"
     return step.values
 
 
 def _assign(targets: tuple[Names, ...], found: RowValues, road: Road, scopes: Scopes) -> Step:
-    """Assign a row that is at hand: SET from variables of a scope of its own, so that Spark casts the values."""
     if len(found.rows) > 1:
         raise TooManyRowsAssigned()
     if found.rows:
-        names = [f"column {number}" for number in range(len(found.names))]
-        row = {
-            name: Variable(name=name, value=value, default="NULL")
-            for name, value in zip(names, found.row(0), strict=True)
-        }
-        scope = Scope(label=_ROW_SCOPE, variables=MappingProxyType(row))
-        source = row_query([f"`{_ROW_SCOPE}`.`{name}`" for name in names])
-    else:
-        scope, source = Scope(label=_ROW_SCOPE), row_query(["NULL"] * len(found.names))
+        return assign_row(targets, found.row(0), road, scopes)
+    nothing = SetVariables(targets=targets, source=row_query(["NULL"] * len(found.names)))
+    return Step(result=empty_result(), scopes=road.take(nothing, scopes, ()).scopes)
+
+
+def assign_row(targets: tuple[Names, ...], row: Sequence[RowValue], road: Road, scopes: Scopes) -> Step:
+    """Assign a row that is at hand: SET from variables of a scope of its own, so that Spark casts the values."""
+    names = [f"column {number}" for number in range(len(row))]
+    variables = {name: Variable(name=name, value=value, default="NULL") for name, value in zip(names, row, strict=True)}
+    scope = Scope(label=_ROW_SCOPE, variables=MappingProxyType(variables))
+    source = row_query([f"`{_ROW_SCOPE}`.`{name}`" for name in names])
     step = road.take(SetVariables(targets=targets, source=source), (*scopes, scope), ())
     return Step(result=empty_result(), scopes=step.scopes[:-1])

@@ -15,9 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from catalog.errors import SqlError
+from engine.errors.cursor_errors import CursorNoMoreRows, CursorNotFound
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, empty_result, sql_type_of
 from engine.runtime.variables import Scope, Variable
+from engine.script.cursors import OpenableCursor
+from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate, only_value
 from engine.script.road import Road, Scopes
 from engine.sql.script.script_errors import NotABoolean
@@ -27,15 +30,21 @@ from engine.statements.variables import (
     CASE_VALUE,
     Branch,
     Choice,
+    CloseCursor,
     Compound,
+    DeclareCursor,
     EvaluateQuery,
     ExecuteImmediate,
+    FetchCursor,
     For,
     Handler,
     HandlerKind,
     Iterate,
     Leave,
     Loop,
+    NamedByExpressions,
+    Names,
+    OpenCursor,
     RoadStatement,
     Script,
     ScriptPart,
@@ -84,6 +93,7 @@ class _Block:
     scope: Scope
     handlers: tuple[Handler, ...] = ()
     is_handling: bool = field(default=False)
+    cursors: dict[str, OpenableCursor] = field(default_factory=dict)
 
 
 class _Run:
@@ -136,11 +146,41 @@ class _Run:
                 step = execute_immediate(part, self._road, self._scopes, self._parameters)
                 self._keep(step.scopes)
                 self._answer(step.result, is_query=step.result.has_rows)
+            case NamedByExpressions():
+                self._named(part)
+            case DeclareCursor(name=name, query=query):
+                self._blocks[-1].cursors[name.lower()] = OpenableCursor(name, query)
+            case OpenCursor() | FetchCursor() | CloseCursor():
+                self._cursor(part)
             case _:
-                self._take(part)
+                self._take(part, self._parameters)
 
-    def _take(self, statement: RoadStatement) -> None:
-        step = self._road.take(statement, self._scopes, self._parameters)
+    def _named(self, statement: NamedByExpressions) -> None:
+        made, parameters = with_names(statement, self._road, self._scopes, self._parameters)
+        assert not isinstance(made, ExecuteImmediate | NamedByExpressions | Script), "a statement of a script by itself"
+        self._take(made, parameters)
+
+    def _cursor(self, statement: OpenCursor | FetchCursor | CloseCursor) -> None:
+        depth, cursor = self._find_cursor(statement.parts)
+        match statement:
+            case OpenCursor():
+                cursor.open(statement, self._road, self._scopes, self._scopes[: depth + 1], self._parameters)
+            case FetchCursor():
+                self._keep(cursor.fetch(statement, self._road, self._scopes))
+            case CloseCursor():
+                cursor.close()
+
+    def _find_cursor(self, parts: Names) -> tuple[int, OpenableCursor]:
+        """The innermost cursor of that name, and the index of its block."""
+        *label, name = [part.lower() for part in parts]
+        for depth in range(len(self._blocks) - 1, -1, -1):
+            block = self._blocks[depth]
+            if name in block.cursors and (not label or block.scope.label.lower() == label[0]):
+                return depth, block.cursors[name]
+        raise CursorNotFound(".".join(parts))
+
+    def _take(self, statement: RoadStatement, parameters: Sequence[Parameter]) -> None:
+        step = self._road.take(statement, self._scopes, parameters)
         self._keep(step.scopes)
         self._answer(step.result, is_query=isinstance(statement, Query))
 
@@ -219,7 +259,8 @@ class _Run:
             if handler.kind is HandlerKind.EXIT:
                 raise _Exit(block)
             return
-        raise _Uncaught(error) from None
+        if not isinstance(error, CursorNoMoreRows):  # no error, unless somebody wants to know
+            raise _Uncaught(error) from None
 
     @property
     def _scopes(self) -> Scopes:

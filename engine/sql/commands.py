@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from engine.sql.ddl.inserts import parse_insert
+from engine.sql.ddl.row_changes import parse_delete
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS
 from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedStatement
@@ -39,6 +41,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import Statement
+from engine.statements.writes import ExplainWrite
 
 _MODES = ("EXTENDED", "CODEGEN", "COST", "FORMATTED")
 _NO_QUERIES = frozenset({"ANALYZE", "DESC", "DESCRIBE", "EXPLAIN", "RESET", "SET", "SHOW", "USE"})
@@ -64,12 +67,16 @@ _OTHER_SHOWS = tuple(
 _SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
 
 
-def parse_explain(cursor: Cursor) -> Explain:
-    """`EXPLAIN [EXTENDED|CODEGEN|COST|FORMATTED] query`"""
+def parse_explain(cursor: Cursor) -> Explain | ExplainWrite:
+    """`EXPLAIN [EXTENDED|CODEGEN|COST|FORMATTED] query | INSERT … | DELETE …`"""
     mode = ExplainMode.SIMPLE
     word = cursor.take_any(*_MODES)
     if word is not None:
         mode = ExplainMode(word.lower())
+    if cursor.take("INSERT"):
+        return ExplainWrite(mode=mode, inner=parse_insert(cursor))
+    if cursor.take("DELETE", "FROM"):
+        return ExplainWrite(mode=mode, inner=parse_delete(cursor))
     if not is_query(cursor):
         first = next(iter(cursor.words(1)), "")
         kind = refused_kind(cursor.words(WORDS_MAX)) or (first if first in _NO_QUERIES else None)

@@ -86,11 +86,6 @@ def parse(text: str) -> Statement:
     return guarded(text, _parse)
 
 
-def parse_any(text: str) -> AnyStatement:
-    """As :func:`parse`, with the statements that change something, which :func:`parse` refuses."""
-    return guarded(text, parse_unguarded)
-
-
 _Parsed = TypeVar("_Parsed")
 
 
@@ -160,7 +155,7 @@ def _sets_catalog(cursor: Cursor) -> bool:
 
 
 def parse_unguarded(text: str) -> AnyStatement:
-    """As :func:`parse_any`; raises `SyntaxFailure` besides."""
+    """As :func:`parse`, with the statements that change something, which it refuses; raises `SyntaxFailure` besides."""
     try:
         tokens = tokenize(text)
     except TokenError:

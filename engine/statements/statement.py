@@ -12,6 +12,17 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.maintenance import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
+from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -38,8 +49,8 @@ from engine.statements.shows import (
     ShowTblProperties,
     ShowViews,
 )
-from engine.statements.tables import CreateTable, CreateTableLike, DropTable
-from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable
+from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (
     ShowCatalogs
@@ -72,14 +83,22 @@ AnsweredStatement = (
 )
 """Statements that Spark has no part in: what the catalog, the logs and the session's state answer."""
 
-Statement = Query | Explain | DescribeQuery | AnsweredStatement
+Statement = Query | Explain | ExplainWrite | DescribeQuery | AnsweredStatement
 """Statements that change no table and no name."""
+
+MaintenanceStatement = Optimize | Reorg | Vacuum | RestoreTable | RepairTable | GenerateManifest | AnalyzeTable
+"""Statements that change files or the log of a table, and no row."""
 
 WriteStatement = (
     Insert
     | Delete
+    | Update
+    | Merge
     | CreateTable
     | CreateTableLike
+    | CloneTable
+    | ConvertTable
+    | CopyInto
     | AlterTable
     | DropTable
     | TruncateTable
@@ -90,6 +109,7 @@ WriteStatement = (
     | CreateView
     | DropView
     | CommentOn
+    | MaintenanceStatement
 )
 
 OneStatement = Statement | WriteStatement

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.statements.queries import Query
+from engine.statements.queries import Query, TimeTravel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +106,19 @@ class CreateTableLike:
     source_parts: tuple[str, ...]
     if_not_exists: bool = False
     provider: str | None = None
+    location: str | None = None
+    properties: Properties = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloneTable:
+    """`[CREATE [OR]] [REPLACE] TABLE t SHALLOW|DEEP CLONE source [AS OF …] [TBLPROPERTIES …] [LOCATION …]`"""
+
+    mode: CreateMode
+    table_parts: tuple[str, ...]
+    source_parts: tuple[str, ...]
+    time_travel: TimeTravel | None = None
+    shallow: bool = False
     location: str | None = None
     properties: Properties = ()
 

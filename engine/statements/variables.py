@@ -1,4 +1,4 @@
-"""Statements about variables, and the statements that hold others: EXECUTE IMMEDIATE and SQL scripts.
+"""Statements about variables, and those that hold others: EXECUTE IMMEDIATE, the IDENTIFIER clause, SQL scripts.
 
 Values before names are bound. The first family takes the road of every statement. The second never does: what it holds
 is run statement by statement (`engine/script`), each down the road by itself. All expressions are queries of one row,
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.statements.queries import Query
+from engine.statements.queries import Query, Span
 from engine.statements.statement import OneStatement
 from engine.statements.writes import MultiInsert
 
@@ -73,6 +73,21 @@ class ExecuteImmediate:
     targets: tuple[Names, ...] = ()
     arguments: tuple[Argument, ...] = ()
     arguments_row: Query | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedByExpressions:
+    """A statement with `IDENTIFIER(expression)` in it, at `spans` of `text`.
+
+    `names` is the query of one row that has the values of the expressions, `shown` their texts. `markers` is where the
+    text has parameters by position, those inside of the expressions included.
+    """
+
+    text: str
+    spans: tuple[Span, ...]
+    shown: tuple[str, ...]
+    names: Query
+    markers: tuple[int, ...] = ()
 
 
 class HandlerKind(StrEnum):
@@ -157,7 +172,50 @@ class Iterate:
     label: str
 
 
-ScriptPart = RoadStatement | ExecuteImmediate | Compound | Choice | Loop | For | Leave | Iterate
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclareCursor:
+    """`DECLARE name [ASENSITIVE | INSENSITIVE] CURSOR FOR query`; rows are those at the time of OPEN in any case."""
+
+    name: str
+    query: Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCursor:
+    """`OPEN cursor [USING arguments]`; `arguments_row` is of one row."""
+
+    parts: Names
+    arguments: tuple[Argument, ...] = ()
+    arguments_row: Query | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchCursor:
+    """`FETCH [[NEXT] FROM] cursor INTO targets`"""
+
+    parts: Names
+    targets: tuple[Names, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloseCursor:
+    parts: Names
+
+
+CursorStatement = DeclareCursor | OpenCursor | FetchCursor | CloseCursor
+
+ScriptPart = (
+    RoadStatement
+    | ExecuteImmediate
+    | NamedByExpressions
+    | CursorStatement
+    | Compound
+    | Choice
+    | Loop
+    | For
+    | Leave
+    | Iterate
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,5 +225,5 @@ class Script:
     body: Compound
 
 
-Executable = RoadStatement | ExecuteImmediate | Script
+Executable = RoadStatement | ExecuteImmediate | NamedByExpressions | Script
 """What a text of SQL may be."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
 from engine.errors.table_errors import UnknownTableFormat
 from engine.table.changes import Bound, TableChanges
+from engine.table.operations import CommitDescription
+from engine.table.rules import TableRules
 from engine.table.snapshot import TableSnapshot
+from engine.table.transaction import DataFile, NewFiles, TableFolder, TableTransaction
 
 DEFAULT_FORMAT = "delta"
 
@@ -32,6 +35,30 @@ class TableFormat(Protocol):
 
     def load_at(self, location: str, timestamp_ms: int) -> TableSnapshot:
         """The version that was current at a time, in milliseconds since the epoch."""
+        ...
+
+    def folder(self, location: str) -> TableFolder:
+        """Where the files of a table at a location are written."""
+        ...
+
+    def describe_files(
+        self, folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
+    ) -> NewFiles:
+        """Files that were written, as the format adds them to a table. `measured` are columns of whole numbers whose
+        extremes are wanted, by logical name.
+        """
+        ...
+
+    def create(
+        self, location: str, definition: object, description: CommitDescription, now_ms: int
+    ) -> TableTransaction:
+        """A transaction whose commit is the first version of a table. `definition` is what the planner made for the
+        format: `PlainRules`, unless it has a planner of its own.
+        """
+        ...
+
+    def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> TableTransaction:
+        """A transaction that changes the table as `snapshot` shows it; `label` is what errors call it."""
         ...
 
     def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
@@ -71,7 +98,8 @@ class _Pinned:
 
     def __init__(self, inner: TableFormat) -> None:
         self.name, self.find = inner.name, inner.find
-        self.changes = inner.changes
+        self.changes, self.folder, self.describe_files = inner.changes, inner.folder, inner.describe_files
+        self.create, self.begin = inner.create, inner.begin
         self.load, self.load_at = cache(inner.load), cache(inner.load_at)
 
 

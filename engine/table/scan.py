@@ -6,14 +6,18 @@ file (partition values, a deletion vector, row-id bases) travels beside its path
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from enum import StrEnum
 from typing import Protocol
 
 import pyarrow as pa
 
 from engine.pruning.predicates import Predicate
-from engine.types.schema import StructType
+from engine.types.schema import StructField, StructType
+
+FILE_METADATA = "_metadata"
+"""The hidden column of every table, with fields for the file that a row is in and, if the table tracks rows, its id."""
 
 NO_FILES = pa.schema(
     [
@@ -92,6 +96,22 @@ class FileLayout:
     by_id: bool = False
 
 
+class FileKind(StrEnum):
+    """How files are encoded."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFormat:
+    """`options` are those of Spark's reader."""
+
+    kind: FileKind
+    options: tuple[tuple[str, str], ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
     """One table of a statement, pinned at one version.
@@ -106,6 +126,7 @@ class Scan:
     these are read; absolute paths in descriptors are decoded too.
     Beside the table's folder files may lie below `allowed_roots`.
     `choice` answers which of `files` a condition leaves; None: all.
+    `metadata` is what the text calls the hidden column that tells the place of a row.
     `row_tracking` is given where rows have ids and the statement may ask for them: `files` has then, without nulls,
     `base_row_id` int64 and `default_row_commit_version` int64.
     """
@@ -119,4 +140,26 @@ class Scan:
     layout: FileLayout | None = None
     allowed_roots: tuple[str, ...] = ()
     row_tracking: RowTracking | None = None
+    metadata: str = FILE_METADATA
+    format: FileFormat | None = None
+    """Of files that are no table's; None: of a table's."""
+    infers: bool = False
+    """The columns are those that Spark finds in such files, and `schema` says nothing."""
     choice: Choice | None = field(default=None, compare=False, repr=False)
+
+
+def with_constant(scan: Scan, column: StructField, files: pa.Table) -> Scan:
+    """The scan of `files` with one more column, whose value is constant in each: the entry of its name in
+    `partition_values`. No column of the table has that name.
+    """
+    layout = scan.layout
+    if layout is not None:
+        fields = StructType((*layout.schema.fields, column))
+        layout = replace(layout, schema=fields, partition_keys=(*layout.partition_keys, column.name))
+    return replace(
+        scan,
+        schema=StructType((*scan.schema.fields, column)),
+        layout=layout,
+        partition_columns=(*scan.partition_columns, column.name),
+        files=files,
+    )

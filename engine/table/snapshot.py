@@ -18,16 +18,9 @@ from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.table.operations import TableOperation
+from engine.table.rules import Constraint, TableRules
 from engine.table.scan import Scan
 from engine.types.schema import StructType
-
-
-@dataclass(frozen=True, slots=True)
-class Constraint:
-    """A condition in SQL that every row of a table satisfies; `name` as it is shown."""
-
-    name: str
-    expression: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +66,11 @@ class TableSnapshot(Protocol):
     @property
     def partition_columns(self) -> tuple[str, ...]:
         """Logical names, as the schema spells them."""
+        ...
+
+    @property
+    def rules(self) -> TableRules:
+        """What it demands of new rows."""
         ...
 
     @property

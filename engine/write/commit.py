@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from catalog.catalog import Catalog
+from catalog.changes import RecordClone
 from engine.bind.bound import Outcome
 from engine.concurrency.retry import RetryPolicy
-from engine.delta.commit.transaction import Committed
 from engine.errors.table_errors import naming
+from engine.table.transaction import TableCommit
 from engine.write.creation import commit_creation
 from engine.write.staged_write import StagedWrite
 
 
-def commit(staged: StagedWrite, policy: RetryPolicy, catalog: Catalog) -> Committed | None:
+def commit(staged: StagedWrite, policy: RetryPolicy, catalog: Catalog) -> TableCommit | None:
     """The version that was made, with its name where it made a table; None where there was no log to write.
 
-    Raises what `Transaction.commit` does, and the errors of `engine.write.creation`.
+    Raises what `TableTransaction.commit` does, and the errors of `engine.write.creation`.
     """
+    if staged.clone is not None:
+        catalog.change(RecordClone(staged.clone))
     if staged.creates is not None:
         return commit_creation(staged, staged.creates, policy, catalog)
     if staged.transaction is None:
@@ -26,7 +29,9 @@ def commit(staged: StagedWrite, policy: RetryPolicy, catalog: Catalog) -> Commit
         return staged.transaction.commit(policy)
 
 
-def follow_up(staged: StagedWrite, committed: Committed | None, after_commit: Callable[[Committed], None]) -> Outcome:
+def follow_up(
+    staged: StagedWrite, committed: TableCommit | None, after_commit: Callable[[TableCommit], None]
+) -> Outcome:
     """Hand the version to those who keep the log in order; the answer of the statement."""
     if committed is not None:
         after_commit(committed)

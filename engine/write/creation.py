@@ -3,13 +3,13 @@
 Others may take the name, or drop the table, between the two, and another server may be removing a table of the same
 name from the same folder. So the one who made a log looks back before and after the name is recorded: what was taken
 away in between is reported as dropped, and a log whose name could not be had is taken back, so that no table is left
-that can be read and not be dropped.
+that can be read and not be dropped. For those who are killed in between there is a mark (`folder_marks.py`).
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from catalog.catalog import Catalog
@@ -17,17 +17,20 @@ from catalog.changes import CreateTable, DropTable
 from catalog.entries import TableEntry
 from catalog.errors import CatalogOutcomeUnknown, SqlError, TableAlreadyExists
 from engine.concurrency.retry import RetryPolicy
-from engine.delta.commit.committer import take_back
 from engine.delta.commit.conflict_errors import ConcurrentDrop, ConcurrentModification
-from engine.delta.commit.transaction import Committed, Transaction
-from engine.delta.spec.paths import LOG_DIR, commit_name
+from engine.delta.log.storage import open_storage
+from engine.delta.spec.paths import LOG_DIR
 from engine.errors.table_errors import naming
+from engine.table.transaction import TableCommit, TableTransaction
+from engine.write.folder_marks import mark_new, unmark
 from engine.write.staged_write import StagedWrite
 
 logger = logging.getLogger(__name__)
 
 
-def commit_creation(staged: StagedWrite, entry: TableEntry, policy: RetryPolicy, catalog: Catalog) -> Committed | None:
+def commit_creation(
+    staged: StagedWrite, entry: TableEntry, policy: RetryPolicy, catalog: Catalog
+) -> TableCommit | None:
     """Raises `TableAlreadyExists` if another writer was faster, `ConcurrentDrop`, and the errors of both steps.
 
     Where it raises anything but an unknown outcome, there is neither log nor name.
@@ -35,10 +38,40 @@ def commit_creation(staged: StagedWrite, entry: TableEntry, policy: RetryPolicy,
     if staged.transaction is None:
         catalog.change(CreateTable(entry))
         return None
-    committed = _commit(staged.transaction, entry, policy, catalog)
-    files = committed.adds.column("path").to_pylist()
+    catalog.view().ensure_location(entry.location)
+    with _marked(entry, staged, catalog):
+        return _log_and_name(staged.transaction, entry, staged, policy, catalog)
+
+
+@contextmanager
+def _marked(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Iterator[None]:
+    """Whoever loses the folder to another CREATE leaves the mark to that one."""
+    if not entry.managed or staged.is_path:
+        yield
+        return
+    mark_new(entry, catalog)
     try:
-        _ensure_whole(committed, entry, files)
+        yield
+    except CatalogOutcomeUnknown:
+        raise
+    except BaseException:
+        with suppress(SqlError, OSError):
+            if catalog.view().recorded_at(entry.location) or not _has_log(entry, catalog):
+                unmark(entry, catalog)
+        raise
+    unmark(entry, catalog)
+
+
+def _has_log(entry: TableEntry, catalog: Catalog) -> bool:
+    return bool(open_storage(entry.location, allowed_roots=catalog.allowed_roots).list_names(LOG_DIR))
+
+
+def _log_and_name(
+    transaction: TableTransaction, entry: TableEntry, staged: StagedWrite, policy: RetryPolicy, catalog: Catalog
+) -> TableCommit:
+    committed = _commit(transaction, entry, policy)
+    try:
+        _ensure_whole(committed, entry, with_files=True)
         if not staged.is_path:
             catalog.change(CreateTable(entry))
     except CatalogOutcomeUnknown:
@@ -48,15 +81,14 @@ def commit_creation(staged: StagedWrite, entry: TableEntry, policy: RetryPolicy,
         raise
     if not staged.is_path:
         try:
-            _ensure_whole(committed, entry, ())
+            _ensure_whole(committed, entry, with_files=False)
         except ConcurrentDrop:
             _forget(catalog, entry)
             raise
     return committed
 
 
-def _commit(transaction: Transaction, entry: TableEntry, policy: RetryPolicy, catalog: Catalog) -> Committed:
-    catalog.view().ensure_location(entry.location)
+def _commit(transaction: TableTransaction, entry: TableEntry, policy: RetryPolicy) -> TableCommit:
     try:
         with naming(str(entry.name)):
             return transaction.commit(policy)
@@ -75,18 +107,17 @@ def removal_told(entry: TableEntry) -> Iterator[None]:
         raise ConcurrentDrop(str(entry.name)) from failure
 
 
-def _ensure_whole(committed: Committed, entry: TableEntry, files: Sequence[str]) -> None:
-    storage = committed.storage
-    if not all(storage.exists(name) for name in (_first(committed), *files)):
+def _ensure_whole(committed: TableCommit, entry: TableEntry, *, with_files: bool) -> None:
+    if not committed.is_whole(with_files=with_files):
         raise ConcurrentDrop(str(entry.name))
 
 
-def _take_back(committed: Committed, entry: TableEntry, catalog: Catalog) -> None:
+def _take_back(committed: TableCommit, entry: TableEntry, catalog: Catalog) -> None:
     """The log goes unless somebody has recorded it, or built upon it; data files go with the statement."""
     try:
         recorded = catalog.view().state.relations.values()
         if not any(isinstance(each, TableEntry) and each.location == entry.location for each in recorded):
-            take_back(committed.storage, committed.version)
+            committed.take_back()
     except (SqlError, OSError):
         logger.warning("the table without a name stays at %s", entry.location)
 
@@ -97,7 +128,3 @@ def _forget(catalog: Catalog, entry: TableEntry) -> None:
     if isinstance(recorded, TableEntry) and recorded.location == entry.location:
         with suppress(SqlError):
             catalog.change(DropTable(entry.name))
-
-
-def _first(committed: Committed) -> str:
-    return f"{LOG_DIR}/{commit_name(committed.version)}"

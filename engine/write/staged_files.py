@@ -8,32 +8,53 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import BoundTable
 from engine.delta.commit.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
-from engine.delta.commit.new_files import DataFile, NewFiles, describe_files
+from engine.delta.commit.new_files import NewFiles as DeltaFiles
+from engine.delta.commit.new_files import describe_files
+from engine.delta.delta_format import delta_config
 from engine.delta.log.storage import Storage
-from engine.delta.spec.properties import PARQUET_COMPRESSION
 from engine.enforce.row_rules import row_rules, violation
 from engine.errors.statement_errors import SparkFailure
 from engine.exec.run import Run
 from engine.plans.file_writes import WriteTarget, WrittenFile
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
+from engine.table.rules import TableRules
+from engine.table.transaction import DataFile, NewFiles, TableFolder
+
+Describe = Callable[[TableFolder, TableRules, Sequence[DataFile], Collection[str]], NewFiles]
+"""`TableFormat.describe_files`."""
 
 logger = logging.getLogger(__name__)
 
 
+def _describe(
+    folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str]
+) -> DeltaFiles:
+    assert isinstance(folder, Storage)
+    return describe_files(folder, delta_config(rules), files, measured)
+
+
 @contextmanager
-def new_files(source: ReadPlan, rows: WritePlan, storage: Storage, run: Run, folder: str = "") -> Iterator[NewFiles]:
-    """Writes the rows of `source`, below a folder of the table's (`name/`); if the block that commits them fails, the
-    files go.
-    """
-    storage.ensure_writable()
-    written = _write(source, rows, f"{storage.root}/{folder}".rstrip("/"), run)
+def new_files(source: ReadPlan, rows: WritePlan, storage: Storage, run: Run, folder: str = "") -> Iterator[DeltaFiles]:
+    """Files of a Delta table; see `written_files`. They are written below a folder of the table's (`name/`)."""
+    with written_files(source, rows, storage, _describe, run, folder) as new:
+        assert isinstance(new, DeltaFiles)
+        yield new
+
+
+@contextmanager
+def written_files(
+    source: ReadPlan, rows: WritePlan, target: TableFolder, describe: Describe, run: Run, folder: str = ""
+) -> Iterator[NewFiles]:
+    """Writes the rows of `source` into the folder of a table; if the block that commits them fails, the files go."""
+    target.ensure_writable()
+    written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), run)
     try:
         files = [
             DataFile(
@@ -45,14 +66,14 @@ def new_files(source: ReadPlan, rows: WritePlan, storage: Storage, run: Run, fol
             )
             for file in written
         ]
-        new = describe_files(storage, rows.config, files, measured=rows.identity_names)
-        discard(storage, new.empty)
+        new = describe(target, rows.config, files, rows.identity_names)
+        discard(target, new.empty)
         run.context.cancel.ensure_live()
         yield new
     except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
         raise
     except BaseException:
-        discard(storage, (f"{folder}{file.path}" for file in written))
+        discard(target, (f"{folder}{file.path}" for file in written))
         raise
 
 
@@ -71,8 +92,8 @@ def _write(source: ReadPlan, rows: WritePlan, folder: str, run: Run) -> tuple[Wr
     token = uuid.uuid4().hex
     target = WriteTarget(
         folder=folder,
-        partition_columns=rows.config.physical_partition_columns,
-        compression=rows.config.get(PARQUET_COMPRESSION),
+        partition_columns=rows.config.partition_keys,
+        compression=rows.config.compression,
         rules=row_rules(rows, token),
     )
     try:
@@ -84,7 +105,7 @@ def _write(source: ReadPlan, rows: WritePlan, folder: str, run: Run) -> tuple[Wr
         raise error from failure
 
 
-def discard(storage: Storage, paths: Iterable[str]) -> None:
+def discard(storage: TableFolder, paths: Iterable[str]) -> None:
     """Removes data files that no version has; those that cannot be removed stay."""
     for path in paths:
         try:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catalog.entries import TableEntry
+from catalog.entries import CloneEntry, TableEntry
 from engine.bind.bound import Outcome
-from engine.delta.commit.transaction import Transaction
+from engine.table.transaction import TableTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedWrite:
     """`transaction` makes the version; None: there is no log to write. `outcome` is the answer once it is committed.
 
+    `clone` is recorded before the commit, so that at no time a table names files of another one and nobody knows.
     `label` is what errors call the table. `creates` is the table that gets its first version, and its name unless
     `is_path`: a log comes before its name, so that a crash in between leaves no name that leads nowhere.
     """
 
     outcome: Outcome
-    transaction: Transaction | None = None
+    transaction: TableTransaction | None = None
     label: str = ""
     creates: TableEntry | None = None
+    clone: CloneEntry | None = None
     is_path: bool = False

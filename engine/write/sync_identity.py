@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from engine.bind.bound import Outcome
 from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.identity import GREATEST, LEAST, set_high_water_mark
+from engine.delta.definition.identity import set_high_water_mark
 from engine.delta.definition.metadata_changes import change_table
 from engine.delta.delta_format import delta_snapshot
 from engine.errors.statement_errors import IdentityExhausted
 from engine.errors.table_errors import naming
 from engine.plans.ddl import SyncIdentityPlan
 from engine.runtime.results import empty_result
+from engine.table.identity import GREATEST, LEAST
 from engine.write.staged_write import StagedWrite
 
 

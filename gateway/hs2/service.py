@@ -12,7 +12,10 @@ dispatcher makes an error a response of the same RPC. Rules that clients depend 
 * a waiting statement is INITIALIZED to clients, since some take PENDING for an end;
 * a result has as many columns as its metadata, also when it is empty; a statement without rows answers one column
   `Result` and none;
-* metadata calls have ended when they answer, since drivers fetch at once.
+* metadata calls have ended when they answer, since drivers fetch at once;
+* of all calls only OpenSession may reach Java, where a client sends settings of Spark; it is answered within
+  :data:`OPEN_S` seconds, if need be by EngineNotAnswering. What statements need of Java runs on their own threads, and
+  a cancel or a timeout ends them for the client whatever Java does.
 
 Handles carry an id and a secret that is made from it, so an id out of a log opens nothing; and they open the sessions
 and statements of the connection's principal only, which the registry checks.
@@ -35,6 +38,7 @@ import pyarrow as pa
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
 from gateway.authenticators import Authenticator
+from gateway.bounded import EngineCalls
 from gateway.errors import OperationNotFound, SessionNotFound
 from gateway.hs2 import metadata
 from gateway.hs2.errors import (
@@ -58,6 +62,8 @@ from gateway.status import describe
 SERVER_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11
 FIRST_COLUMNAR_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V6
 FIRST_HOLD_S, HOLD_S = 2.0, 0.5
+OPEN_S = 15.0
+_OPENED_AT_ONCE_MAX = 64
 FETCH_ROWS_MAX, FETCH_BYTES_MAX = 100_000, 8 << 20
 """One answer's rows and bytes; clients of Thrift 0.25 refuse single strings from 15.6 MiB on."""
 EXPANDED_LENGTH_MAX = 4 << 20
@@ -124,6 +130,7 @@ class Service:
         self._registry, self._authenticator = registry, authenticator
         self._client_settings: WeakKeyDictionary[Session, _ClientSettings] = WeakKeyDictionary()
         self._secret_key = secrets.token_bytes(32)
+        self._calls = EngineCalls(_OPENED_AT_ONCE_MAX)
 
     # ---------------------------------------------------------------------------------------------------- sessions
 
@@ -135,11 +142,16 @@ class Service:
         if wanted.proxy_user not in (None, client.principal):
             raise ProxyUserNotAllowed(client.principal, wanted.proxy_user or "")
         namespace = request.initialNamespace or t.TNamespace()
-        session = self._registry.open_session(
-            client.principal,
-            settings=wanted.settings,
-            catalog=namespace.catalogName or wanted.catalog,
-            schema=namespace.schemaName or wanted.schema,
+        principal = client.principal
+        session = self._calls.run(
+            lambda: self._registry.open_session(
+                principal,
+                settings=wanted.settings,
+                catalog=namespace.catalogName or wanted.catalog,
+                schema=namespace.schemaName or wanted.schema,
+            ),
+            OPEN_S,
+            abandoned=lambda late: self._registry.close_session(late.id, principal),
         )
         client.sessions.add(session.id)
         version = _negotiate(request)

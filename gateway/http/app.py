@@ -11,7 +11,7 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException, LengthRequired
 
 from gateway.authenticators import Authenticator
-from gateway.http.bounded import EngineCalls
+from gateway.bounded import EngineCalls
 from gateway.http.errors import HostRefused
 from gateway.http.health import health_blueprint
 from gateway.http.links import LinkSigner

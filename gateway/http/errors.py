@@ -60,9 +60,3 @@ class TooManyWaiting(SqlError, condition="TOO_MANY_REQUESTS_WAITING", sqlstate="
 @dataclass(eq=False)
 class ServerStarting(SqlError, condition="SERVER_STARTING", sqlstate="57P03"):
     template = "The server is starting and takes no statements yet. Try again in a few seconds."
-
-
-@dataclass(eq=False)
-class EngineNotAnswering(SqlError, condition="ENGINE_NOT_ANSWERING", sqlstate="57P03"):
-    seconds: float
-    template = "The engine did not answer within {seconds:g} seconds, and nothing was started. Try again in a moment."

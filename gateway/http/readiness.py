@@ -38,11 +38,14 @@ class EngineProbe:
             return self._answers and not self._is_asking
 
     def _ask(self, engine: Engine) -> None:
-        answers = _ask(engine)  # which never raises
-        with self._changed:
-            self._answers, self._is_asking = answers, False
-            self._answered = time.monotonic()
-            self._changed.notify_all()
+        answers = False
+        try:
+            answers = _ask(engine)
+        finally:  # where it raises, the next who asks starts another
+            with self._changed:
+                self._answers, self._is_asking = answers, False
+                self._answered = time.monotonic()
+                self._changed.notify_all()
 
 
 def _ask(engine: Engine) -> bool:

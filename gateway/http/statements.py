@@ -22,10 +22,10 @@ from weakref import WeakKeyDictionary
 from flask import Blueprint, Response, request
 
 from gateway.authenticators import Authenticator
-from gateway.errors import OperationNotFound
-from gateway.http.bounded import EngineCalls
+from gateway.bounded import EngineCalls
+from gateway.errors import EngineNotAnswering, OperationNotFound
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
-from gateway.http.errors import EngineNotAnswering, ServerStarting, TooManyWaiting, UnsupportedMediaType
+from gateway.http.errors import ServerStarting, TooManyWaiting, UnsupportedMediaType
 from gateway.http.links import LinkSigner
 from gateway.http.requests import (
     Format,

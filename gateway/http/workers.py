@@ -58,7 +58,11 @@ class Workers:
             except BaseException:
                 logger.exception("the connection from %s ended by an error of ours", connection.peer)
                 connection.close()
-            self._done(connection)
+            try:
+                self._done(connection)
+            except BaseException:
+                logger.exception("the connection from %s could not be given back", connection.peer)
+                connection.close()
 
     def _answer(self, connection: Connection) -> Answer:
         request = connection.request

@@ -13,7 +13,7 @@ import pytest
 from catalog import discovery
 from catalog.discovery import DEPTH_MAX, ServedFolder
 from catalog.errors import LakeNotAvailable, TableAmbiguous
-from catalog.files import Child, LocalTree, Tree
+from catalog.files import UNLISTED_MARK, Child, LocalTree, Tree
 from catalog.remote import LISTING_KEPT_S, RemoteTree, open_tree
 from engine.delta.spec.paths import LogFileKind, parse_log_path
 from tests.catalog.lakes import FIRST_VERSION
@@ -405,6 +405,10 @@ class CountingTree:
         self.asked += 1
         return self._inner.is_table(location)
 
+    def is_unlisted(self, location: str) -> bool:
+        self.asked += 1
+        return self._inner.is_unlisted(location)
+
     def ensure_there(self) -> None:
         self._inner.ensure_there()
 
@@ -438,3 +442,19 @@ def test_remote_listings_are_kept_for_a_moment_but_new_tables_are_found_at_once(
     assert listing(served) == {"shop": ["one"]}
     now[0] += LISTING_KEPT_S
     assert listing(served) == {"shop": ["one", "two"]}
+
+
+def test_a_folder_with_a_mark_is_not_listed_here_or_on_an_object_store(tmp_path: Path) -> None:
+    lake, url = tmp_path, f"memory://{uuid.uuid4().hex}/lake"
+    fs = fsspec.filesystem("memory")
+    for name in ("shop/kept", "shop/dropped", "gone/dropped"):
+        table(lake, name)
+        fs.pipe_file(f"{url}/{name}/_delta_log/{FIRST_VERSION}", b"")
+        if name.endswith("dropped"):
+            (lake / name / UNLISTED_MARK).touch()
+            fs.pipe_file(f"{url}/{name}/{UNLISTED_MARK}", b"")
+    for tree in (LocalTree(str(lake)), RemoteTree(url)):
+        served = ServedFolder(tree)
+        assert served.find("shop", "dropped") is None
+        assert listing(served) == {"shop": ["kept"]}
+        assert served.find("SHOP", "DROPPED") is None and served.find_schema("gone") is None

@@ -26,6 +26,7 @@ ENTRIES: list[Entry] = [
     SchemaEntry(name=SchemaName("lab", "Shop"), location="/data/shop", owner="ada"),
     TableEntry(name=ORDERS, location="/data/o", managed=True, owner="ada", comment="é", created_ms=1767225600000),
     ViewEntry(name=ORDERS, text="SELECT 1", current=SchemaName("spark_catalog", "Shop"), created_ms=1),
+    ViewEntry(name=ORDERS, text="SELECT 1", current=SchemaName("spark_catalog", "Shop"), properties=(("k", "v"),)),
 ]
 
 

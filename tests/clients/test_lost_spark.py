@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,17 @@ def test_statements_that_are_cancelled_while_planned_give_their_places_back(
 def test_a_java_that_hangs_is_replaced(process: ServerProcess, http: HttpClient) -> None:
     before = java(process)
     os.kill(before, signal.SIGSTOP)
+    # What needs no Java is answered, while that still counts as ready; what needs it can be given up.
+    with closing(hive.connect("127.0.0.1", process.ports()["thrift"])) as connection:
+        cursor = connection.cursor()
+        for text in ("USE shop", "SHOW TABLES", "SELECT count(*) FROM orders"):
+            cursor.execute(text)
+            cursor.fetchall() if text != "USE shop" else None
+        cursor.execute("SELECT sum(id) FROM range(10)", async_=True)
+        cursor.cancel()
+        with pytest.raises(OperationalError, match="CANCELED"):
+            cursor.fetchall()
+    assert process.jvms() == [before]  # it is the same Java, and still stopped
     waiting = http.submit("SELECT sum(id) FROM range(10)", wait="0s")
     assert eventually(lambda: status(http, "/readyz") == 503, 20)
     assert eventually(lambda: process.jvms() not in ([before], []), 180)

@@ -12,13 +12,17 @@ from engine.bind.binder import Binder
 from engine.bind.bound import BoundStatement
 from engine.bind.sources import Sources
 from engine.concurrency.retry import RetryPolicy
+from engine.delta.delta_format import DeltaFormat
+from engine.delta.log.storage import open_storage
+from engine.delta.snapshot.snapshot import load_snapshot
 from engine.enforce.rules import enforce
 from engine.plan.planner import plan_statement
 from engine.plans.ddl import CreateTablePlan
 from engine.plans.plan import Plan
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.session_state import SessionState
-from engine.sql.parser import parse_any
+from engine.sql.script.programs import parse_program
+from engine.table.formats import formats_of
 from engine.write.commit import commit
 from engine.write.new_tables import create_table
 
@@ -34,13 +38,14 @@ class NoAnalyzer:
 
 
 def planned(text: str, state: SessionState, sources: Sources) -> Plan:
-    bound = bind(parse_any(text), Binder(state, sources))
+    bound = bind(parse_program(text), Binder(state, sources))
     assert isinstance(bound, BoundStatement), bound
     return enforce(plan_statement(analyze(authorize(bound), NoAnalyzer())))
 
 
 def make_table(plan: CreateTablePlan, catalog: Catalog, now_ms: int) -> None:
     """What the road does with the plan of a CREATE TABLE without a query."""
-    staged = create_table(plan, catalog.allowed_roots, now_ms)
+    delta = DeltaFormat(load_snapshot, lambda location: open_storage(location, allowed_roots=catalog.allowed_roots))
+    staged = create_table(plan, formats_of(delta), now_ms)
     with suppress(*plan.tolerated):
         commit(staged, RetryPolicy(), catalog)

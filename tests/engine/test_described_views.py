@@ -26,3 +26,27 @@ def test_a_view_is_described_without_its_table(session: LakeSession, kind: str) 
     assert refuse(session, "SELECT * FROM seen").condition == "TABLE_OR_VIEW_NOT_FOUND"
     assert refuse(session, "DESCRIBE not_seen").condition == "TABLE_OR_VIEW_NOT_FOUND"
     run(session, "DROP VIEW seen")
+
+
+def test_the_statement_that_makes_a_view(session: LakeSession) -> None:
+    run(
+        session,
+        "CREATE VIEW told (a COMMENT 'it''s', `b c`) COMMENT 'two' TBLPROPERTIES ('k' = 'v', 'l' 'w') AS SELECT 1, 'x'",
+    )
+    assert rows(session, "SHOW TBLPROPERTIES told") == [("k", "v"), ("l", "w")]
+    assert rows(session, "SHOW TBLPROPERTIES told ('l')") == [("l", "w")]
+    ((text,),) = rows(session, "SHOW CREATE TABLE told")
+    run(session, "DROP VIEW told")
+    run(session, text)
+    assert rows(session, "SHOW CREATE TABLE told") == [(text,)]
+    assert rows(session, "SELECT * FROM told") == [(1, "x")]
+    assert "k" in text and "two" in text and "it''s" in text.replace("\\'", "''")
+    run(session, "DROP VIEW told")
+
+
+def test_the_statement_that_makes_a_temporary_view(session: LakeSession) -> None:
+    run(session, "CREATE TEMPORARY VIEW told AS SELECT 1 AS a")
+    assert rows(session, "SHOW CREATE TABLE told") == [("CREATE TEMPORARY VIEW `told` (\n  `a`)\nAS SELECT 1 AS a\n",)]
+    assert rows(session, "SHOW TBLPROPERTIES told") == []
+    run(session, "DROP VIEW told")
+    assert refuse(session, "SHOW CREATE TABLE information_schema.tables").condition == "EXPECT_TABLE_NOT_VIEW"

@@ -17,7 +17,10 @@ MB = 1 << 20
 
 CASES = [
     # clauses, rows, least and most files, least and most bytes of a file
-    ("", ROWS, (8, 8), (MB // 4, MB)),
+    ("", ROWS, (1, 4), (MB // 2, 8 * MB)),
+    ("", f"{ROWS} WHERE id % 1000 = 0", (1, 1), (0, MB)),
+    ("", f"SELECT /*+ REPARTITION(3) */ * FROM ({ROWS})", (3, 3), (MB, 2 * MB)),
+    ("TBLPROPERTIES ('delta.autoOptimize.optimizeWrite' = 'false')", ROWS, (8, 8), (MB // 4, MB)),
     ("TBLPROPERTIES ('delta.autoOptimize.optimizeWrite' = 'true')", ROWS, (1, 4), (MB // 2, 8 * MB)),
     ("TBLPROPERTIES ('delta.targetFileSize' = '256kb')", ROWS, (12, 32), (MB // 16, MB // 3)),
     ("TBLPROPERTIES ('delta.targetFileSize' = '1mb')", ROWS, (4, 8), (MB // 4, MB + MB // 5)),

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.identity import HIGH_WATER_MARK, identity_columns, set_high_water_mark
+from engine.delta.definition.identity import set_high_water_mark
+from engine.delta.definition.identity_metadata import HIGH_WATER_MARK
 from engine.delta.definition.metadata_changes import change_table
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.main import LakeEngine, LakeSession
@@ -257,7 +258,7 @@ def test_values_are_given_out_again_where_another_writer_took_them(
 
     def move_high_water_mark(location: str, high_water_mark: int) -> None:
         snapshot = load_snapshot(location)
-        (column,) = identity_columns(snapshot.config)
+        (column,) = snapshot.config.identities
         changed = change_table(snapshot.config, (set_high_water_mark(column, high_water_mark),))
         description = CommitDescription(name="WRITE", operation=TableOperation.METADATA)
         other = Transaction.on(snapshot, description)

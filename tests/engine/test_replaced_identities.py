@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.delta.definition.identity import HIGH_WATER_MARK
+from engine.delta.definition.identity_metadata import HIGH_WATER_MARK
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources

@@ -47,7 +47,7 @@ class PlainSpark:
     def __init__(self, driver: SparkDriver) -> None:
         self._jvm: Any = driver.process.gateway.jvm
         self._session = self._jvm.org.apache.spark.sql.classic.SparkSession.getDefaultSession().get().newSession()
-        for key in ("enabled", "continueHandlerEnabled"):
+        for key in ("enabled", "continueHandlerEnabled", "cursorEnabled"):
             self._session.conf().set(f"spark.sql.scripting.{key}", "true")
         self._session.conf().set("spark.sql.session.timeZone", "UTC")
 
@@ -251,6 +251,34 @@ SCRIPTS = [
     "BEGIN EXECUTE IMMEDIATE 'DECLARE sv INT DEFAULT 3'; SELECT sv; END",
     "BEGIN SELECT 1; SHOW CATALOGS; END",
     "BEGIN SELECT 1 AS end, if(true, 2, 3), CASE 1 WHEN 1 THEN 4 END; END",
+    "BEGIN DECLARE x INT; DECLARE c CURSOR FOR SELECT id FROM range(3) ORDER BY id; OPEN c; FETCH c INTO x;"
+    " FETCH NEXT FROM c INTO x; CLOSE c; SELECT x; END",
+    "BEGIN DECLARE x, n INT DEFAULT 0; DECLARE done BOOLEAN DEFAULT false;"
+    " DECLARE c INSENSITIVE CURSOR FOR SELECT id FROM range(4) ORDER BY id FOR READ ONLY;"
+    " DECLARE CONTINUE HANDLER FOR NOT FOUND SET done = true; OPEN c; REPEAT FETCH FROM c INTO x;"
+    " IF NOT done THEN SET n = n + x; END IF; UNTIL done END REPEAT; CLOSE c; SELECT n; END",
+    "BEGIN DECLARE x INT DEFAULT 7; DECLARE c CURSOR FOR SELECT 1 WHERE false; OPEN c; FETCH c INTO x; SELECT x; END",
+    "BEGIN DECLARE x, y INT; DECLARE c CURSOR FOR SELECT id, id * ? FROM range(?, 9) ORDER BY id; OPEN c USING 2, 3;"
+    " FETCH c INTO x, y; CLOSE c; OPEN c USING (3, 4); FETCH c INTO y, i; SELECT x, y, i; END",
+    "BEGIN DECLARE x STRING; DECLARE c CURSOR FOR SELECT :a || :b; OPEN c USING 'p' AS b, 'q' AS a; FETCH c INTO x;"
+    " SELECT x; END",
+    "BEGIN DECLARE v INT DEFAULT 1; DECLARE x INT; DECLARE c CURSOR FOR SELECT v; SET v = 2; OPEN c; SET v = 3;"
+    " FETCH c INTO x; SELECT x; END",
+    "BEGIN DECLARE x INT; DECLARE c CURSOR FOR SELECT 1; OPEN c; l: BEGIN DECLARE c CURSOR FOR SELECT 2; OPEN c;"
+    " FETCH l.c INTO x; END; SELECT x; END",
+    "BEGIN DECLARE x INT; o: BEGIN DECLARE c CURSOR FOR SELECT 1; OPEN c; BEGIN DECLARE c CURSOR FOR SELECT 2;"
+    " FETCH o.c INTO x; END; END; SELECT x; END",
+    "BEGIN DECLARE c INT DEFAULT 5; DECLARE c CURSOR FOR SELECT 6; OPEN c; FETCH c INTO c; SELECT c; END",
+    "BEGIN DECLARE c CURSOR FOR SELECT 1; DECLARE C CURSOR FOR SELECT 2; SELECT 1; END",
+    "BEGIN DECLARE c CURSOR FOR SELECT 1; OPEN c; OPEN c; END",
+    "BEGIN DECLARE x INT; DECLARE c CURSOR FOR SELECT 1; FETCH c INTO x; END",
+    "BEGIN DECLARE c CURSOR FOR SELECT 1; CLOSE c; END",
+    "BEGIN OPEN nosuch; END",
+    "BEGIN DECLARE x INT; DECLARE c CURSOR FOR SELECT 1, 2; OPEN c; FETCH c INTO x; END",
+    "BEGIN DECLARE x INT; DECLARE c CURSOR FOR SELECT 'a'; OPEN c; FETCH c INTO x; END",
+    "BEGIN SELECT 1; DECLARE c CURSOR FOR SELECT 1; END",
+    "BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION SELECT 1; DECLARE c CURSOR FOR SELECT 1; END",
+    "BEGIN DECLARE c CURSOR FOR SELECT * FROM nosuch; DECLARE EXIT HANDLER FOR SQLEXCEPTION SELECT 'none'; OPEN c; END",
     "BEGIN SELECT 1",
     "BEGIN SELECT 1 END",
     "BEGIN SELECT 1; END; SELECT 2",

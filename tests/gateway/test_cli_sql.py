@@ -129,6 +129,7 @@ def test_a_server_of_another_kind(answer: bytes, capsys: pytest.CaptureFixture[s
 
 
 def start(server: Server, *arguments: str) -> subprocess.Popen[bytes]:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it runs in the background ignore it
     command = [sys.executable, "-m", "gateway", "sql", "--server", server.url, *arguments]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 

@@ -310,3 +310,43 @@ def test_a_session_that_its_client_closed_does_not_retire_as_well(make: Maker) -
     registry.retire_after(session, operation)
     registry.close_session(session.id, "ann")
     assert operation.state is OperationState.CLOSED and registry.operations() == ()
+
+
+def test_what_cannot_be_closed_does_not_end_the_expiry_of_the_rest(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = make(session_idle_s=0.2, reap_every_s=0.02)
+    first, second = registry.open_session("ann"), registry.open_session("bob")
+
+    def close() -> None:
+        raise RuntimeError("Java is gone")
+
+    monkeypatch.setattr(first, "close", close)
+    assert eventually(lambda: second not in registry.sessions())
+    third = registry.open_session("ann")
+    assert eventually(lambda: third not in registry.sessions())
+
+
+def test_the_end_of_the_thread_that_expires_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    deaths: list[str] = []
+    registry = Registry(ArrowEngine(), Limits(reap_every_s=0.02), deaths.append)
+    assert deaths == []
+    monkeypatch.setattr(registry, "operations", None)
+    assert eventually(lambda: deaths == ["reaper"])
+    monkeypatch.undo()
+    registry.drain(0)
+
+
+def test_a_statement_whose_end_fails_gives_its_place_back(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry, tried = make(statements_running_max=1), threading.Event()
+    session = registry.open_session("ann")
+
+    def fail(operation: Operation, *_: object) -> None:
+        tried.set()
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(Operation, "_fail", fail)
+    session.execute("no statement")
+    assert tried.wait(5)
+    monkeypatch.undo()
+    assert session.execute("SELECT 1").wait(5) is OperationState.FINISHED

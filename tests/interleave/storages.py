@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeAlias
 
-from engine.delta.log.storage import FileStatus, Storage
+from engine.delta.log.storage import FileStatus, FolderListing, Storage
 
 
 class DictStorage(Storage):
@@ -30,6 +30,18 @@ class DictStorage(Storage):
             if name.startswith(prefix) and "/" not in name[len(prefix) :]
         )
         return sorted((status for status in found if status.name >= start), key=lambda status: status.name)
+
+    def list_folder(self, directory: str) -> FolderListing:
+        """Folders are beginnings of names."""
+        prefix = f"{directory}/" if directory else ""
+        below = [name[len(prefix) :] for name in self.files if name.startswith(prefix)]
+        files = (FileStatus(name, *self._size_and_time(f"{prefix}{name}")) for name in below if "/" not in name)
+        folders = sorted({name.partition("/")[0] for name in below if "/" in name})
+        return FolderListing(tuple(files), tuple(FileStatus(name, 0, 0) for name in folders))
+
+    def _size_and_time(self, name: str) -> tuple[int, int]:
+        data, modified = self.files[name]
+        return len(data), modified
 
     def stat(self, name: str) -> FileStatus:
         data, modified = self._get(name)
@@ -72,6 +84,9 @@ class DictStorage(Storage):
     def delete(self, name: str) -> None:
         self.files.pop(name, None)
 
+    def delete_empty_folder(self, name: str) -> bool:
+        return False
+
     def delete_tree(self) -> None:
         self.files.clear()
 
@@ -106,6 +121,9 @@ class Interposed(Storage):
 
     def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
         return self.around("list", directory, lambda: self.inner.list_files(directory, start))
+
+    def list_folder(self, directory: str) -> FolderListing:
+        return self.around("list", directory, lambda: self.inner.list_folder(directory))
 
     def stat(self, name: str) -> FileStatus:
         return self.around("stat", name, lambda: self.inner.stat(name))
@@ -142,6 +160,9 @@ class Interposed(Storage):
 
     def delete(self, name: str) -> None:
         self.around("delete", name, lambda: self.inner.delete(name))
+
+    def delete_empty_folder(self, name: str) -> bool:
+        return self.around("delete", name, lambda: self.inner.delete_empty_folder(name))
 
     def delete_tree(self) -> None:
         self.around("remove", "", self.inner.delete_tree)

@@ -8,6 +8,7 @@ can be dropped, a name that is recorded leads to a table, and no statement ends 
 from __future__ import annotations
 
 import errno
+import os
 import random
 import threading
 import uuid
@@ -33,7 +34,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.conflict_errors import ConcurrentDrop
 from engine.delta.commit.transaction import Transaction
 from engine.delta.delta_format import DeltaFormat
-from engine.delta.log.storage import Storage, open_storage
+from engine.delta.log.storage import UNLISTED_MARK, Storage, open_storage
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add
 from engine.delta.spec.errors import LogWriteFailed
@@ -42,10 +43,11 @@ from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 from engine.table.formats import formats_of
-from engine.write import new_tables
+from engine.write import folder_marks
 from engine.write.commit import commit
 from engine.write.creation import removal_told
 from engine.write.staged_write import StagedWrite
+from tests.engine import planned as planned_module
 from tests.engine.planned import make_table, planned
 from tests.interleave.scheduler import Run, Step, Writer, explore, run_schedule
 from tests.interleave.storages import Interposed
@@ -57,6 +59,8 @@ DROP, DROP_IF = "DROP TABLE t", "DROP TABLE IF EXISTS t"
 NOW_MS = 1_700_000_000_000
 
 turn = threading.local()
+steps_at_marks = False
+"""Whether putting a mark into a folder is a step: that makes several times as many orders."""
 
 
 def take_turn() -> None:
@@ -77,7 +81,7 @@ class SteppingStore(FileStore):
 
 def stepping_storage(path: str, allowed_roots: Sequence[str] | None = None) -> Storage:
     def around(method: str, name: str, do: Callable[[], Any]) -> Any:
-        if method in ("put", "remove", "write"):
+        if method in ("put", "remove", "write") and (steps_at_marks or name != UNLISTED_MARK):
             take_turn()
         return do()
 
@@ -86,11 +90,12 @@ def stepping_storage(path: str, allowed_roots: Sequence[str] | None = None) -> S
 
 @pytest.fixture(autouse=True)
 def _stepping(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # the order of steps is tested, not the disk
     use_storage(monkeypatch, stepping_storage)
 
 
 def use_storage(monkeypatch: pytest.MonkeyPatch, opened: Callable[..., Storage]) -> None:
-    for module in (new_tables, drops):
+    for module in (planned_module, drops, folder_marks):
         monkeypatch.setattr(module, "open_storage", opened)
 
 
@@ -194,7 +199,10 @@ OTHERS = [
 
 @pytest.mark.parametrize("texts", OTHERS, ids=" | ".join)
 @pytest.mark.parametrize("before", [(), (CREATE,)], ids=["nothing", "table"])
-def test_many_orders_of_statements(tmp_path: Path, before: Sequence[str], texts: Sequence[str]) -> None:
+def test_many_orders_of_statements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: Sequence[str], texts: Sequence[str]
+) -> None:
+    monkeypatch.setattr(f"{__name__}.steps_at_marks", True)
     chance = random.Random(" ".join((*before, *texts)))
     for _ in range(20):
         writers, lake = world(tmp_path, before, texts)

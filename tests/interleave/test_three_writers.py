@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.interleave import histories
-from tests.interleave.histories import Op, check_history, create_table, run_op
+from tests.interleave.histories import Op, check_history, run_op, table_in_memory
 from tests.interleave.scheduler import Step, explore
 from tests.interleave.storages import DictStorage, Interposed
 
@@ -26,8 +26,7 @@ def test_every_interleaving_of_three_statements_is_serializable(triple: tuple[Op
     ops = dict(zip("xyz", triple, strict=True))
 
     def make() -> tuple[list[Any], DictStorage]:
-        storage = DictStorage()
-        create_table(storage)
+        storage = table_in_memory()
         return [
             lambda step, op=op, who=who: run_op(_before_puts(storage, step), op, who, lambda: None)
             for who, op in ops.items()

@@ -18,7 +18,7 @@ from engine.delta.commit.conflict_errors import (
 from engine.delta.commit.transaction import Committed
 from engine.delta.maintenance.after_commit import PostCommit, run_hooks
 from tests.interleave import histories
-from tests.interleave.histories import Op, check_history, create_table, run_op
+from tests.interleave.histories import Op, check_history, run_op, table_in_memory
 from tests.interleave.scheduler import Run, Step, explore
 from tests.interleave.storages import DictStorage, Interposed
 
@@ -54,8 +54,7 @@ def test_every_interleaving_of_two_statements_is_serializable(first: Op, second:
     ops = {"x": first, "y": second}
 
     def make() -> tuple[list[Any], DictStorage]:
-        storage = DictStorage()
-        create_table(storage)
+        storage = table_in_memory()
         writers = [
             lambda step, op=op, who=who: run_op(stepped(storage, step), op, who, lambda: None)
             for who, op in ops.items()
@@ -101,8 +100,7 @@ def test_every_interleaving_of_two_statements_is_serializable(first: Op, second:
     ids=lambda value: value.name if isinstance(value, Op) else value.__name__,
 )
 def test_the_loser_of_a_race_gets_what_the_matrix_says(winner: Op, loser: Op, expected: type) -> None:
-    storage = DictStorage()
-    create_table(storage)
+    storage = table_in_memory()
     before = histories.Snapshot.load(storage)
     losing = histories.begin(before, loser, "y")
     histories.begin(before, winner, "x").commit()
@@ -116,8 +114,7 @@ def test_the_loser_of_a_race_gets_what_the_matrix_says(winner: Op, loser: Op, ex
 
 def test_two_removals_of_one_file_that_nobody_read_conflict() -> None:
     blind_delete = Op(name="blind delete", derive=histories._delete("a"))
-    storage = DictStorage()
-    create_table(storage)
+    storage = table_in_memory()
     before = histories.Snapshot.load(storage)
     losing = histories.begin(before, blind_delete, "y")
     histories.begin(before, blind_delete, "x").commit()
@@ -135,8 +132,7 @@ def test_post_commit_work_may_interleave_with_everything(first: Op, second: Op) 
     ops = {"x": first, "y": second}
 
     def make() -> tuple[list[Any], DictStorage]:
-        storage = DictStorage()
-        create_table(storage, {"delta.checkpointInterval": "1"})
+        storage = table_in_memory(checkpointInterval="1")
         writers = [lambda step, op=op, who=who: _commit_and_maintain(storage, op, who, step) for who, op in ops.items()]
         return writers, storage
 

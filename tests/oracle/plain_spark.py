@@ -29,6 +29,7 @@ def open_spark(folder: Path) -> SparkSession:
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.sql.session.timeZone", "America/Los_Angeles")
         .config("spark.sql.binaryOutputStyle", "HEX")
+        .config("spark.sql.datetime.java8API.enabled", "true")  # as Spark's Thrift server; else old times are not those
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config("spark.driver.extraJavaOptions", "-Dderby.system.home=" + str(folder))
         .getOrCreate()
@@ -36,6 +37,7 @@ def open_spark(folder: Path) -> SparkSession:
 
 
 def answer(spark: SparkSession, statement: str) -> dict[str, Any]:
+    spark._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)  # whose settings hold
     try:
         frame = spark.sql(statement)
         execution = frame._jdf.queryExecution()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.delta.definition.identity import IdentityColumn, identity_columns
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.main import LakeSession
+from engine.table.identity import IdentityColumn
 from tests.engine.lake_sessions import rows, run
 from tests.oracle.conftest import Oracle
 
@@ -30,7 +30,7 @@ ROUND = (
 
 
 def identity(folder: Path) -> IdentityColumn:
-    (column,) = identity_columns(load_snapshot(str(folder)).config)
+    (column,) = load_snapshot(str(folder)).config.identities
     return column
 
 

@@ -21,6 +21,7 @@ ROOMS = (
     ("engine.delta.checkpoint", "engine.delta.definition"),
     ("engine.delta.snapshot",),
     ("engine.delta.commit",),
+    ("engine.delta.conversion",),
     ("engine.delta.feed", "engine.delta.maintenance", "engine.statements"),
     ("engine.delta", "engine.sample"),
     ("engine.sql.query",),
@@ -31,8 +32,9 @@ ROOMS = (
     ("engine.enforce", "engine.exec", "engine.plan.reads"),
     ("engine.plan.rules",),
     ("engine.analyze", "engine.write"),
-    ("engine.plan.ddl",),
-    ("engine.answers", "engine.plan.writes"),
+    ("engine.write.dml",),
+    ("engine.plan.ddl", "engine.write.copies", "engine.write.maintenance"),
+    ("engine.answers", "engine.plan.maintenance", "engine.plan.writes"),
     ("engine.execute",),
     ("engine.plan",),
     ("engine",),
@@ -96,6 +98,34 @@ def test_the_log_stands_on_its_own() -> None:
         if name not in ("engine", "catalog") and not name.startswith(allowed)
     ]
     assert not others
+
+
+FORMAT_NEUTRAL = (
+    "engine.analyze",
+    "engine.authorize",
+    "engine.bind",
+    "engine.concurrency",
+    "engine.errors",
+    "engine.execute",
+    "engine.plan.reads",
+    "engine.pruning",
+    "engine.script",
+    "engine.sql",
+    "engine.statements",
+    "engine.table",
+    "engine.types",
+)
+
+
+def test_what_every_format_shares_knows_no_delta() -> None:
+    wrong = [
+        f"{module.path}:{line} imports {name}"
+        for module in MODULES.values()
+        if module.name.startswith(FORMAT_NEUTRAL)
+        for name, line in internal_imports(module)
+        if name.startswith("engine.delta")
+    ]
+    assert not wrong
 
 
 def test_imports_stand_at_the_top_level() -> None:

@@ -24,6 +24,11 @@ def test_a_file_is_one_idea() -> None:
     assert not {module.path: _lines(module) for module in MODULES.values() if _lines(module) > FILE_LINES_MAX}
 
 
+def test_a_file_of_tests_is_one_idea() -> None:
+    files = {file: file.read_text(encoding="utf-8").count("\n") for file in (ROOT / "tests").rglob("*.py")}
+    assert not {str(file.relative_to(ROOT)): lines for file, lines in files.items() if lines > FILE_LINES_MAX}
+
+
 def test_functions_are_short_and_take_few_arguments() -> None:
     wrong = [
         f"{module.path}:{node.lineno} {node.name}: {_function_lines(node)} lines, {_argument_count(node)} arguments"

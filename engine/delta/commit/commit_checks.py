@@ -113,7 +113,7 @@ def _append_only(pending: PendingCommit) -> None:
 
 def _partition_values_complete(pending: PendingCommit) -> None:
     after, adds = pending.after, pending.staged.adds
-    expected = after.physical_partition_columns
+    expected = after.partition_keys
     values = adds.column("partition_values")
     if adds.num_rows == 0:
         return

@@ -29,7 +29,13 @@ from engine.types.schema import ArrayType, DecimalType, MapType, PrimitiveType, 
 Path: TypeAlias = tuple[str, ...]
 
 _NO_BOUNDS = frozenset({PrimitiveType.BINARY, PrimitiveType.BOOLEAN, PrimitiveType.VARIANT, PrimitiveType.VOID})
+_FLOATS = frozenset({PrimitiveType.FLOAT, PrimitiveType.DOUBLE})
+_TELLS_NAN = "parquet-mr"
+"""The writer whose bounds are NaN where a value is; those of others leave NaN out, which is above their upper bound."""
 _NO_COUNTS: Mapping[Path, int] = MappingProxyType({})
+_SPARK_VERSION = b"org.apache.spark.version"
+_SPARK_LEAST = 3
+_OLD_CALENDAR = frozenset({b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"})
 _UNREADABLE = (pa.ArrowException, UnicodeDecodeError, OverflowError, ValueError)
 """A bound that is no value of Python's, such as a date after the year 9999."""
 
@@ -40,6 +46,7 @@ class _Leaf:
     """Physical names."""
     has_bounds: bool
     is_in_footer: bool = True
+    is_float: bool = False
 
 
 class FooterStats:
@@ -53,6 +60,19 @@ class FooterStats:
         """The statistics of the file at `path`, decoded and relative to the table's root."""
         return self.load_measured(path, ())[0]
 
+    def load_foreign(self, path: str) -> FileStats:
+        """As `load`, of a file that anybody may have written: bounds only where its writer's are known to be right.
+
+        These are Spark's from version 3 on, unless it wrote dates and times of the Julian calendar.
+        """
+        with self._storage.open_input(path) as source:
+            footer = pq.read_metadata(source)
+        stats, keys = self._stats(footer, _NO_COUNTS), footer.metadata or {}
+        version = keys.get(_SPARK_VERSION, b"").partition(b".")[0]
+        if version.isdigit() and int(version) >= _SPARK_LEAST and not keys.keys() & _OLD_CALENDAR:
+            return stats
+        return FileStats(num_records=stats.num_records, null_count=stats.null_count)
+
     def load_measured(
         self, path: str, columns: Sequence[str], null_counts: Mapping[Path, int] = _NO_COUNTS
     ) -> tuple[FileStats, dict[str, tuple[Any, Any]]]:
@@ -65,8 +85,12 @@ class FooterStats:
             footer = pq.read_metadata(source)
         return self._stats(footer, null_counts), dict(_extremes(footer, columns))
 
+    def of_footer(self, footer: Any) -> FileStats:
+        """The statistics of a file whose footer is at hand; arrays and maps have none."""
+        return self._stats(footer, _NO_COUNTS)
+
     def _stats(self, footer: Any, null_counts: Mapping[Path, int]) -> FileStats:
-        positions = _positions(footer)
+        positions, tells_nan = _positions(footer), (footer.created_by or "").startswith(_TELLS_NAN)
         low: dict[str, Any] = {}
         high: dict[str, Any] = {}
         nulls: dict[str, Any] = {}
@@ -84,7 +108,9 @@ class FooterStats:
             bounds = _bounds(groups) if leaf.has_bounds else None
             if bounds is not None:
                 _put(low, leaf.path, lower_bound(min(bounds[0])))
-                _put(high, leaf.path, None if any(map(_is_nan, bounds[1])) else upper_bound(max(bounds[1])))
+                hides_nan = leaf.is_float and not tells_nan
+                is_unknown = hides_nan or any(map(_is_nan, bounds[1]))
+                _put(high, leaf.path, None if is_unknown else upper_bound(max(bounds[1])))
         return FileStats(num_records=footer.num_rows, min_values=low, max_values=high, null_count=nulls)
 
 
@@ -96,7 +122,7 @@ def _leaves(struct: StructType, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
             case ArrayType() | MapType():
                 yield _Leaf((*path, field.name), has_bounds=False, is_in_footer=False)
             case PrimitiveType() | DecimalType() as leaf:
-                yield _Leaf((*path, field.name), leaf not in _NO_BOUNDS)
+                yield _Leaf((*path, field.name), leaf not in _NO_BOUNDS, is_float=leaf in _FLOATS)
 
 
 def _extremes(footer: Any, columns: Sequence[str]) -> Iterator[tuple[str, tuple[Any, Any]]]:
@@ -136,6 +162,8 @@ def _bounds(groups: list[Any]) -> tuple[list[BoundValue], list[BoundValue]] | No
             low.append(statistics.min)
             high.append(statistics.max)
         except _UNREADABLE:
+            return None
+        if isinstance(low[-1], bytes):  # of a string that the file says to be something else, such as an enum
             return None
     return (low, high) if low else None
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC
-from types import MappingProxyType
 from typing import Any
 
 from engine.delta.commit.footer_stats import FooterStats
@@ -15,6 +14,7 @@ from engine.delta.log.storage import Storage
 from engine.delta.schema.column_mapping import physical_name, physical_names
 from engine.delta.spec.actions import Add
 from engine.delta.spec.paths import encode_path
+from engine.table.transaction import DataFile
 from engine.types.partition_values import format_partition_value, parse_partition_value
 from engine.types.schema import PrimitiveType
 
@@ -22,23 +22,8 @@ _READERS_MAX = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataFile:
-    """A file in the table's folder: `path` decoded and relative, `size` in bytes, `modification_time` in ms.
-
-    `partition_values` are by physical name, times as texts of UTC. `null_counts` are those of columns whose footers do
-    not tell them (arrays and maps), by physical path.
-    """
-
-    path: str
-    size: int
-    modification_time: int
-    partition_values: Mapping[str, str | None]
-    null_counts: Mapping[tuple[str, ...], int] = field(default_factory=lambda: MappingProxyType({}))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NewFiles:
-    """What a write adds to a table."""
+    """What a write adds to a table; see `engine.table.transaction`."""
 
     adds: tuple[Add, ...]
     num_rows: int
@@ -47,6 +32,10 @@ class NewFiles:
     """Logical name of a measured column -> its least and greatest value; none where it has no values."""
     empty: tuple[str, ...] = ()
     """Paths (decoded, relative) of files that were written without rows, and are not added."""
+
+    @property
+    def num_files(self) -> int:
+        return len(self.adds)
 
 
 def describe_files(

@@ -37,6 +37,7 @@ from engine.delta.commit.commit_file import CommitFile, make_commit_file
 from engine.delta.commit.committer import StorageRetries, put_commit, read_winners, take_back
 from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentDrop
 from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
+from engine.delta.commit.new_files import NewFiles as DeltaFiles
 from engine.delta.commit.read_set import FilePredicate, ReadSet
 from engine.delta.commit.staged_commit import (
     ROW_TRACKING_DOMAIN,
@@ -63,8 +64,10 @@ from engine.delta.spec.actions import (
     SetTransaction,
 )
 from engine.delta.spec.errors import DuplicateActions, NoMetadata
+from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.delta.spec.properties import ISOLATION_LEVEL
 from engine.table.operations import CommitDescription
+from engine.table.transaction import NewFiles
 
 
 def clock_ms() -> int:
@@ -90,6 +93,15 @@ class Committed:
     """As committed, with row ids; of `FILES_SCHEMA`."""
     domain_metadata: tuple[DomainMetadata, ...] = field(repr=False)
     """As committed, row tracking's high-water mark included."""
+
+    def is_whole(self, *, with_files: bool) -> bool:
+        """As `TableCommit.is_whole`."""
+        files = self.adds.column("path").to_pylist() if with_files else ()
+        return all(self.storage.exists(name) for name in (f"{LOG_DIR}/{commit_name(self.version)}", *files))
+
+    def take_back(self) -> None:
+        """As `TableCommit.take_back`."""
+        take_back(self.storage, self.version)
 
 
 class Transaction:
@@ -219,6 +231,11 @@ class Transaction:
     def drop_feature(self, feature: str) -> None:
         """The staged protocol lacks `feature` on purpose."""
         self._drops |= {feature}
+
+    def add_files(self, new: NewFiles) -> None:
+        """Files that were written for the table, as `describe_files` gives them."""
+        assert isinstance(new, DeltaFiles)
+        self.stage(*new.adds)
 
     @property
     def is_empty(self) -> bool:

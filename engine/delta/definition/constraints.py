@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from engine.delta.spec.properties import CONSTRAINT_PREFIX, Configuration
 from engine.errors.table_errors import MalformedLogEntry
-from engine.table.snapshot import Constraint
+from engine.table.rules import Constraint
 from engine.types.schema import StructType, walk_fields
 
 INVARIANTS = "delta.invariants"

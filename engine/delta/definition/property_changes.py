@@ -56,6 +56,7 @@ from engine.delta.spec.protocols import (
 _VERSIONS = {MIN_READER_VERSION.lower(): READER_VERSION_MAX, MIN_WRITER_VERSION.lower(): WRITER_VERSION_MAX}
 
 _SWITCHES = {
+    "checkpointProtection": (properties.CHECKPOINT_PROTECTION_VERSION.key,),
     "deletionVectors": (properties.DELETION_VECTORS.key,),
     "inCommitTimestamp": (
         properties.IN_COMMIT_TIMESTAMPS.key,
@@ -219,15 +220,12 @@ def remove_mapping(draft: TableDraft) -> TableDraft:
 
 
 def _begin_row_tracking(draft: TableDraft) -> TableDraft:
-    """Names for the columns in which rows keep their ids when they are rewritten."""
-    key = properties.ROW_TRACKING
-    if key.read(draft.configuration):
-        return draft
-    if not draft.is_new:
-        raise InvalidTableProperty(key.key, "true", "it can be set only when a table is created")
-    return draft.with_settings(
-        {
-            properties.ROW_ID_COLUMN.key: f"_row-id-col-{uuid.uuid4()}",
-            properties.ROW_COMMIT_VERSION_COLUMN.key: f"_row-commit-version-col-{uuid.uuid4()}",
-        }
-    )
+    """Names for the columns in which rows keep their ids when they are rewritten; those of before, if it had any.
+
+    That every file has ids by then is for the caller to see (`engine.plan.ddl.row_tracking`).
+    """
+    names = {
+        properties.ROW_ID_COLUMN.key: f"_row-id-col-{uuid.uuid4()}",
+        properties.ROW_COMMIT_VERSION_COLUMN.key: f"_row-commit-version-col-{uuid.uuid4()}",
+    }
+    return draft.with_settings({key: draft.configuration.get(key) or name for key, name in names.items()})

@@ -17,7 +17,7 @@ from engine.types.schema import ArrayType, DataType, MapType, StructType
 
 def is_readable_with(old: TableConfig, new: TableConfig) -> bool:
     """Whether rows written under `old` lose nothing when they are read under `new`."""
-    if old.physical_partition_columns != new.physical_partition_columns:
+    if old.partition_keys != new.partition_keys:
         return False
     old_mode, new_mode = old.column_mapping_mode, new.column_mapping_mode
 

@@ -17,11 +17,14 @@ Protocol: "Protocol Evolution", "Table Features", "Clustered Table"; delta-spark
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
-from engine.delta.definition.dormant import effective_schema
-from engine.delta.schema.column_mapping import physical_name
+from engine.delta.definition.constraints import check_constraints, column_invariants
+from engine.delta.definition.dormant import GENERATION, effective_schema
+from engine.delta.definition.identity_metadata import read_identities
+from engine.delta.schema.column_mapping import physical_name, stored_schema
 from engine.delta.spec.actions import DomainMetadata, Metadata, Protocol
 from engine.delta.spec.errors import (
     FeaturesProtocolMismatch,
@@ -32,7 +35,14 @@ from engine.delta.spec.errors import (
 )
 from engine.delta.spec.features import FEATURES, READS, MetadataFacts, demanded_features, is_listed, metadata_facts
 from engine.delta.spec.log_errors import UnsupportedFileFormat
-from engine.delta.spec.properties import COLUMN_MAPPING_MODE, Property
+from engine.delta.spec.properties import (
+    APPEND_ONLY,
+    COLUMN_MAPPING_MODE,
+    OPTIMIZE_WRITE,
+    PARQUET_COMPRESSION,
+    TARGET_FILE_SIZE,
+    Property,
+)
 from engine.delta.spec.protocols import (
     DEFAULT_FEATURES,
     READER_VERSION_MAX,
@@ -43,7 +53,9 @@ from engine.delta.spec.protocols import (
     protocol_features,
     weakest_protocol,
 )
+from engine.table.identity import IdentityColumn
 from engine.table.operations import TableOperation
+from engine.table.rules import Constraint
 from engine.types.schema import StructType, parse_schema
 
 T = TypeVar("T")
@@ -114,11 +126,56 @@ class TableConfig:
         return self.get(COLUMN_MAPPING_MODE) if self.is_supported("columnMapping") else "none"
 
     @property
-    def physical_partition_columns(self) -> tuple[str, ...]:
+    def partition_columns(self) -> tuple[str, ...]:
+        return self.metadata.partition_columns
+
+    @property
+    def partition_keys(self) -> tuple[str, ...]:
         """The keys of `partitionValues`, in the order of the partition columns."""
         mode = self.column_mapping_mode
         fields = {name: self.schema.field(name) for name in self.metadata.partition_columns}
         return tuple(physical_name(item, mode) if item else name for name, item in fields.items())
+
+    @property
+    def stored_schema(self) -> StructType:
+        """Physical names, and with column mapping the ids."""
+        return stored_schema(self.schema, self.column_mapping_mode)
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """CHECK constraints and column invariants, which count whatever the protocol says: legacy versions that do not
+        imply them have metadata of writers that do.
+        """
+        return (*check_constraints(self.metadata.configuration), *column_invariants(self.schema))
+
+    @property
+    def generations(self) -> Mapping[str, str]:
+        """None where the protocol lacks the feature: old writers left such metadata behind."""
+        if not self.is_supported("generatedColumns"):
+            return {}
+        texts = {column.name: column.metadata.get(GENERATION) for column in self.schema.fields}
+        return {name: text for name, text in texts.items() if isinstance(text, str)}
+
+    @property
+    def identities(self) -> tuple[IdentityColumn, ...]:
+        """None where the protocol lacks the feature. Raises `InconsistentIdentity`."""
+        return read_identities(self.schema) if self.is_supported("identityColumns") else ()
+
+    @property
+    def is_append_only(self) -> bool:
+        return self.get(APPEND_ONLY)
+
+    @property
+    def compression(self) -> str | None:
+        return self.get(PARQUET_COMPRESSION)
+
+    @property
+    def target_file_size(self) -> int | None:
+        return self.get(TARGET_FILE_SIZE)
+
+    @property
+    def optimizes_writes(self) -> bool | None:
+        return self.get(OPTIMIZE_WRITE)
 
     def ensure_supported(self, operation: TableOperation) -> None:
         """Raises unless this product can run `operation` on the table.

@@ -86,6 +86,30 @@ class Confinement:
             raise LogPathNotAllowed(self.root, path)
         return place if place.startswith("/") else named
 
+    def name_below(self, path: str) -> str | None:
+        """The name below the table's root that a decoded path means, in one spelling; None: it leads elsewhere.
+
+        Raises `LogPathNotAllowed` for what is no path, or leads upwards.
+        """
+        if not path or "\0" in path or (".." in path and ".." in path.split("/")):
+            raise LogPathNotAllowed(self.root, path)
+        place = path
+        if path.startswith("/") and _SCHEME.match(self.root):
+            scheme, _, rest = self.root.partition("://")
+            place = f"{scheme}://{rest.partition('/')[0]}{path}"
+        elif not path.startswith("/") and _SCHEME.match(path) is None:
+            return posixpath.normpath(path)
+        place = _one_spelling(place)
+        for prefix in self._own_prefixes:
+            if place.startswith(prefix):
+                return posixpath.normpath(place[len(prefix) :])
+        return None
+
+    @cached_property
+    def _own_prefixes(self) -> tuple[str, ...]:
+        """What absolute paths below the table begin with, in every spelling of its root."""
+        return tuple(dict.fromkeys(f"{root.rstrip('/')}/" for root in _spellings(self.root)))
+
     def ensure_paths(self, paths: Array) -> None:
         """`resolve` for a column of decoded paths; the ordinary ones cost a look at their bytes, all at once."""
         looks = _looks(paths)

@@ -49,6 +49,9 @@ from engine.delta.spec.paths import LOG_DIR, resolve_path
 REMOVED_PREFIX = ".removed-"
 """Of the name that a table's folder has while it is removed, before a token: no listing shows it."""
 
+UNLISTED_MARK = ".unlisted"
+"""A file in a table's folder, for which the catalog lists the table only if it has a record of it."""
+
 _REMOVALS_MAX = 10
 """How often removing a folder is tried while others put files into it."""
 
@@ -70,6 +73,15 @@ class FileStatus:
         if any(time % 1000 == 0 for time in times):
             return times[0] // 1000 == times[1] // 1000
         return times[0] == times[1]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderListing:
+    """What lies directly in a folder, symbolic links left out."""
+
+    files: tuple[FileStatus, ...]
+    folders: tuple[FileStatus, ...]
+    """Of size 0; some storages know no times of folders and tell 0."""
 
 
 class Storage(ABC):
@@ -95,6 +107,10 @@ class Storage(ABC):
     @abstractmethod
     def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
         """As `list_names`, with sizes and times."""
+
+    @abstractmethod
+    def list_folder(self, directory: str) -> FolderListing:
+        """Files and folders of `directory`, which is empty for the table's root. One that does not exist is empty."""
 
     @abstractmethod
     def stat(self, name: str) -> FileStatus: ...
@@ -142,6 +158,10 @@ class Storage(ABC):
         """Remove a file; one that is missing is removed already."""
 
     @abstractmethod
+    def delete_empty_folder(self, name: str) -> bool:
+        """Remove a folder that has nothing in it; False where it stays, or where folders are beginnings of names."""
+
+    @abstractmethod
     def delete_tree(self) -> None:
         """Remove the table's folder and all that is in it; the log first, so that no half of a table is left.
 
@@ -185,6 +205,24 @@ class LocalStorage(Storage):
                 continue
             result.append(FileStatus(name, status.st_size, status.st_mtime_ns // 1_000_000))
         return result
+
+    def list_folder(self, directory: str) -> FolderListing:
+        folder = self._own(f"{directory}/-").removesuffix("/-") if directory else self.root
+        files: list[FileStatus] = []
+        folders: list[FileStatus] = []
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    with suppress(FileNotFoundError):  # removed since the listing
+                        if entry.is_symlink():
+                            continue
+                        found = entry.stat(follow_symlinks=False)
+                        kind = folders if entry.is_dir(follow_symlinks=False) else files
+                        size = 0 if kind is folders else found.st_size
+                        kind.append(FileStatus(entry.name, size, found.st_mtime_ns // 1_000_000))
+        except (FileNotFoundError, NotADirectoryError):
+            return FolderListing((), ())
+        return FolderListing(tuple(files), tuple(folders))
 
     def stat(self, name: str) -> FileStatus:
         status = os.stat(self._real(name))
@@ -238,6 +276,15 @@ class LocalStorage(Storage):
     def delete(self, name: str) -> None:
         with suppress(FileNotFoundError):
             os.unlink(self._own(name))
+
+    def delete_empty_folder(self, name: str) -> bool:
+        try:
+            os.rmdir(self._own(name))
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+                return False
+            raise
+        return True
 
     def delete_tree(self) -> None:
         self._own(f"{LOG_DIR}/")
@@ -313,6 +360,17 @@ class FsspecStorage(Storage):
         found = (_status(entry) for entry in entries if entry["type"] == "file" and entry["name"] != itself)
         return sorted((status for status in found if status.name >= start), key=lambda status: status.name)
 
+    def list_folder(self, directory: str) -> FolderListing:
+        path = self.path_of(directory) if directory else self.root
+        try:
+            entries = entries_from(self.fs, self.scheme, path, "")
+        except (FileNotFoundError, NotADirectoryError):
+            return FolderListing((), ())
+        itself = self.fs._strip_protocol(path)
+        found = [entry for entry in entries if entry["name"].rstrip("/") != itself]
+        files = tuple(_status(entry) for entry in found if entry["type"] == "file")
+        return FolderListing(files, tuple(_status(entry) for entry in found if entry["type"] == "directory"))
+
     def stat(self, name: str) -> FileStatus:
         return _status(self.fs.info(self.path_of(name)))
 
@@ -357,6 +415,9 @@ class FsspecStorage(Storage):
     def delete(self, name: str) -> None:
         with suppress(FileNotFoundError):
             self.fs.rm_file(self.path_of(name))
+
+    def delete_empty_folder(self, name: str) -> bool:
+        return False
 
     def delete_tree(self) -> None:
         for folder in (self.path_of(LOG_DIR), self.root):

@@ -5,7 +5,8 @@ wrong in it is logged and forgotten: the next commit, or another writer, does it
 
 1. the version checksum, made from the one before at the cost of the commit itself;
 2. every `delta.checkpointInterval` versions (10 by default) a checkpoint, unless the version has one;
-3. with a checkpoint, the removal of expired files from the log, unless `delta.enableExpiredLogCleanup` is off.
+3. with a checkpoint, the removal of expired files from the log, unless `delta.enableExpiredLogCleanup` is off;
+4. symlink manifests, where `delta.compatibility.symlinkFormatManifest.enabled` is on.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from engine.delta.commit.transaction import Committed, clock_ms
 from engine.delta.maintenance.checkpoint_writer import write_checkpoint
 from engine.delta.maintenance.checksum_writer import checksum_after, checksum_of, write_checksum
 from engine.delta.maintenance.log_cleanup import LogListing, clean_log
+from engine.delta.maintenance.symlink_manifest import write_manifests
 from engine.delta.snapshot.checksum import VersionChecksum, load_checksum
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.properties import CHECKPOINT_INTERVAL, EXPIRED_LOG_CLEANUP
+from engine.delta.spec.properties import CHECKPOINT_INTERVAL, EXPIRED_LOG_CLEANUP, SYMLINK_MANIFEST
 from engine.errors.table_errors import MalformedLogEntry
 
 _log = logging.getLogger(__name__)
@@ -91,13 +93,23 @@ def remove_expired_log(after: PostCommit) -> None:
             _log.info("removed %d expired files from the log of %s", len(removed), committed.storage.root)
 
 
+def write_symlink_manifests(after: PostCommit) -> None:
+    if after.committed.config.get(SYMLINK_MANIFEST):
+        write_manifests(after.snapshot)
+
+
 def is_checkpoint_due(committed: Committed) -> bool:
     return committed.version > 0 and committed.version % committed.config.get(CHECKPOINT_INTERVAL) == 0
 
 
 _CLOSE_S = 10.0
 
-HOOKS: tuple[Hook, ...] = (write_version_checksum, write_due_checkpoint, remove_expired_log)
+HOOKS: tuple[Hook, ...] = (
+    write_version_checksum,
+    write_due_checkpoint,
+    remove_expired_log,
+    write_symlink_manifests,
+)
 
 
 class PostCommitQueue:

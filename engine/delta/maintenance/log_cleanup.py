@@ -75,11 +75,17 @@ def clean_log(storage: Storage, config: TableConfig, now_ms: int) -> tuple[str, 
 
     Raises the errors of `TableConfig.ensure_supported`, `OSError`.
     """
+    midnight_ms = now_ms - now_ms % properties.DAY_MS
+    return truncate_log(storage, config, now_ms, midnight_ms - config.get(properties.LOG_RETENTION))
+
+
+def truncate_log(storage: Storage, config: TableConfig, now_ms: int, cutoff_ms: int) -> tuple[str, ...]:
+    """As `clean_log`, of what is older than `cutoff_ms` (milliseconds since the epoch) instead of the retention."""
     config.ensure_supported(TableOperation.VACUUM)
     midnight_ms = now_ms - now_ms % properties.DAY_MS
     listing = LogListing.load(storage)
     removed = [f"{LOG_DIR}/{stray.name}" for stray in listing.strays if _is_day_old(stray, midnight_ms)]
-    cut = find_cut(storage, listing, config, midnight_ms - config.get(properties.LOG_RETENTION))
+    cut = find_cut(storage, listing, config, cutoff_ms)
     if cut is not None:
         removed += [f"{LOG_DIR}/{path.name}" for path in _expired(listing, cut)]
         removed += _expired_staged_commits(storage, cut)

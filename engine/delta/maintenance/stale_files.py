@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -22,6 +23,7 @@ from engine.delta.log.storage import Storage
 from engine.delta.schema.column_mapping import NO_MAPPING, physical_schema
 from engine.delta.schema.type_widening import TYPE_CHANGES
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.properties import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
 from engine.types.arrow_types import arrow_type
 from engine.types.schema import (
     ArrayType,
@@ -47,6 +49,22 @@ def with_mapped_names(snapshot: Snapshot) -> pa.Table:
     """All live files of a table with column mapping, of `FILES_SCHEMA`: even equal names come with equal ids only."""
     is_mapped = snapshot.config.column_mapping_mode != NO_MAPPING
     return snapshot.files if is_mapped else snapshot.files.slice(0, 0)
+
+
+def with_dropped_columns(snapshot: Snapshot, files: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """For each of these live files, whether it has columns or fields that the schema has no more: one read a file.
+
+    Only column mapping lets a column go and its data stay.
+    """
+    config = snapshot.config
+    if config.column_mapping_mode == NO_MAPPING:
+        return np.zeros(files.num_rows, np.bool_)
+    ids = (config.get(ROW_ID_COLUMN), config.get(ROW_COMMIT_VERSION_COLUMN))
+    schema = physical_schema(snapshot.schema, config.column_mapping_mode)
+    known = StructType((*schema.fields, *(StructField(name, PrimitiveType.LONG) for name in ids if name is not None)))
+    with ThreadPoolExecutor(_READERS_MAX, "footers") as threads:
+        more = threads.map(lambda path: _has_more(snapshot.storage, path, known), files.column("path").to_pylist())
+        return np.fromiter(more, np.bool_, files.num_rows)
 
 
 class NarrowerTypes:
@@ -90,6 +108,28 @@ def _widened(snapshot: Snapshot) -> tuple[StructField, ...]:
     names = {path[0] for path, field in walk_fields(snapshot.schema) if TYPE_CHANGES in field.metadata}
     fields = StructType(tuple(field for field in snapshot.schema.fields if field.name in names))
     return physical_schema(fields, snapshot.config.column_mapping_mode).fields
+
+
+def _has_more(storage: Storage, path: str, known: StructType) -> bool:
+    with storage.open_input(path) as source:
+        return _exceeds(pa.struct(list(pq.read_schema(source))), known)
+
+
+def _exceeds(found: Any, known: DataType) -> bool:
+    """Has a column of a file fields that the schema does not know?"""
+    match known:
+        case StructType() if pa.types.is_struct(found):
+            fields = {field.name: field.data_type for field in known.fields}
+            return any(
+                each.name not in fields or _exceeds(each.type, fields[each.name])
+                for each in (found.field(at) for at in range(found.num_fields))
+            )
+        case ArrayType(element) if pa.types.is_list(found):
+            return _exceeds(found.value_type, element)
+        case MapType(key, value) if pa.types.is_map(found):
+            return _exceeds(found.key_type, key) or _exceeds(found.item_type, value)
+        case _:
+            return False
 
 
 def _has_types(storage: Storage, path: str, columns: Iterable[StructField]) -> bool:

@@ -13,7 +13,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from engine.table.scan import FIELD_ID, FileLayout
-from engine.types.schema import StructField, StructType, map_fields
+from engine.types.schema import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    map_fields,
+)
 
 MAPPING_PREFIX = "delta.columnMapping."
 PHYSICAL_NAME = f"{MAPPING_PREFIX}physicalName"
@@ -63,3 +72,28 @@ def file_layout(schema: StructType, mode: str, partition_columns: Iterable[str] 
 def physical_names(schema: StructType, mode: str) -> Mapping[str, str]:
     """Logical to physical name of every top-level column, in order."""
     return {field.name: physical_name(field, mode) for field in schema.fields}
+
+
+def stored_schema(schema: StructType, mode: str) -> StructType:
+    """The columns as the files have them: physical names, and with column mapping the ids."""
+    marked = _with_ids(physical_schema(schema, mode), mode)
+    assert isinstance(marked, StructType)
+    return marked
+
+
+def _with_ids(data_type: DataType, mode: str) -> DataType:
+    match data_type:
+        case StructType(fields):
+            return StructType(tuple(_with_id(field, mode) for field in fields))
+        case ArrayType(element):
+            return ArrayType(_with_ids(element, mode))
+        case MapType(key, value):
+            return MapType(_with_ids(key, mode), _with_ids(value, mode))
+        case PrimitiveType() | DecimalType():
+            return data_type
+
+
+def _with_id(field: StructField, mode: str) -> StructField:
+    number = column_id(field) if mode != NO_MAPPING else None
+    metadata = {} if number is None else {FIELD_ID: number}
+    return StructField(field.name, _with_ids(field.data_type, mode), True, metadata)

@@ -62,8 +62,9 @@ from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.table.operations import TableOperation
+from engine.table.rules import Constraint
 from engine.table.scan import Scan
-from engine.table.snapshot import Constraint, TableDetails
+from engine.table.snapshot import TableDetails
 from engine.types.schema import StructType
 
 T = TypeVar("T")
@@ -299,6 +300,10 @@ class Snapshot:
         columns = (self.schema.field(name) for name in self.partition_columns)
         texts = {column.name: column.metadata.get(GENERATION) for column in columns if column}
         return {name: text for name, text in texts.items() if isinstance(text, str)}
+
+    @property
+    def rules(self) -> TableConfig:
+        return self.config
 
     @property
     def details(self) -> TableDetails:

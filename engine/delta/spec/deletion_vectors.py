@@ -68,11 +68,16 @@ def deletion_vector_path(descriptor: DeletionVectorDescriptor) -> str:
         if len(text) < UUID_CHARACTERS:
             raise MalformedLogEntry("deletionVector", f"{text!r} holds no UUID")
         prefix, encoded = text[:-UUID_CHARACTERS], text[-UUID_CHARACTERS:]
-        name = f"deletion_vector_{UUID(bytes=z85_decode(encoded))}.bin"
+        name = vector_file_name(UUID(bytes=z85_decode(encoded)))
         return f"{prefix}/{name}" if prefix else name
     if descriptor.storage_type == ABSOLUTE:
         return resolve_path(decode_path(text))
     raise MalformedLogEntry("deletionVector", f"storage type {descriptor.storage_type!r} has no file")
+
+
+def vector_file_name(uuid: UUID) -> str:
+    """The file of vectors that a UUID names, without its folder."""
+    return f"deletion_vector_{uuid}.bin"
 
 
 def relative_deletion_vector(uuid: UUID, prefix: str = "") -> str:

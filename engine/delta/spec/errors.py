@@ -166,6 +166,53 @@ class MissingCommitTimestamp(DeltaError, condition="DELTA_MISSING_COMMIT_TIMESTA
     )
 
 
+# --- Maintenance ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class VacuumLiteImpossible(DeltaError, condition="DELTA_CANNOT_VACUUM_LITE", sqlstate="55000"):
+    table: str
+    template = (
+        "VACUUM LITE of {table} is not possible: commits that no earlier VACUUM has dealt with have been cleaned up "
+        "from the log. Run VACUUM FULL once."
+    )
+
+
+@dataclass(eq=False)
+class ManifestWithDeletionVectors(
+    DeltaError, condition="DELTA_UNSUPPORTED_GENERATE_WITH_DELETION_VECTORS", sqlstate="0A000"
+):
+    table: str
+    template = (
+        "A symlink manifest cannot say which rows of a file are deleted, and {table} has files with deletion vectors. "
+        "Write them again with REORG TABLE ... APPLY (PURGE) first."
+    )
+
+
+@dataclass(eq=False)
+class ManifestWithColumnMapping(
+    DeltaError, condition="DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING", sqlstate="0AKDC"
+):
+    table: str
+    template = (
+        "A symlink manifest cannot say how columns are called in the files, and {table} has column mapping. Readers of "
+        "manifests would find other columns."
+    )
+
+
+@dataclass(eq=False)
+class ManifestPropertyWithDeletionVectors(
+    DeltaError,
+    condition="DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED"
+    ".PERSISTENT_DELETION_VECTORS_WITH_INCREMENTAL_MANIFEST_GENERATION",
+    sqlstate="0A000",
+):
+    template = (
+        "A table with delta.enableDeletionVectors = true cannot write symlink manifests after each commit "
+        "(delta.compatibility.symlinkFormatManifest.enabled). Set one of the two properties to false."
+    )
+
+
 # --- Features and properties ---------------------------------------------------------------------------------------
 
 
@@ -281,6 +328,29 @@ class FeatureHasDependents(DeltaError, condition="DELTA_FEATURE_DROP_DEPENDENT_F
 
 
 @dataclass(eq=False)
+class WaitForRetention(DeltaError, condition="DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD", sqlstate="22KD0"):
+    table: str
+    feature: str
+    hours: str
+    template = (
+        "The newest version of {table} does not need the feature {feature} any more, but versions of the last {hours} "
+        "hours do, which may still be read. Run the statement again when these hours are over: it then removes the "
+        "older versions, and drops the feature. (delta.dropFeatureTruncateHistory.retentionDuration sets the time.)"
+    )
+
+
+@dataclass(eq=False)
+class HistoricalVersionsExist(DeltaError, condition="DELTA_FEATURE_DROP_HISTORICAL_VERSIONS_EXIST", sqlstate="22KD0"):
+    table: str
+    feature: str
+    hours: str
+    template = (
+        "The feature {feature} cannot be dropped: the log of {table} has older versions that need it, and no usable "
+        "checkpoint that is {hours} hours old, before which they could be removed. Run the statement again later."
+    )
+
+
+@dataclass(eq=False)
 class UnknownTableProperty(DeltaError, condition="DELTA_UNKNOWN_CONFIGURATION", sqlstate="F0000"):
     key: str
     nearest: str
@@ -326,7 +396,8 @@ class LogWriteFailed(DeltaError, condition="LOG_WRITE_FAILED", sqlstate="58030")
 class RowIdsWithoutStatistics(DeltaError, condition="DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS", sqlstate="22000"):
     table: str
     template = (
-        "Row ids cannot be assigned to the new files of {table}: their statistics do not say how many rows they have."
+        "Row ids cannot be assigned to files of {table}: their statistics do not say how many rows they have. Run "
+        "ANALYZE TABLE ... COMPUTE DELTA STATISTICS for files that are there already."
     )
 
 

@@ -41,7 +41,7 @@ WRITES = frozenset(TableOperation) - READS
 _ALL = frozenset(TableOperation)
 _NONE: frozenset[TableOperation] = frozenset()
 _NEW_ROWS = frozenset({TableOperation.APPEND, TableOperation.OVERWRITE})
-_ROW_WRITES = _NEW_ROWS | {TableOperation.DML}
+_ROW_WRITES = _NEW_ROWS | {TableOperation.DML, TableOperation.OPTIMIZE}
 _UPKEEP = frozenset({TableOperation.METADATA, TableOperation.CHECKPOINT, TableOperation.VACUUM})
 """What needs the log alone, and no rows."""
 
@@ -224,7 +224,6 @@ _CLUSTERING = Feature(
     name="clustering",
     requires=("domainMetadata",),
     use=_always,
-    allows=_ALL - {TableOperation.OPTIMIZE},
     aborts_concurrents=True,
 )
 _COLLATIONS = Feature(name="collations", use=_has_column_key("__COLLATIONS"), allows=READS | _UPKEEP)
@@ -307,7 +306,6 @@ _ROWS: tuple[Feature, ...] = (
         name="rowTracking",
         requires=("domainMetadata",),
         demanded=_flag(properties.ROW_TRACKING),
-        allows=_ALL - {TableOperation.OPTIMIZE},
         auto_upgrade=True,
         removal=Removal.YES,
     ),

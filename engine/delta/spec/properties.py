@@ -22,7 +22,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from engine.delta.spec.errors import InvalidTableProperty, PropertyNotSettable, UnknownTableProperty
+from engine.delta.spec.errors import (
+    InvalidTableProperty,
+    ManifestPropertyWithDeletionVectors,
+    PropertyNotSettable,
+    UnknownTableProperty,
+)
 
 T = TypeVar("T")
 Configuration: TypeAlias = Mapping[str, str | None]
@@ -148,6 +153,9 @@ class Property(Generic[T]):
 
 
 APPEND_ONLY = Property(key="delta.appendOnly", parse=parse_boolean, default=False, strict=True, early="appendOnly")
+AUTO_COMPACT = Property(
+    key="delta.autoOptimize.autoCompact", parse=_one_of("true", "false", "auto", "legacy"), default="false"
+)
 CHANGE_DATA_FEED = Property(key="delta.enableChangeDataFeed", parse=parse_boolean, default=False, strict=True)
 CHECKPOINT_INTERVAL = Property(key="delta.checkpointInterval", parse=_integer(1), default=10)
 CHECKPOINT_PART_SIZE = Property(key="delta.checkpoint.partSize", parse=_optional(_integer(1)), default=None)
@@ -230,12 +238,13 @@ ROW_COMMIT_VERSION_COLUMN = Property(
     default=None,
     settable=False,
 )
-OPTIMIZE_WRITE = Property(key="delta.autoOptimize.optimizeWrite", parse=parse_boolean, default=False)
+OPTIMIZE_WRITE = Property(key="delta.autoOptimize.optimizeWrite", parse=_optional(parse_boolean), default=None)
 SET_TRANSACTION_RETENTION = Property(
     key="delta.setTransactionRetentionDuration", parse=_optional(parse_interval_ms), default=None
 )
 STATS_AS_JSON = Property(key="delta.checkpoint.writeStatsAsJson", parse=parse_boolean, default=True)
 STATS_AS_STRUCT = Property(key="delta.checkpoint.writeStatsAsStruct", parse=parse_boolean, default=True)
+SYMLINK_MANIFEST = Property(key="delta.compatibility.symlinkFormatManifest.enabled", parse=parse_boolean, default=False)
 TARGET_FILE_SIZE = Property(key="delta.targetFileSize", parse=_optional(parse_size_bytes), default=None)
 TYPE_WIDENING = Property(key="delta.enableTypeWidening", parse=parse_boolean, default=False, strict=True)
 VARIANT_SHREDDING = Property(key="delta.enableVariantShredding", parse=parse_boolean, default=False, strict=True)
@@ -246,7 +255,6 @@ WRITE_PARTITION_COLUMNS = Property(
 # Keys that other products act upon: accepted and kept, without effect here.
 _HINTS: tuple[Property[Any], ...] = (
     Property(key="delta.autoOptimize", parse=parse_boolean, default=False),
-    Property(key="delta.autoOptimize.autoCompact", parse=_one_of("true", "false", "auto", "legacy"), default="false"),
     Property(key="delta.tuneFileSizesForRewrites", parse=parse_boolean, default=False),
     Property(key="delta.sampleRetentionDuration", parse=parse_interval_ms, default=7 * DAY_MS),
     Property(key="delta.enableFullRetentionRollback", parse=parse_boolean, default=True),
@@ -311,7 +319,9 @@ def nearest(key: str) -> str:
 
 
 def ensure_consistent(configuration: Configuration) -> None:
-    """Raises `InvalidTableProperty` where two properties contradict each other."""
+    """Raises `InvalidTableProperty` or a more exact error where two properties contradict each other."""
+    if SYMLINK_MANIFEST.read(configuration) and DELETION_VECTORS.read(configuration):
+        raise ManifestPropertyWithDeletionVectors()
     log, files = LOG_RETENTION.read(configuration), DELETED_FILE_RETENTION.read(configuration)
     if log < files:
         text = configuration.get(LOG_RETENTION.key) or "interval 30 days"

@@ -2,7 +2,6 @@ package deltagateway;
 
 import java.util.Arrays;
 import java.util.HashSet;
-import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.sql.classic.SparkSession;
@@ -20,13 +19,14 @@ public final class GatewayDriver {
   private final Thread scheduler;
 
   /**
-   * `functions` and `tableFunctions` are the names that may be called, separated by blanks; Python answers questions at
-   * `port`.
+   * `functions` and `tableFunctions` are the names that may be called, `expressions` the classes that plans may hold,
+   * each separated by blanks; Python answers questions at `port`.
    */
-  public GatewayDriver(SparkSession root, String functions, String tableFunctions, int port, String password) {
+  public GatewayDriver(
+      SparkSession root, String functions, String tableFunctions, String expressions, int port, String password) {
     this.root = root;
     this.questions = new Questions(port, password);
-    this.guard = new PlanGuard(names(functions), names(tableFunctions));
+    this.guard = new PlanGuard(names(functions), names(tableFunctions), names(expressions));
     root.extensions().injectQueryStageOptimizerRule(new scala.runtime.AbstractFunction1() {
       public Object apply(Object session) {
         return new JoinFilePruning((SparkSession) session);
@@ -67,7 +67,7 @@ public final class GatewayDriver {
   }
 
   private static Set names(String text) {
-    return new HashSet(Arrays.asList((Object[]) text.toLowerCase(Locale.ROOT).split(" ")));
+    return new HashSet(Arrays.asList((Object[]) text.split(" ")));
   }
 
   public GatewaySession openSession() {

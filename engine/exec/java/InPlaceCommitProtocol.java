@@ -4,23 +4,39 @@ import java.io.IOException;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapreduce.JobContext;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.apache.spark.TaskContext;
 import org.apache.spark.internal.io.FileCommitProtocol;
 import org.apache.spark.internal.io.FileNameSpec;
+import org.apache.spark.util.TaskFailureListener;
 
 /**
  * Tasks write files under unique names where they will stay; nothing is renamed. The files of the successful attempts
  * are what was written; those of other attempts, and all of them if the job fails, are deleted as far as can be reached.
  * Whatever is left behind is in no commit, hence no part of the table.
+ *
+ * A job that fails does not wait for its other tasks, and the driver is not told of those that end after it. So a task
+ * deletes what it wrote if it does not commit, however it ends, and on a local master it commits by adding to a list of
+ * its job that the job takes away when it ends: a task is either in that list or finds none and fails. Executors of
+ * other processes have no such list: files of tasks that commit there after their job failed are left to VACUUM.
+ *
  * A folder that is a link is not written through.
  */
 public final class InPlaceCommitProtocol extends FileCommitProtocol implements Serializable {
+  /** Files of committed tasks, by the id of their job, of the jobs that run. */
+  private static final Map COMMITTED = new HashMap();
+
+  private static volatile boolean isDriver;
+
+  private final String id = UUID.randomUUID().toString();
   private final TableRoot root;
   private final String folder;
   private transient List taskFiles;
@@ -38,10 +54,20 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
 
   public void setupJob(JobContext job) {
     jobFiles = new ArrayList();
+    isDriver = true;
+    synchronized (COMMITTED) {
+      COMMITTED.put(id, new ArrayList());
+    }
   }
 
-  public void setupTask(TaskAttemptContext task) {
+  /** Spark does not abort a task that it kills while the first file is opened; its failure listeners are called. */
+  public void setupTask(final TaskAttemptContext task) {
     taskFiles = new ArrayList();
+    TaskContext.get().addTaskFailureListener(new TaskFailureListener() {
+      public void onTaskFailure(TaskContext context, Throwable failure) {
+        abortTask(task);
+      }
+    });
   }
 
   public String newTaskTempFile(TaskAttemptContext task, scala.Option directory, FileNameSpec spec) {
@@ -74,6 +100,7 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     } catch (IOException failure) {
       throw new UncheckedIOException(failure);
     }
+    if (isDriver) addToJob(written);
     return new FileCommitProtocol.TaskCommitMessage(written);
   }
 
@@ -85,10 +112,30 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     jobFiles.addAll((List) message.obj());
   }
 
-  public void commitJob(JobContext job, scala.collection.immutable.Seq messages) {}
+  public void commitJob(JobContext job, scala.collection.immutable.Seq messages) {
+    endJob();
+  }
 
   public void abortJob(JobContext job) {
-    for (int i = 0; i < jobFiles.size(); i++) delete(((WrittenFile) jobFiles.get(i)).path, job.getConfiguration());
+    List written = endJob();
+    written.addAll(jobFiles);
+    for (int i = 0; i < written.size(); i++) delete(((WrittenFile) written.get(i)).path, job.getConfiguration());
+  }
+
+  private void addToJob(List written) {
+    synchronized (COMMITTED) {
+      List committed = (List) COMMITTED.get(id);
+      if (committed == null) throw new IllegalStateException("the job has ended");
+      committed.addAll(written);
+    }
+  }
+
+  /** What its tasks committed in this process. */
+  private List endJob() {
+    synchronized (COMMITTED) {
+      List committed = (List) COMMITTED.remove(id);
+      return committed == null ? new ArrayList() : committed;
+    }
   }
 
   private void delete(String relative, Configuration configuration) {

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Predicate;
 import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -80,6 +81,21 @@ public final class ListedFileIndex implements FileIndex {
           files.size(file), false, 1, BLOCK_SIZE, files.modificationTime(file), root.resolve(files.path(file)));
     }
     return PartitionDirectory.apply(files.constants(group), statuses);
+  }
+
+  /** All files, for those who look into them before anything is planned. Links are followed. */
+  scala.collection.immutable.Seq statuses() {
+    FileList files = listing.list(NO_FILTERS, NO_FILTERS);
+    ArrayList all = new ArrayList();
+    for (int group = 0; group < files.groups(); group++) {
+      PartitionDirectory directory = directory(files, group);
+      for (int i = 0; i < directory.files().size(); i++) {
+        FileStatus status = ((FileStatusWithMetadata) directory.files().apply(i)).fileStatus();
+        root.ensureReal(status.getPath());
+        all.add(status);
+      }
+    }
+    return Scala.seq(all);
   }
 
   public String[] inputFiles() {

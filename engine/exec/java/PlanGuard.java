@@ -10,26 +10,32 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedGenerator;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.ObjectType;
 
 /**
  * Decides, fail closed, whether Spark may analyze a parsed plan and whether it may run an analyzed one.
  *
  * Analysis alone can open files (a relation named by a path runs a job to infer its schema), so the parsed plan is
- * checked first: only operators of a list, only relations that the statement bound or a CTE in scope, only functions of
- * a list. After analysis every leaf must be this statement's own scan or a literal source.
+ * checked first: only operators and expressions of a list, only relations that the statement bound or a CTE in scope, only
+ * functions of a list. After analysis every leaf must be this statement's own scan or a literal source.
  *
  * Both walks follow everything a node holds, not only its children: subqueries stand in expressions, CTE definitions in
  * tuples, named windows in maps.
  */
 final class PlanGuard {
   private static final String CATALYST = "org.apache.spark.sql.catalyst.";
-  private static final String EXPRESSIONS = CATALYST + "expressions.";
+
+  /** Where the methods stand that Spark's own functions call by name. */
+  private static final String[] METHODS_OF = {CATALYST, "org.apache.spark.unsafe."};
 
   /** Operators that a query may hold before and after analysis. */
   private static final String[] OPERATORS = {
@@ -45,38 +51,24 @@ final class PlanGuard {
     "UnresolvedSubqueryColumnAliases", "UnresolvedTVFAliases", "UnresolvedTableValuedFunction", "UnresolvedWith",
   };
 
-  /**
-   * Expressions of the analysis package; those of the expressions package are allowed, but for foreign code. Analyzed
-   * plans hold them too: a function that is replaced by others (try_add) keeps its arguments as they came.
-   */
-  private static final Set UNRESOLVED_EXPRESSIONS = set(new String[] {
-    "MultiAlias", "TempResolvedColumn", "UnresolvedAlias", "UnresolvedAttribute", "UnresolvedExtractValue", "UnresolvedFunction",
-    "UnresolvedGenerator", "UnresolvedOrdinal", "UnresolvedPipeAggregateOrdinal", "UnresolvedRegex", "UnresolvedStar",
-    "UnresolvedStarExceptOrReplace", "UnresolvedStarWithColumns", "UnresolvedStarWithColumnsRenames",
-    "UnresolvedWithinGroup",
-  });
-
   /** Operators that only the analyzer makes. */
   private static final String[] ANALYZED_OPERATORS = {
     "CTERelationDef", "CTERelationRef", "Deduplicate", "EmptyRelation", "Expand", "ResolvedHint", "ResolvedInlineTable",
     "UnionLoopRef", "View", "WithCTE",
   };
 
-  /** Expressions that run foreign code. */
-  private static final Set FOREIGN_CODE = set(new String[] {
-    "CallMethodViaReflection", "PrettyPythonUDF", "PythonUDAF", "PythonUDF", "PythonUDTF", "ScalaUDF",
-    "TranspiledPythonUDF", "TryReflect", "UnresolvedPolymorphicPythonUDTF",
-  });
-
   private static final Set PARSED = union(OPERATORS, PARSED_OPERATORS);
   private static final Set ANALYZED = union(OPERATORS, ANALYZED_OPERATORS);
 
   private final Set functions;
   private final Set tableFunctions;
+  private final Set expressions;
 
-  PlanGuard(Set functions, Set tableFunctions) {
+  /** Names of functions in lower case, names of classes of expressions in full. */
+  PlanGuard(Set functions, Set tableFunctions, Set expressions) {
     this.functions = functions;
     this.tableFunctions = tableFunctions;
+    this.expressions = expressions;
   }
 
   private static Set set(String[] names) {
@@ -192,7 +184,7 @@ final class PlanGuard {
     return builtin && lower((String) parts.get(last - 1)).equals("builtin") ? parts.subList(last, last + 1) : parts;
   }
 
-  private static final class AnalyzedWalk extends Walk {
+  private final class AnalyzedWalk extends Walk {
     private final String statementId;
 
     AnalyzedWalk(String statementId) {
@@ -225,13 +217,25 @@ final class PlanGuard {
     }
   }
 
-  private static void ensureExpression(TreeNode node) {
-    String name = node.getClass().getName();
-    String simple = simpleName(node.getClass());
-    boolean known = name.startsWith(EXPRESSIONS)
-        ? !FOREIGN_CODE.contains(simple)
-        : name.startsWith(CATALYST + "analysis.") && UNRESOLVED_EXPRESSIONS.contains(simple);
-    if (!known) throw new Refusal("expression", simple);
+  private void ensureExpression(TreeNode node) {
+    if (!expressions.contains(node.getClass().getName()) || !callsSpark(node)) {
+      throw new Refusal("expression", simpleName(node.getClass()));
+    }
+  }
+
+  /** Two expressions call a method by its name; Spark's own functions are made of them. */
+  private static boolean callsSpark(TreeNode node) {
+    if (node instanceof StaticInvoke) return isOfSpark(((StaticInvoke) node).staticObject());
+    if (!(node instanceof Invoke)) return true;
+    DataType target = ((Invoke) node).targetObject().dataType();
+    return target instanceof ObjectType && isOfSpark(((ObjectType) target).cls());
+  }
+
+  private static boolean isOfSpark(Class type) {
+    for (int i = 0; i < METHODS_OF.length; i++) {
+      if (type.getName().startsWith(METHODS_OF[i])) return true;
+    }
+    return false;
   }
 
   /** Scala's objects end in a dollar sign. */

@@ -3,15 +3,23 @@ package deltagateway;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedStarExceptOrReplace;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias$;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
+import org.apache.spark.sql.catalyst.plans.logical.WithWindowDefinition;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The relations that names of a parsed plan stand for, put there before Spark analyzes it.
@@ -46,12 +54,16 @@ final class Relations {
 
     public boolean isDefinedAt(Object node) {
       return node instanceof UnresolvedWith
-          || (node instanceof UnresolvedRelation && named((UnresolvedRelation) node) != null);
+          || (node instanceof UnresolvedRelation && named((UnresolvedRelation) node) != null)
+          || (node instanceof Project && hasReplacements((Project) node))
+          || node instanceof WithWindowDefinition;
     }
 
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       if (!isDefinedAt(node)) return otherwise.apply(node);
       if (node instanceof UnresolvedWith) return definitions((UnresolvedWith) node);
+      if (node instanceof Project) return replacements((Project) node);
+      if (node instanceof WithWindowDefinition) return windows((WithWindowDefinition) node);
       UnresolvedRelation relation = (UnresolvedRelation) node;
       return SubqueryAlias$.MODULE$.apply((String) relation.multipartIdentifier().apply(0), named(relation));
     }
@@ -68,5 +80,52 @@ final class Relations {
       }
       return new UnresolvedWith(with.child(), Scala.seq(placed), with.allowRecursion());
     }
+
+    /** What a star replaces columns by, as in `|> SET`, is no child of it either. */
+    private Project replacements(Project project) {
+      List found = Scala.list(project.projectList());
+      List placed = new ArrayList();
+      for (int i = 0; i < found.size(); i++) placed.add(isReplacing(found.get(i)) ? star(found.get(i)) : found.get(i));
+      return new Project(Scala.seq(placed), project.child());
+    }
+
+    private UnresolvedStarExceptOrReplace star(Object found) {
+      UnresolvedStarExceptOrReplace star = (UnresolvedStarExceptOrReplace) found;
+      List columns = Scala.list((scala.collection.Seq) star.replacements().get());
+      List placed = new ArrayList();
+      for (int i = 0; i < columns.size(); i++) placed.add(inside((Expression) columns.get(i)));
+      return new UnresolvedStarExceptOrReplace(star.target(), star.excepts(), new scala.Some(Scala.seq(placed)));
+    }
+
+    /** Nor are the windows of a WINDOW clause. */
+    private WithWindowDefinition windows(WithWindowDefinition with) {
+      Map placed = new HashMap(CollectionConverters.asJava(with.windowDefinitions()));
+      Iterator entries = placed.entrySet().iterator();
+      while (entries.hasNext()) {
+        Map.Entry entry = (Map.Entry) entries.next();
+        entry.setValue(inside((Expression) entry.getValue()));
+      }
+      scala.collection.immutable.Map windows =
+          scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(placed));
+      return new WithWindowDefinition(windows, with.child(), with.forPipeSQL());
+    }
+
+    /** Walks through an expression, which a plan has to hold for that. */
+    private Expression inside(Expression expression) {
+      return ((Filter) placed(new Filter(expression, new OneRowRelation()), this)).condition();
+    }
+  }
+
+  private static boolean hasReplacements(Project project) {
+    List found = Scala.list(project.projectList());
+    for (int i = 0; i < found.size(); i++) {
+      if (isReplacing(found.get(i))) return true;
+    }
+    return false;
+  }
+
+  private static boolean isReplacing(Object expression) {
+    return expression instanceof UnresolvedStarExceptOrReplace
+        && ((UnresolvedStarExceptOrReplace) expression).replacements().isDefined();
   }
 }

@@ -2,14 +2,17 @@ package deltagateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.types.DataType$;
 import org.apache.spark.sql.types.LongType$;
 import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.StructType;
+import scala.jdk.javaapi.CollectionConverters;
 
 /** One statement as Python hands it over: everything in one JSON text, so that it takes one call. */
 final class Request {
@@ -52,14 +55,15 @@ final class Request {
   }
 
   /**
-   * A table of the statement: its name in the text, where it lies and where its log may lead, its columns, those of its files (of the same shape),
+   * A table of the statement: its name in the text, that of its hidden column, where it lies and where its log may lead, its columns, those of its files (of the same shape),
    * and which columns are constants. `deletionVectors` and `selectedRows` are the names of more constants, of vectors
    * whose rows are left out or alone are read; null where no file has one.
    * Scans of the same `source` have the same files, of so many `bytes`. `rowTracking` is null where row ids are not known
-   * or not asked for.
+   * or not asked for. `format` is null for the files of a table.
    */
   static final class Scan {
     final String relation;
+    final String metadata;
     final String root;
     final String[] allowedRoots;
     final int source;
@@ -70,10 +74,12 @@ final class Request {
     final String deletionVectors;
     final String selectedRows;
     final RowTracking rowTracking;
+    final OtherFormat format;
     final StructType constants;
 
     Scan(JsonNode node) {
       relation = node.get("relation").textValue();
+      metadata = node.get("metadata").textValue();
       root = node.get("root").textValue();
       allowedRoots = new String[node.get("allowed_roots").size()];
       for (int i = 0; i < allowedRoots.length; i++) {
@@ -87,6 +93,7 @@ final class Request {
       deletionVectors = vectors(node, "deletion_vector");
       selectedRows = vectors(node, "selected_rows");
       rowTracking = node.get("row_tracking").isNull() ? null : new RowTracking(node.get("row_tracking"));
+      format = node.get("format").isNull() ? null : new OtherFormat(node.get("format"));
       StructType constants = new StructType();
       for (Iterator names = node.get("partition_columns").elements(); names.hasNext(); ) {
         constants = constants.add(schema.apply(((JsonNode) names.next()).textValue()));
@@ -112,6 +119,24 @@ final class Request {
 
     private static StructType columns(JsonNode json) {
       return ((StructType) DataType$.MODULE$.fromJson(json.textValue())).asNullable();
+    }
+  }
+
+  /** How files that are no table's are read; `infers`: their columns are what Spark finds in them. */
+  static final class OtherFormat {
+    final String kind;
+    final scala.collection.immutable.Map options;
+    final boolean infers;
+
+    OtherFormat(JsonNode node) {
+      kind = node.get("kind").textValue();
+      infers = node.get("infers").booleanValue();
+      Map named = new HashMap();
+      for (Iterator fields = node.get("options").fields(); fields.hasNext(); ) {
+        Map.Entry field = (Map.Entry) fields.next();
+        named.put(field.getKey(), ((JsonNode) field.getValue()).textValue());
+      }
+      options = scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(named));
     }
   }
 

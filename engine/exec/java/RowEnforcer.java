@@ -1,24 +1,41 @@
 package deltagateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.math.BigInteger;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.analysis.TableOutputResolver$;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.DirectShufflePartitionID;
 import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.expressions.SortOrder$;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions;
 import org.apache.spark.sql.catalyst.plans.logical.Repartition;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
+import org.apache.spark.sql.catalyst.plans.logical.Sample$;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.UnaryNode;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.CommandExecutionMode$;
 import org.apache.spark.sql.execution.QueryExecution;
@@ -54,7 +71,7 @@ final class RowEnforcer {
   QueryExecution enforced(QueryExecution source) throws Exception {
     boolean isLiteral = isLiteral(source.analyzed());
     LogicalPlan plan = assigned(source.analyzed(), request.get("columns"), request.get("by_name").booleanValue());
-    boolean isArranged = false;
+    boolean isArranged = request.get("is_arranged").booleanValue();
     for (Iterator steps = request.get("steps").elements(); steps.hasNext(); ) {
       JsonNode step = (JsonNode) steps.next();
       if (step.get("counters").size() > 0) {
@@ -64,7 +81,8 @@ final class RowEnforcer {
       plan = step(plan, step);
     }
     plan = stored(plan, (StructType) DataType$.MODULE$.fromJson(request.get("stored").textValue()));
-    if (!isArranged) plan = arranged(plan, isLiteral, request.get("partition_columns"));
+    if (request.hasNonNull("curve")) plan = alongCurve(plan, request.get("curve"));
+    else if (!isArranged) plan = arranged(plan, isLiteral, request.get("partition_columns"));
     QueryExecution execution = execution(plan);
     guard.ensureMayRun(execution.analyzed(), statementId);
     return execution;
@@ -139,19 +157,97 @@ final class RowEnforcer {
     return scala.Option.apply(spark.sessionState().conf().sessionLocalTimeZone());
   }
 
-  /** A partitioned table gets few files for each partition, at the price of a shuffle; others where they ask for it. */
+  /** A partitioned table gets few files for each partition, at the price of a shuffle; others for few rows, or asked. */
   private LogicalPlan arranged(LogicalPlan plan, boolean isLiteral, JsonNode names) {
     if (isLiteral) return new Repartition(1, false, plan);
-    if (names.size() == 0 && !request.get("rebalanced").booleanValue()) return plan;
+    if (names.size() > 0 || request.get("rebalanced").booleanValue() || isSmall(plan)) {
+      return rebalanced(plan, named(plan, names));
+    }
+    return plan;
+  }
+
+  /**
+   * Whether the rows are so few that a shuffle costs less than a file for each task that reads. Queries that end with a
+   * shuffle have few tasks already, or as many as their author wants.
+   */
+  private boolean isSmall(LogicalPlan plan) {
+    LogicalPlan source = plan;
+    while (source instanceof Project || source instanceof Filter || source instanceof SubqueryAlias) {
+      source = (LogicalPlan) ((UnaryNode) source).child();
+    }
+    if (!(source instanceof LeafNode || source instanceof Union || source instanceof Join)) return false;
+    BigInteger small = BigInteger.valueOf(request.get("small_bytes").longValue());
+    return plan.stats().sizeInBytes().bigInteger().compareTo(small) <= 0;
+  }
+
+  private LogicalPlan rebalanced(LogicalPlan plan, List keys) {
+    Long bytes = Long.valueOf(request.get("shuffled_bytes").longValue());
+    return new RebalancePartitions(Scala.seq(keys), plan, Scala.none(), scala.Option.apply(bytes));
+  }
+
+  private static List named(LogicalPlan plan, JsonNode names) {
     Set wanted = new HashSet();
     for (int i = 0; i < names.size(); i++) wanted.add(((JsonNode) names.get(i)).textValue());
     List output = Scala.list(plan.output());
-    ArrayList keys = new ArrayList();
+    ArrayList found = new ArrayList();
     for (int i = 0; i < output.size(); i++) {
-      if (wanted.contains(((Attribute) output.get(i)).name())) keys.add(output.get(i));
+      if (wanted.contains(((Attribute) output.get(i)).name())) found.add(output.get(i));
     }
-    Long bytes = Long.valueOf(request.get("shuffled_bytes").longValue());
-    return new RebalancePartitions(Scala.seq(keys), plan, Scala.none(), scala.Option.apply(bytes));
+    return found;
+  }
+
+  /**
+   * Sorts each partition of the table along a curve. Rows that become several files are spread over as many tasks by
+   * their places on the curve, which a sample of the columns has told; so whole rows are read once.
+   */
+  private LogicalPlan alongCurve(LogicalPlan plan, JsonNode curve) throws Exception {
+    boolean spreads = curve.hasNonNull("num_files");
+    int numFiles = spreads ? curve.get("num_files").intValue() : 1;
+    LogicalPlan axes = axes(plan, curve.get("columns"));
+    SpaceFillingCurve place = new SpaceFillingCurve(
+        axes.schema(), sample(axes, curve.get("sampled").doubleValue()), curve.get("is_hilbert").booleanValue(), numFiles);
+    ArrayList columns = new ArrayList(Scala.list(plan.output()));
+    List values = new ArrayList();
+    List aliases = Scala.list(((Project) axes).projectList());
+    for (int i = 0; i < aliases.size(); i++) values.add(((Alias) aliases.get(i)).child());
+    columns.add(alias(place.of(values), "place", Scala.none()));
+    LogicalPlan placed = new Project(Scala.seq(columns), plan);
+    Attribute key = (Attribute) placed.output().last();
+    List partition = named(placed, request.get("partition_columns"));
+    LogicalPlan spread = rebalanced(placed, partition);
+    if (spreads) {
+      Expression file = new DirectShufflePartitionID(place.fileOf(key));
+      spread = new RepartitionByExpression(
+          Scala.seq(Collections.singletonList(file)), placed, scala.Option.apply(Integer.valueOf(numFiles)), Scala.none());
+    }
+    ArrayList order = new ArrayList();
+    for (int i = 0; i < partition.size(); i++) order.add(ascending((Expression) partition.get(i)));
+    order.add(ascending(key));
+    return new Project((scala.collection.immutable.Seq) plan.output(), new Sort(Scala.seq(order), false, spread, Scala.none()));
+  }
+
+  /** The values of the columns that the curve goes through. */
+  private LogicalPlan axes(LogicalPlan plan, JsonNode columns) throws Exception {
+    ArrayList axes = new ArrayList();
+    for (int i = 0; i < columns.size(); i++) {
+      Expression axis = spark.sessionState().sqlParser().parseExpression(((JsonNode) columns.get(i)).textValue());
+      guard.ensureMayAnalyze(axis);
+      axes.add(alias(axis, "axis" + i, Scala.none()));
+    }
+    return execution(new Project(Scala.seq(axes), plan)).analyzed();
+  }
+
+  private InternalRow[] sample(LogicalPlan rows, double fraction) throws Exception {
+    LogicalPlan some = fraction < 1
+        ? new Sample(0, fraction, false, scala.Option.apply(Long.valueOf(0)), rows, Sample$.MODULE$.apply$default$6())
+        : rows;
+    QueryExecution execution = execution(some);
+    guard.ensureMayRun(execution.analyzed(), statementId);
+    return execution.executedPlan().executeCollect();
+  }
+
+  private static SortOrder ascending(Expression value) {
+    return SortOrder$.MODULE$.apply(value, Ascending$.MODULE$, SortOrder$.MODULE$.apply$default$3());
   }
 
   private static Alias alias(Expression value, String name, scala.Option metadata) {

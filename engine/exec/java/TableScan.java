@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -52,6 +53,11 @@ final class TableScan {
   }
 
   private HadoopFsRelation source(StructType columns, StructType constants, boolean showsRowIds) {
+    if (scan.format != null) {
+      FileFormat other = OtherFiles.format(scan);
+      StructType found = scan.format.infers ? OtherFiles.columns(spark, scan, other, (ListedFileIndex) files) : columns;
+      return new HadoopFsRelation(files, constants, found, Scala.none(), other, scan.format.options, spark);
+    }
     TableFileFormat format = new TableFileFormat(scan, showsRowIds);
     return new HadoopFsRelation(files, constants, columns, Scala.none(), format, Scala.emptyMap(), spark);
   }

@@ -24,19 +24,21 @@ from engine.delta.maintenance.stale_files import STALE_FILES
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.schema.schema_changes import resolve_path
 from engine.delta.schema.schema_errors import AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapping
+from engine.delta.spec.features import find_feature
 from engine.delta.spec.properties import COLUMN_MAPPING_MODE, canonical_key
 from engine.errors.alter_errors import LocationOfPath, LocationSchemaDiffers, RenameOfPath, ReplacedColumnsDiffer
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.plan.ddl import alter_history
 from engine.plan.ddl.alter_columns import add_columns, alter_column, drop_columns, new_not_nulls, rename_column
-from engine.plan.ddl.drop_features import drop_feature, goes_with_files, stale_files
+from engine.plan.ddl.drop_features import do_without, drop_feature, goes_with_files, stale_files
 from engine.plan.ddl.identity_sync import plan_sync_identity
 from engine.plan.ddl.new_tables import COMMENT, plan_expression_checks
 from engine.plan.ddl.replace_columns import replace_columns
+from engine.plan.ddl.row_tracking import begins_row_tracking, next_step
 from engine.plan.ddl.table_ddl import spelled_columns
 from engine.plan.rules.row_checks import plan_row_checks
-from engine.plans.ddl import AlterPlan, CatalogPlan, RewritePlan, SyncIdentityPlan
+from engine.plans.ddl import AlterPlan, BackfillPlan, CatalogPlan, RewritePlan, SyncIdentityPlan, TruncateHistoryPlan
 from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.statements.alters import (
     AddColumns,
@@ -65,7 +67,7 @@ _REPLACE_REFUSALS = (AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapp
 
 def plan_alter(
     bound: BoundStatement, statement: AlterTable
-) -> AlterPlan | CatalogPlan | RewritePlan | SyncIdentityPlan:
+) -> AlterPlan | BackfillPlan | CatalogPlan | RewritePlan | SyncIdentityPlan | TruncateHistoryPlan:
     """Raises for what the table, or this release, cannot do."""
     table = _table(bound)
     match statement.changes[0]:
@@ -79,6 +81,8 @@ def plan_alter(
             return _dropped_feature(bound, table, drop)
         case SetProperties() | UnsetProperties() as change if _ends_mapping(table, change):
             return _unmapped(bound, table, change)
+        case SetProperties() as change if begins_row_tracking(table, change):
+            return next_step(bound, table, _altered(bound, table, statement.changes))
         case ClusterBy() as cluster:
             return _clustered(bound, table, cluster)
         case _:
@@ -130,7 +134,9 @@ def _moved(bound: BoundStatement, table: BoundTable) -> CatalogPlan:
     return CatalogPlan(change=SetLocationChange(table.name, other.entry.location))
 
 
-def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature) -> AlterPlan | RewritePlan:
+def _dropped_feature(
+    bound: BoundStatement, table: BoundTable, drop: DropFeature
+) -> AlterPlan | RewritePlan | TruncateHistoryPlan:
     """Alone in its version: what it looked at must be what it is committed over.
 
     Where files need the feature these are written first, in a version of their own that only rearranges: no row changes
@@ -147,11 +153,19 @@ def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature
     finder = stale_files(drop)
     stale = None if finder is None else finder(delta_snapshot(table.snapshot))
     if stale is None or stale.num_rows == 0:
+        if drop.truncate_history:
+            return _truncated_history(
+                bound, table, drop, AlterPlan(table=table, definition=definition, description=description)
+            )
         return AlterPlan(table=table, definition=definition, description=description)
     with naming(table.label):
         delta_snapshot(table.snapshot).config.ensure_supported(TableOperation.OVERWRITE)
     if goes_with_files(drop):
-        return RewritePlan(table=table, files=stale, definition=definition, description=description, is_last=True)
+        if drop.truncate_history:
+            definition = _changed(table, [changes.RemoveMapping()])
+            description = replace(_description(bound, ("REMOVE COLUMN MAPPING", {})), exclusive=True)
+        is_last = not drop.truncate_history
+        return RewritePlan(table=table, files=stale, definition=definition, description=description, is_last=is_last)
     purge = _description(bound, ("REORG", {"predicate": "[]", "applyPurge": "true"}))
     return RewritePlan(
         table=table,
@@ -159,6 +173,30 @@ def _dropped_feature(bound: BoundStatement, table: BoundTable, drop: DropFeature
         definition=Definition.of(delta_snapshot(table.snapshot).config),
         description=replace(purge, operation=TableOperation.OVERWRITE, changes_data=False),
         is_last=False,
+    )
+
+
+def _truncated_history(
+    bound: BoundStatement, table: BoundTable, drop: DropFeature, last: AlterPlan
+) -> AlterPlan | TruncateHistoryPlan:
+    """A newest version without need of the feature first, as a step; then older versions go with the feature."""
+    feature = find_feature(drop.feature)
+    assert feature is not None, "it was looked up when the definition without it was made"
+    first = do_without(delta_snapshot(table.snapshot), feature.canonical_name)
+    if first:
+        written = {change.key: change.value for change in first if isinstance(change, changes.SetProperty)}
+        operation = "SET TBLPROPERTIES", {"properties": alter_history.compact(written)}
+        return AlterPlan(
+            table=table,
+            definition=_changed(table, first),
+            description=_description(bound, operation),
+            is_last=False,
+        )
+    return TruncateHistoryPlan(
+        table=table,
+        feature=feature.canonical_name,
+        definition=last.definition,
+        description=last.description,
     )
 
 

@@ -122,6 +122,7 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
         owner=state.principal,
         comment=statement.comment,
         columns=_view_columns(name, statement.columns, analyzed.columns or ()),
+        properties=statement.properties,
     )
     if statement.temporary:
         return CreateTemporaryViewPlan(entry=entry, replace=replace, tolerates=statement.if_not_exists)

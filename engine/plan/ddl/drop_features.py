@@ -2,8 +2,12 @@
 
 A feature is dropped in one commit, which keeps older versions readable by protecting their checkpoints. That is enough
 where the newest version has nothing that only the feature explains. Deletion vectors, types from before a widening, and
-names of column mapping are in files, which are rewritten (`engine.write.dropped_features`); what else would have
-to be done first is refused by name.
+names of column mapping are in files, which are rewritten (`engine.write.rewrite`); what else would have to be done
+first is refused by name.
+
+With TRUNCATE HISTORY older versions are not kept readable but removed. The newest version is then first made one that
+does without the feature, though its protocol has it still; the feature goes when every version that needs it is old
+enough to go with it (`engine.delta.maintenance.feature_history`), which takes a second run of the statement.
 
 Protocol: "Table Features"; the feature `checkpointProtection` as delta-spark has it.
 """
@@ -16,11 +20,18 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from engine.delta.definition.metadata_changes import DropFeature as DropFeatureChange
-from engine.delta.definition.metadata_changes import MetadataChange, RemoveMapping, SetColumnMetadata
+from engine.delta.definition.metadata_changes import (
+    MetadataChange,
+    RemoveMapping,
+    SetColumnMetadata,
+    set_properties,
+)
+from engine.delta.maintenance.feature_history import needs_feature
 from engine.delta.maintenance.stale_files import STALE_FILES
 from engine.delta.schema.type_widening import TYPE_CHANGES
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.features import Removal, find_feature
+from engine.delta.spec.properties import CHECKPOINT_POLICY, DELETION_VECTORS, TYPE_WIDENING
 from engine.errors.alter_errors import HistoryTruncationNotAllowed, ProtectionNeedsTruncation
 from engine.errors.statement_errors import StatementNotSupported
 from engine.statements.alters import DropFeature
@@ -38,19 +49,35 @@ def drop_feature(snapshot: Snapshot, change: DropFeature) -> tuple[MetadataChang
             raise ProtectionNeedsTruncation()
         if change.truncate_history and feature.removal is Removal.YES:
             raise HistoryTruncationNotAllowed(feature.name)
-        if change.truncate_history and feature.removal is Removal.WITH_HISTORY:
-            raise StatementNotSupported("DROP FEATURE … TRUNCATE HISTORY")
-        trace = _TRACES.get(feature.canonical_name)
+        trace = None if change.truncate_history else _TRACES.get(feature.canonical_name)
         what = trace(snapshot) if trace is not None else None
         if what is not None:
             raise StatementNotSupported(f"DROP FEATURE {feature.name} of a table with {what}")
-    dropped = DropFeatureChange(name=change.feature, protect_before=snapshot.version + 1)
+    protect_before = None if change.truncate_history else snapshot.version + 1
+    dropped = DropFeatureChange(name=change.feature, protect_before=protect_before)
     match feature.canonical_name if feature is not None else None:
         case "typeWidening":
             return (*_forgotten_types(snapshot), dropped)
         case "columnMapping":
             return (RemoveMapping(), dropped)
     return (dropped,)
+
+
+def do_without(snapshot: Snapshot, feature: str) -> tuple[MetadataChange, ...]:
+    """What makes the metadata of the next version do without a feature (its final name) that the protocol has."""
+    if not needs_feature(snapshot.metadata, feature):
+        return ()
+    match feature:
+        case "columnMapping":
+            return (RemoveMapping(),)
+        case "deletionVectors":
+            return set_properties({DELETION_VECTORS.key: "false"})
+        case "typeWidening":
+            return (*set_properties({TYPE_WIDENING.key: "false"}), *_forgotten_types(snapshot))
+        case "v2Checkpoint":
+            return set_properties({CHECKPOINT_POLICY.key: "classic"})
+        case _:
+            return ()
 
 
 def stale_files(change: DropFeature) -> Callable[[Snapshot], pa.Table] | None:

@@ -12,7 +12,6 @@ import json
 
 from catalog.names import quote
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.definition.identity import identity_columns
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.schema.schema_changes import resolve_path
 from engine.errors.alter_errors import NoIdentityColumn
@@ -20,10 +19,9 @@ from engine.errors.table_errors import naming
 from engine.plan.reads.scans import scan_of
 from engine.plans.ddl import SyncIdentityPlan
 from engine.plans.reads import ReadPlan
+from engine.sql.query.composed import Names
 from engine.statements.alters import SyncIdentity
 from engine.table.operations import CommitDescription, TableOperation
-
-_TABLE = "__scan_0"
 
 
 def plan_sync_identity(bound: BoundStatement, table: BoundTable, change: SyncIdentity) -> SyncIdentityPlan:
@@ -32,14 +30,15 @@ def plan_sync_identity(bound: BoundStatement, table: BoundTable, change: SyncIde
     path = resolve_path(snapshot.schema, change.parts)
     with naming(table.label):
         snapshot.config.ensure_supported(TableOperation.METADATA)
-        found = {column.name: column for column in identity_columns(snapshot.config)}
+        found = {column.name: column for column in snapshot.config.identities}
     if len(path) > 1 or path[0] not in found:
         raise NoIdentityColumn(".".join(path))
     name = quote(path[0])
+    scan = scan_of(Names(snapshot.schema.names).new("scan"), table)
     return SyncIdentityPlan(
         table=table,
         column=found[path[0]],
-        read=ReadPlan(text=f"SELECT min({name}), max({name}) FROM {_TABLE}", scans=(scan_of(_TABLE, table),)),
+        read=ReadPlan(text=f"SELECT min({name}), max({name}) FROM {scan.relation}", scans=(scan,)),
         description=CommitDescription(
             name="CHANGE COLUMN",
             operation=TableOperation.METADATA,

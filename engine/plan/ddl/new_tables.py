@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from engine.delta.definition.dormant import GENERATION
 from engine.delta.definition.metadata_changes import (
     AddConstraint,
     ClusterBy,
@@ -16,7 +17,6 @@ from engine.delta.definition.metadata_changes import (
     set_properties,
 )
 from engine.delta.spec.properties import DELTA_PREFIX, canonical_key
-from engine.enforce.generated import GENERATION
 from engine.plan.reads.empty_scan import empty_scan
 from engine.plan.rules.allowed_expressions import column_checks, constraint_check
 from engine.plan.rules.identity_columns import identity_metadata

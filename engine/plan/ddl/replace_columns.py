@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from engine.bind.bound import BoundTable
 from engine.delta.definition import metadata_changes as changes
-from engine.delta.definition.identity import is_identity
+from engine.delta.definition.identity_metadata import is_identity
 from engine.delta.definition.metadata_changes import MetadataChange
 from engine.delta.schema.schema_changes import After, First
 from engine.errors.alter_errors import AddedColumnDefault, ReplacedIdentity

@@ -26,11 +26,13 @@ from engine.errors.definition_errors import (
     SchemaDiffers,
 )
 from engine.errors.statement_errors import StatementNotSupported
-from engine.plan.ddl.new_tables import checks_of, plan_expression_checks, table_changes, table_schema
+from engine.plan.ddl.new_tables import COMMENT, checks_of, plan_expression_checks, table_changes, table_schema
 from engine.plan.rules.identity_columns import ensure_no_identity_partition
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.statements.tables import CreateMode, CreateTable, DropTable
+from engine.table.formats import DEFAULT_FORMAT
 from engine.table.operations import CommitDescription, TableOperation
+from engine.table.rules import PlainRules
 from engine.types.schema import StructType
 from engine.types.sql_types import column_sql_type
 
@@ -64,12 +66,12 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
 def plan_drop_table(bound: BoundStatement, statement: DropTable) -> DropTablePlan:
     """Raises `TableExpected` for a view."""
     if bound.target is None:
-        return DropTablePlan(name=None)
+        return DropTablePlan(entry=None)
     assert isinstance(bound.target, TakenName)
     entry = bound.target.entry
     if isinstance(entry, ViewEntry):
         raise TableExpected(str(entry.name))
-    return DropTablePlan(name=entry.name, tolerated=(TableNotFound,) if statement.if_exists else ())
+    return DropTablePlan(entry=entry, tolerated=(TableNotFound,) if statement.if_exists else ())
 
 
 def ensure_creatable(statement: CreateTable) -> None:
@@ -107,14 +109,41 @@ def new_entry(bound: BoundStatement, target: FreeName) -> TableEntry:
         name=target.name,
         location=target.location,
         managed=target.managed,
+        format=target.format,
         owner=bound.state.principal,
     )
 
 
-def define(bound: BoundStatement, target: FreeName, statement: CreateTable, schema: StructType) -> Definition:
-    """The definition of the new table."""
-    partitions, changes = partition_names(statement, schema), table_changes(statement, bound.state)
+def define(
+    bound: BoundStatement, target: FreeName, statement: CreateTable, schema: StructType
+) -> Definition | PlainRules:
+    """The definition of the new table, for its format. Raises `StatementNotSupported` for what only Delta has."""
+    partitions = partition_names(statement, schema)
+    if target.format != DEFAULT_FORMAT:
+        return _plain_rules(target, statement, schema, partitions)
+    changes = table_changes(statement, bound.state)
     return define_table(str(target.name), schema, partition_columns=partitions, changes=changes)
+
+
+def _plain_rules(
+    target: FreeName, statement: CreateTable, schema: StructType, partitions: tuple[str, ...]
+) -> PlainRules:
+    only_delta = {
+        "CLUSTER BY": statement.cluster_by,
+        "CHECK": checks_of(statement),
+        "NOT NULL, DEFAULT and GENERATED columns": [
+            field.name for field in schema.fields if not field.nullable or field.metadata.keys() - {COMMENT}
+        ],
+    }
+    for what, said in only_delta.items():
+        if said:
+            raise StatementNotSupported(f"{what} in a table of the format {target.format}")
+    return PlainRules(
+        schema=schema,
+        partition_columns=partitions,
+        comment=statement.comment,
+        properties=dict(statement.properties),
+    )
 
 
 def partition_names(statement: CreateTable, schema: StructType) -> tuple[str, ...]:
@@ -124,8 +153,15 @@ def partition_names(statement: CreateTable, schema: StructType) -> tuple[str, ..
     return tuple(field.name if field else name for name, field in spelled.items())
 
 
-def describe_creation(name: str, bound: BoundStatement, managed: bool, definition: Definition) -> CommitDescription:
+def describe_creation(
+    name: str, bound: BoundStatement, managed: bool, definition: Definition | PlainRules
+) -> CommitDescription:
     """What DESCRIBE HISTORY says of it."""
+    if isinstance(definition, PlainRules):
+        parameters = {"isManaged": managed, "partitionBy": list(definition.partition_columns)}
+        return CommitDescription(
+            name=name, operation=TableOperation.METADATA, parameters=parameters, user_name=bound.state.principal
+        )
     metadata = definition.metadata
     return CommitDescription(
         name=name,

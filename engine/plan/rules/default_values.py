@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine.delta.definition.identity import is_identity
+from engine.delta.definition.identity_metadata import is_identity
 from engine.enforce.columns import match_columns
 from engine.enforce.defaults import default_text
-from engine.enforce.generated import is_generated
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
@@ -73,7 +72,7 @@ def find_defaults(rows: WritePlan, statement: Insert) -> DefaultValues:
 
 
 def _is_made_with_rows(rows: WritePlan, column: StructField) -> bool:
-    return is_identity(column) or is_generated(rows.config, column)
+    return is_identity(column) or column.name in rows.config.generations
 
 
 def _text(rows: WritePlan, column: StructField) -> str:

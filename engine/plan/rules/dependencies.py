@@ -7,8 +7,8 @@ meaning, and one of another type would give them another.
 from __future__ import annotations
 
 from engine.bind.bound import BoundTable
+from engine.delta.definition.dormant import GENERATION
 from engine.delta.schema.schema_changes import resolve_path
-from engine.enforce.generated import GENERATION
 from engine.errors.alter_errors import ConstraintDependsOnColumn, GeneratedDependsOnColumn
 from engine.sql.expressions import parse_expression
 

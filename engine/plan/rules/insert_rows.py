@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.delta_format import delta_snapshot
 from engine.enforce.errors import DuplicatePartitionColumn
 from engine.errors.expression_errors import AliasWithReplaceWhere, ColumnsWithReplaceOn
 from engine.plan.rules.conditions import own_condition
@@ -79,7 +78,7 @@ def _rows(table: BoundTable, statement: Insert, own: Expression | None) -> Write
     static_partitions = {item.column: item.value for item in statement.partition if item.value is not None}
     return WritePlan(
         table=table.label,
-        config=delta_snapshot(table.snapshot).config,
+        config=table.snapshot.rules,
         insert_columns=statement.columns,
         static_partitions=MappingProxyType(static_partitions),
         replaces=None if own is None else own.text,

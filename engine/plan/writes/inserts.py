@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from catalog.names import quote
 from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundChanges, BoundRelation, BoundStatement, BoundTable, BoundView
+from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.definition.table_draft import Definition
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.schema.schema_errors import ColumnNotFound
@@ -31,6 +31,7 @@ from engine.plan.rules.conditions import joint_condition, own_condition_check, r
 from engine.plan.rules.idempotence import numbered_write
 from engine.plan.rules.insert_rows import REPLACE_WHERE, InsertRows
 from engine.plan.rules.query_columns import table_fields
+from engine.plan.writes.row_changes import reads_besides
 from engine.plan.writes.schema_evolution import evolved, filled
 from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.plans.reads import ReadPlan
@@ -51,6 +52,7 @@ from engine.sql.expressions import Expression, one_line, parse_expression
 from engine.statements.tables import CreateTable
 from engine.statements.writes import Insert, ReplaceOn, ReplaceUsing
 from engine.table.operations import CommitDescription, TableOperation
+from engine.table.rules import PlainRules, TableRules
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import ddl_type
 
@@ -65,7 +67,9 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
     assert isinstance(table, BoundTable) and insert is not None
     replacement = _replacement(bound, statement, insert.rows, insert.condition)
     with naming(table.label):
-        delta_snapshot(table.snapshot).config.ensure_supported(_operation(replacement))
+        table.snapshot.ensure_supported(_operation(replacement))
+        if not isinstance(replacement, KeepAll | ReplaceAll):
+            delta_snapshot(table.snapshot, "INSERT that replaces some of the rows")
     rows, definition, source = _evolved(insert, analyzed, statement)
     return InsertPlan(
         table=table,
@@ -74,7 +78,7 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
         rows=rows,
         definition=definition,
         replacement=replacement,
-        reads_table=any(_reads(relation, table) for relation in bound.relations),
+        reads_table=reads_besides(bound.relations, table),
         description=_description(bound, replacement, evolves=insert.evolves),
         only_if_absent=statement.if_not_exists,
         numbered=numbered_write(bound.state),
@@ -86,12 +90,11 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
 
 def _evolved(
     insert: InsertRows, analyzed: AnalyzedStatement, statement: Insert
-) -> tuple[WritePlan, Definition, ReadPlan]:
-    """The rows with what they have to know of the query's columns, and the definition with the columns that are new."""
+) -> tuple[WritePlan, Definition | None, ReadPlan]:
+    """The rows with what they have to know of the query's columns, and the definition where columns are new."""
     rows, source, columns = insert.rows, analyzed.query, analyzed.columns or ()
-    definition = Definition.of(rows.config)
-    if insert.evolves:
-        definition = evolved(rows, columns, statement.by_name)
+    definition = evolved(rows, columns, statement.by_name) if insert.evolves else None
+    if definition is not None:
         rows = replace(rows, config=definition.config(rows.table))
     if statement.by_name:
         rows = replace(rows, source_columns=tuple(column.name for column in columns))
@@ -103,7 +106,7 @@ def plan_truncate(bound: BoundStatement) -> TruncatePlan:
     table = bound.target
     assert isinstance(table, BoundTable)
     with naming(table.label):
-        delta_snapshot(table.snapshot).config.ensure_supported(TableOperation.OVERWRITE)
+        table.snapshot.ensure_supported(TableOperation.OVERWRITE)
     description = CommitDescription(
         name="TRUNCATE", operation=TableOperation.OVERWRITE, user_name=bound.state.principal, parameters={}
     )
@@ -122,8 +125,12 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
     if target.found is not None:
         raise LocationNotEmpty(str(target.name), target.location)
     definition = define(bound, target, statement, StructType(table_fields(analyzed.columns or ())))
-    config = definition.config(str(target.name))
-    config.ensure_supported(TableOperation.APPEND)
+    config: TableRules
+    if isinstance(definition, PlainRules):
+        config = definition
+    else:
+        config = definition.config(str(target.name))
+        config.ensure_supported(TableOperation.APPEND)
     return CreateTableAsPlan(
         entry=new_entry(bound, target),
         is_path=target.is_path,
@@ -144,11 +151,11 @@ def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own:
         return _replace_on(bound, statement, statement.replace)
     if isinstance(statement.replace, ReplaceUsing):
         return ReplaceEqual(columns=tuple(_column(rows, name).name for name in statement.replace.columns))
-    if statement.if_not_exists and len(rows.static_partitions) < len(rows.config.metadata.partition_columns):
+    if statement.if_not_exists and len(rows.static_partitions) < len(rows.config.partition_columns):
         raise StatementNotSupported("IF NOT EXISTS without a value for every partition column")
     if not statement.overwrite:
         return KeepAll()
-    if (bound.state.value(_OVERWRITE_MODE) or "STATIC") == "DYNAMIC" and rows.config.metadata.partition_columns:
+    if (bound.state.value(_OVERWRITE_MODE) or "STATIC") == "DYNAMIC" and rows.config.partition_columns:
         return ReplaceTouched()
     if rows.static_partitions:
         condition = " AND ".join(_equals(rows, name, text) for name, text in rows.static_partitions.items())
@@ -202,11 +209,3 @@ def _description(bound: BoundStatement, replacement: Replacement, *, evolves: bo
     return CommitDescription(
         name="WRITE", operation=_operation(replacement), parameters=parameters, user_name=bound.state.principal
     )
-
-
-def _reads(relation: BoundRelation, table: BoundTable) -> bool:
-    if isinstance(relation, BoundView):
-        return any(_reads(inner, table) for inner in relation.relations)
-    if isinstance(relation, BoundChanges):
-        relation = relation.table
-    return relation.snapshot.table_root == table.snapshot.table_root

@@ -23,13 +23,14 @@ from dataclasses import replace
 
 from catalog.names import quote
 from engine.delta.definition.constraints import check_constraints
+from engine.delta.definition.dormant import GENERATION
 from engine.delta.definition.metadata_changes import AddColumn, ChangeType, MetadataChange, change_table
 from engine.delta.definition.table_draft import Definition
+from engine.delta.delta_format import delta_config
 from engine.delta.schema.schema_changes import Path
 from engine.delta.schema.type_widening import is_widening
 from engine.delta.spec.properties import TYPE_WIDENING
 from engine.enforce.columns import match_columns
-from engine.enforce.generated import GENERATION
 from engine.errors.expression_errors import ConstraintHoldsType, GeneratedHoldsType
 from engine.errors.table_errors import naming
 from engine.plan.rules.dependencies import uses
@@ -41,18 +42,18 @@ from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, Str
 from engine.types.sql_types import format_sql_type
 
 
-def evolved(rows: WritePlan, columns: Sequence[QueryColumn], by_name: bool) -> Definition:
-    """The table's definition with what is new; the one that it has where nothing is.
+def evolved(rows: WritePlan, columns: Sequence[QueryColumn], by_name: bool) -> Definition | None:
+    """The table's definition with what is new; None where nothing is.
 
     Raises `UnsupportedDataType`, and the refusals of the module's text.
     """
     changes = list(_changes(rows, columns, by_name))
     if not changes:
-        return Definition.of(rows.config)
+        return None
     for change in changes:
         _ensure_free(rows, change)
     with naming(rows.table):
-        return change_table(rows.config, changes)
+        return change_table(delta_config(rows.config, "Schema evolution"), changes)
 
 
 # --- What is new -----------------------------------------------------------------------------------------------------
@@ -76,7 +77,9 @@ def _field_changes(
 ) -> Iterator[MetadataChange]:
     """For a field of the struct at `parent` that gets values of the type `given`."""
     path = (*parent, field.name)
-    may_widen = TYPE_WIDENING.read(rows.config.metadata.configuration) or field.data_type is PrimitiveType.VOID
+    may_widen = (
+        delta_config(rows.config, "Schema evolution").get(TYPE_WIDENING) or field.data_type is PrimitiveType.VOID
+    )
     if may_widen and CHAR_VARCHAR_TYPE not in field.metadata:
         widened = _widened(field.data_type, given)
         if widened != field.data_type:
@@ -134,7 +137,7 @@ def _ensure_unused(rows: WritePlan, path: Path, becomes: str, *, whole: bool) ->
     column = ".".join(path)
     constraints = [
         constraint.name
-        for constraint in check_constraints(rows.config.metadata.configuration)
+        for constraint in check_constraints(delta_config(rows.config).metadata.configuration)
         if uses(constraint.expression, path, whole=whole)
     ]
     if constraints:

@@ -157,15 +157,22 @@ def read_clustering(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
 
 
 def read_properties(cursor: Cursor) -> Properties:
-    """`('key' = 'value', key.with.dots = 5, …)`, in their order; the values as text, as Spark takes them."""
+    """`('key' = 'value', 'key' 'value', key.with.dots = 5, …)`, in their order; the values as text, as in Spark."""
     cursor.read("(")
     properties: dict[str, str] = {}
     while True:
-        key = read_property_key(cursor)
+        strings = cursor.take_strings()
+        if len(strings) > 1 and cursor.words(1) != ["="]:
+            key, *rest = strings
+            value: str | None = "".join(rest)
+        else:
+            key, value = "".join(strings) if strings else ".".join(cursor.read_names()), None
         if key in properties:
             raise cursor.fail(f"the property {key} before this is given twice")
-        cursor.take("=")
-        properties[key] = _read_property_value(cursor)
+        if value is None:
+            cursor.take("=")
+            value = _read_property_value(cursor)
+        properties[key] = value
         if not cursor.take(","):
             break
     cursor.read(")")

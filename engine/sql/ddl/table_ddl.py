@@ -1,4 +1,4 @@
-"""CREATE TABLE, REPLACE TABLE and CREATE TABLE LIKE, from the word after CREATE or REPLACE on."""
+"""CREATE TABLE, REPLACE TABLE, CREATE TABLE LIKE and clones, from the word after CREATE or REPLACE on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.names import read_table
 from engine.sql.query.query import is_query, parse_query
-from engine.statements.tables import Check, ColumnDef, CreateMode, CreateTable, CreateTableLike
+from engine.sql.query.time_travel import read_table_version
+from engine.statements.tables import Check, CloneTable, ColumnDef, CreateMode, CreateTable, CreateTableLike
 
 _REFUSED_CLAUSES = (
     (("CLUSTERED", "BY"), "Use CLUSTER BY or PARTITIONED BY."),
@@ -21,7 +22,7 @@ _REFUSED_CLAUSES = (
 )
 
 
-def parse_create_table(cursor: Cursor, mode: CreateMode) -> CreateTable | CreateTableLike:
+def parse_create_table(cursor: Cursor, mode: CreateMode) -> CreateTable | CreateTableLike | CloneTable:
     """What follows TABLE."""
     if mode is CreateMode.CREATE and take_if_not_exists(cursor):
         mode = CreateMode.CREATE_IF_NOT_EXISTS
@@ -30,9 +31,9 @@ def parse_create_table(cursor: Cursor, mode: CreateMode) -> CreateTable | Create
         if mode in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE):
             raise UnsupportedStatement(f"{mode} TABLE … LIKE")
         return _like(cursor, table)
-    for kind in ("SHALLOW", "DEEP"):
-        if cursor.take(kind, "CLONE"):
-            raise UnsupportedStatement(f"CREATE TABLE … {kind} CLONE")
+    for words in (("SHALLOW", "CLONE"), ("DEEP", "CLONE"), ("CLONE",)):
+        if cursor.take(*words):
+            return _clone(cursor, table, shallow=words[0] == "SHALLOW")
     if cursor.words(1) == ["("] and not is_query(cursor):
         columns, checks = _read_elements(cursor)
         table = replace(table, columns=columns, checks=checks)
@@ -148,6 +149,24 @@ def _like(cursor: Cursor, table: CreateTable) -> CreateTableLike:
         source_parts=source,
         if_not_exists=table.mode is CreateMode.CREATE_IF_NOT_EXISTS,
         provider=table.provider,
+        location=table.location,
+        properties=table.properties,
+    )
+
+
+def _clone(cursor: Cursor, table: CreateTable, *, shallow: bool) -> CloneTable:
+    source, time_travel = read_table_version(cursor)
+    table = _read_clauses(cursor, table)
+    if table.provider is not None and table.provider.lower() != "delta":
+        raise UnsupportedClause(f"USING {table.provider} in a clone", "A clone is a Delta table; leave it out.")
+    if table.partitioned_by or table.cluster_by is not None or table.comment is not None or table.options:
+        raise UnsupportedClause("A layout or comment in a clone", "They come from the other table.")
+    return CloneTable(
+        mode=table.mode,
+        table_parts=table.table_parts,
+        source_parts=source,
+        time_travel=time_travel,
+        shallow=shallow,
         location=table.location,
         properties=table.properties,
     )

@@ -12,7 +12,7 @@ from itertools import pairwise
 from sqlglot.tokenizer_core import Token, TokenType
 
 from engine.sql.dialect.dialect import SyntaxFailure
-from engine.sql.dialect.errors import UnsupportedClause
+from engine.sql.dialect.errors import identifier_not_here
 from engine.sql.dialect.functions import ensure_callable
 from engine.sql.dialect.suggestions import hint, wrong_word
 
@@ -20,6 +20,8 @@ _WORD = re.compile(r"\w+")
 _STRINGS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 _NOT_WORDS = frozenset({*_STRINGS, TokenType.IDENTIFIER, TokenType.NUMBER})
 _CLAUSES = "AS CLUSTER COMMENT LIKE LIMIT LOCATION OPTIONS PARTITION PARTITIONED TBLPROPERTIES USING WITH".split()
+_IN_WITH = frozenset({"AS", "MAX"})
+"""Words between the parentheses of a WITH clause: `c(x) MAX RECURSION LEVEL 9 AS (…)`."""
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 
@@ -138,6 +140,16 @@ class Cursor:
                 places.append(token.start)
         return places
 
+    def string_behind(self, word: str) -> tuple[int, int, str] | None:
+        """The first string outside of parentheses that comes right after `word`: where it begins and ends, and it."""
+        depth = 0
+        for token, follower in pairwise(self._tokens[self._index :]):
+            depth += _depth(token, is_type=False)
+            is_word = depth == 0 and token.token_type not in _NOT_WORDS and token.text.upper() == word
+            if is_word and follower.token_type in _STRINGS:
+                return follower.start, follower.end + 1, follower.text
+        return None
+
     def has_ahead(self, text: str) -> bool:
         """Whether the token `text` comes outside of parentheses."""
         depth = 0
@@ -146,6 +158,22 @@ class Cursor:
             if depth == 0 and token.token_type not in _NOT_WORDS and token.text.upper() == text:
                 return True
         return False
+
+    def place_after_with(self) -> int | None:
+        """Where what follows the WITH clause here begins; None without one, and where it has no end."""
+        if self.words(1) != ["WITH"]:
+            return None
+        depth = 0
+        for token, follower in pairwise(self._tokens[self._index :]):
+            depth += _depth(token, is_type=False)
+            is_end = depth == 0 and token.token_type == TokenType.R_PAREN
+            if is_end and follower.token_type != TokenType.COMMA and follower.text.upper() not in _IN_WITH:
+                return int(follower.start)
+        return None
+
+    def copy(self) -> Cursor:
+        """Another cursor at the same place."""
+        return Cursor(self.text, self._tokens[self._index :])
 
     def skip_to(self, offset: int) -> None:
         """Go to the token that begins there."""
@@ -162,11 +190,16 @@ class Cursor:
 
     def take_string(self) -> str | None:
         """A string; strings that follow one another are one, as in Spark."""
+        pieces = self.take_strings()
+        return "".join(pieces) if pieces else None
+
+    def take_strings(self) -> list[str]:
+        """The strings that follow one another here."""
         pieces = []
         while not self.is_done and self._tokens[self._index].token_type in _STRINGS:
             pieces.append(self._tokens[self._index].text)
             self._index += 1
-        return "".join(pieces) if pieces else None
+        return pieces
 
     def read_string(self) -> str:
         string = self.take_string()
@@ -198,7 +231,7 @@ class Cursor:
     def read_name(self) -> str:
         """One part of a name, without quotes."""
         if self.words(2) == ["IDENTIFIER", "("]:
-            raise UnsupportedClause("IDENTIFIER(…)", "Write the name itself.")
+            raise identifier_not_here()
         if not self.is_name():
             raise self.fail("a name is expected")
         self._index += 1
@@ -264,7 +297,7 @@ class Cursor:
     def _ensure_callable(self, index: int) -> None:
         if index + 1 < len(self._tokens) and self._tokens[index + 1].token_type == TokenType.L_PAREN:
             if self._tokens[index].text.upper() == "IDENTIFIER":
-                raise UnsupportedClause("IDENTIFIER(…)", "Write the name itself.")
+                raise identifier_not_here()
             if self._tokens[index].token_type not in _STRINGS:
                 ensure_callable(self._tokens[index].text)
 

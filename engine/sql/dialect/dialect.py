@@ -17,6 +17,7 @@ misses a name, Spark does not find a table of that name and the check of its pla
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any, ClassVar, NoReturn, TypeVar
 
@@ -26,7 +27,13 @@ from sqlglot.errors import ParseError
 from sqlglot.parsers.databricks import DatabricksParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from engine.sql.dialect.errors import NonConstantArgument, StatementTooComplex, UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.errors import (
+    NonConstantArgument,
+    StatementTooComplex,
+    UnsupportedClause,
+    UnsupportedStatement,
+    identifier_not_here,
+)
 from engine.sql.dialect.functions import CHANGE_FEED_FUNCTIONS, ensure_callable
 from engine.sql.dialect.pipes import PipeParser
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
@@ -51,6 +58,12 @@ SUFFIX = "suffix"
 
 QUERY_HEADS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("})
 """Upper-case texts of the tokens that can begin a query."""
+
+
+_INTERVAL_UNITS = frozenset(
+    {"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "NANOSECOND"}
+)
+"""Without the S at the end that each may have."""
 
 
 class SyntaxFailure(ParseError):
@@ -141,6 +154,21 @@ class _Parser(PipeParser):
         join.set("pivots", self._parse_pivots())
         return join
 
+    def _parse_interval(self, *args: Any, **kwargs: Any) -> exp.Add | exp.Interval | None:
+        """Spark's intervals of several units, each with a sign of its own: `INTERVAL 1 MONTH -2 DAYS 3 HOURS`."""
+        interval = super()._parse_interval(*args, **kwargs)
+        while interval is not None and (count := self._interval_part()):
+            self._advance(count)
+        return interval
+
+    def _interval_part(self) -> int:
+        """How many tokens a value with its unit takes here: none where it is none."""
+        signs = int(self._curr.token_type in (TokenType.DASH, TokenType.PLUS)) if self._curr else 0
+        part = self._tokens[self._index + signs : self._index + signs + 2]
+        is_part = len(part) == 2 and part[0].token_type in (TokenType.NUMBER, TokenType.STRING)
+        is_unit = is_part and part[1].text.upper().removesuffix("S") in _INTERVAL_UNITS
+        return signs + 2 if is_unit and part[1].token_type != TokenType.IDENTIFIER else 0
+
     def _is_nearest(self) -> bool:
         return self._curr.text.upper() in ("APPROX", "EXACT") and self._next.text.upper() == "NEAREST"
 
@@ -164,7 +192,7 @@ class _Parser(PipeParser):
 
     def _parse_function_call(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
         if self._curr.text.upper() == "IDENTIFIER" and self._next.token_type == TokenType.L_PAREN:
-            raise UnsupportedClause("IDENTIFIER(…)", "Write the name itself.")
+            raise identifier_not_here()
         if self._curr.text.lower() in CHANGE_FEED_FUNCTIONS and self._next.token_type == TokenType.L_PAREN:
             return self._parse_change_feed()
         return super()._parse_function_call(*args, **kwargs)
@@ -347,6 +375,7 @@ _BUGS = (ArithmeticError, AssertionError, AttributeError, IndexError, KeyError, 
 
 
 _NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
+_TYPE_BRACKET = re.compile(r"(?i)\b(?:ARRAY|MAP|STRUCT)\s*<|>")
 
 
 def tokenize(text: str) -> list[Token]:
@@ -364,10 +393,17 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _ensure_types_are_shallow(tokens: list[Token]) -> None:
-    """Before anything walks them: what parses types takes seconds for a few hundred levels, and Spark's stack ends."""
-    depth, before = 0, ""
+    """Before anything walks them: what parses types takes seconds for a few hundred levels, and Spark's stack ends.
+
+    Strings are looked into, since `from_json` and others take a type as one; those in a row are one.
+    """
+    depth, before, depth_in_string = 0, "", 0
     for token in tokens:
-        word = token.text.upper()
+        if token.token_type in (TokenType.STRING, TokenType.RAW_STRING):
+            depth_in_string = _depth_behind(token.text, depth_in_string)
+            before = ""
+            continue
+        word, depth_in_string = token.text.upper(), 0
         if word == "<" and before in _NESTED_TYPES:
             depth += 1
             if depth > TYPE_DEPTH_MAX:
@@ -375,6 +411,15 @@ def _ensure_types_are_shallow(tokens: list[Token]) -> None:
         elif word and not word.strip(">"):
             depth = max(0, depth - len(word))
         before = word
+
+
+def _depth_behind(text: str, depth: int) -> int:
+    """How deep a type is at the end of `text`, which began `depth` deep."""
+    for found in _TYPE_BRACKET.finditer(text):
+        depth = max(0, depth - 1) if found[0] == ">" else depth + 1
+        if depth > TYPE_DEPTH_MAX:
+            raise StatementTooComplex()
+    return depth
 
 
 def parse_query_tree(tokens: list[Token], text: str) -> exp.Expr:

@@ -163,3 +163,22 @@ class NonConstantArgument(SqlError, condition="DELTA_CDC_NON_CONSTANT_ARGUMENT",
         "The arguments of {function} must be constants: the column {column} is none. Write a version, a time, or an "
         "expression of such; a table's name is written in quotes."
     )
+
+
+@dataclass(eq=False)
+class GenerateModeNotSupported(SqlError, condition="DELTA_MODE_NOT_SUPPORTED", sqlstate="0AKDC"):
+    mode: str
+    supported: str
+    template = "GENERATE {mode} is not supported. The only mode is {supported}."
+
+
+@dataclass(eq=False)
+class CopyOptionNotSupported(SqlError, condition="COPY_INTO_OPTION_NOT_SUPPORTED", sqlstate="0A000"):
+    option: str
+    place: str
+    template = "The option {option} of COPY INTO is not supported for {place}. Leave it out."
+
+
+def identifier_not_here() -> UnsupportedClause:
+    """The error for an IDENTIFIER clause that was not resolved before (`engine/sql/script/identifier_clauses.py`)."""
+    return UnsupportedClause("IDENTIFIER(…)", "Here it takes a string alone, as in IDENTIFIER('name').")

@@ -70,10 +70,9 @@ def read_relation(node: exp.Table, text: str) -> Relation:
     ensure_not_files(parts)
     versions = [version for version in (node.meta.get(SUFFIX), node.args.get("version")) if version is not None]
     time_travels = [_time_travel(version, text) for version in versions]
-    if len(parts) == 2 and parts[0].lower() == "delta" and (suffixed := _PATH_SUFFIX.fullmatch(parts[1])):
-        path, version, time = suffixed.groups()
-        parts = (parts[0], path)
-        time_travels.append(AsOfVersion(int(version)) if version else parse_timestamp_suffix(time))
+    parts, suffixed = split_path_suffix(parts)
+    if suffixed is not None:
+        time_travels.append(suffixed)
     if len(time_travels) > 1:
         raise SeveralTimeTravels(".".join(parts))
     end = max((version.meta[SPAN][1] for version in versions), default=span.end)
@@ -89,13 +88,27 @@ def read_relation(node: exp.Table, text: str) -> Relation:
     )
 
 
+def split_path_suffix(parts: tuple[str, ...]) -> tuple[tuple[str, ...], TimeTravel | None]:
+    """The name without the time travel at the end of its quoted path, and that."""
+    suffixed = _PATH_SUFFIX.fullmatch(parts[1]) if len(parts) == 2 and parts[0].lower() == "delta" else None
+    if suffixed is None:
+        return parts, None
+    path, version, time = suffixed.groups()
+    return (parts[0], path), AsOfVersion(int(version)) if version else parse_timestamp_suffix(time)
+
+
 def ensure_not_files(parts: tuple[str, ...]) -> None:
     """Refuse a name that Spark would read as files, by the rule above."""
-    if len(parts) != 2 or parts[0].lower() == "delta":
-        return
-    is_word = _WORD.fullmatch(parts[1]) is not None
-    if "/" in parts[1] or (parts[0].lower() in FILE_FORMATS and not is_word):
+    if is_file_name(parts):
         raise UnsupportedPathRelation(parts[0])
+
+
+def is_file_name(parts: tuple[str, ...]) -> bool:
+    """Whether Spark would read a name as files, by the rule above."""
+    if len(parts) != 2 or parts[0].lower() == "delta":
+        return False
+    is_word = _WORD.fullmatch(parts[1]) is not None
+    return "/" in parts[1] or (parts[0].lower() in FILE_FORMATS and not is_word)
 
 
 def parse_timestamp_suffix(digits: str) -> AsOfTimestamp:

@@ -47,7 +47,7 @@ def splice(
         if use.only is not None and (use.is_long or use.only.relation in own):
             index = use.only.relation
             edits.append((use.qualifier.span, _alias(query.relations[index], index, names[index], index in own)))
-    return _apply(query.text, [*edits, *others])
+    return apply_edits(query.text, [*edits, *others])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,8 @@ def _alias(relation: Relation, index: int, name: str, is_own: bool) -> str:
     return quote(name if relation.alias_at is None else f"{_OWN_ALIAS}{index}")
 
 
-def _apply(text: str, edits: list[Edit]) -> str:
+def apply_edits(text: str, edits: list[Edit]) -> str:
+    """`text` with each span replaced; spans do not overlap."""
     pieces = []
     done = 0
     for span, replacement in sorted(edits, key=lambda edit: (edit[0].start, edit[0].end)):

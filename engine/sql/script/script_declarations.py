@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 
 from engine.sql.dialect.cursor import Cursor
@@ -37,6 +37,7 @@ _SQLSTATE = re.compile(r"(?!00|01|XX)[A-Z0-9]{5}")
 class Declared:
     """What a block has so far, which decides what may still be declared."""
 
+    cursors: set[str] = field(default_factory=set)
     has_handler: bool = False
     has_statement: bool = False
 

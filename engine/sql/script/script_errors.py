@@ -162,3 +162,31 @@ class PositionalScriptParameters(
     SqlError, condition="UNSUPPORTED_FEATURE.SQL_SCRIPTING_WITH_POSITIONAL_PARAMETERS", sqlstate="0A000"
 ):
     template = "A script takes no parameters by position (?). Name them, as in :name."
+
+
+@dataclass(eq=False)
+class IdentifierNotAString(SqlError, condition="NOT_A_CONSTANT_STRING.WRONG_TYPE", sqlstate="42601"):
+    expression: str
+    data_type: str
+    template = "IDENTIFIER takes a name as a STRING; {expression} is a {data_type}."
+
+
+@dataclass(eq=False)
+class IdentifierIsNull(SqlError, condition="NOT_A_CONSTANT_STRING.NULL", sqlstate="42601"):
+    expression: str
+    template = "IDENTIFIER takes a name, but {expression} is NULL."
+
+
+@dataclass(eq=False)
+class IdentifierWithSubquery(SqlError, condition="NOT_A_CONSTANT_STRING.NOT_CONSTANT", sqlstate="42601"):
+    expression: str
+    template = "IDENTIFIER takes no subquery: {expression}. Assign it to a variable first."
+
+
+@dataclass(eq=False)
+class IdentifierNotAName(SqlError, condition="INVALID_IDENTIFIER", sqlstate="42602"):
+    name: str
+    template = (
+        "IDENTIFIER takes a name, whose parts are letters, digits and underscores or stand in backticks; this is "
+        "'{name}'."
+    )

@@ -12,9 +12,11 @@ from typing import TypeVar
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from engine.errors.cursor_errors import CursorAlreadyExists, CursorAtWrongPlace
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS, SyntaxFailure, tokenize
 from engine.sql.query.query import parse_query
+from engine.sql.script.cursor_statements import parse_cursor_statement, parse_declare_cursor
 from engine.sql.script.script_declarations import Declared, Labels, ensure_new_handler, ensure_sqlstate, read_conditions
 from engine.sql.script.script_errors import (
     ConditionAtWrongPlace,
@@ -35,6 +37,7 @@ from engine.statements.variables import (
     Branch,
     Choice,
     Compound,
+    DeclareCursor,
     DeclareVariables,
     For,
     Handler,
@@ -42,6 +45,7 @@ from engine.statements.variables import (
     Iterate,
     Leave,
     Loop,
+    NamedByExpressions,
     Script,
     ScriptPart,
 )
@@ -54,7 +58,7 @@ _LITERALS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.IDENTIF
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 
-ParseStatement = Callable[[str], AnyStatement]
+ParseStatement = Callable[[str], AnyStatement | NamedByExpressions]
 _Parsed = TypeVar("_Parsed")
 
 
@@ -114,20 +118,36 @@ class _ScriptReader:
             handlers.append(self._handler(handlers))
             return []
         if kind == "CONDITION":
-            if declared.has_statement or declared.has_handler:
+            if declared.has_statement or declared.has_handler or declared.cursors:
                 raise ConditionAtWrongPlace(name)
             self._condition(name)
             return []
-        if declared.has_statement or declared.has_handler:
+        if kind == "CURSOR":
+            if declared.has_statement or declared.has_handler:
+                raise CursorAtWrongPlace(name)
+            return [self._declare_cursor(declared)]
+        if declared.has_statement or declared.has_handler or declared.cursors:
             raise VariableNotAtBeginning(name)
         return [self._declare(name)]
 
+    def _declare_cursor(self, declared: Declared) -> DeclareCursor:
+        text, start = self._statement_text()
+        cursor = Cursor(text, tokenize(text))
+        cursor.read("DECLARE")
+        statement = self._shifted(start, lambda: parse_declare_cursor(cursor))
+        if statement.name.lower() in declared.cursors:
+            raise CursorAlreadyExists(statement.name)
+        declared.cursors.add(statement.name.lower())
+        return statement
+
     def _declared_kind(self) -> tuple[str, str]:
-        """HANDLER, CONDITION or VARIABLE, and the name that is declared."""
-        words = [self._word(ahead) for ahead in range(3)]
+        """HANDLER, CONDITION, CURSOR or VARIABLE, and the name that is declared."""
+        words = [self._word(ahead) for ahead in range(4)]
         if words[1] in ("EXIT", "CONTINUE") and words[2] == "HANDLER":
             return "HANDLER", ""
         name = next((token for token in self._tokens[self._index + 1 :] if self._is_plain(token)), None)
+        if words[2] == "CURSOR" or (words[2] in ("ASENSITIVE", "INSENSITIVE") and words[3] == "CURSOR"):
+            return "CURSOR", self._tokens[self._index + 1].text
         return ("CONDITION" if words[2] == "CONDITION" else "VARIABLE"), name.text if name else ""
 
     @staticmethod
@@ -310,6 +330,8 @@ class _ScriptReader:
             return self._shifted(start, lambda: parse_execute_immediate(cursor))
         if cursor.take("DROP", "TEMPORARY", "VARIABLE") or cursor.take("DROP", "TEMP", "VARIABLE"):
             raise DropVariableInScript()
+        if cursor.words(1) in (["OPEN"], ["FETCH"], ["CLOSE"]):
+            return self._shifted(start, lambda: parse_cursor_statement(cursor))
         if cursor.words(1) == ["RESET"]:
             raise SyntaxFailure("RESET cannot stand in a script", start)
         return self._shifted(start, lambda: self._parse_statement(text))

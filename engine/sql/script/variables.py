@@ -47,7 +47,7 @@ def parse_declare(cursor: Cursor) -> DeclareVariables:
     while cursor.take(","):
         names.append(cursor.read_names())
     if cursor.words(1) == ["CURSOR"] or cursor.words(2)[1:] == ["CURSOR"]:
-        raise UnsupportedStatement("DECLARE … CURSOR")
+        raise UnsupportedStatement("DECLARE … CURSOR outside of a script")
     while not cursor.is_done:
         if cursor.take_any("DEFAULT", "="):
             default = cursor.read_text(ends_at_comma=False)
@@ -71,7 +71,7 @@ def parse_set_variables(cursor: Cursor) -> SetVariables:
     if not cursor.has_ahead("="):
         raise InvalidSetSyntax()
     if cursor.take("("):
-        targets = _read_name_list(cursor)
+        targets = read_variable_names(cursor)
         cursor.read(")")
         cursor.read("=")
         return SetVariables(targets=targets, source=_read_query_in_parentheses(cursor))
@@ -95,14 +95,19 @@ def parse_execute_immediate(cursor: Cursor) -> ExecuteImmediate:
     text = cursor.read_text(("INTO",), ("USING",), ends_at_comma=False)
     source = row_query([text], offset)
     parse_expression(text, SubqueryAsArgument(text))
-    targets = _read_name_list(cursor) if cursor.take("INTO") else ()
-    arguments: tuple[Argument, ...] = ()
-    if cursor.take("USING"):
-        arguments = tuple(_argument(cursor.text, tokens) for tokens in _split(_without_parentheses(cursor.read_rest())))
-        _ensure_distinct(arguments)
+    targets = read_variable_names(cursor) if cursor.take("INTO") else ()
+    arguments, row = parse_arguments(cursor)
     cursor.ensure_done()
-    row = row_query([argument.text for argument in arguments]) if arguments else None
     return ExecuteImmediate(source=source, shown=text, targets=targets, arguments=arguments, arguments_row=row)
+
+
+def parse_arguments(cursor: Cursor) -> tuple[tuple[Argument, ...], Query | None]:
+    """`[USING arguments]`, to the end of the statement, and the query of one row that has their values."""
+    if not cursor.take("USING"):
+        return (), None
+    arguments = tuple(_argument(cursor.text, tokens) for tokens in _split(_without_parentheses(cursor.read_rest())))
+    _ensure_distinct(arguments)
+    return arguments, row_query([argument.text for argument in arguments])
 
 
 def markers(text: str) -> tuple[bool, bool]:
@@ -130,7 +135,8 @@ def _is_dotted_name(text: str) -> bool:
     return cursor.is_done
 
 
-def _read_name_list(cursor: Cursor) -> tuple[Names, ...]:
+def read_variable_names(cursor: Cursor) -> tuple[Names, ...]:
+    """A list of names with commas."""
     names = [cursor.read_names()]
     while cursor.take(","):
         names.append(cursor.read_names())

@@ -275,7 +275,7 @@ def test_no_file_with_a_matching_row_is_pruned_by_its_only_column(path: Path, da
 
 
 def ensure_nothing_is_lost(files: list[DataFile], predicate: Predicate) -> None:
-    pruning = files.pruning()
+    pruning = pruning_of(files)
     kept, whole = pruning.prune(predicate), pruning.matches_all(predicate)
     false_somewhere = pruning.prune(Not(predicate))
     for index, file in enumerate(files):
@@ -289,7 +289,7 @@ def ensure_nothing_is_lost(files: list[DataFile], predicate: Predicate) -> None:
 @given(questions(sorted(PARTITIONS)))
 def test_partition_masks_are_exact_or_say_that_they_are_not(question: tuple[list[DataFile], Predicate]) -> None:
     files, predicate = question
-    mask, is_exact = files.pruning().partition_mask(predicate)
+    mask, is_exact = pruning_of(files).partition_mask(predicate)
     rows = [{path: file_value(file, path) for path in PARTITIONS} for file in files]
     wanted = [evaluate_row(predicate, row, TYPES) is True for row in rows]
     if is_exact:
@@ -333,7 +333,7 @@ def test_pushing_not_down_changes_no_truth_value(question: tuple[list[DataFile],
 @given(questions(sorted(TYPES), min_rows=1), st.booleans())
 def test_an_unknown_part_weakens_the_answer_only(question: tuple[list[DataFile], Predicate], negated: bool) -> None:
     files, predicate = question
-    pruning = files.pruning()
+    pruning = pruning_of(files)
     mystery: Predicate = Not(Unknown("rand() < 0.5")) if negated else Unknown("rand() < 0.5")
     assert pruning.prune(And((predicate, mystery))).tolist() == pruning.prune(predicate).tolist()
     assert pruning.prune(Or((predicate, mystery))).all()
@@ -344,5 +344,5 @@ def test_an_unknown_part_weakens_the_answer_only(question: tuple[list[DataFile],
 def test_tables_of_no_and_one_file(count: int) -> None:
     partition = {path[0]: None for path in PARTITIONS}
     files = [DataFile((), (), partition, None)] * count
-    assert files.pruning().prune(IsNull(Column(("ps",)))).tolist() == [True] * count
-    assert files.pruning().prune(IsNotNull(Column(("i",)))).tolist() == [True] * count
+    assert pruning_of(files).prune(IsNull(Column(("ps",)))).tolist() == [True] * count
+    assert pruning_of(files).prune(IsNotNull(Column(("i",)))).tolist() == [True] * count

@@ -160,6 +160,19 @@ def test_a_session_is_opened_without_spark(spark: Spark) -> None:
     assert spark.runs[1].sessions[0].current == ("lake", "sales")
 
 
+def test_a_session_and_its_schema_need_no_java_until_a_statement_does(spark: Spark) -> None:
+    """A Java that is stopped counts as ready for seconds, in which every call to it waits."""
+    session = ExecSession(spark.supervisor)
+    session.set_current_schema("lake", "sales")
+    assert spark.runs[0].sessions == []
+    write(session)
+    (opened,) = spark.runs[0].sessions
+    session.set_current_schema("lake", "other")
+    assert opened.current == ("lake", "sales")
+    write(session)
+    assert opened.current == ("lake", "other")
+
+
 @pytest.mark.parametrize(
     "fault",
     [

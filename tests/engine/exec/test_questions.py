@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -54,6 +55,25 @@ def test_a_failure_is_told(server: QuestionServer) -> None:
 @pytest.mark.parametrize("password", ["", "0" * 64, "0" * 1000])
 def test_nobody_else_gets_an_answer(server: QuestionServer, password: str) -> None:
     assert ask(server, password, json.dumps({"scan": 0})) == b""
+
+
+def test_the_thread_that_takes_questions_goes_on_after_an_error(
+    server: QuestionServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = 0
+
+    def fail() -> None:
+        nonlocal failures
+        failures += 1
+        if failures <= 2:
+            raise OSError("no descriptors left")
+
+    monkeypatch.setattr(server._server, "service_actions", fail)
+    stream = ask(server, server.password, json.dumps({"scan": 0})).partition(b"\n")[2]
+    assert pa.ipc.open_stream(stream).read_all() == FILES
+    while failures <= 2:
+        time.sleep(0.01)
+    assert ask(server, server.password, json.dumps({"scan": 0})).startswith(b"null")
 
 
 def test_passwords_differ(server: QuestionServer) -> None:

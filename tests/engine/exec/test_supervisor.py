@@ -193,6 +193,20 @@ def test_one_that_ran_long_enough_starts_the_count_again(world: World, make: Mak
     assert eventually(lambda: len(world.started) == 5) and not world.given_up
 
 
+def test_a_supervision_that_fails_gives_up_aloud(world: World, make: Maker) -> None:
+    supervisor = make()
+
+    def kill() -> None:
+        raise RuntimeError("a bug")
+
+    world.started[0].kill = kill  # type: ignore[method-assign]
+    end(world.started[0])
+    assert eventually(lambda: bool(world.given_up)) and "a bug" in world.given_up[0].message
+    with pytest.raises(SparkUnavailable):
+        supervisor.take()
+    assert supervisor.unready_reason is not None
+
+
 def test_the_first_start_raises_its_error(world: World, make: Maker) -> None:
     world.faults = [SparkUnavailable("no Java")]
     with pytest.raises(SparkUnavailable, match="no Java"):

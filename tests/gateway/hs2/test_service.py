@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 
 import pyarrow as pa
 import pytest
@@ -17,6 +18,7 @@ from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from tests.gateway.arrow_engine import fails, modifies, rows
 from tests.gateway.hs2.wire import ERROR, INVALID, OK, Lab, State, cells, execute, fetch, open_session, settle, status
+from tests.gateway.http.conftest import eventually
 
 VERSIONS = [  # client_protocol, client_protocol_i64, answered
     (0, None, 0),
@@ -303,3 +305,16 @@ def test_a_parameter_of_a_nested_type_is_refused(client: ThriftClient, session: 
     parameter = t.TSparkParameter(name="p", type="STRUCT", value=t.TSparkParameterValue(stringValue="{}"))
     refused = client.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT :p", parameters=[parameter]))
     assert (refused.status.statusCode, refused.status.sqlState) == (ERROR, "0A000")
+
+
+def test_a_session_that_the_engine_does_not_open_is_refused_in_time_and_closed_later(
+    lab: Lab, client: ThriftClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_module, "OPEN_S", 0.1)
+    lab.engine.stalled = threading.Event()
+    response = client.OpenSession(t.TOpenSessionReq(10))
+    assert (response.status.statusCode, response.status.sqlState) == (ERROR, "57P03")
+    assert "ENGINE_NOT_ANSWERING" in response.status.errorMessage
+    lab.engine.stalled.set()
+    assert eventually(lambda: not lab.registry.sessions())
+    open_session(client)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from gateway.bounded import EngineCalls
+from gateway.errors import EngineNotAnswering
 from gateway.http import readiness, statements
-from gateway.http.bounded import EngineCalls
-from gateway.http.errors import EngineNotAnswering
 from gateway.operation import OperationState
 from tests.gateway.http.conftest import STATEMENTS, Api, eventually
 
@@ -96,7 +96,7 @@ def test_calls_answer_raise_or_are_given_up() -> None:
     before = threading.active_count()
     with pytest.raises(EngineNotAnswering):
         calls.run(lambda: late(4), 0.05, abandoned=undone.append)
-    assert threading.active_count() == before and undone == []
+    assert threading.active_count() <= before and undone == []  # those of other tests may end
     going_on.set()
     assert eventually(lambda: sorted(undone) == [1, 2, 3, 4])
     began = time.monotonic()

@@ -182,3 +182,25 @@ def test_a_put_in_place_makes_no_folder(tmp_path: Path) -> None:
     assert not os.path.lexists(tmp_path / "table")
     assert storage.put_if_absent("_delta_log/0.json", b"x")
     assert storage.put_if_absent("_delta_log/1.json", b"x", in_place=True)
+
+
+def test_a_folder_shows_files_and_folders_but_no_links(storage: Storage) -> None:
+    fill(storage)
+    if not storage.root.startswith("memory:"):
+        os.symlink(storage.path_of("other"), f"{storage.root}/log/link")
+    listing = storage.list_folder("log")
+    assert sorted(status.name for status in listing.files) == ["a", "b", "c"]
+    assert [status.name for status in listing.folders] == ["sub"]
+    root = storage.list_folder("")
+    assert ([status.name for status in root.files], [status.name for status in root.folders]) == (["other"], ["log"])
+    assert storage.list_folder("nowhere").files == ()
+
+
+def test_only_an_empty_folder_is_removed(storage: Storage) -> None:
+    fill(storage)
+    storage.delete("log/sub/d")
+    is_local = not storage.root.startswith("memory:")
+    assert storage.delete_empty_folder("log/sub") is is_local
+    assert storage.delete_empty_folder("log/sub") is False
+    assert storage.delete_empty_folder("log") is False
+    assert storage.list_names("log") == ["a", "b", "c"]

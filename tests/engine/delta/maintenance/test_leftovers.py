@@ -11,6 +11,7 @@ from catalog.entries import SchemaEntry
 from catalog.file_store import FileStore
 from catalog.files import LocalFiles
 from catalog.leftovers import remove_catalog_leftovers
+from catalog.memory_store import MemoryStore
 from catalog.names import SchemaName
 from engine.delta.log.put_if_absent import temporary_path
 from engine.delta.maintenance.leftovers import remove_lake_leftovers
@@ -106,6 +107,8 @@ def test_a_start_cleans_both_folders_and_survives_what_is_not_there(tmp_path: Pa
     for path in tmp_path.rglob("*.tmp"):
         os.utime(path, (1, 1))
     lake = str(tmp_path / "lake")
-    remove_leftovers(EngineOptions(lake_folder=lake, catalog_folder=f"{lake}/.catalog"))
+    remove_leftovers(EngineOptions(lake_folder=lake, catalog_folder=f"{lake}/.catalog"), Catalog(MemoryStore()))
     assert files(tmp_path) == []
-    remove_leftovers(EngineOptions(lake_folder=f"{lake}/nothing", catalog_folder="s3://bucket/catalog"))
+    remove_leftovers(
+        EngineOptions(lake_folder=f"{lake}/nothing", catalog_folder="s3://bucket/catalog"), Catalog(MemoryStore())
+    )

@@ -90,7 +90,7 @@ def test_an_unknown_key_names_the_nearest_one() -> None:
         (properties.SET_TRANSACTION_RETENTION, None, None),
         (properties.COLUMN_MAPPING_MODE, "id", "id"),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "key", str(value)),
 )
 def test_a_tuning_value_that_cannot_be_read_is_the_default(
     key: Property[object], text: str | None, expected: object

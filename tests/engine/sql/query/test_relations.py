@@ -215,6 +215,11 @@ def test_a_table_beside_a_cte_of_its_name_has_versions() -> None:
         ("with a as (select 1) select * from (with b as (select * from a) select * from a, b), b", ["b"]),
         ("select * from a tablesample (1 rows), (b join c), ((d))", ["a", "b", "c", "d"]),
         (
+            "select interval -1 day 2 hours -3 minutes, -interval 1 month -2 weeks '3' days + x from a, b",
+            ["a", "b"],
+        ),
+        ("select interval 1 day - 2, interval 1 day - 1 `hour`, 3 - interval from a", ["a"]),
+        (
             "select * from a |> join b |> union all (select * from c) |> where x in (select y from d)",
             ["a", "b", "c", "d"],
         ),

@@ -1,0 +1,65 @@
+"""The definition of a table that is restored to an older version.
+
+Metadata is that of the older version, with what must never go back: the high-water marks of identity columns and the
+highest column id, since values and ids that were given out stay given out; and with what the properties say of other
+versions: which checkpoints are protected, since when commits have timestamps of their own. The protocol carries what
+either version needs, because versions in between stay readable. Clustering columns are those of the older version;
+other domains, and the transactions of applications, stay as they are, as with delta-spark.
+
+Protocol: "Identity Columns", "Column Mapping", "Protocol Evolution", "Clustered Table".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.delta.definition.clustering import format_clustering
+from engine.delta.definition.identity_metadata import HIGH_WATER_MARK, STEP, is_identity
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_draft import Definition
+from engine.delta.schema.column_mapping import NO_MAPPING
+from engine.delta.spec import properties
+from engine.delta.spec.actions import Metadata
+from engine.delta.spec.protocols import add_features, at_least, protocol_features
+from engine.types.schema import StructField, StructType, parse_schema
+
+
+def restored_definition(now: TableConfig, then: TableConfig) -> Definition:
+    """The definition of the version that restores `then` over `now`; both have features that are known here."""
+    protocol = add_features(now.protocol, protocol_features(then.protocol))
+    protocol = at_least(protocol, then.protocol.min_reader_version, then.protocol.min_writer_version)
+    clustering = then.clustering
+    if clustering is None and now.clustering is not None:
+        clustering = format_clustering(())
+    return Definition(protocol=protocol, metadata=_metadata(now, then), clustering=clustering)
+
+
+def _metadata(now: TableConfig, then: TableConfig) -> Metadata:
+    schema = parse_schema(then.metadata.schema_string)
+    merged = StructType(tuple(_with_high_water_mark(field, now.schema.field(field.name)) for field in schema.fields))
+    configuration = dict(then.metadata.configuration)
+    if then.column_mapping_mode != NO_MAPPING:
+        highest = max(each.get(properties.COLUMN_MAPPING_MAX_ID) for each in (now, then))
+        configuration[properties.COLUMN_MAPPING_MAX_ID.key] = str(highest)
+    protected = max(each.get(properties.CHECKPOINT_PROTECTION_VERSION) for each in (now, then))
+    if protected:
+        configuration[properties.CHECKPOINT_PROTECTION_VERSION.key] = str(protected)
+    if then.is_enabled("inCommitTimestamp"):
+        enabled = now.metadata.configuration if now.is_enabled("inCommitTimestamp") else {}
+        for key in (properties.ICT_ENABLEMENT_VERSION.key, properties.ICT_ENABLEMENT_TIMESTAMP.key):
+            configuration.pop(key, None)  # a commit that enables them puts its own
+            if key in enabled:
+                configuration[key] = enabled[key]
+    text = then.metadata.schema_string if merged == schema else merged.to_json()
+    return replace(then.metadata, id=now.metadata.id, schema_string=text, configuration=configuration)
+
+
+def _with_high_water_mark(field: StructField, newer: StructField | None) -> StructField:
+    """The identity column with the furthest value that was given out, by either version."""
+    if newer is None or not is_identity(field) or not is_identity(newer):
+        return field
+    given = [each.metadata[HIGH_WATER_MARK] for each in (field, newer) if HIGH_WATER_MARK in each.metadata]
+    if not given:
+        return field
+    furthest = max(given) if field.metadata[STEP] > 0 else min(given)
+    return replace(field, metadata={**field.metadata, HIGH_WATER_MARK: furthest})

@@ -1,0 +1,106 @@
+"""Statistics that live files lack, from their Parquet footers: what ANALYZE adds to the log.
+
+What the log says of a file stays as it is; only what it does not say is added. Files of other writers are read with
+care: their numbers of rows and of nulls are facts of the format, but their bounds may follow another order than the
+values have here (unsigned numbers, decimals as bytes, dates of the Julian calendar), and a bound that is wrong loses
+rows. Bounds are therefore taken from files alone that Spark 3 or newer wrote with today's calendar.
+
+Protocol: "Per-file Statistics".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.commit.footer_stats import FooterStats
+from engine.delta.commit.staged_commit import num_records
+from engine.delta.definition.clustering import measured_columns
+from engine.delta.schema.column_mapping import physical_schema
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.stats import FileStats, parse_file_stats
+from engine.errors.table_errors import MalformedLogEntry
+from engine.types.schema import ArrayType, MapType, StructType
+
+_THREADS = 8
+_FILES_AT_ONCE = 1000
+
+
+def complete_stats(snapshot: Snapshot, check: Callable[[], None]) -> pa.Table:
+    """The live files about which the footers say more than the log, with all of it; of `FILES_SCHEMA`.
+
+    `check` raises where the statement was cancelled. Raises `LogPathNotAllowed`, `OSError`, and pyarrow's errors for
+    files that are no Parquet.
+    """
+    snapshot.ensure_files_allowed()
+    lacking = _lacking(snapshot)
+    reader = FooterStats(snapshot.storage, snapshot.config)
+    texts: list[str] = []
+    with ThreadPoolExecutor(_THREADS, "footers") as threads:
+        for start in range(0, lacking.num_rows, _FILES_AT_ONCE):
+            check()
+            texts += threads.map(
+                lambda file: _completed(reader, file),
+                lacking.slice(start, _FILES_AT_ONCE).select(["path", "stats", "deletion_vector"]).to_pylist(),
+            )
+    new = pa.array(texts, pa.string())
+    at = lacking.schema.get_field_index("stats")
+    changed = pc.fill_null(pc.not_equal(lacking.column("stats"), new), True)
+    return lacking.set_column(at, lacking.schema.field(at), new).filter(changed)
+
+
+def _lacking(snapshot: Snapshot) -> pa.Table:
+    """The files that have no number of rows, or not of nulls in each measured column that a footer counts."""
+    files = snapshot.files
+    lacks = pa.chunked_array(
+        [pc.is_null(num_records(batch.column("stats"))) for batch in files.to_batches()], pa.bool_()
+    )
+    counts = snapshot.stats().column("null_count")
+    schema = physical_schema(measured_columns(snapshot.config), snapshot.config.column_mapping_mode)
+    for path in _counted(schema):
+        lacks = pc.or_(lacks, pc.is_null(pc.struct_field(counts, list(path))))
+    return files.filter(lacks)
+
+
+def _counted(struct: StructType, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    paths = []
+    for field in struct.fields:
+        if isinstance(field.data_type, StructType):
+            paths += _counted(field.data_type, (*path, field.name))
+        elif not isinstance(field.data_type, ArrayType | MapType):
+            paths.append((*path, field.name))
+    return paths
+
+
+def _completed(reader: FooterStats, file: Mapping[str, Any]) -> str:
+    found = reader.load_foreign(file["path"])
+    try:
+        known = parse_file_stats(file["stats"]) if file["stats"] else FileStats()
+    except MalformedLogEntry:
+        known = FileStats()
+    merged = replace(
+        known,
+        num_records=found.num_records,
+        min_values=_merged(known.min_values, found.min_values),
+        max_values=_merged(known.max_values, found.max_values),
+        null_count=_merged(known.null_count, found.null_count),
+    )
+    if file["deletion_vector"] is not None and merged != known:
+        merged = replace(merged, tight_bounds=False)  # the footer counts rows that are deleted
+    return file["stats"] if merged == known else merged.to_json()
+
+
+def _merged(known: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(known)
+    for name, value in found.items():
+        present = merged.get(name)
+        if isinstance(value, dict) and isinstance(present, dict):
+            merged[name] = _merged(present, value)
+        elif present is None:
+            merged[name] = value
+    return merged

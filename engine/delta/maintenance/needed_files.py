@@ -1,0 +1,184 @@
+"""Which files have to stay: those of every version that must remain readable.
+
+A version is retained if it was current at a given time or later. Its files are live now, or were removed by a commit
+after that time: so the files of the newest version, those that later commits removed, and the change data files of
+later commits are all that retained versions name. The time of the commit counts beside the deletion timestamp of the
+`remove`, since a writer takes the latter before it begins to commit, by a clock of its own.
+
+A statement may read an older version while it is vacuumed: everything that this version and the commits after it name
+stays as well (a change feed reads the commits). Deletion vectors count as files of their own. What a path means is
+decided as for reading, percent-decoded once; the undecoded text is kept too, in favour of writers that do not encode.
+
+Protocol: "Vacuum Protocol Check", "Add File and Remove File" (tombstones), "Deletion Vectors".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.log.file_table import Array, RecordBatch
+from engine.delta.log.storage import FileStatus, Storage
+from engine.delta.snapshot.replay import read_commits
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.actions import DeletionVectorDescriptor
+from engine.delta.spec.deletion_vectors import INLINE, deletion_vector_path
+from engine.delta.spec.paths import (
+    LOG_DIR,
+    LogFileKind,
+    LogPath,
+    is_absolute_path,
+    parse_log_path,
+    version_prefix,
+)
+from engine.errors.table_errors import DeltaError
+
+_COMMITS_AT_ONCE = 1000
+"""Commits whose actions are in memory together."""
+
+_ODD = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:|//|(^|/)\."
+"""Paths whose text alone does not say which file they mean."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retained:
+    """Versions that were current at `since_ms` (milliseconds since the epoch) or later, and from each of `versions` on.
+
+    A version of `versions` that the log does not have any more is passed over.
+    """
+
+    since_ms: int
+    versions: frozenset[int] = frozenset()
+
+
+class NeededFiles:
+    """Names below the root of one table, collected from its own log and those of tables that refer to its files."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._confinement = storage.confinement
+        self._names: list[Array] = []
+
+    @property
+    def count(self) -> int:
+        """Of names, repeated ones included."""
+        return sum(map(len, self._names))
+
+    def are_needed(self, names: Array) -> Array:
+        """For each name below the root, whether it has to stay."""
+        needed = pa.chunked_array(self._names, pa.string())
+        return pc.is_in(names, value_set=needed.combine_chunks())
+
+    def add_own(self, snapshot: Snapshot, retained: Retained) -> None:
+        """What the table itself retains. Raises `LogPathNotAllowed`, `MalformedLogEntry`, `LogFileNotFound`."""
+        for paths in retained_paths(snapshot, retained):
+            self._names.append(paths)
+            self.add_paths(paths.filter(pc.match_substring_regex(paths, _ODD)), self._confinement.root)
+
+    def add_other(self, snapshot: Snapshot, retained: Retained) -> None:
+        """What another table retains of this one's files, such as a shallow clone. Raises as `add_own`."""
+        root = snapshot.table_root
+        may_be_relative = self._confinement.root.startswith(f"{root}/")
+        for paths in retained_paths(snapshot, retained):
+            if not may_be_relative:
+                paths = paths.filter(pc.match_substring_regex(paths, _ODD))
+            self.add_paths(paths, root)
+
+    def add_paths(self, paths: Array, root: str) -> None:
+        """Paths of the log of the table at `root`."""
+        self._names.append(self._below(paths, root))
+
+    def _below(self, paths: Array, root: str) -> Array:
+        """The names below this table's root, where the paths are those of the table at `root`."""
+        own = root == self._confinement.root
+        names = (
+            self._confinement.name_below(path if own or is_absolute_path(path) else f"{root}/{path}")
+            for path in paths.to_pylist()
+        )
+        return pa.array([name for name in names if name is not None], pa.string())
+
+
+def refers_to(snapshot: Snapshot, storage: Storage) -> bool:
+    """Whether a live file, or its vector, lies below the root of another table, whose storage is given."""
+    needed = NeededFiles(storage)
+    for paths in file_paths(snapshot.files.to_batches()):
+        needed.add_paths(paths.filter(pc.match_substring_regex(paths, _ODD)), snapshot.table_root)
+    return needed.count > 0
+
+
+def retained_paths(snapshot: Snapshot, retained: Retained) -> Iterator[Array]:
+    """The decoded paths that retained versions name, as arrays of strings; a path may come several times."""
+    for batch in snapshot.files.to_batches():
+        yield from _paths(batch)
+    for batch in snapshot.tombstones.to_batches():
+        removed_ms = pc.fill_null(batch.column("deletion_timestamp"), 0)
+        yield from _paths(batch.filter(pc.greater_equal(removed_ms, retained.since_ms)))
+    versions = sorted(version for version in retained.versions if version < snapshot.version)
+    for version in versions:
+        older = _older(snapshot.storage, version)
+        for batch in older.files.to_batches() if older is not None else ():
+            yield from _paths(batch)
+    commits = load_commits(snapshot)
+    first = next(
+        (
+            at
+            for at, (path, status) in enumerate(commits)
+            if status.modified_ms >= retained.since_ms or (versions and path.version >= versions[0])
+        ),
+        len(commits),
+    )  # file times may run backwards, and a later version is not older for that
+    yield from _named_in(snapshot.storage, [path for path, _ in commits[first:]])
+
+
+def load_commits(snapshot: Snapshot) -> list[tuple[LogPath, FileStatus]]:
+    """The commits of the log up to the snapshot's version, oldest first. One listing."""
+    found = (
+        (path, status)
+        for status in snapshot.storage.list_files(LOG_DIR, version_prefix(0))
+        if (path := parse_log_path(status.name)) is not None
+    )
+    return [
+        (path, status) for path, status in found if path.kind is LogFileKind.COMMIT and path.version <= snapshot.version
+    ]
+
+
+def file_paths(batches: Iterable[RecordBatch]) -> Iterator[Array]:
+    """The decoded paths of files and of their deletion vectors."""
+    for batch in batches:
+        yield batch.column("path")
+        if "deletion_vector" in batch.schema.names:
+            vectors = batch.column("deletion_vector")
+            if vectors.null_count < len(vectors):
+                yield _vector_paths(vectors)
+
+
+def _named_in(storage: Storage, commits: Sequence[LogPath]) -> Iterator[Array]:
+    """Every path that the commits name."""
+    for start in range(0, len(commits), _COMMITS_AT_ONCE):
+        actions = read_commits(storage, commits[start : start + _COMMITS_AT_ONCE])
+        for rows in (actions.adds, actions.removes, actions.cdc):
+            for batch in rows.batches:
+                yield from _paths(batch)
+
+
+def _older(storage: Storage, version: int) -> Snapshot | None:
+    try:
+        return Snapshot.load(storage, version)
+    except DeltaError:  # whoever pinned it cannot read it either
+        return None
+
+
+def _paths(batch: RecordBatch) -> Iterator[Array]:
+    """As `file_paths`, and the texts of the log where they are others."""
+    yield from file_paths([batch])
+    if batch.column("log_path") != batch.column("path"):
+        yield batch.column("log_path")
+
+
+def _vector_paths(vectors: Array) -> Array:
+    """Of the vectors that lie in files; several may share one."""
+    stored = pc.and_(vectors.is_valid(), pc.not_equal(vectors.field("storage_type"), INLINE))
+    descriptors = (DeletionVectorDescriptor(**value) for value in vectors.filter(stored).to_pylist())
+    return pa.array(sorted(set(map(deletion_vector_path, descriptors))), pa.string())

@@ -1,0 +1,76 @@
+"""Symlink manifests: for engines that read Parquet files from lists, such as Presto and Athena.
+
+`_symlink_format_manifest/manifest` holds the place of each live file, a line each; a partitioned table has one such
+file for each partition, in a folder that is named as Hive names it. Each file appears whole, but not all at one moment:
+readers of a partitioned table may see partitions of two versions. What a manifest cannot say, deleted rows and mapped
+columns, is refused.
+
+Source: "Presto, Trino and Athena to Delta Lake integration using manifests" of the Delta documentation.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from engine.delta.log.storage import Storage
+from engine.delta.schema.column_mapping import NO_MAPPING
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.errors import ManifestWithColumnMapping, ManifestWithDeletionVectors
+from engine.types.partition_values import HIVE_NULL
+
+MANIFEST_DIR = "_symlink_format_manifest"
+_MANIFEST = "manifest"
+_ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f") | frozenset(map(chr, range(1, 32)))
+
+
+def ensure_manifest_possible(snapshot: Snapshot) -> None:
+    """Raises `ManifestWithColumnMapping`, `ManifestWithDeletionVectors`."""
+    if snapshot.config.column_mapping_mode != NO_MAPPING:
+        raise ManifestWithColumnMapping(snapshot.table_root)
+    vectors = snapshot.files.column("deletion_vector")
+    if vectors.null_count < len(vectors):
+        raise ManifestWithDeletionVectors(snapshot.table_root)
+
+
+def write_manifests(snapshot: Snapshot) -> None:
+    """The manifests of a version, and no others. Raises as `ensure_manifest_possible`."""
+    ensure_manifest_possible(snapshot)
+    storage, columns = snapshot.storage, snapshot.partition_columns
+    places: dict[str, list[str]] = defaultdict(list)
+    if not columns:
+        places[""] = []
+    files = snapshot.files.select(["path", "partition_values"]).to_pylist()
+    for file in files:
+        place = storage.path_of(file["path"])
+        places[_folder(columns, dict(file["partition_values"] or ()))].append(_url(place))
+    for folder, lines in places.items():
+        storage.write(_name(folder), "".join(f"{line}\n" for line in sorted(lines)).encode())
+    for name in _present(storage, MANIFEST_DIR):
+        if name not in {_name(folder) for folder in places}:
+            storage.delete(name)
+
+
+def _folder(columns: tuple[str, ...], values: dict[str, str | None]) -> str:
+    return "/".join(f"{_escape(name)}={_escape(values.get(name) or HIVE_NULL)}" for name in columns)
+
+
+def _name(folder: str) -> str:
+    return "/".join(part for part in (MANIFEST_DIR, folder, _MANIFEST) if part)
+
+
+def _present(storage: Storage, folder: str) -> Iterator[str]:
+    listing = storage.list_folder(folder)
+    for status in listing.files:
+        if status.name == _MANIFEST:
+            yield f"{folder}/{status.name}"
+    for inner in listing.folders:
+        yield from _present(storage, f"{folder}/{inner.name}")
+
+
+def _escape(text: str) -> str:
+    return "".join(f"%{ord(char):02X}" if char in _ESCAPED else char for char in text)
+
+
+def _url(place: str) -> str:
+    return place if "://" in place else f"file:{place}"

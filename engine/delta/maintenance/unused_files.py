@@ -1,0 +1,260 @@
+"""Files below a table's root that no retained version needs, and their removal: what VACUUM does.
+
+There are two ways to find them. A *full* search lists every folder, and so finds what aborted writes left as well. A
+*lite* search reads the log only: the files that commits before the retention removed; it begins after the last commit
+that an earlier VACUUM has dealt with, which is noted beside the log.
+
+A full search takes what is older than the retention and not needed (`needed_files`), except for
+
+- hidden files and folders, whose names begin with `_` or `.`: the log, and what other products keep beside the data.
+  Folders of change data, of indexes, and partition folders are not hidden, whatever their columns are called;
+- folders that have a log themselves: a table inside of a table;
+- symbolic links, and whatever lies behind them.
+
+Hadoop writes a checksum `.name.crc` beside a local file `name`; it goes with its file. An empty folder goes when it is
+as old as a file would have to be; one that becomes empty goes the next time, so that no writer loses a folder it has
+just made. Files are removed in any order: nothing that can be read refers to them, so a removal that is interrupted
+leaves a smaller rest of the same kind.
+
+The protocol leaves clean-up to writers; the rules for hidden names and the note are those of delta-spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.log.file_table import RecordBatch
+from engine.delta.log.storage import FolderListing, Storage
+from engine.delta.maintenance.needed_files import NeededFiles, Retained, file_paths, load_commits
+from engine.delta.schema.column_mapping import physical_names
+from engine.delta.snapshot.replay import read_commits
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.errors import VacuumLiteImpossible
+from engine.delta.spec.paths import LOG_DIR
+
+CHANGE_DATA_DIR = "_change_data"
+INDEX_DIR = "_delta_index"
+ICEBERG_DIR = "metadata"
+LAST_VACUUM = f"{LOG_DIR}/_last_vacuum_info"
+
+_THREADS = 16
+"""Requests to the storage at once."""
+_FILES_AT_ONCE = 1000
+"""Files that are removed between two looks at whether the statement was cancelled."""
+
+Check = Callable[[], None]
+"""Raises where the statement was cancelled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnusedFiles:
+    """Names below the table's root."""
+
+    files: tuple[str, ...]
+    sizes: tuple[int, ...]
+    """Bytes, file by file."""
+    empty_folders: tuple[str, ...] = ()
+    checksums: tuple[str, ...] = ()
+    """Of Hadoop, for some of `files`; they are not counted."""
+    num_folders: int = 1
+    """That were searched, the table's root included."""
+
+    @property
+    def num_bytes(self) -> int:
+        return sum(self.sizes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """How many files and folders were removed, and which files could not be, with the reason of the first."""
+
+    count: int
+    failed: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def find_unused(snapshot: Snapshot, needed: NeededFiles, before_ms: int, check: Check) -> UnusedFiles:
+    """By listing: what is not needed and was last modified before `before_ms`."""
+    hides, storage = _Hidden(snapshot), snapshot.storage
+    names: list[str] = []
+    sizes: list[int] = []
+    folders: list[str] = []
+    checksums: set[str] = set()
+    num_folders = 0
+    for folder, listing in _walk(storage, hides, check):
+        num_folders += 1
+        is_empty = not listing.files and not listing.folders
+        if is_empty and folder.name and folder.modified_ms < before_ms:
+            folders.append(folder.name)
+        for status in listing.files:
+            name = f"{folder.prefix}{status.name}"
+            if status.name.startswith(".") and status.name.endswith(".crc"):
+                checksums.add(name)
+            elif status.modified_ms < before_ms and not hides(status.name):
+                names.append(name)
+                sizes.append(status.size)
+    free = pc.invert(needed.are_needed(pa.array(names, pa.string())))
+    files = pa.array(names, pa.string()).filter(free).to_pylist()
+    return UnusedFiles(
+        files=tuple(files),
+        sizes=tuple(pa.array(sizes, pa.int64()).filter(free).to_pylist()),
+        empty_folders=tuple(folders),
+        checksums=tuple(name for name in map(_checksum_of, files) if name in checksums),
+        num_folders=num_folders,
+    )
+
+
+def find_removed(snapshot: Snapshot, needed: NeededFiles, before_ms: int, check: Check) -> UnusedFiles:
+    """By the log: what commits before `before_ms` removed and is not needed.
+
+    Raises `VacuumLiteImpossible` where commits are missing that no earlier VACUUM has dealt with.
+    """
+    storage, commits = snapshot.storage, load_commits(snapshot)
+    done = read_last_vacuum(storage)
+    expired = [path for path, status in commits if status.modified_ms < before_ms]
+    first = -1 if done is None else done
+    wanted = [path for path in expired if path.version > first]
+    if wanted and wanted[0].version != first + 1:
+        raise VacuumLiteImpossible(snapshot.table_root)
+    names: dict[str, int] = {}
+    for start in range(0, len(wanted), _FILES_AT_ONCE):
+        check()
+        actions = read_commits(storage, wanted[start : start + _FILES_AT_ONCE])
+        for batch in (*actions.removes.batches, *actions.cdc.batches):
+            names.update(_sized(snapshot, batch))
+    paths = pa.array(names, pa.string())
+    free = paths.filter(pc.invert(needed.are_needed(paths))).to_pylist()
+    with ThreadPoolExecutor(_THREADS, "vacuum") as threads:
+        there = [name for name, exists in zip(free, threads.map(storage.exists, free), strict=True) if exists]
+    return UnusedFiles(files=tuple(there), sizes=tuple(names[name] for name in there))
+
+
+def remove_files(storage: Storage, unused: UnusedFiles, check: Check) -> Removed:
+    """Raises what `check` raises; a file that cannot be removed stops no other."""
+    count, failed, reason = 0, [], ""
+    with ThreadPoolExecutor(_THREADS, "vacuum") as threads:
+        for start in range(0, len(unused.files), _FILES_AT_ONCE):
+            check()
+            names = unused.files[start : start + _FILES_AT_ONCE]
+            for name, error in zip(names, threads.map(lambda name: _delete(storage, name), names), strict=True):
+                if error is None:
+                    count += 1
+                else:
+                    failed.append(name)
+                    reason = reason or str(error)
+        for _ in threads.map(lambda name: _delete(storage, name), unused.checksums):
+            pass
+    for folder in unused.empty_folders:
+        check()
+        count += storage.delete_empty_folder(folder)
+    return Removed(count=count, failed=tuple(failed), reason=reason)
+
+
+def last_expired(snapshot: Snapshot, retained: Retained) -> int | None:
+    """The last version before everything that is retained: what the commits up to it removed can all go."""
+    last = None
+    for path, status in load_commits(snapshot):
+        if status.modified_ms >= retained.since_ms or path.version > min(retained.versions, default=path.version):
+            break
+        last = path.version
+    return last
+
+
+def read_last_vacuum(storage: Storage) -> int | None:
+    """The last version that a VACUUM has dealt with; None where none says so."""
+    try:
+        noted = json.loads(storage.read_bytes(LAST_VACUUM)).get(_NOTED)
+    except (FileNotFoundError, ValueError, AttributeError):
+        return None
+    return noted if isinstance(noted, int) and noted >= 0 else None
+
+
+def note_vacuum(storage: Storage, version: int) -> None:
+    """For later lite searches: all that the commits up to `version` removed is gone. Never goes back."""
+    noted = read_last_vacuum(storage)
+    if noted is None or version > noted:
+        storage.write(LAST_VACUUM, json.dumps({_NOTED: version}, separators=(",", ":")).encode())
+
+
+_NOTED = "latestCommitVersionOutsideOfRetentionWindow"
+
+
+class _Hidden:
+    """Whether a name in the table's folder is another's business."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        config = snapshot.config
+        physical = physical_names(snapshot.schema, config.column_mapping_mode)
+        columns = (each for name in snapshot.partition_columns for each in (name, physical.get(name, name)))
+        self._shown = (CHANGE_DATA_DIR, INDEX_DIR, *(f"{name}=" for name in columns))
+        self._has_iceberg = any(name.startswith("icebergCompat") for name in config.features)
+
+    def __call__(self, name: str) -> bool:
+        if name == LOG_DIR or (self._has_iceberg and name == ICEBERG_DIR):
+            return True
+        return name.startswith((".", "_")) and not name.startswith(self._shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    name: str
+    """Below the root, which is empty."""
+    modified_ms: int
+
+    @property
+    def prefix(self) -> str:
+        return f"{self.name}/" if self.name else ""
+
+
+def _walk(storage: Storage, hides: _Hidden, check: Check) -> Iterator[tuple[_Folder, FolderListing]]:
+    """Every folder of the table that is not hidden, level by level."""
+    level = [_Folder("", 0)]
+    with ThreadPoolExecutor(_THREADS, "list") as threads:
+        while level:
+            deeper: list[_Folder] = []
+            for start in range(0, len(level), _FILES_AT_ONCE):
+                check()
+                some = level[start : start + _FILES_AT_ONCE]
+                listings = threads.map(lambda folder: storage.list_folder(folder.name), some)
+                for folder, listing in zip(some, listings, strict=True):
+                    if folder.name and any(inner.name == LOG_DIR for inner in listing.folders):
+                        continue  # a table of its own
+                    yield folder, listing
+                    deeper += (
+                        _Folder(f"{folder.prefix}{inner.name}", inner.modified_ms)
+                        for inner in listing.folders
+                        if not hides(inner.name)
+                    )
+            level = deeper
+
+
+def _sized(snapshot: Snapshot, batch: RecordBatch) -> Iterator[tuple[str, int]]:
+    """The names below the root of what a batch of file actions names, with the size of data files."""
+    confinement = snapshot.storage.confinement
+    sizes = dict(zip(batch.column("path").to_pylist(), batch.column("size").to_pylist(), strict=True))
+    for path, size in sizes.items():
+        if (name := confinement.name_below(path)) is not None:
+            yield name, size or 0
+    for paths in file_paths([batch]):
+        for path in paths.to_pylist():
+            if (name := confinement.name_below(path)) is not None and path not in sizes:
+                yield name, 0
+
+
+def _checksum_of(name: str) -> str:
+    folder, slash, last = name.rpartition("/")
+    return f"{folder}{slash}.{last}.crc"
+
+
+def _delete(storage: Storage, name: str) -> OSError | None:
+    try:
+        storage.delete(name)
+    except OSError as error:
+        return error
+    return None

@@ -1,0 +1,27 @@
+package deltagateway;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat;
+import org.apache.spark.sql.types.StructType;
+
+/** Spark's reader of CSV files, for files that really lie below their root; see {@link ConfinedReader}. */
+public final class ConfinedCsv extends CSVFileFormat {
+  private final TableRoot root;
+
+  ConfinedCsv(TableRoot root) {
+    this.root = root;
+  }
+
+  public scala.Function1 buildReader(
+      SparkSession spark,
+      StructType dataSchema,
+      StructType partitionSchema,
+      StructType requiredSchema,
+      scala.collection.immutable.Seq filters,
+      scala.collection.immutable.Map options,
+      Configuration conf) {
+    return new ConfinedReader(
+        super.buildReader(spark, dataSchema, partitionSchema, requiredSchema, filters, options, conf), root);
+  }
+}

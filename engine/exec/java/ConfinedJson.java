@@ -1,0 +1,27 @@
+package deltagateway;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.datasources.json.JsonFileFormat;
+import org.apache.spark.sql.types.StructType;
+
+/** Spark's reader of JSON files, for files that really lie below their root; see {@link ConfinedReader}. */
+public final class ConfinedJson extends JsonFileFormat {
+  private final TableRoot root;
+
+  ConfinedJson(TableRoot root) {
+    this.root = root;
+  }
+
+  public scala.Function1 buildReader(
+      SparkSession spark,
+      StructType dataSchema,
+      StructType partitionSchema,
+      StructType requiredSchema,
+      scala.collection.immutable.Seq filters,
+      scala.collection.immutable.Map options,
+      Configuration conf) {
+    return new ConfinedReader(
+        super.buildReader(spark, dataSchema, partitionSchema, requiredSchema, filters, options, conf), root);
+  }
+}

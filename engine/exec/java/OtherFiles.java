@@ -1,0 +1,23 @@
+package deltagateway;
+
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.types.StructType;
+
+/** Files that are no table's, read by Spark's own readers where they really lie. */
+final class OtherFiles {
+  private OtherFiles() {}
+
+  static FileFormat format(Request.Scan scan) {
+    if (scan.format.kind.equals("csv")) return new ConfinedCsv(scan.tableRoot());
+    if (scan.format.kind.equals("json")) return new ConfinedJson(scan.tableRoot());
+    return new TableFileFormat(scan, false);
+  }
+
+  /** The columns that the files have, which may take a job to find out. */
+  static StructType columns(SparkSession spark, Request.Scan scan, FileFormat format, ListedFileIndex files) {
+    scala.Option found = format.inferSchema(spark, scan.format.options, files.statuses());
+    if (!found.isDefined() || ((StructType) found.get()).length() == 0) throw new Refusal("no columns", scan.root);
+    return ((StructType) found.get()).asNullable();
+  }
+}

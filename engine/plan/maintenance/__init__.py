@@ -1,0 +1,1 @@
+"""Plans of statements that keep the files of tables in order."""

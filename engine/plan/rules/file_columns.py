@@ -1,0 +1,69 @@
+"""The columns of files that are no table's: as Spark finds them, or, where nothing says their types, as the table's.
+
+Texts have no types. Where a COPY INTO takes all columns of CSV or JSON files as they are, and does not ask for inferred
+types, a column of a simple type is read as the table's column that it goes into, so that Spark's reader parses it; a
+text that is no value of the type then fails the statement, unless the option `mode` says otherwise. The query of a COPY
+INTO sees texts, or what JSON says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from engine.bind.bound import BoundFiles, BoundTable
+from engine.plan.reads.scans import files_scan
+from engine.plan.rules.query_columns import table_fields
+from engine.plans.reads import QueryColumn, ReadPlan
+from engine.statements.copies import CopyInto
+from engine.statements.tables import Properties
+from engine.table.scan import FileFormat, FileKind
+from engine.types.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
+
+_RELATION = "__scan_0"
+_UNPARSED = frozenset({PrimitiveType.BINARY, PrimitiveType.VARIANT, PrimitiveType.VOID})
+
+
+def columns_plan(files: BoundFiles) -> ReadPlan:
+    """A query whose columns are those that Spark finds in the files."""
+    found = replace(files, schema=None, format=_reading(files.format))
+    return ReadPlan(text=f"SELECT * FROM {_RELATION}", scans=(files_scan(_RELATION, found),))
+
+
+def with_columns(
+    files: BoundFiles, found: Iterable[QueryColumn], statement: CopyInto, target: BoundTable
+) -> BoundFiles:
+    """The files with the columns to read of them. Raises `UnsupportedDataType`."""
+    fields = table_fields(found)
+    format_ = files.format
+    if statement.is_whole and format_.kind is not FileKind.PARQUET and not _says(format_.options, "inferSchema"):
+        fields = tuple(_typed(fields, statement, target))
+    return replace(files, schema=StructType(fields), format=_reading(format_))
+
+
+def _typed(fields: tuple[StructField, ...], statement: CopyInto, target: BoundTable) -> Iterator[StructField]:
+    schema = target.snapshot.schema
+    names = statement.columns or schema.names
+    by_name = not statement.columns and not statement.by_position
+    for position, field in enumerate(fields):
+        name = field.name if by_name else names[position] if position < len(names) else ""
+        column = schema.field(name)
+        parsed = column is not None and _is_simple(column.data_type) and _is_simple(field.data_type)
+        yield replace(field, data_type=column.data_type) if parsed and column is not None else field
+
+
+def _is_simple(data_type: DataType) -> bool:
+    return isinstance(data_type, DecimalType) or (isinstance(data_type, PrimitiveType) and data_type not in _UNPARSED)
+
+
+def _reading(format_: FileFormat) -> FileFormat:
+    """With what must not be lost unseen: columns that only some files have, headers in another order, broken rows."""
+    if format_.kind is FileKind.PARQUET:
+        return replace(format_, options=(("mergeSchema", "true"),))
+    kept = {key.lower(): value for key, value in format_.options}
+    own = {"enforceschema": "false"} if _says(format_.options, "header") else {}
+    return replace(format_, options=tuple({"mode": "FAILFAST", **kept, **own}.items()))
+
+
+def _says(options: Properties, name: str) -> bool:
+    return any(key.lower() == name.lower() and value.lower() == "true" for key, value in options)

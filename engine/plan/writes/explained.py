@@ -1,0 +1,86 @@
+"""EXPLAIN of a statement that writes: the query that it would run, the files that this reads, and what becomes of them.
+
+For a DELETE that is the query that finds the rows; the files that are left to it are those that may change. What is
+said of them is how they would change, not how many: that only the rows tell.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.bind.bound import BoundTable
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.plan.writes.inserts import plan_insert
+from engine.plan.writes.row_changes import plan_delete
+from engine.plans.reads import ExplainPlan
+from engine.plans.writes import (
+    DeletePlan,
+    InsertPlan,
+    KeepAll,
+    ReplaceAll,
+    ReplaceEqual,
+    ReplaceMatching,
+    ReplaceRelated,
+    ReplaceRows,
+    ReplaceTouched,
+)
+from engine.statements.writes import Delete, ExplainWrite, Insert
+
+
+def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> ExplainPlan:
+    """Raises what the statement itself raises when it is planned."""
+    match statement.inner:
+        case Insert() as insert:
+            plan = plan_insert(analyzed, insert)
+            return ExplainPlan(mode=statement.mode, read=plan.source, note=f"{plan.table.label}: {_inserts(plan)}")
+        case Delete() as delete:
+            found = plan_delete(analyzed.bound, delete)
+            return ExplainPlan(
+                mode=statement.mode, read=found.places.read, note=f"{found.table.label}: {_deletes(found)}"
+            )
+        case _:
+            assert_never(statement.inner)
+
+
+def _inserts(plan: InsertPlan) -> str:
+    table, num_files = plan.table, plan.table.snapshot.num_files
+    match plan.replacement:
+        case KeepAll():
+            return "new files are added, no file is removed"
+        case ReplaceAll():
+            return f"new files are added, all {num_files} files are removed"
+        case ReplaceMatching(shown=shown):
+            return f"new files are added, the files of the partitions {shown} are removed"
+        case ReplaceTouched():
+            return "new files are added, the files of the partitions that get new rows are removed"
+        case ReplaceRows(shown=shown):
+            return f"new files are added; of the rows {shown}, {_one_by_one(table)}"
+        case ReplaceEqual(columns=columns):
+            return (
+                f"new files are added; of the rows that equal a new one in {', '.join(columns)}, {_one_by_one(table)}"
+            )
+        case ReplaceRelated(shown=shown):
+            return f"new files are added; of the rows that match a new one by {shown}, {_one_by_one(table)}"
+        case _:
+            assert_never(plan.replacement)
+
+
+def _deletes(plan: DeletePlan) -> str:
+    match plan.whole:
+        case ReplaceAll():
+            return f"all {plan.table.snapshot.num_files} files are removed, by the log alone if it has their row counts"
+        case ReplaceMatching(shown=shown):
+            return f"the files of the partitions {shown} are removed, by the log alone if it has their row counts"
+        case None:
+            return f"of the rows {plan.shown}, {_one_by_one(plan.table)}"
+        case _:
+            assert_never(plan.whole)
+
+
+def _one_by_one(table: BoundTable) -> str:
+    """How rows leave their files."""
+    snapshot = table.snapshot
+    if isinstance(snapshot, Snapshot) and snapshot.config.is_enabled("deletionVectors"):
+        return "those in files with other rows are marked in deletion vectors, files of nothing else are removed"
+    return "files with other rows are written again without them, files of nothing else are removed"

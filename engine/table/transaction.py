@@ -1,0 +1,105 @@
+"""A write to a table, whatever its format: new files, files that go, and one commit that makes it a version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from engine.concurrency.retry import RetryPolicy
+
+
+class TableFolder(Protocol):
+    """Where the data files of a table are written."""
+
+    @property
+    def root(self) -> str:
+        """An absolute local path, or a URL."""
+        ...
+
+    def ensure_writable(self) -> None: ...
+
+    def delete(self, name: str) -> None:
+        """Removes a file, by its path below the root. Raises `OSError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """A file in the table's folder: `path` decoded and relative, `size` in bytes, `modification_time` in ms.
+
+    `partition_values` are by partition key, times as texts of UTC. `null_counts` are those of columns whose footers do
+    not tell them (arrays and maps), by physical path.
+    """
+
+    path: str
+    size: int
+    modification_time: int
+    partition_values: Mapping[str, str | None]
+    null_counts: Mapping[tuple[str, ...], int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+class NewFiles(Protocol):
+    """What a write adds to a table: its format's description of the data files that were written."""
+
+    @property
+    def num_files(self) -> int: ...
+
+    @property
+    def num_rows(self) -> int: ...
+
+    @property
+    def num_bytes(self) -> int: ...
+
+    @property
+    def extremes(self) -> Mapping[str, tuple[Any, Any]]:
+        """Logical name of a measured column -> its least and greatest value; none where it has no values."""
+        ...
+
+    @property
+    def empty(self) -> tuple[str, ...]:
+        """Paths (decoded, relative) of files that were written without rows, and are not added."""
+        ...
+
+
+class TableCommit(Protocol):
+    """A version that is ours."""
+
+    @property
+    def version(self) -> int: ...
+
+    def is_whole(self, *, with_files: bool) -> bool:
+        """Whether the version is still there, and with `with_files` the files that it added."""
+        ...
+
+    def take_back(self) -> None:
+        """Removes the first version of a table again, unless somebody has built upon it. Raises `OSError`."""
+        ...
+
+
+class TableTransaction(Protocol):
+    """Mutable and for one thread; committed once."""
+
+    def read_whole_table(self) -> pa.Table:
+        """All live files; the commit depends on all of them."""
+        ...
+
+    def add_files(self, new: NewFiles) -> None:
+        """Files that the format has described."""
+        ...
+
+    def stage_removes(self, files: pa.Table) -> None:
+        """Live files, rows of `TableSnapshot.files`."""
+        ...
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a commit would change nothing."""
+        ...
+
+    def commit(self, policy: RetryPolicy | None = None) -> TableCommit:
+        """Makes the transaction a version. Where it raises anything but an unknown outcome, there is none."""
+        ...

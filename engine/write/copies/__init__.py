@@ -1,0 +1,1 @@
+"""Tables from files that are there: clones of tables, folders of Parquet files, files that are loaded."""

@@ -1,0 +1,103 @@
+"""DELETE: rows go, and none come.
+
+Every row, and the rows of whole partitions, go with their files, where the log knows how many these are; other rows
+are found by the condition and leave their files one by one (`engine.write.replaced_rows`). Where no row goes there is
+no version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from engine.bind.bound import Outcome
+from engine.delta.commit.transaction import Transaction
+from engine.delta.delta_format import delta_snapshot
+from engine.errors.table_errors import naming
+from engine.exec.run import Run
+from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching
+from engine.runtime.results import RowCounts, empty_result
+from engine.table.operations import with_metrics
+from engine.write.change_files import DELETED, Change, change_files
+from engine.write.copied_rows import preserving
+from engine.write.dml.replaced_partitions import matching_partitions, without_partitions
+from engine.write.dml.stopwatch import Stopwatch
+from engine.write.found_rows import find_rows
+from engine.write.numbered_writes import stage_number, was_written
+from engine.write.replaced_rows import Remainder, counting_rows, removal_tells, without_rows
+from engine.write.staged_files import drop_told
+from engine.write.staged_write import StagedWrite
+
+
+@contextmanager
+def delete(plan: DeletePlan, run: Run) -> Iterator[StagedWrite]:
+    """Rows out of a table, as one version."""
+    table, watch = plan.table, Stopwatch()
+    if was_written(plan.numbered, table.snapshot):
+        yield StagedWrite(outcome=_counted(0))
+        return
+    with drop_told(table), _remainder(plan, run, watch) as remainder, naming(table.label):
+        if not remainder.num_deleted:
+            yield StagedWrite(outcome=_counted(0))
+            return
+        metrics = _metrics(remainder, watch)
+        description = preserving(with_metrics(plan.description, **metrics), table)
+        transaction = Transaction.on(delta_snapshot(table.snapshot), description, table=table.label)
+        if plan.reads_table:
+            transaction.read_whole_table()
+        remainder.stage_in(transaction)
+        stage_number(transaction, plan.numbered, run.context.now_ms())
+        yield StagedWrite(outcome=_counted(remainder.num_deleted), transaction=transaction, label=table.label)
+
+
+@contextmanager
+def _remainder(plan: DeletePlan, run: Run, watch: Stopwatch) -> Iterator[Remainder]:
+    """What goes and what stays, with the number of rows that go."""
+    table = plan.table
+    whole = _whole_files(plan, run)
+    if whole is not None:
+        has_feed = delta_snapshot(table.snapshot).config.is_enabled("changeDataFeed")
+        counted = counting_rows(whole)
+        if counted.num_deleted is not None and (not has_feed or removal_tells(whole)):
+            watch.note_scan()
+            yield counted
+            return
+    found = find_rows(table, plan.places, run)
+    watch.note_scan()
+    with without_rows(table, found, run) as remainder:
+        told = () if removal_tells(remainder) else (Change(kind=DELETED, rows=found.all),)
+        with change_files(table, delta_snapshot(table.snapshot).config, told, run) as changes:
+            yield replace(remainder, changes=changes)
+
+
+def _whole_files(plan: DeletePlan, run: Run) -> Remainder | None:
+    """The files that go, where the log alone says which."""
+    match plan.whole:
+        case None:
+            return None
+        case ReplaceAll():
+            return Remainder(removed=plan.table.snapshot.files)
+        case ReplaceMatching(condition=condition):
+            wanted = matching_partitions(plan.table, condition, run, run.parameters)
+            return without_partitions(plan.table, wanted, run)
+
+
+def _metrics(remainder: Remainder, watch: Stopwatch) -> dict[str, str]:
+    """Delta's names; its values are texts."""
+    copied = remainder.copied
+    metrics = {
+        **remainder.removal_metrics,
+        "numAddedFiles": len(copied.adds) if copied else 0,
+        "numAddedBytes": copied.num_bytes if copied else 0,
+        "numAddedChangeFiles": len(remainder.changes),
+        "numDeletedRows": remainder.num_deleted or 0,
+        "numCopiedRows": copied.num_rows if copied else 0,
+        **remainder.vector_metrics,
+        **watch.metrics,
+    }
+    return {name: str(value) for name, value in metrics.items()}
+
+
+def _counted(num_rows: int) -> Outcome:
+    return Outcome(result=replace(empty_result(), row_counts=RowCounts(affected=num_rows)))

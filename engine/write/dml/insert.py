@@ -1,0 +1,171 @@
+"""INSERT in all its forms, and TRUNCATE: rows become files, files become the actions of a transaction.
+
+Whatever fails before the commit leaves the table as it was (`engine.write.staged_files`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from engine.bind.bound import Outcome
+from engine.delta.commit.new_files import NewFiles as DeltaFiles
+from engine.delta.commit.transaction import Transaction
+from engine.delta.definition.identity import HIGH_WATER_MARK_ONLY_TAG
+from engine.delta.definition.metadata_changes import change_table
+from engine.delta.delta_format import delta_config
+from engine.enforce.identity import moved_high_water_marks
+from engine.errors.table_errors import naming
+from engine.exec.run import Run
+from engine.plans.reads import TargetRead
+from engine.plans.writes import (
+    InsertPlan,
+    KeepAll,
+    ReplaceAll,
+    ReplaceEqual,
+    ReplaceMatching,
+    ReplaceRelated,
+    ReplaceRows,
+    ReplaceTouched,
+    TruncatePlan,
+)
+from engine.runtime.results import empty_result
+from engine.table.formats import TableFormat
+from engine.table.operations import with_metrics
+from engine.table.transaction import NewFiles, TableTransaction
+from engine.write.change_files import DELETED, INSERTED, Change, change_files
+from engine.write.copied_rows import preserving
+from engine.write.dml.related_rows import SourceRows, related_rows
+from engine.write.dml.replaced_partitions import matching_partitions, partitions_of, without_partitions
+from engine.write.file_metrics import counted, with_file_metrics
+from engine.write.found_rows import find_rows
+from engine.write.numbered_writes import stage_number, was_written
+from engine.write.replaced_rows import Remainder, counting_rows, equal_to, removal_tells, without_rows
+from engine.write.staged_files import drop_told, written_files
+from engine.write.staged_write import StagedWrite
+
+
+@contextmanager
+def insert(plan: InsertPlan, own: TableFormat, run: Run) -> Iterator[StagedWrite]:
+    """Rows into a table of the format `own`, as one version; none where no row comes and none goes."""
+    table, rows = plan.table, plan.rows
+    if was_written(plan.numbered, table.snapshot):
+        yield StagedWrite(outcome=counted(0))
+        return
+    if plan.only_if_absent and _is_there(plan, run):
+        yield StagedWrite(outcome=counted(0))
+        return
+    folder = own.folder(table.snapshot.table_root)
+    with (
+        drop_told(table),
+        _source_rows(plan, run) as source,
+        written_files(source.read, rows, folder, own.describe_files, replace(run, parameters=source.parameters)) as new,
+        _remainder(plan, new, source, run) as remainder,
+        naming(table.label),
+    ):
+        transaction = _transaction(plan, own, new, remainder)
+        stage_number(transaction, plan.numbered, run.context.now_ms())
+        yield StagedWrite(
+            outcome=counted(new.num_rows),
+            transaction=None if transaction.is_empty else transaction,
+            label=table.label,
+        )
+
+
+def _transaction(plan: InsertPlan, own: TableFormat, new: NewFiles, remainder: Remainder | None) -> TableTransaction:
+    """With all that the version has, and what it depends on."""
+    table, rows = plan.table, plan.rows
+    high_water_marks = moved_high_water_marks(rows, new.extremes)
+    description = with_file_metrics(plan.description, new, remainder)
+    if high_water_marks and plan.definition is None:
+        description = replace(description, tags=HIGH_WATER_MARK_ONLY_TAG)
+    if remainder is not None and remainder.keeps_rows:
+        description = preserving(description, table)
+    transaction = own.begin(table.snapshot, description, table.label)
+    if high_water_marks or plan.definition is not None:
+        assert isinstance(transaction, Transaction), "no other format has these"
+        transaction.define(change_table(delta_config(rows.config), high_water_marks))
+    if plan.reads_table:
+        transaction.read_whole_table()
+    if remainder is not None:
+        remainder.stage_in(transaction)
+    transaction.add_files(new)
+    return transaction
+
+
+@contextmanager
+def truncate(plan: TruncatePlan, own: TableFormat) -> Iterator[StagedWrite]:
+    """The number of rows is that of the statistics, None where a file has none."""
+    snapshot = plan.table.snapshot
+    with naming(plan.table.label):
+        metrics = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
+        transaction = own.begin(snapshot, with_metrics(plan.description, **metrics), plan.table.label)
+        transaction.stage_removes(transaction.read_whole_table())
+        yield StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=plan.table.label)
+
+
+# --- Removed files ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _source_rows(plan: InsertPlan, run: Run) -> Iterator[SourceRows]:
+    """The query; and which rows its rows replace, where these decide."""
+    table = plan.table
+    match plan.replacement:
+        case ReplaceRelated() as related:
+            with related_rows(plan, related, run) as source:
+                yield source
+        case ReplaceEqual(columns=columns):
+            yield SourceRows(
+                read=plan.source, parameters=run.parameters, deleted=lambda new: equal_to(table, columns, new)
+            )
+        case _:
+            yield SourceRows(read=plan.source, parameters=run.parameters)
+
+
+@contextmanager
+def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) -> Iterator[Remainder | None]:
+    """What the new files replace; None for an append."""
+    match plan.replacement:
+        case KeepAll():
+            yield None
+            return
+        case ReplaceAll():
+            yield Remainder(removed=plan.table.snapshot.files)
+            return
+    assert isinstance(new, DeltaFiles), "planned for no other format"
+    match plan.replacement:
+        case ReplaceTouched():
+            yield without_partitions(plan.table, partitions_of(plan.table, new, run), run)
+        case ReplaceMatching(condition=condition):
+            yield counting_rows(without_partitions(plan.table, matching_partitions(plan.table, condition, run), run))
+        case ReplaceRows(places=places):
+            with _without_places(plan, places, new, replace(run, parameters=())) as remainder:
+                yield remainder
+        case ReplaceEqual() | ReplaceRelated():
+            if not new.adds or source.deleted is None:
+                yield None
+                return
+            with _without_places(plan, source.deleted(new), new, replace(run, parameters=())) as remainder:
+                yield remainder
+
+
+@contextmanager
+def _without_places(plan: InsertPlan, places: TargetRead, new: DeltaFiles, run: Run) -> Iterator[Remainder]:
+    table = plan.table
+    found = find_rows(table, places, run)
+    with without_rows(table, found, run) as remainder:
+        if removal_tells(remainder):
+            yield remainder
+            return
+        told = (Change(kind=DELETED, rows=found.all), Change(kind=INSERTED, rows=new))
+        with change_files(table, delta_config(plan.rows.config), told, run) as changes:
+            yield replace(remainder, changes=changes)
+
+
+def _is_there(plan: InsertPlan, run: Run) -> bool:
+    """Whether the partitions that would be replaced have files."""
+    assert isinstance(plan.replacement, ReplaceMatching)
+    wanted = matching_partitions(plan.table, plan.replacement.condition, run)
+    return len(without_partitions(plan.table, wanted, run).removed) > 0

@@ -1,0 +1,103 @@
+"""RESTORE: an older version's files and definition, in one version that nobody else's commit may come before.
+
+Files are compared by path and deletion vector. Those of the older version that are not live come back with what the log
+said of them, row ids included; live ones that it did not have go. Before that each file that comes back is looked for,
+with its vector: what VACUUM took cannot be restored. VACUUM of this server waits until the commit
+(`engine.write.maintenance.vacuum`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.bind.bound import Outcome
+from engine.bind.sources import Sources
+from engine.delta.commit.transaction import Transaction
+from engine.delta.delta_format import delta_snapshot
+from engine.delta.log.file_table import FILES_SCHEMA, Array, file_keys
+from engine.delta.maintenance.needed_files import file_paths
+from engine.delta.snapshot.live_files import drop_rows
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.errors.maintenance_errors import RestoredFilesMissing
+from engine.errors.table_errors import naming
+from engine.exec.run import Run
+from engine.plans.maintenance import RestorePlan
+from engine.runtime.results import BIGINT, small_result
+from engine.table.operations import with_metrics
+from engine.write.maintenance.vacuum import file_lock
+from engine.write.staged_write import StagedWrite
+
+_THREADS = 16
+_FILES_AT_ONCE = 1000
+_NAMED_MAX = 5
+
+_ANSWER = {
+    "table_size_after_restore": "tableSizeAfterRestore",
+    "num_of_files_after_restore": "numOfFilesAfterRestore",
+    "num_removed_files": "numRemovedFiles",
+    "num_restored_files": "numRestoredFiles",
+    "removed_files_size": "removedFilesSize",
+    "restored_files_size": "restoredFilesSize",
+}
+"""Columns of the answer, and the metrics that they show."""
+
+
+@contextmanager
+def restore(plan: RestorePlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+    """One version. Raises `RestoredFilesMissing`."""
+    table, older = plan.table, plan.restored
+    snapshot, label = delta_snapshot(table.snapshot), table.label
+    with sources.locks.hold(file_lock(snapshot.table_root), run.context.cancel), naming(label):
+        older.ensure_files_allowed()
+        added, removed = _without(older.files, snapshot.files), _without(snapshot.files, older.files)
+        _ensure_there(label, older, added, run)
+        metrics = {
+            "tableSizeAfterRestore": older.size_bytes,
+            "numOfFilesAfterRestore": older.num_files,
+            "numRemovedFiles": removed.num_rows,
+            "numRestoredFiles": added.num_rows,
+            "removedFilesSize": _size(removed),
+            "restoredFilesSize": _size(added),
+        }
+        transaction = Transaction.on(snapshot, with_metrics(plan.description, **metrics), table=label)
+        transaction.define(plan.definition)
+        transaction.stage_removes(removed)
+        for batch in added.to_batches():
+            transaction.stage_adds(batch)
+        row = [metrics[name] for name in _ANSWER.values()]
+        answer = small_result(dict.fromkeys(_ANSWER, BIGINT), [row])
+        yield StagedWrite(outcome=Outcome(result=answer), transaction=transaction, label=label)
+
+
+def _without(files: pa.Table, others: pa.Table) -> pa.Table:
+    """The rows of `files` whose keys are not among those of `others`."""
+    keys = _keys(others)
+    return pa.Table.from_batches([drop_rows(batch, keys) for batch in files.to_batches()], FILES_SCHEMA)
+
+
+def _keys(files: pa.Table) -> Array:
+    return pa.chunked_array([file_keys(batch) for batch in files.to_batches()], pa.string()).combine_chunks()
+
+
+def _size(files: pa.Table) -> int:
+    return int(pc.sum(files.column("size")).as_py() or 0)
+
+
+def _ensure_there(label: str, older: Snapshot, files: pa.Table, run: Run) -> None:
+    storage = older.storage
+    paths = {path: None for some in file_paths(files.to_batches()) for path in some.to_pylist()}
+    names, missing = list(paths), []
+    with ThreadPoolExecutor(_THREADS, "restore") as threads:
+        for start in range(0, len(names), _FILES_AT_ONCE):
+            run.context.cancel.ensure_live()
+            some = names[start : start + _FILES_AT_ONCE]
+            found = threads.map(storage.exists, some)
+            missing += [name for name, exists in zip(some, found, strict=True) if not exists]
+    if missing:
+        named = ", ".join(missing[:_NAMED_MAX]) + (", …" if len(missing) > _NAMED_MAX else "")
+        raise RestoredFilesMissing(label, older.version, len(missing), named)

@@ -1,0 +1,92 @@
+"""OPTIMIZE of many small files, and ZORDER, beside delta-spark and deltalake on copies of one table.
+
+Run `python -m tests.bench.bench_maintenance [--files 1000] [--rows 2000000] [--repeat 3]`. The systems take turns, each
+on a fresh copy, after a round that does not count; medians and their ratios are shown, and for ZORDER the part of the
+files that a query by each of the columns reads afterwards. delta-spark takes part if `make oracle` has set its
+environment up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from deltalake import DeltaTable
+
+from tests.bench.bench_write import ORACLE, compare, delta_spark, timed
+from tests.bench.sides import open_lake, run, two_core_spark
+
+ROWS = (
+    "SELECT /*+ REPARTITION({files}) */ id * 7919 % {rows} AS x, format_string('%09d', id * 104729 % {rows}) AS y, "
+    "id * 0.5D AS d, uuid() AS u, date_add(DATE'2024-01-01', cast(id % 365 AS int)) AS day FROM range({rows})"
+)
+ZORDER_BYTES = 8 << 20
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--files", type=int, default=1000)
+    options.add_argument("--rows", type=int, default=2_000_000)
+    options.add_argument("--repeat", type=int, default=3)
+    arguments = options.parse_args()
+    with tempfile.TemporaryDirectory() as lake, ExitStack() as stack:
+        session = open_lake(stack.enter_context(two_core_spark(memory="1g")), Path(lake))
+        delta = stack.enter_context(delta_spark())[0] if ORACLE.exists() else None
+        print(f"{arguments.rows} rows in {arguments.files} files, load {os.getloadavg()[0]:.1f}", flush=True)
+        properties = f"TBLPROPERTIES ('delta.targetFileSize' = '{ZORDER_BYTES}')"
+        rows = ROWS.format(files=arguments.files, rows=arguments.rows)
+        for name, clause, statement in (("OPTIMIZE", "", "OPTIMIZE"), ("ZORDER", properties, "ZORDER BY (x, y)")):
+            run(session, "DROP TABLE IF EXISTS source")
+            run(session, f"CREATE TABLE source {clause} AS {rows}")
+            source = Path(lake) / "default" / "source"
+            text = "OPTIMIZE {t}" if name == "OPTIMIZE" else f"OPTIMIZE {{t}} {statement}"
+            systems = {
+                "ours": partial(on_copy, source, lambda t, text=text: run(session, text.format(t=f"delta.`{t}`"))),
+                "deltalake": partial(on_copy, source, by_deltalake if name == "OPTIMIZE" else zorder_by_deltalake),
+            }
+            if delta is not None:
+                if name == "ZORDER":
+                    delta(f"SET spark.databricks.delta.optimize.maxFileSize={ZORDER_BYTES}")
+                systems["delta"] = partial(on_copy, source, lambda t, text=text: delta(text.format(t=f"delta.`{t}`")))
+            compare(name, arguments.repeat, systems)
+        print(f"load {os.getloadavg()[0]:.1f}")
+
+
+def on_copy(source: Path, optimize: Callable[[Path], object]) -> float:
+    """The milliseconds that a copy of the table took; below the lake, where paths may be named."""
+    copy = source.with_name("copy")
+    shutil.copytree(source, copy)
+    try:
+        spent = timed(lambda: optimize(copy))
+        print(f"  {DeltaTable(copy).metadata().name or copy.name}: {skipping(copy)}", flush=True)
+        return spent
+    finally:
+        shutil.rmtree(copy)
+
+
+def by_deltalake(folder: Path) -> None:
+    DeltaTable(folder).optimize.compact()
+
+
+def zorder_by_deltalake(folder: Path) -> None:
+    DeltaTable(folder).optimize.z_order(["x", "y"], target_size=ZORDER_BYTES)
+
+
+def skipping(folder: Path) -> str:
+    """How many files there are, and how many may have a value in the middle of x, or of y."""
+    files = DeltaTable(folder).get_add_actions(flatten=True)
+    found = {name: files.column(name).to_pylist() for name in ("min.x", "max.x", "min.y", "max.y")}
+    x, y = max(found["max.x"]) // 2, f"{int(max(found['max.y'])) // 2:09d}"
+    by_x = sum(low <= x <= high for low, high in zip(found["min.x"], found["max.x"], strict=True))
+    by_y = sum(low <= y <= high for low, high in zip(found["min.y"], found["max.y"], strict=True))
+    return f"{files.num_rows} files, {by_x} by x, {by_y} by y"
+
+
+if __name__ == "__main__":
+    main()

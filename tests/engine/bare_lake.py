@@ -1,0 +1,64 @@
+"""Statements that need no Spark, down the whole road over a lake of their own; deltalake writes and reads the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from catalog.errors import SqlError
+from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
+from engine.bind.sources import Sources
+from engine.main import EngineOptions, open_sources
+from engine.runtime.context import StatementContext
+from engine.runtime.session_state import SessionState
+from engine.statement import parse_statement, run_statement
+
+
+class BareLake:
+    """One session, without an executor."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.sources: Sources = open_sources(EngineOptions(lake_folder=str(folder)))
+        self.state = SessionState(principal="ann", catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
+
+    def answer(self, text: str, context: StatementContext | None = None) -> pa.Table:
+        """What a statement answers."""
+        statement, context = parse_statement(text), context or StatementContext(principal="ann")
+        outcome = run_statement(statement, self.state, self.sources, None, context)  # type: ignore[arg-type]
+        if outcome.change is not None:
+            self.state = outcome.change(self.state)
+        return pa.Table.from_batches(outcome.result.batches(), outcome.result.schema)
+
+    def rows(self, text: str) -> list[tuple[Any, ...]]:
+        return list(zip(*(column.to_pylist() for column in self.answer(text).columns), strict=True))
+
+    def refuse(self, text: str) -> SqlError:
+        """The error of a statement that must fail."""
+        with pytest.raises(SqlError) as caught:
+            self.answer(text)
+        return caught.value
+
+    def path(self, name: str) -> Path:
+        """The folder of a table."""
+        return self.folder / "default" / name
+
+    def append(self, name: str, columns: dict[str, Sequence[Any]], **options: Any) -> None:
+        """Rows from deltalake, as one file in each partition; makes the table if it is not there."""
+        self.path(name).parent.mkdir(parents=True, exist_ok=True)
+        write_deltalake(self.path(name), pa.table(columns), mode="append", **options)
+
+    def table(self, name: str, version: int | None = None) -> pa.Table:
+        """What deltalake reads."""
+        return DeltaTable(self.path(name), version=version).to_pyarrow_table()
+
+    def operations(self, name: str) -> list[tuple[str, dict[str, str], dict[str, str]]]:
+        """What the history says, oldest first: operation, parameters, metrics."""
+        found = self.answer(f"DESCRIBE HISTORY {name}").select(["operation", "operationParameters", "operationMetrics"])
+        columns = (column.to_pylist()[::-1] for column in found.columns)
+        return [(name, dict(one or ()), dict(two or ())) for name, one, two in zip(*columns, strict=True)]

@@ -1,0 +1,35 @@
+"""EXPLAIN of INSERT and DELETE: which files would change, and how; nothing does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.main import LakeSession
+from tests.engine.lake_sessions import refuse, rows, run, version_of
+
+pytestmark = pytest.mark.spark
+
+EXPLAINED = [
+    ("DELETE FROM parts", "all 2 files are removed", "2 files, 2 after partition pruning, 2 after"),
+    ("DELETE FROM parts AS x WHERE x.p = 1", "files of the partitions (p = 1)", "2 files, 1 after partition pruning"),
+    ("DELETE FROM parts WHERE k = 7", "are written again without them", "1 after statistics"),
+    ("DELETE FROM marked WHERE k = 1", "are marked in deletion vectors", "1 files, 1 after"),
+    ("INSERT INTO parts SELECT k, p FROM parts WHERE p = 2", "no file is removed", "2 files, 1 after partition"),
+    ("INSERT OVERWRITE parts VALUES (1, 1)", "all 2 files are removed", "LocalTableScan"),
+    ("INSERT INTO parts REPLACE WHERE p = 1 VALUES (1, 1)", "the files of the partitions (p = 1) are removed", ""),
+    ("INSERT INTO marked REPLACE USING (k) VALUES (1)", "equal a new one in k, those in files with other rows", ""),
+]
+
+
+def test_what_would_change_is_told(session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE parts (k INT, p INT) PARTITIONED BY (p)")
+    run(session, "INSERT INTO parts VALUES (1, 1), (7, 2)")
+    run(session, "CREATE TABLE marked TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') AS SELECT 1 AS k")
+    for text, how, read in EXPLAINED:
+        [(told,)] = rows(session, f"EXPLAIN {text}")
+        assert how in told and read in told, (text, told)
+    assert (version_of(lake, "parts"), version_of(lake, "marked")) == (1, 0)
+    assert refuse(session, "EXPLAIN DELETE FROM missing").condition == "TABLE_OR_VIEW_NOT_FOUND"
+    assert refuse(session, "EXPLAIN INSERT INTO parts SELECT nothing").condition.startswith("UNRESOLVED_COLUMN")

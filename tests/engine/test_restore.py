@@ -1,0 +1,144 @@
+"""RESTORE: the next version is what an older one was, in files and definition, or the statement says what stops it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from engine.delta.commit.transaction import Transaction
+from engine.delta.snapshot.snapshot import load_snapshot
+from tests.engine.bare_lake import BareLake
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[BareLake]:
+    opened = BareLake(tmp_path / "a lake")
+    yield opened
+    opened.sources.close()
+
+
+@pytest.fixture
+def back(lake: BareLake) -> Path:
+    """Versions 0 and 1 add rows, 2 takes one of each file away."""
+    lake.append("back", {"k": [1, 2, 3], "s": ["a", "b", "c"]})
+    lake.append("back", {"k": [4, 5, 6], "s": ["d", "e", "f"]})
+    DeltaTable(lake.path("back")).delete("k = 1 OR k = 4")
+    return lake.path("back")
+
+
+def keys(lake: BareLake) -> list[int]:
+    return sorted(lake.table("back").column("k").to_pylist())
+
+
+def test_it_answers_and_records_what_it_did(lake: BareLake, back: Path) -> None:
+    older, newer = (load_snapshot(str(back), version) for version in (1, 2))
+    answer = lake.answer(f"RESTORE '{back}' TO VERSION AS OF 1")
+    assert answer.to_pylist() == [
+        {
+            "table_size_after_restore": older.size_bytes,
+            "num_of_files_after_restore": 2,
+            "num_removed_files": newer.num_files,
+            "num_restored_files": 2,
+            "removed_files_size": newer.size_bytes,
+            "restored_files_size": older.size_bytes,
+        }
+    ]
+    operation, parameters, metrics = lake.operations("back")[-1]
+    assert (operation, parameters) == ("RESTORE", {"version": "1", "timestamp": None})
+    assert metrics["numRestoredFiles"] == "2" and metrics["tableSizeAfterRestore"] == str(older.size_bytes)
+    assert keys(lake) == [1, 2, 3, 4, 5, 6]
+    added, actions = load_snapshot(str(back)).files, load_snapshot(str(back)).commit_info
+    assert added.column("data_change").to_pylist() == [True, True]
+    assert actions is not None and actions.is_blind_append is False
+    lake.answer("RESTORE TABLE back VERSION AS OF 2")
+    assert keys(lake) == [2, 3, 5, 6]
+    lake.answer("RESTORE TABLE back TO VERSION AS OF 0")
+    assert keys(lake) == [1, 2, 3]
+
+
+def test_the_definition_comes_back_and_the_protocol_stays(lake: BareLake, back: Path) -> None:
+    lake.answer("ALTER TABLE back SET TBLPROPERTIES ('x' = '1')")
+    for change in (
+        "SET TBLPROPERTIES ('x' = '2', 'delta.columnMapping.mode' = 'name')",
+        "RENAME COLUMN s TO renamed",
+        "DROP COLUMN renamed",
+        "ADD COLUMN added DATE",
+    ):
+        lake.answer(f"ALTER TABLE back {change}")
+    mapped = load_snapshot(str(back))
+    lake.answer("RESTORE TABLE back TO VERSION AS OF 3")
+    restored = load_snapshot(str(back))
+    assert restored.schema.names == ("k", "s") and restored.metadata.configuration == {"x": "1"}
+    assert restored.protocol == mapped.protocol and restored.metadata.id == mapped.metadata.id
+    lake.answer(f"RESTORE TABLE back TO VERSION AS OF {mapped.version}")
+    again = load_snapshot(str(back))
+    assert (again.metadata, again.protocol) == (mapped.metadata, mapped.protocol)
+    lake.answer("ALTER TABLE back ADD COLUMN more STRING")
+    highest = load_snapshot(str(back)).metadata.configuration["delta.columnMapping.maxColumnId"]
+    lake.answer(f"RESTORE TABLE back TO VERSION AS OF {mapped.version}")
+    assert load_snapshot(str(back)).metadata.configuration["delta.columnMapping.maxColumnId"] == highest == "4"
+
+
+def test_clustering_columns_come_back(lake: BareLake) -> None:
+    lake.answer("CREATE TABLE back (k INT, s STRING) CLUSTER BY (k)")
+    lake.answer("ALTER TABLE back CLUSTER BY (s)")
+    for version, columns in ((0, ["k"]), (1, ["s"])):
+        lake.answer(f"RESTORE TABLE back TO VERSION AS OF {version}")
+        assert lake.answer("DESCRIBE DETAIL back").column("clusteringColumns").to_pylist() == [columns]
+
+
+def test_what_is_said_of_other_versions_stays(lake: BareLake, back: Path) -> None:
+    lake.answer("ALTER TABLE back SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    lake.answer("ALTER TABLE back DROP FEATURE deletionVectors")
+    lake.answer("ALTER TABLE back SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')")
+    timed = load_snapshot(str(back))
+    lake.answer("RESTORE TABLE back TO VERSION AS OF 3")
+    restored = load_snapshot(str(back))
+    assert restored.metadata.configuration == {
+        "delta.enableDeletionVectors": "true",
+        "delta.requireCheckpointProtectionBeforeVersion": "4",
+    }
+    assert {"deletionVectors", "checkpointProtection"} <= restored.config.features
+    lake.answer(f"RESTORE TABLE back TO VERSION AS OF {timed.version}")
+    again = load_snapshot(str(back))
+    key = "delta.inCommitTimestampEnablementVersion"
+    assert timed.metadata.configuration[key] == "5" and again.metadata.configuration[key] == str(again.version)
+    assert again.timestamp_ms >= timed.timestamp_ms
+
+
+REFUSALS = {
+    "TO VERSION AS OF 2": "DELTA_CANNOT_RESTORE_TABLE_VERSION",
+    "TO VERSION AS OF 17": "DELTA_CANNOT_RESTORE_TABLE_VERSION",
+    "TO VERSION AS OF x": "INVALID_TIME_TRAVEL_SPEC",
+    "TO 3": "PARSE_SYNTAX_ERROR",
+    "": "PARSE_SYNTAX_ERROR",
+}
+
+
+def test_refusals(lake: BareLake, back: Path) -> None:
+    for clauses, condition in REFUSALS.items():
+        assert lake.refuse(f"RESTORE TABLE back {clauses}").condition == condition, clauses
+    (gone, _) = load_snapshot(str(back), 1).files.column("path").to_pylist()
+    os.unlink(back / gone)
+    missing = lake.refuse("RESTORE TABLE back TO VERSION AS OF 1")
+    assert missing.condition == "RESTORE_FILES_MISSING" and gone in missing.message
+    lake.answer("ALTER TABLE back SET TBLPROPERTIES ('delta.appendOnly' = 'true')")
+    assert lake.refuse("RESTORE TABLE back TO VERSION AS OF 1").condition == "DELTA_CANNOT_MODIFY_APPEND_ONLY"
+    assert DeltaTable(back).version() == 3
+
+
+def test_another_commit_in_between_is_a_conflict(lake: BareLake, back: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit = Transaction.commit
+
+    def late(self: Transaction, *args: Any, **options: Any) -> Any:
+        lake.append("back", {"k": [8], "s": ["x"]})
+        return commit(self, *args, **options)
+
+    monkeypatch.setattr(Transaction, "commit", late)
+    assert lake.refuse("RESTORE TABLE back TO VERSION AS OF 1").condition == "DELTA_CONCURRENT_WRITE"
+    assert keys(lake) == [2, 3, 5, 6, 8]

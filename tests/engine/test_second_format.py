@@ -1,0 +1,94 @@
+"""A format that only tests have is read and written through SQL, beside Delta tables: nothing but Delta's own room
+knows the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.table.formats import formats_of
+from tests.engine.lake_sessions import refuse, rows, run
+from tests.formats.parquet_folder import FolderFormat
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def engine(lake: Path, spark_driver: SparkDriver) -> LakeEngine:
+    sources = open_sources(EngineOptions(lake_folder=str(lake)))
+    return LakeEngine(replace(sources, formats=formats_of(*sources.formats, FolderFormat())), spark_driver)
+
+
+@pytest.fixture
+def plain(session: LakeSession) -> Iterator[LakeSession]:
+    """A session with a table `plain` (k, s, day), partitioned by day, of three rows."""
+    run(session, "CREATE TABLE plain (k INT, s STRING, day DATE) USING FOLDER PARTITIONED BY (day) COMMENT 'few'")
+    run(session, "INSERT INTO plain VALUES (1, 'a', DATE'2024-05-01'), (2, NULL, DATE'2024-05-02')")
+    run(session, "INSERT INTO plain (k, day) VALUES (3, NULL)")
+    yield session
+    run(session, "DROP TABLE plain")
+
+
+def test_rows_are_written_and_read(plain: LakeSession, lake: Path) -> None:
+    assert rows(plain, "SELECT k, s, string(day) FROM plain ORDER BY k") == [
+        (1, "a", "2024-05-01"),
+        (2, None, "2024-05-02"),
+        (3, None, None),
+    ]
+    assert sum(pq.ParquetFile(path).metadata.num_rows for path in lake.glob("default/plain/**/*.parquet")) == 3
+    assert not (lake / "default/plain/_delta_log").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT count(*) FROM plain", [(3,)]),
+        ("SELECT k FROM plain WHERE day = DATE'2024-05-02' OR k = 3 ORDER BY k", [(2,), (3,)]),
+        ("SELECT count(*) FROM plain VERSION AS OF 1", [(2,)]),
+        ("SELECT p.k, d.k FROM plain p JOIN made d ON p.k = d.k", [(2, 2)]),
+        ("SHOW PARTITIONS plain", [("2024-05-01",), ("2024-05-02",), (None,)]),
+        ("SELECT version FROM (VALUES 1) v(version)", [(1,)]),
+    ],
+)
+def test_a_query_means_what_it_means_of_a_delta_table(plain: LakeSession, text: str, expected: list[object]) -> None:
+    run(plain, "CREATE OR REPLACE TABLE made AS SELECT 2 AS k")
+    assert sorted(rows(plain, text), key=str) == sorted(expected, key=str)
+
+
+def test_rows_are_replaced_as_a_whole(plain: LakeSession) -> None:
+    run(plain, "INSERT OVERWRITE plain SELECT k + 10, s, day FROM plain WHERE k < 3")
+    assert rows(plain, "SELECT k FROM plain ORDER BY k") == [(11,), (12,)]
+    run(plain, "TRUNCATE TABLE plain")
+    assert rows(plain, "SELECT count(*) FROM plain") == [(0,)]
+
+
+def test_a_table_is_made_of_a_query(session: LakeSession) -> None:
+    run(session, "CREATE TABLE queried USING folder AS SELECT id AS k, 'x' AS s FROM range(5)")
+    assert rows(session, "SELECT sum(k), max(s) FROM queried") == [(10, "x")]
+    assert ("Provider", "folder") in [row[:2] for row in rows(session, "DESCRIBE EXTENDED queried")]
+    run(session, "DROP TABLE queried")
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("DELETE FROM plain WHERE k = 1", "DELTA_TABLE_ONLY_OPERATION"),
+        ("ALTER TABLE plain SET TBLPROPERTIES ('a' = 'b')", "DELTA_TABLE_ONLY_OPERATION"),
+        ("INSERT INTO plain REPLACE WHERE k = 1 SELECT 1, 'z', NULL", "DELTA_TABLE_ONLY_OPERATION"),
+        ("SELECT * FROM table_changes('plain', 0)", "UNSUPPORTED_FEATURE.STATEMENT"),
+        ("CREATE TABLE other (k INT) USING folder CLUSTER BY (k)", "UNSUPPORTED_FEATURE.STATEMENT"),
+        ("CREATE TABLE other (k INT NOT NULL) USING folder", "UNSUPPORTED_FEATURE.STATEMENT"),
+        ("CREATE TABLE other (k INT) USING orc", "DATA_SOURCE_NOT_SUPPORTED"),
+        ("INSERT INTO plain VALUES ('x', 'y', NULL)", "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST"),
+    ],
+)
+def test_what_the_format_does_not_have_is_refused_by_name(plain: LakeSession, text: str, condition: str) -> None:
+    assert refuse(plain, text).condition == condition
+    assert rows(plain, "SELECT count(*) FROM plain") == [(3,)]

@@ -1,0 +1,187 @@
+"""VACUUM that keeps nothing, beside statements of the same server, in every order of their steps: no file that a
+version names goes, and what a running statement reads or has written stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from catalog.catalog import Catalog
+from catalog.entries import TableEntry
+from catalog.memory_store import MemoryStore
+from catalog.names import TableName
+from engine.bind.bound import BoundTable
+from engine.bind.sources import Sources
+from engine.concurrency.cancel import CancelToken
+from engine.delta.commit.transaction import Transaction
+from engine.delta.delta_format import DeltaFormat, delta_snapshot
+from engine.delta.log.storage import Storage
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.exec.run import Run
+from engine.plans.maintenance import VacuumPlan
+from engine.runtime.context import StatementContext
+from engine.table.formats import TableFormats, formats_of
+from engine.table.operations import CommitDescription, TableOperation
+from engine.table.watched_formats import watched
+from engine.write.maintenance.vacuum import vacuum
+from tests.engine.delta.committing import add, create, describe, metadata
+from tests.interleave.scheduler import Step, explore
+from tests.interleave.storages import DictStorage, Interposed
+
+ROOT = "dict://table"
+ENTRY = TableEntry(name=TableName("main", "s", "t"), location=ROOT)
+DESCRIPTION = CommitDescription(name="VACUUM END", operation=TableOperation.VACUUM, changes_data=False)
+
+
+def stepped(storage: DictStorage, step: Step) -> Storage:
+    """Stops before the data is listed, a commit is put, and a file is removed."""
+
+    def around(method: str, name: str, do: Any) -> Any:
+        if method in ("put", "delete") or (method == "list" and name == ""):
+            step()
+        return do()
+
+    return Interposed(storage, around)
+
+
+def formats_over(storage: Storage, step: Step) -> TableFormats:
+    """Stops before a version is loaded, when whoever loads it is known already."""
+
+    def load(location: str, version: int | None) -> Snapshot:
+        step()
+        return Snapshot.load(storage, version)
+
+    return formats_of(DeltaFormat(read=load, open=lambda location: storage))
+
+
+def run_of(now_ms: Callable[[], int]) -> Run:
+    context = StatementContext(principal="ann", cancel=CancelToken(), now_ms=now_ms)
+    return Run(executor=None, context=context)  # type: ignore[arg-type]
+
+
+def vacuums(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
+    def writer(step: Step) -> None:
+        steady = stepped(storage, step)
+        sources = replace(shared, formats=formats_over(steady, step))
+        table = BoundTable(name=None, entry=ENTRY, snapshot=Snapshot.load(steady))
+        plan = VacuumPlan(table=table, retention_ms=0, lite=False, dry_run=False, begin=DESCRIPTION, end=DESCRIPTION)
+        storage.now_ms += 10
+        with vacuum(plan, sources, run_of(lambda: storage.now_ms)) as staged:
+            assert staged.transaction is not None
+            staged.transaction.commit()
+
+    return writer
+
+
+@contextmanager
+def statement(storage: DictStorage, shared: Sources, step: Step) -> Iterator[tuple[Storage, Snapshot]]:
+    """One that uses the newest version."""
+    steady = stepped(storage, step)
+    with shared.pins.statement(lambda: storage.now_ms) as uses:
+        yield steady, delta_snapshot(watched(formats_over(steady, step), uses)["delta"].load(ROOT))
+
+
+def inserts(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
+    """Writes a file and commits it afterwards."""
+
+    def writer(step: Step) -> None:
+        with statement(storage, shared, step) as (steady, snapshot):
+            steady.write("new", b"rows")
+            transaction = Transaction.on(snapshot, describe())
+            transaction.stage(add("new"))
+            transaction.commit()
+
+    return writer
+
+
+def replaces(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
+    """Reads a file, and commits another in its place."""
+
+    def writer(step: Step) -> None:
+        with statement(storage, shared, step) as (steady, snapshot):
+            steady.read_bytes("old")
+            steady.write("new", b"rows")
+            transaction = Transaction.on(snapshot, describe(TableOperation.DML, "UPDATE"))
+            transaction.stage_removes(snapshot.files)
+            transaction.stage(add("new"))
+            transaction.commit()
+
+    return writer
+
+
+def reads(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
+    def writer(step: Step) -> None:
+        with statement(storage, shared, step) as (steady, snapshot):
+            step()
+            for path in snapshot.files.column("path").to_pylist():
+                steady.read_bytes(path)
+
+    return writer
+
+
+def reads_first_version(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
+    def writer(step: Step) -> str | None:
+        steady = stepped(storage, step)
+        with shared.pins.statement(lambda: storage.now_ms) as uses:
+            pinned = delta_snapshot(watched(formats_over(steady, step), uses)["delta"].load(ROOT, 1))
+            step()
+            try:
+                steady.read_bytes(pinned.files.column("path").to_pylist()[0])
+            except FileNotFoundError:
+                return "missing"
+        return None
+
+    return writer
+
+
+def made() -> tuple[DictStorage, Sources]:
+    """A table with one file, and one that was replaced, both older than anything that follows."""
+    storage = DictStorage(ROOT)
+    create(storage, metadata(configuration={}))
+    for path, gone in (("first", None), ("old", "first")):
+        storage.write(path, b"rows")
+        snapshot = Snapshot.load(storage)
+        transaction = Transaction.on(snapshot, describe(TableOperation.DML), clock=lambda: storage.now_ms)
+        transaction.stage(add(path))
+        if gone is not None:
+            transaction.stage_removes(snapshot.files)
+        transaction.commit()
+    storage.now_ms += 1_000_000
+    return storage, Sources(catalog=Catalog(MemoryStore(), None, (), None), formats=formats_of())
+
+
+def explored(*kinds: Callable[[DictStorage, Sources], Callable[[Step], Any]]) -> Iterator[tuple[Any, DictStorage]]:
+    def make() -> tuple[list[Any], DictStorage]:
+        storage, shared = made()
+        return [kind(storage, shared) for kind in kinds], storage
+
+    return explore(make)
+
+
+def ensure_whole(storage: DictStorage) -> None:
+    for path in Snapshot.load(storage).files.column("path").to_pylist():
+        assert storage.exists(path)
+
+
+def test_nobody_loses_a_file_to_a_vacuum() -> None:
+    for kind in (inserts, replaces, reads):
+        runs, vacuumed = 0, 0
+        for run, storage in explored(vacuums, kind):
+            assert run.results == [None, None], kind
+            ensure_whole(storage)
+            vacuumed += not storage.exists("first")
+            runs += 1
+        assert runs > 1 and vacuumed
+
+
+def test_an_old_version_is_read_to_its_end_if_the_read_began_first() -> None:
+    """A read that begins later may miss what is expired; it never sees half of it removed before it looks."""
+    answers = set()
+    for run, storage in explored(vacuums, reads_first_version):
+        assert run.results[0] is None
+        answers.add(run.results[1])
+        if storage.exists("first"):
+            assert run.results[1] is None
+    assert answers == {None, "missing"}
