@@ -48,11 +48,6 @@ EXPLAINED: tuple[Explained, ...] = (
         holds=lambda ours, theirs: ABSENT not in (ours, theirs),
     ),
     Explained(
-        path=r"commitInfo\.operationMetrics\.(execution|scan|rewrite)TimeMs",
-        why="we do not tell them yet",
-        holds=lambda ours, theirs: ours == ABSENT,
-    ),
-    Explained(
         path=r"cdc\..*",
         why="we write change files for rows in deletion vectors, since not every reader finds them there, and none "
         "where whole files go; what is read as changes is the same",
