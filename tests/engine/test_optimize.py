@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from catalog.errors import SqlError
 from engine.delta.commit.transaction import Transaction
+from engine.errors.statement_errors import StatementNotSupported
 from engine.main import LakeSession
 from engine.runtime.context import StatementContext
 from engine.write.maintenance import optimize
@@ -235,7 +235,7 @@ def test_values_that_come_often_fill_several_files(session: LakeSession, lake: P
         session,
         "CREATE TABLE things (x DOUBLE, d DECIMAL(9,2), u STRING) TBLPROPERTIES ('delta.targetFileSize' = '60kb')",
     )
-    run(session, "INSERT INTO things SELECT IF(id % 2 = 0, NULL, 'NaN'), 1.5, uuid() FROM range(10000)")
+    run(session, "INSERT INTO things SELECT IF(id % 2 = 0, NULL, DOUBLE('NaN')), 1.5, uuid() FROM range(10000)")
     before = _read(session, "SELECT * FROM things")
     _optimized(session, "OPTIMIZE things ZORDER BY (x, d)")
     _, adds, _ = _newest(lake)
@@ -382,7 +382,7 @@ def test_a_table_may_be_compacted_after_writes(
     run(session, f"INSERT INTO things {PLAIN_ROWS.format(0, 10)}")
 
     def fail(*_: Any, **__: Any) -> Any:
-        raise SqlError
+        raise StatementNotSupported("This")
 
     monkeypatch.setattr(optimize, "rearranged_rows", fail)
     assert run(session, f"INSERT INTO things {PLAIN_ROWS.format(0, 10)}") == 10
