@@ -35,11 +35,12 @@ from engine.statements.maintenance import (
     RestoreTable,
     Vacuum,
 )
+from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Delete, ExplainWrite, Insert, ReplaceOn, TruncateTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, ReplaceOn, TruncateTable, Update
 
 
 class Analyzer(Protocol):
@@ -71,6 +72,9 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             if query is None or isinstance(bound.target, TakenName):
                 return AnalyzedStatement(bound=bound)
             return _with_columns(bound, read_plan(query, bound.relations), analyzer)
+        case Merge(source=source):
+            read = read_plan(source, bound.relations[: len(source.relations)])
+            return _with_columns(bound, read, analyzer)
         case (Insert() as insert) | ExplainWrite(inner=Insert() as insert):
             return _insert(bound, insert, analyzer)
         case CopyInto() as copy:
@@ -82,6 +86,7 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             | DropTable()
             | AlterTable()
             | Delete()
+            | Update()
             | ExplainWrite()
             | TruncateTable()
             | Optimize()

@@ -42,6 +42,7 @@ from engine.statements.maintenance import (
     RestoreTable,
     Vacuum,
 )
+from engine.statements.merges import Merge
 from engine.statements.queries import (
     DescribeQuery,
     Explain,
@@ -82,7 +83,7 @@ from engine.statements.variables import (
     SingleStatement,
     VariableStatement,
 )
-from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable, Update
 
 
 def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevaluated:
@@ -125,7 +126,15 @@ def _named(
             return binder.table(parts), ()
         case AlterTable(table_parts=parts, changes=(SetLocation(location=location),)):
             return binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
-        case Delete(table_parts=parts) | TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
+        case Delete(table_parts=parts, rows=rows):
+            return binder.table(parts), binder.relations(rows.query.relations, current)
+        case Update(table_parts=parts, rows=rows, values=values):
+            named = (*rows.query.relations, *values.query.relations)
+            return binder.table(parts), binder.relations(named, current)
+        case Merge(table_parts=parts) as merge:
+            named = tuple(relation for query in merge.queries for relation in query.relations)
+            return binder.table(parts), binder.relations(named, current)
+        case TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
             return binder.table(parts), ()
         case Vacuum(table_parts=parts) | RepairTable(table_parts=parts):
             return binder.table(parts), ()

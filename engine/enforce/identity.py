@@ -34,6 +34,8 @@ Extremes = Mapping[str, tuple[int, int]]
 
 def generate_identities(plan: WritePlan) -> WritePlan:
     """Fills `identities` with the columns that the statement has no values for."""
+    if plan.updates:
+        return plan
     present = plan.target_names | plan.constants.keys()
     missing = []
     for column in plan.config.identities:
@@ -44,6 +46,15 @@ def generate_identities(plan: WritePlan) -> WritePlan:
         elif not column.allow_explicit:
             raise IdentityValueGiven(column.name)
     return replace(plan, identities=tuple(missing))
+
+
+def with_values_taken(plan: WritePlan, taken: Extremes) -> WritePlan:
+    """The plan of another write of the same version, whose values go on behind those that were `taken`."""
+    identities = []
+    for column in plan.identities:
+        mark = column.high_water_mark_after(*taken[column.name]) if column.name in taken else None
+        identities.append(column if mark is None else replace(column, high_water_mark=mark))
+    return replace(plan, identities=tuple(identities))
 
 
 def moved_high_water_marks(plan: WritePlan, written: Extremes) -> tuple[SetColumnMetadata, ...]:

@@ -33,7 +33,7 @@ from engine.plans.maintenance import AnalyzePlan, ManifestPlan, RepairPlan, Rest
 from engine.plans.optimize import OptimizePlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
-from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import ChangedValues, CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 
 WRITE_RULES: tuple[WriteRule, ...] = (
     ensure_append_only,
@@ -54,8 +54,12 @@ def enforce(plan: Plan) -> Plan:
     if isinstance(plan, AnsweringPlan):
         return plan
     match plan:
-        case InsertPlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
+        case InsertPlan() | UpdatePlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
             return replace(plan, rows=enforce_rules(plan.rows))
+        case MergePlan(table=table, updates=updates, inserts=inserts, deletes=deletes):
+            if updates or deletes:
+                ensure_rows_may_go(table.snapshot.rules, table.label)
+            return replace(plan, updates=_enforced(updates), inserts=_enforced(inserts))
         case CopyPlan(insert=insert):
             if insert is None:
                 return plan
@@ -71,6 +75,10 @@ def enforce(plan: Plan) -> Plan:
             return plan
         case _:
             assert_never(plan)
+
+
+def _enforced(changes: tuple[ChangedValues, ...]) -> tuple[ChangedValues, ...]:
+    return tuple(replace(change, rows=enforce_rules(change.rows)) for change in changes)
 
 
 def enforce_rules(rows: WritePlan) -> WritePlan:

@@ -146,10 +146,12 @@ class NonDeterministicCondition(SqlError, condition="DELTA_NON_DETERMINISTIC_FUN
 
 
 @dataclass(eq=False)
-class AggregateInCondition(SqlError, condition="DELTA_AGGREGATION_NOT_SUPPORTED", sqlstate="42903"):
-    clause: str
+class AggregateOfRow(SqlError, condition="DELTA_AGGREGATION_NOT_SUPPORTED", sqlstate="42903"):
+    """`place` is the part of the statement, as a sentence begins with it."""
+
+    place: str
     found: str
-    template = "The condition of {clause} has the aggregate {found}; it decides for one row at a time."
+    template = "{place} has the aggregate {found}; it is evaluated for one row at a time. Use it in a subquery."
 
 
 @dataclass(eq=False)

@@ -35,6 +35,7 @@ def _request(scan: Scan, source: int) -> dict[str, Any]:
     layout = _layout(scan)
     return {
         "relation": scan.relation,
+        "metadata": scan.metadata,
         "root": scan.table_root,
         "allowed_roots": list(scan.allowed_roots),
         "source": source,

@@ -18,7 +18,7 @@ from engine.answers.variables import assign_variables, declare_variables, drop_v
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.exec.run import Run
-from engine.plan.rules.expression_checks import ensure_checked
+from engine.plan.rules.expression_checks import ensure_checked, ensure_examined
 from engine.plan.rules.row_checks import ensure_kept
 from engine.plans.ddl import (
     AlterPlan,
@@ -44,7 +44,7 @@ from engine.plans.optimize import OptimizePlan
 from engine.plans.plan import AnsweringPlan, DefiningPlan, Plan, WritingPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.variables import VisibleVariables
 from engine.table.formats import TableFormats
@@ -52,8 +52,10 @@ from engine.write.alter_table import alter_table, drop_with_history, give_row_id
 from engine.write.copies.clone import clone_table
 from engine.write.copies.convert import convert_table
 from engine.write.copies.load import copy_into
-from engine.write.delete import delete
-from engine.write.insert import insert, truncate
+from engine.write.dml.delete import delete
+from engine.write.dml.insert import insert, truncate
+from engine.write.dml.merge import merge
+from engine.write.dml.update import update
 from engine.write.maintenance.optimize import optimize
 from engine.write.maintenance.repairs import analyze_files, generate_manifests, repair
 from engine.write.maintenance.restore import restore
@@ -177,6 +179,17 @@ def _stage(plan: DefiningPlan, formats: TableFormats, run: Run) -> Iterator[Stag
             if expression_checks is not None:
                 ensure_checked(expression_checks, run)
             with delete(plan, run) as staged:
+                yield staged
+        case UpdatePlan(expression_checks=expression_checks, checks=checks):
+            if expression_checks is not None:
+                ensure_checked(expression_checks, run)
+            ensure_examined(checks, run)
+            with update(plan, run) as staged:
+                yield staged
+        case MergePlan(checks=query_checks):
+            for check in query_checks:
+                ensure_examined(check, run)
+            with merge(plan, run) as staged:
                 yield staged
         case TruncatePlan(table=table):
             with truncate(plan, formats[table.entry.format]) as staged:

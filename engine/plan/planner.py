@@ -28,9 +28,10 @@ from engine.plan.maintenance.vacuum import plan_vacuum
 from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
 from engine.plan.writes.copies import plan_copy
-from engine.plan.writes.deletes import plan_delete
 from engine.plan.writes.explained import explain_write
 from engine.plan.writes.inserts import plan_create_table_as, plan_insert, plan_truncate
+from engine.plan.writes.merges import plan_merge
+from engine.plan.writes.row_changes import plan_delete, plan_update
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, SchemaPlan
 from engine.plans.variables import EvaluatePlan
@@ -56,11 +57,12 @@ from engine.statements.maintenance import (
     RestoreTable,
     Vacuum,
 )
+from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement, MaintenanceStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable, Update
 
 
 def plan_statement(analyzed: AnalyzedStatement) -> Plan:
@@ -100,6 +102,10 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_copy(analyzed, copy)
         case Delete() as delete:
             return plan_delete(bound, delete)
+        case Update() as update:
+            return plan_update(bound, update)
+        case Merge() as merge:
+            return plan_merge(analyzed, merge)
         case AlterTable() as alter:
             return plan_alter(bound, alter)
         case CommentOn(kind=Commentable.TABLE | Commentable.COLUMN) as comment:

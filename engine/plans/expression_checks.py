@@ -54,6 +54,14 @@ class ExpressionCheckPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QueryCheck:
+    """A query that has none of the dependencies that are `refused`, but for its subqueries."""
+
+    read: ReadPlan
+    refused: Refusals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowChecks:
     """`read` answers one row: for each of `refusals` how many rows it is raised for."""
 

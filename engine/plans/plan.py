@@ -24,7 +24,7 @@ from engine.plans.maintenance import MaintenancePlan
 from engine.plans.optimize import OptimizePlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
-from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, TruncatePlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 
 AnsweringPlan = (
     ReadPlan
@@ -59,6 +59,8 @@ DefiningPlan = (
     | InsertPlan
     | CopyPlan
     | DeletePlan
+    | UpdatePlan
+    | MergePlan
     | TruncatePlan
     | OptimizePlan
 )

@@ -5,7 +5,7 @@ They say *what* to read; `engine/exec` says how.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.bind.bound import BoundStatement, BoundTable
@@ -40,6 +40,30 @@ class ReadPlan:
     text: str
     scans: tuple[Scan, ...]
     views: tuple[ViewScan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetRead:
+    """A read of the table that a statement changes.
+
+    `target` is the relation whose rows change. It has a scan of its own: where the text names the table elsewhere too,
+    that is another relation. `is_once`: the target is named once, and no subquery refers to it.
+    """
+
+    read: ReadPlan
+    target: str
+    is_once: bool
+
+    @property
+    def scan(self) -> Scan:
+        """That of the target."""
+        return next(scan for scan in self.read.scans if scan.relation == self.target)
+
+    def over(self, *scans: Scan) -> TargetRead:
+        """With other scans of the same names."""
+        others = {scan.relation: scan for scan in scans}
+        changed = tuple(others.get(scan.relation, scan) for scan in self.read.scans)
+        return replace(self, read=replace(self.read, scans=changed))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,6 +78,8 @@ class WritePlan:
     """The condition of REPLACE WHERE."""
     removes: bool = False
     """Whether existing rows are removed."""
+    updates: bool = False
+    """Whether the rows are those of the table with other values, so that they keep those of identity columns."""
 
     target_columns: tuple[StructField, ...] = ()
     """The columns of the table that the query's columns go into, in the query's order unless they match by name."""

@@ -8,12 +8,14 @@ import pyarrow as pa
 
 from engine.bind.bound import BoundTable
 from engine.delta.definition.table_draft import Definition
+from engine.delta.log.storage import Storage
 from engine.delta.spec.actions import SetTransaction
-from engine.plans.expression_checks import ExpressionCheckPlan
-from engine.plans.reads import QueryColumn, ReadPlan
+from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
+from engine.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.plans.write_plan import WritePlan
 from engine.sql.expressions import Expression
 from engine.table.operations import CommitDescription
+from engine.table.scan import Scan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +44,9 @@ class ReplaceTouched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceRows:
-    """Delete the rows for which `condition` (SQL over any columns, in parentheses) is true."""
+    """Delete the rows at `places`."""
 
-    condition: str
+    places: TargetRead
     shown: str
 
 
@@ -111,14 +113,81 @@ class CopyPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletePlan:
-    """Take rows out of `table`: all, or those that the condition of `going` chooses."""
+    """Take the rows at `places` out of `table`; `whole` says which files have no others, where the log knows it.
+
+    `reads_table` and `numbered` are as in an `InsertPlan`.
+    """
 
     table: BoundTable
-    going: ReplaceAll | ReplaceMatching | ReplaceRows
+    places: TargetRead
+    shown: str
+    whole: ReplaceAll | ReplaceMatching | None
+    reads_table: bool
     description: CommitDescription
     expression_checks: ExpressionCheckPlan | None = None
     numbered: SetTransaction | None = None
-    """As in an `InsertPlan`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdatePlan:
+    """Give the rows of `table` at `places` the new `values`, as `rows` says when the rules have been over it."""
+
+    table: BoundTable
+    places: TargetRead
+    values: TargetRead
+    rows: WritePlan
+    reads_table: bool
+    description: CommitDescription
+    checks: QueryCheck
+    expression_checks: ExpressionCheckPlan | None = None
+    numbered: SetTransaction | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedValues:
+    """What rows of one clause of a MERGE become: `values`, as `rows` says when the rules have been over it. `clause` is
+    its number.
+    """
+
+    clause: int
+    values: TargetRead
+    rows: WritePlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergePlan:
+    """Change, remove and add rows of `table` by those of a source.
+
+    `source` is the scan that all reads have of it, of files of `source_storage`; where there is a `source_query`, its
+    rows have to be kept first, and the scan has no files yet.
+
+    `places` answers the rows of both sides, by the number of the clause that they are for; rows of the source that
+    match some row of the table are of the kind `MATCHING_SOURCE`. `duplicates` answers the columns, as JSON, of a row
+    of the table that several rows of the source would change; None where these may.
+
+    `updates` are for rows of the table, `deletes` the clauses whose rows go, `inserts` for rows of the source, whose
+    scan is the target of their values. `by_source` are the clauses for rows that match none of the source.
+    """
+
+    table: BoundTable
+    source: Scan
+    source_storage: Storage
+    source_query: ReadPlan | None
+    places: TargetRead
+    duplicates: TargetRead | None
+    updates: tuple[ChangedValues, ...]
+    inserts: tuple[ChangedValues, ...]
+    deletes: frozenset[int]
+    by_source: frozenset[int]
+    definition: Definition
+    reads_table: bool
+    description: CommitDescription
+    checks: tuple[QueryCheck, ...]
+    numbered: SetTransaction | None = None
+
+
+MATCHING_SOURCE = -1
+"""The kind of the rows of a MERGE's source that match a row of the table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from engine.runtime.variables import RowValue
 
@@ -19,3 +20,16 @@ class Parameter:
     sql_type: str = "string"
     name: str | None = None
     row_value: RowValue | None = None
+
+
+MARKER = "__marker_"
+"""The name of a marker `?` begins so where a text is composed of pieces of a statement; its number follows."""
+
+
+def named_by_position(parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """For a composed text, in which the markers of the statement may come in another order, or more than once."""
+    numbers = iter(range(len(parameters)))
+    return tuple(
+        replace(parameter, name=f"{MARKER}{next(numbers)}") if parameter.name is None else parameter
+        for parameter in parameters
+    )

@@ -34,20 +34,26 @@ def _nothing() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowCounts:
-    """How many rows of a table a statement changed in any way, and how many of them are new ones (None: not said)."""
+    """How many rows of a table a statement changed in any way, and in which (None: not said)."""
 
     affected: int
     inserted: int | None = None
+    updated: int | None = None
+    deleted: int | None = None
     skipped_corrupt_files: int | None = None
     """Of the files of a COPY INTO."""
 
     @property
     def named(self) -> dict[str, int]:
         """Under the names that users of Delta know, in their order."""
-        inserted = {} if self.inserted is None else {"num_inserted_rows": self.inserted}
-        corrupt = self.skipped_corrupt_files
-        skipped = {} if corrupt is None else {"num_skipped_corrupt_files": corrupt}
-        return {"num_affected_rows": self.affected, **inserted, **skipped}
+        parts = (
+            ("num_affected_rows", self.affected),
+            ("num_updated_rows", self.updated),
+            ("num_deleted_rows", self.deleted),
+            ("num_inserted_rows", self.inserted),
+            ("num_skipped_corrupt_files", self.skipped_corrupt_files),
+        )
+        return {name: count for name, count in parts if count is not None}
 
 
 @dataclass(slots=True)

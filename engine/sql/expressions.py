@@ -27,6 +27,7 @@ class Expression:
 
     text: str
     columns: tuple[tuple[str, ...], ...]
+    has_subquery: bool = False
 
     @property
     def in_parentheses(self) -> str:
@@ -36,13 +37,19 @@ class Expression:
 
 def parse_expression(text: str, subquery: SqlError | None = None) -> Expression:
     """Raises `StatementSyntaxError` for what is no expression, `subquery` (or `UnsupportedClause`) for a subquery."""
-    root = _tree(text)
-    if root.find(exp.Query) is not None:
+    expression = parse_any_expression(text)
+    if expression.has_subquery:
         raise subquery or UnsupportedClause(
             "A subquery in a constraint, a generated column or a default", "Use columns alone."
         )
+    return expression
+
+
+def parse_any_expression(text: str) -> Expression:
+    """As :func:`parse_expression`, with subqueries, whose columns are among those of the expression."""
+    root = _tree(text)
     columns = {tuple(part.name for part in column.parts) for column in root.find_all(exp.Column)}
-    return Expression(text, tuple(sorted(columns)))
+    return Expression(text, tuple(sorted(columns)), has_subquery=root.find(exp.Query) is not None)
 
 
 def requalified(text: str, replacement: Callable[[Sequence[str]], tuple[int, str] | None]) -> str:

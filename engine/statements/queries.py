@@ -132,6 +132,20 @@ class Query:
     log_question: LogQuestion | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetQuery:
+    """A query over the table that a statement changes: which rows it means, or what their new values are.
+
+    `target` is the one of its relations that is this table, `items` where columns are put in when the table is known:
+    in the place of all that is selected, or after it. `source` is where the source of a MERGE is put in.
+    """
+
+    query: Query
+    items: Span
+    target: int | None
+    source: Span | None = None
+
+
 class ExplainMode(StrEnum):
     SIMPLE = "simple"
     EXTENDED = "extended"

@@ -22,6 +22,7 @@ from engine.statements.maintenance import (
     RestoreTable,
     Vacuum,
 )
+from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -49,7 +50,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.writes import Delete, ExplainWrite, Insert, MultiInsert, TruncateTable
+from engine.statements.writes import Delete, ExplainWrite, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (
     ShowCatalogs
@@ -91,6 +92,8 @@ MaintenanceStatement = Optimize | Reorg | Vacuum | RestoreTable | RepairTable | 
 WriteStatement = (
     Insert
     | Delete
+    | Update
+    | Merge
     | CreateTable
     | CreateTableLike
     | CloneTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.statements.queries import ExplainMode, Query, Span
+from engine.statements.queries import ExplainMode, Query, Span, TargetQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +75,31 @@ class Insert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete:
-    """`DELETE FROM t [AS alias] [WHERE condition]`"""
+    """`DELETE FROM t [AS alias] [WHERE condition]`; `rows` are those that it means."""
 
     table_parts: tuple[str, ...]
+    rows: TargetQuery
+    alias: str | None = None
+    condition: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """`path = text`: a column, or a field of one; `is_default`: what the table has when a statement gives no value."""
+
+    path: tuple[str, ...]
+    text: str
+    is_default: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """`UPDATE t [AS alias] SET assignments [WHERE condition]`; `values` has a column for each assignment."""
+
+    table_parts: tuple[str, ...]
+    assignments: tuple[Assignment, ...]
+    rows: TargetQuery
+    values: TargetQuery
     alias: str | None = None
     condition: str | None = None
 
@@ -96,7 +118,7 @@ class MultiInsert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainWrite:
-    """`EXPLAIN [mode] INSERT …|DELETE …`: nothing runs."""
+    """`EXPLAIN [mode] INSERT …|DELETE …|UPDATE …`: nothing runs."""
 
     mode: ExplainMode
-    inner: Insert | Delete
+    inner: Insert | Delete | Update

@@ -16,6 +16,9 @@ import pyarrow as pa
 from engine.pruning.predicates import Predicate
 from engine.types.schema import StructField, StructType
 
+FILE_METADATA = "_metadata"
+"""The hidden column of every table, with fields for the file that a row is in and, if the table tracks rows, its id."""
+
 NO_FILES = pa.schema(
     [
         ("path", pa.string()),
@@ -123,6 +126,7 @@ class Scan:
     these are read; absolute paths in descriptors are decoded too.
     Beside the table's folder files may lie below `allowed_roots`.
     `choice` answers which of `files` a condition leaves; None: all.
+    `metadata` is what the text calls the hidden column that tells the place of a row.
     `row_tracking` is given where rows have ids and the statement may ask for them: `files` has then, without nulls,
     `base_row_id` int64 and `default_row_commit_version` int64.
     """
@@ -136,6 +140,7 @@ class Scan:
     layout: FileLayout | None = None
     allowed_roots: tuple[str, ...] = ()
     row_tracking: RowTracking | None = None
+    metadata: str = FILE_METADATA
     format: FileFormat | None = None
     """Of files that are no table's; None: of a table's."""
     infers: bool = False

@@ -15,25 +15,20 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from catalog.names import fold
 from engine.bind.bound import BoundTable
 from engine.delta.commit.commit_file import ROW_IDS_PRESERVED
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.delta_format import delta_snapshot
-from engine.errors.statement_errors import StatementNotSupported
-from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.run import Run
-from engine.plan.reads.scans import FILE_METADATA, scan_of
+from engine.plan.reads.scans import row_id_columns, scan_of
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.runtime.parameters import Parameter
+from engine.sql.query.composed import Names
 from engine.table.operations import CommitDescription
-from engine.table.scan import RowTracking, Scan
-from engine.types.schema import PrimitiveType, StructField
+from engine.table.scan import Scan
 from engine.write.staged_files import new_files
-
-RELATION = "__scan_0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,26 +48,26 @@ class Copying:
 @contextmanager
 def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) -> Iterator[NewFiles]:
     """Rows of these live files of the table, in new ones; if the block that commits them fails, these go."""
-    config, alias = copying.config or delta_snapshot(table.snapshot).config, copying.alias
-    scan = replace(scan_of(RELATION, table), files=files, choice=None)
+    snapshot = delta_snapshot(table.snapshot)
+    config, alias = copying.config or snapshot.config, copying.alias
+    names = Names((alias, copying.rest, *snapshot.schema.names, *(scan.relation for scan in copying.scans)))
+    scan = replace(scan_of(names.new("scan"), table), files=files, choice=None, metadata=names.new("place"))
     columns, rows = copies_of(table.label, scan, alias, config)
-    text = f"SELECT {columns} FROM {RELATION} AS {alias} {copying.rest}"
+    text = f"SELECT {columns} FROM {scan.relation} AS {alias} {copying.rest}"
     source = ReadPlan(text=text, scans=(scan, *copying.scans))
-    storage = delta_snapshot(table.snapshot).storage
-    with new_files(source, rows, storage, replace(run, parameters=copying.parameters)) as copied:
+    with new_files(source, rows, snapshot.storage, replace(run, parameters=copying.parameters)) as copied:
         yield copied
 
 
 def copies_of(label: str, scan: Scan, alias: str, config: TableConfig) -> tuple[str, WritePlan]:
-    """SQL for the columns of a copy of a row of `scan`, which is called `alias`, and how such rows are written."""
-    columns = [f"{alias}.*"]
-    extra_columns: tuple[StructField, ...] = ()
-    if scan.row_tracking is not None:
-        if FILE_METADATA in map(fold, config.schema.names):
-            raise StatementNotSupported(f"Copying rows of {label}, which tracks them and has a column _metadata,")
-        columns += [f"{alias}.{FILE_METADATA}.row_id", f"{alias}.{FILE_METADATA}.row_commit_version"]
-        extra_columns = _id_columns(label, scan.row_tracking)
-    rows = WritePlan(table=label, config=config, target_columns=config.schema.fields, extra_columns=extra_columns)
+    """SQL for the columns of a copy of a row of `scan`, which is called `alias`, and how such rows are written.
+
+    The hidden column of the scan has a name that no column has.
+    """
+    columns, ids = [f"{alias}.*"], row_id_columns(label, scan.row_tracking)
+    if ids:
+        columns += [f"{scan.metadata}.row_id", f"{scan.metadata}.row_commit_version"]
+    rows = WritePlan(table=label, config=config, target_columns=config.schema.fields, extra_columns=ids)
     return ", ".join(columns), rows
 
 
@@ -81,10 +76,3 @@ def preserving(description: CommitDescription, table: BoundTable) -> CommitDescr
     if not delta_snapshot(table.snapshot).config.is_enabled("rowTracking"):
         return description
     return replace(description, tags={**description.tags, ROW_IDS_PRESERVED: "true"})
-
-
-def _id_columns(label: str, tracking: RowTracking) -> tuple[StructField, ...]:
-    names = (tracking.row_id_column, tracking.row_commit_version_column)
-    if None in names:
-        raise MalformedLogEntry(label, "row tracking is enabled, and the columns for the ids have no names")
-    return tuple(StructField(name, PrimitiveType.LONG) for name in names if name is not None)

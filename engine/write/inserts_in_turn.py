@@ -15,7 +15,7 @@ from engine.errors.statement_errors import InsertsStopped, StatementCancelled, S
 from engine.runtime.parameters import Parameter
 from engine.sql.dialect.errors import UnsupportedClause
 from engine.statements.writes import Insert
-from engine.write.insert import counted
+from engine.write.file_metrics import counted
 
 
 def ensure_no_positions(parameters: Sequence[Parameter]) -> None:

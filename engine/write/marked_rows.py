@@ -4,81 +4,58 @@ A vector holds all deleted rows of its file, so what a file's old one has is in 
 with the old and added with the new one in one commit. Statistics keep their count, which is of all rows in the file;
 their bounds may be of rows that are gone. All vectors of a commit are in one file.
 
-Which rows those are comes from Spark as bitmaps of 32768 rows each, so that the answer is never larger than a bit for
-each row of the files; `bitmap_bit_position` and `bitmap_bucket_number` count from 1.
+Rows are told apart by vectors for one statement alone, too: a copy reads a file without the rows that go, and new
+values are made from those that change. No version has these vectors; small ones travel with the list of files.
 
 Protocol: "Deletion Vectors", "Writer Requirements for Deletion Vectors", "Per-file Statistics".
 """
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from catalog.errors import CatalogOutcomeUnknown
-from catalog.names import fold
 from engine.bind.bound import BoundTable
 from engine.delta.commit.conflict_errors import CommitOutcomeUnknown
+from engine.delta.commit.marks import write_vectors
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.log.file_table import DELETION_VECTOR
 from engine.delta.log.storage import Storage
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import (
-    RELATIVE,
     Rows,
-    deletion_vector_path,
-    format_file,
-    format_rows,
-    relative_deletion_vector,
+    inline_deletion_vector,
 )
 from engine.delta.spec.stats import parse_file_stats
 from engine.exec.run import Run
-from engine.plan.reads.scans import FILE_METADATA
+from engine.write.row_sets import RowSet, RowsOfFiles
 from engine.write.staged_files import discard
 
-ROWS_PER_BITMAP = 1 << 15
-
-
-@dataclass(frozen=True, slots=True)
-class RowSet:
-    """Rows of one file, by their indices."""
-
-    bitmaps: list[tuple[int, bytes]] = field(default_factory=list)
-    """Number of a bucket, and which of its rows."""
-
-    def __len__(self) -> int:
-        return sum(int.from_bytes(bits, "little").bit_count() for _, bits in self.bitmaps)
-
-    def add(self, bucket: int, bits: bytes) -> None:
-        """What Spark answers for one bucket."""
-        self.bitmaps.append((bucket - 1, bits))
-
-    def indices(self) -> Rows:
-        parts = [
-            np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")) + bucket * ROWS_PER_BITMAP
-            for bucket, bits in sorted(self.bitmaps)
-        ]
-        return np.concatenate(parts).astype(np.int64)
+_INLINE_ROWS_MAX = 20_000
+"""Up to so many rows vectors are text in the list of files, some 3 bytes a row at most; others take a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedFiles:
-    """`files` are those that stay, of `FILES_SCHEMA`, with their new vectors; `num_updated` of them had one before."""
+    """`files` are those that stay, of `FILES_SCHEMA`, with their new vectors; `num_updated` of them had one before.
+
+    `rows` are those that they get more, by path.
+    """
 
     files: pa.Table
     num_updated: int
+    rows: Mapping[str, Rows]
 
 
 def can_mark(table: BoundTable) -> bool:
-    """Whether deleted rows go into vectors. A column may hide what tells a row's place in its file."""
-    config = delta_snapshot(table.snapshot).config
-    return config.is_enabled("deletionVectors") and FILE_METADATA not in map(fold, config.schema.names)
+    """Whether deleted rows go into vectors."""
+    return delta_snapshot(table.snapshot).config.is_enabled("deletionVectors")
 
 
 @contextmanager
@@ -88,19 +65,76 @@ def marked_rows(table: BoundTable, files: pa.Table, going: Sequence[RowSet], run
     """
     storage = delta_snapshot(table.snapshot).storage
     storage.ensure_writable()
-    old = [_descriptor(value) for value in files["deletion_vector"].to_pylist()]
-    deleted = [_together(storage, vector, rows) for vector, rows in zip(old, going, strict=True)]
-    new, name = _write_vectors(storage, deleted)
+    new, name = write_vectors(storage, _deleted(storage, files, going))
     try:
         run.context.cancel.ensure_live()
         stats = [replace(parse_file_stats(text), tight_bounds=False).to_json() for text in files["stats"].to_pylist()]
         marked = _with_column(_with_column(files, "deletion_vector", pa.array(new, DELETION_VECTOR)), "stats", stats)
-        yield MarkedFiles(files=marked, num_updated=sum(vector is not None for vector in old))
+        more = dict(zip(files["path"].to_pylist(), (rows.indices() for rows in going), strict=True))
+        yield MarkedFiles(files=marked, num_updated=len(files) - files["deletion_vector"].null_count, rows=more)
     except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
         raise
     except BaseException:
         discard(storage, (name,))
         raise
+
+
+@contextmanager
+def only(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
+    """The files of the snapshot with these rows, to read no others: a scan's `files`."""
+    files = _taken(table, rows)
+    with _for_reading(table, [rows[position].indices() for position in sorted(rows)]) as vectors:
+        yield _with_column(files, "deletion_vector", pa.nulls(len(files), DELETION_VECTOR)).append_column(
+            "selected_rows", pa.array(vectors, DELETION_VECTOR)
+        )
+
+
+@contextmanager
+def without(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
+    """The files of the snapshot that have some of these rows, to read their others that are not deleted."""
+    files = _taken(table, rows)
+    gone = _deleted(delta_snapshot(table.snapshot).storage, files, [rows[position] for position in sorted(rows)])
+    with _for_reading(table, gone) as vectors:
+        yield _with_column(files, "deletion_vector", pa.array(vectors, DELETION_VECTOR))
+
+
+def all_but(storage: Storage, files: pa.Table, rows: RowsOfFiles) -> pa.Table:
+    """The files of a scan, to read all rows but these; nothing is written beside the files, which may be others'."""
+    if "deletion_vector" not in files.column_names:
+        files = files.append_column("deletion_vector", pa.nulls(len(files), DELETION_VECTOR))
+    vectors = files["deletion_vector"].to_pylist()
+    positions = sorted(rows)
+    gone = _deleted(storage, files.take(pa.array(positions, pa.int64())), [rows[at] for at in positions])
+    for position, each in zip(positions, gone, strict=True):
+        vectors[position] = _inline(each)
+    return _with_column(files, "deletion_vector", pa.array(vectors, DELETION_VECTOR))
+
+
+def _deleted(storage: Storage, files: pa.Table, going: Sequence[RowSet]) -> list[Rows]:
+    """Of each file the rows that were deleted before, and those that go."""
+    old = [_descriptor(value) for value in files["deletion_vector"].to_pylist()]
+    return [_together(storage, vector, rows) for vector, rows in zip(old, going, strict=True)]
+
+
+def _inline(rows: Rows) -> dict[str, object]:
+    return asdict(inline_deletion_vector(rows))
+
+
+def _taken(table: BoundTable, rows: RowsOfFiles) -> pa.Table:
+    return table.snapshot.files.take(pa.array(sorted(rows), pa.int64()))
+
+
+@contextmanager
+def _for_reading(table: BoundTable, sets: Sequence[Rows]) -> Iterator[list[dict[str, object]]]:
+    if sum(map(len, sets)) <= _INLINE_ROWS_MAX:
+        yield [_inline(rows) for rows in sets]
+        return
+    storage = delta_snapshot(table.snapshot).storage
+    vectors, name = write_vectors(storage, sets)
+    try:
+        yield vectors
+    finally:
+        discard(storage, (name,))
 
 
 def _descriptor(value: dict[str, object] | None) -> DeletionVectorDescriptor | None:
@@ -110,26 +144,6 @@ def _descriptor(value: dict[str, object] | None) -> DeletionVectorDescriptor | N
 def _together(storage: Storage, old: DeletionVectorDescriptor | None, going: RowSet) -> Rows:
     rows = going.indices()
     return rows if old is None else np.union1d(load_deleted_rows(storage, old), rows)
-
-
-def _write_vectors(storage: Storage, deleted: Sequence[Rows]) -> tuple[list[dict[str, object]], str]:
-    """Descriptors, and the name of the file that they are of."""
-    vectors = [format_rows(rows) for rows in deleted]
-    content, offsets = format_file(vectors)
-    place = relative_deletion_vector(uuid.uuid4())
-    descriptors = [
-        {
-            "storage_type": RELATIVE,
-            "path_or_inline_dv": place,
-            "offset": offset,
-            "size_in_bytes": len(data),
-            "cardinality": len(rows),
-        }
-        for rows, data, offset in zip(deleted, vectors, offsets, strict=True)
-    ]
-    name = deletion_vector_path(DeletionVectorDescriptor(**descriptors[0]))  # type: ignore[arg-type]
-    storage.write(name, content)
-    return descriptors, name
 
 
 def _with_column(files: pa.Table, name: str, values: object) -> pa.Table:

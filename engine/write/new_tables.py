@@ -19,7 +19,7 @@ from engine.runtime.results import empty_result
 from engine.table.formats import TableFormats
 from engine.table.operations import CommitDescription, with_metrics
 from engine.write.creation import removal_told
-from engine.write.insert import counted, with_file_metrics
+from engine.write.file_metrics import counted, with_file_metrics
 from engine.write.numbered_writes import stage_number, was_written
 from engine.write.staged_files import drop_told, new_files, written_files
 from engine.write.staged_write import StagedWrite

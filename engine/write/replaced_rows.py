@@ -1,25 +1,23 @@
-"""Rows that a DELETE or an INSERT deletes one by one: which files hold some, and the rows of these that are kept.
+"""Rows that leave their files one by one, for a DELETE, UPDATE, MERGE or INSERT … REPLACE.
 
-A file without such a row is not touched, a file of nothing else is removed. For the others there are two strategies.
-Copy-on-write: one job counts the deleted rows of each file (the scan leaves out files by their statistics, and rows of
-deletion vectors), another copies the kept rows (`engine.write.copied_rows`): rules for new rows, the condition itself
-among them, are not for these. Or, where the table enables deletion vectors, one job finds the deleted rows, and vectors
-mark them (`engine.write.marked_rows`); a file whose number of rows is unknown is copied all the same, since it cannot
-have a vector. New rows, copies, vectors and removes are one commit.
+They were found before (`engine.write.found_rows`). A file without such a row is not touched, a file of nothing else is
+removed. For the others there are two strategies. Copy-on-write: a job copies the rows that are kept
+(`engine.write.copied_rows`); rules for new rows are not for these. Or, where the table enables deletion vectors,
+vectors mark the rows (`engine.write.marked_rows`); a file whose number of rows is unknown is copied all the same, since
+it cannot have a vector. New rows, copies, vectors and removes are one commit.
 
-Where the table has a change data feed, one more job writes the deleted rows and the new ones into change files, for the
-feed would show copies as new rows otherwise. Where whole files are removed, the removed and the new files tell the
-same. Readers could derive changes from vectors; not all do.
+Where the table has a change data feed, one more job writes change files (`engine.write.change_files`), for the feed
+would show copies as new rows otherwise. Where whole files are removed, the removed and the new files tell the same.
+Readers could derive changes from vectors; not all do.
 
-Protocol: "Change Data Files", "Writer Requirements for AddCDCFile", "Deletion Vectors".
+Protocol: "Deletion Vectors", "Add CDC File".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,27 +29,17 @@ from engine.delta.commit.new_files import NewFiles
 from engine.delta.commit.read_set import FilePredicate
 from engine.delta.commit.staged_commit import adds_of, num_records
 from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.table_config import TableConfig
-from engine.delta.delta_format import delta_snapshot
-from engine.delta.feed.change_files import CHANGE_FOLDER, CHANGE_TYPE
-from engine.delta.log.file_table import with_entries
 from engine.delta.spec.actions import AddCdcFile
 from engine.exec.run import Run
-from engine.plan.reads.scans import FILE_METADATA, scan_of
-from engine.plans.reads import ReadPlan
-from engine.plans.write_plan import WritePlan
-from engine.runtime.parameters import Parameter
-from engine.sql.free_names import free_names
-from engine.table.scan import Scan, with_constant
+from engine.plan.reads.scans import scan_of
+from engine.plan.reads.target_reads import places_where
+from engine.plans.reads import TargetRead
+from engine.sql.query.composed import Names
 from engine.table.transaction import TableTransaction
-from engine.types.schema import PrimitiveType, StructField, StructType
-from engine.write.copied_rows import RELATION, Copying, copied_rows
-from engine.write.marked_rows import MarkedFiles, RowSet, can_mark, marked_rows
-from engine.write.staged_files import new_files
-
-_NEW, _INSERTED = "__scan_1", "__scan_2"
-_OLD_ROWS, _NEW_ROWS = "__old_rows", "__new_rows"
-"""What the SQL calls the rows, unless a column has the name: with table alias `t`, column `x` hides field `t.x`."""
+from engine.write.copied_rows import Copying, copied_rows
+from engine.write.found_rows import FoundRows
+from engine.write.marked_rows import MarkedFiles, can_mark, marked_rows, without
+from engine.write.row_sets import count_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +81,10 @@ class Remainder:
             "numDeletionVectorsUpdated": self.marked.num_updated if self.marked else 0,
         }
 
-    def stage_in(self, transaction: TableTransaction) -> None:
-        """All of it, and what of the table it depends on."""
+    def stage_in(self, transaction: TableTransaction, *, rows_alone: bool = False) -> None:
+        """All of it, and what of the table it depends on. `rows_alone`: of files that get other vectors these are the
+        rows that go, whatever becomes of the others.
+        """
         if self.copied is None and self.marked is None and self.reads is None and not self.changes:
             transaction.read_whole_table()
             transaction.stage_removes(self.removed)
@@ -104,183 +94,56 @@ class Remainder:
             transaction.read_whole_table()
         else:
             transaction.depend_on(self.reads, self.removed["path"])
+        if rows_alone and self.marked is not None:
+            transaction.depend_on_rows_alone(self.marked.rows)
         transaction.stage_removes(self.removed)
         for batch in self.marked.files.to_batches() if self.marked else ():
             transaction.stage_adds(batch)
         transaction.stage(*(self.copied.adds if self.copied else ()), *self.changes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replacing:
-    """The new rows, and the table as it is with them."""
-
-    new: NewFiles
-    config: TableConfig
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """SQL that follows `FROM` and the table: with `deleted` the rows that go are left, with `kept` the others, once.
-
-    `alias` is what the SQL calls the table; no column of it has this name.
-    """
-
-    alias: str
-    deleted: str
-    kept: str
-    scans: tuple[Scan, ...] = ()
-    """What the SQL names besides the table."""
-    parameters: Sequence[Parameter] = ()
-    """For its markers."""
-
-
-def where(table: BoundTable, condition: str, parameters: Sequence[Parameter] = ()) -> Selection:
-    """The rows for which `condition` is true: SQL over the table's columns, in parentheses."""
-    return Selection(
-        parameters=parameters,
-        alias=_alias(_OLD_ROWS, table.snapshot.schema),
-        deleted=f"WHERE {condition}",
-        kept=f"WHERE {condition} IS NOT TRUE",
-    )
-
-
-def equal_to(table: BoundTable, columns: Iterable[str], new: NewFiles) -> Selection:
+def equal_to(table: BoundTable, columns: Iterable[str], new: NewFiles) -> TargetRead:
     """The rows that equal one of the `new` ones in `columns`, where NULL equals nothing."""
-    files = pa.Table.from_batches([adds_of(new.adds)])
-    scan = replace(scan_of(_NEW, table), files=files, choice=None, row_tracking=None)
     schema = table.snapshot.schema
-    old, fresh = _alias(_OLD_ROWS, schema), _alias(_NEW_ROWS, schema)
+    names = Names(schema.names)
+    old, fresh, relation = names.new("old_rows"), names.new("new_rows"), names.new("scan")
+    files = pa.Table.from_batches([adds_of(new.adds)])
+    scan = replace(scan_of(relation, table), files=files, choice=None, row_tracking=None)
     condition = " AND ".join(f"{old}.{quote(name)} = {fresh}.{quote(name)}" for name in columns)
-    join = f"JOIN {_NEW} AS {fresh} ON {condition}"
-    return Selection(alias=old, deleted=f"LEFT SEMI {join}", kept=f"LEFT ANTI {join}", scans=(scan,))
-
-
-def _alias(stem: str, schema: StructType) -> str:
-    (name,) = free_names(stem, schema.names, 1)
-    return name
+    join = f"AS {old} LEFT SEMI JOIN {relation} AS {fresh} ON {condition}"
+    return places_where(table, join, (scan,))
 
 
 @contextmanager
-def without_rows(table: BoundTable, selection: Selection, replacing: Replacing | None, run: Run) -> Iterator[Remainder]:
-    """What takes the selected rows away, for new ones if any; if the block that commits it fails, the files that it
-    wrote go.
-    """
-    run = replace(run, parameters=selection.parameters)
-    files, marks = table.snapshot.files, can_mark(table)
-    rows = _find_going(table, selection, run) if marks else {}
-    found = {position: len(each) for position, each in rows.items()} if marks else _count_deleted(table, selection, run)
+def without_rows(table: BoundTable, found: FoundRows, run: Run) -> Iterator[Remainder]:
+    """What takes the rows away; if the block that commits it fails, the files that it wrote go."""
+    files, rows = table.snapshot.files, found.all
     counts = np.zeros(files.num_rows, np.int64)
-    for position, count in found.items():
-        counts[position] = count
+    for position, each in rows.items():
+        counts[position] = len(each)
     touched, live = counts > 0, live_rows(files)
     partly = touched & (counts != live)
-    marked = partly & (live >= 0) if marks else np.zeros(files.num_rows, bool)
-    removed, copied = files.filter(pa.array(touched)), partly & ~marked
+    marked = partly & (live >= 0) if can_mark(table) else np.zeros(files.num_rows, bool)
+    remainder = Remainder(removed=files.filter(pa.array(touched)), num_deleted=count_rows(rows), reads=found.reads)
     with ExitStack() as staged:
-        remainder = Remainder(removed=removed, num_deleted=int(counts.sum()))
-        if copied.any():
-            new = copied_rows(table, files.filter(pa.array(copied)), _copying(selection), run)
-            remainder = replace(remainder, copied=staged.enter_context(new))
+        copied = {position: rows[position] for position in np.flatnonzero(partly & ~marked).tolist()}
+        if copied:
+            copying = Copying(alias=Names(table.snapshot.schema.names).new("rows"))
+            with without(table, copied) as kept:
+                remainder = replace(remainder, copied=staged.enter_context(copied_rows(table, kept, copying, run)))
         if marked.any():
             deleted = [rows[position] for position in np.flatnonzero(marked).tolist()]
             vectors = marked_rows(table, files.filter(pa.array(marked)), deleted, run)
             remainder = replace(remainder, marked=staged.enter_context(vectors))
-        if partly.any() or not removal_tells(removed):
-            changes = _changes(table, selection, removed, replacing, run)
-            remainder = replace(remainder, changes=staged.enter_context(changes))
         yield remainder
 
 
-def removal_tells(removed: pa.Table) -> bool:
+def removal_tells(remainder: Remainder) -> bool:
     """Whether every reader of a change data feed takes from the removes of whole files which rows went: delta-rs takes
     rows for deleted that a file's vector has hidden before.
     """
-    return bool(removed["deletion_vector"].null_count == removed.num_rows)
-
-
-def _copying(selection: Selection) -> Copying:
-    return Copying(alias=selection.alias, rest=selection.kept, scans=selection.scans, parameters=selection.parameters)
-
-
-@contextmanager
-def _changes(
-    table: BoundTable, selection: Selection, removed: pa.Table, replacing: Replacing | None, run: Run
-) -> Iterator[tuple[AddCdcFile, ...]]:
-    """The rows of `removed` that go and the new ones, in the columns that the table has from now on."""
-    config = delta_snapshot(table.snapshot).config if replacing is None else replacing.config
-    if not config.is_enabled("changeDataFeed"):
-        yield ()
-        return
-    names, old = config.schema.names, selection.alias
-    with_all = replace(scan_of(RELATION, table), schema=config.schema, choice=None, row_tracking=None)
-    text = f"SELECT {_columns(old, names)}, 'delete' FROM {RELATION} AS {old} {selection.deleted}"
-    scans = (replace(with_all, files=removed), *selection.scans)
-    if replacing is not None:
-        fresh, new = _alias(_NEW_ROWS, config.schema), pa.Table.from_batches([adds_of(replacing.new.adds)])
-        text += f" UNION ALL SELECT {_columns(fresh, names)}, 'insert' FROM {_INSERTED} AS {fresh}"
-        scans = (*scans, replace(with_all, relation=_INSERTED, files=new))
-    rows = WritePlan(
-        table=table.label,
-        config=config,
-        target_columns=config.schema.fields,
-        extra_columns=(StructField(CHANGE_TYPE, PrimitiveType.STRING),),
-    )
-    source = ReadPlan(text=text, scans=scans)
-    with new_files(source, rows, delta_snapshot(table.snapshot).storage, run, CHANGE_FOLDER) as written:
-        yield tuple(
-            AddCdcFile(path=add.path, partition_values=add.partition_values, size=add.size) for add in written.adds
-        )
-
-
-def _columns(alias: str, names: Iterable[str]) -> str:
-    return ", ".join(f"{alias}.{quote(name)}" for name in names)
-
-
-def _count_deleted(table: BoundTable, selection: Selection, run: Run) -> dict[int, int]:
-    """Position of a file, and how many of its rows go, for each with some."""
-    (position,) = free_names("__file", table.snapshot.schema.names, 1)
-    marked = f"{selection.alias}.{position}"
-    text = f"SELECT {marked}, count(*) FROM {RELATION} AS {selection.alias} {selection.deleted} GROUP BY {marked}"
-    return dict(_asked(table, selection, position, text, run))
-
-
-def _find_going(table: BoundTable, selection: Selection, run: Run) -> dict[int, RowSet]:
-    """Position of a file, and which of its rows go, for each with some."""
-    (position,) = free_names("__file", table.snapshot.schema.names, 1)
-    alias = selection.alias
-    found = f"SELECT {alias}.{position} AS f, {alias}.{FILE_METADATA}.row_index + 1 AS i"
-    bucket, bits = "bitmap_bucket_number(i)", "bitmap_construct_agg(bitmap_bit_position(i))"
-    text = (
-        f"SELECT f, {bucket}, {bits} FROM ({found} FROM {RELATION} AS {alias} {selection.deleted}) GROUP BY f, {bucket}"
-    )
-    rows: dict[int, RowSet] = {}
-    for file, number, bitmap in _asked(table, selection, position, text, run):
-        rows.setdefault(file, RowSet()).add(number, bitmap)
-    return rows
-
-
-def _asked(table: BoundTable, selection: Selection, position: str, text: str, run: Run) -> Iterator[tuple[Any, ...]]:
-    """The rows of a query over the table with one more column, the `position` of a row's file."""
-    scan = replace(_with_positions(scan_of(RELATION, table), position), row_tracking=None)
-    read = ReadPlan(text=text, scans=(scan, *selection.scans))
-    context = replace(run.context, statement_id=f"{run.context.statement_id}-matching")
-    result = run.executor.run_query(read, context, run.parameters)
-    try:
-        for batch in result.batches():
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
-    finally:
-        result.close()
-
-
-def _with_positions(scan: Scan, name: str) -> Scan:
-    """A scan with the position of a row's file as one more column."""
-    files = scan.files
-    positions = pa.array(range(files.num_rows), pa.int64())
-    marked = with_entries(_one_array(files["partition_values"]), {name: positions.cast(pa.string())})
-    at = files.schema.get_field_index("partition_values")
-    return with_constant(
-        scan, StructField(name, PrimitiveType.LONG), files.set_column(at, files.schema.field(at), marked)
-    )
+    removed = remainder.removed
+    return not remainder.keeps_rows and bool(removed["deletion_vector"].null_count == removed.num_rows)
 
 
 def live_rows(files: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

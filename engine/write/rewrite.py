@@ -16,7 +16,7 @@ from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.ddl import RewritePlan
 from engine.runtime.results import empty_result
-from engine.sql.free_names import relation_beside
+from engine.sql.query.composed import Names
 from engine.table.operations import CommitDescription, with_metrics
 from engine.write.copied_rows import Copying, copied_rows, preserving
 from engine.write.staged_files import drop_told
@@ -28,7 +28,7 @@ def rewrite_files(plan: RewritePlan, run: Run) -> Iterator[StagedWrite]:
     """The rows of the plan's files in new files, in one version with the definition."""
     table, stale = plan.table, plan.files
     snapshot, label = delta_snapshot(table.snapshot), table.label
-    copying = Copying(alias=relation_beside(snapshot.schema), config=plan.definition.config(label))
+    copying = Copying(alias=Names(snapshot.schema.names).new("rows"), config=plan.definition.config(label))
     with drop_told(table), copied_rows(table, stale, copying, run) as new, naming(label):
         description = preserving(_measured(plan.description, stale, new), table)
         transaction = Transaction.on(snapshot, description, table=label)

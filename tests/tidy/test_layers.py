@@ -32,6 +32,7 @@ ROOMS = (
     ("engine.enforce", "engine.exec", "engine.plan.reads"),
     ("engine.plan.rules",),
     ("engine.analyze", "engine.write"),
+    ("engine.write.dml",),
     ("engine.plan.ddl", "engine.write.copies", "engine.write.maintenance"),
     ("engine.answers", "engine.plan.maintenance", "engine.plan.writes"),
     ("engine.execute",),

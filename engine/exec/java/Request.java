@@ -55,7 +55,7 @@ final class Request {
   }
 
   /**
-   * A table of the statement: its name in the text, where it lies and where its log may lead, its columns, those of its files (of the same shape),
+   * A table of the statement: its name in the text, that of its hidden column, where it lies and where its log may lead, its columns, those of its files (of the same shape),
    * and which columns are constants. `deletionVectors` and `selectedRows` are the names of more constants, of vectors
    * whose rows are left out or alone are read; null where no file has one.
    * Scans of the same `source` have the same files, of so many `bytes`. `rowTracking` is null where row ids are not known
@@ -63,6 +63,7 @@ final class Request {
    */
   static final class Scan {
     final String relation;
+    final String metadata;
     final String root;
     final String[] allowedRoots;
     final int source;
@@ -78,6 +79,7 @@ final class Request {
 
     Scan(JsonNode node) {
       relation = node.get("relation").textValue();
+      metadata = node.get("metadata").textValue();
       root = node.get("root").textValue();
       allowedRoots = new String[node.get("allowed_roots").size()];
       for (int i = 0; i < allowedRoots.length; i++) {

@@ -5,6 +5,7 @@ import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
@@ -29,6 +30,7 @@ public final class TableFileFormat extends ParquetFileFormat {
   private final PhysicalColumns columns;
   private final boolean byId;
   private final boolean showsRowIds;
+  private final String metadata;
   private final TableRoot root;
   private final String place;
   private final String deletionVectors;
@@ -39,6 +41,7 @@ public final class TableFileFormat extends ParquetFileFormat {
     this.columns = new PhysicalColumns(scan.schema, scan.physical);
     this.byId = scan.byId;
     this.showsRowIds = showsRowIds;
+    this.metadata = scan.metadata;
     this.root = scan.tableRoot();
     this.place = scan.root;
     this.deletionVectors = scan.deletionVectors;
@@ -49,6 +52,11 @@ public final class TableFileFormat extends ParquetFileFormat {
     List fields = new ArrayList(Scala.list(super.metadataSchemaFields()));
     if (showsRowIds) RowIds.addFields(fields);
     return Scala.seq(fields);
+  }
+
+  /** Where a query has several relations, each hidden column may have a name of its own. */
+  public AttributeReference createFileMetadataCol() {
+    return (AttributeReference) super.createFileMetadataCol().withName(metadata);
   }
 
   public scala.Function1 buildReaderWithPartitionValues(
@@ -103,7 +111,7 @@ public final class TableFileFormat extends ParquetFileFormat {
     if (this == other) return true;
     if (!(other instanceof TableFileFormat)) return false;
     TableFileFormat that = (TableFileFormat) other;
-    return byId == that.byId && showsRowIds == that.showsRowIds && place.equals(that.place)
+    return byId == that.byId && showsRowIds == that.showsRowIds && place.equals(that.place) && metadata.equals(that.metadata)
         && columns.equals(that.columns);
   }
 

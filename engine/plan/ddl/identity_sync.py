@@ -19,10 +19,9 @@ from engine.errors.table_errors import naming
 from engine.plan.reads.scans import scan_of
 from engine.plans.ddl import SyncIdentityPlan
 from engine.plans.reads import ReadPlan
+from engine.sql.query.composed import Names
 from engine.statements.alters import SyncIdentity
 from engine.table.operations import CommitDescription, TableOperation
-
-_TABLE = "__scan_0"
 
 
 def plan_sync_identity(bound: BoundStatement, table: BoundTable, change: SyncIdentity) -> SyncIdentityPlan:
@@ -35,10 +34,11 @@ def plan_sync_identity(bound: BoundStatement, table: BoundTable, change: SyncIde
     if len(path) > 1 or path[0] not in found:
         raise NoIdentityColumn(".".join(path))
     name = quote(path[0])
+    scan = scan_of(Names(snapshot.schema.names).new("scan"), table)
     return SyncIdentityPlan(
         table=table,
         column=found[path[0]],
-        read=ReadPlan(text=f"SELECT min({name}), max({name}) FROM {_TABLE}", scans=(scan_of(_TABLE, table),)),
+        read=ReadPlan(text=f"SELECT min({name}), max({name}) FROM {scan.relation}", scans=(scan,)),
         description=CommitDescription(
             name="CHANGE COLUMN",
             operation=TableOperation.METADATA,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.sql.free_names import relation_beside
+from engine.sql.query.composed import Names
 from engine.table.scan import NO_FILES, Scan
 from engine.types.schema import StructField, StructType
 
@@ -11,7 +11,7 @@ def empty_scan(schema: StructType, location: str) -> Scan:
     """A relation with the columns of a table and no rows."""
     plain = StructType(tuple(StructField(field.name, field.data_type) for field in schema.fields))
     return Scan(
-        relation=relation_beside(schema),
+        relation=Names(schema.names).new("scan"),
         label="the table",
         table_root=location,
         schema=plain,

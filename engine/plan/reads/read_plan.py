@@ -10,58 +10,59 @@ from engine.errors.statement_errors import TableWithoutColumns
 from engine.plan.reads.scans import change_scan, files_scan, scan_of, with_row_ids_if_asked
 from engine.plans.reads import ReadPlan, ViewScan
 from engine.runtime.session_state import is_temporary
+from engine.sql.query.composed import Names
 from engine.sql.query.splice import Edit, splice
 from engine.statements.queries import Query
 from engine.table.scan import Scan
 
-_SCAN, _VIEW = "__scan_", "__view_"
-"""Names in the rewritten text, followed by a number; longer ones where a text of the statement has these."""
-
 
 def read_plan(query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> ReadPlan:
     """`others` are more edits of the query's text. Raises for a table whose features we cannot read, by name."""
-    reading = _Reading(_unused_prefix(query, relations))
+    reading = Reading(Names(texts_of(query, relations)))
     text = reading.spliced(query, relations, others)
     return with_row_ids_if_asked(ReadPlan(text=text, scans=tuple(reading.scans), views=tuple(reading.views)))
 
 
-def _unused_prefix(query: Query, relations: tuple[BoundRelation, ...]) -> str:
-    """What keeps our names apart from those that the texts define themselves, in WITH or as aliases."""
-    text, prefix = "\n".join(_texts(query, relations)).casefold(), ""
-    while f"{prefix}{_SCAN}" in text or f"{prefix}{_VIEW}" in text:
-        prefix += "_"
-    return prefix
-
-
-def _texts(query: Query, relations: tuple[BoundRelation, ...]) -> Iterator[str]:
+def texts_of(query: Query, relations: tuple[BoundRelation, ...]) -> Iterator[str]:
     """Of the query and of all views below it."""
     yield query.text
     for relation in relations:
         if isinstance(relation, BoundView):
-            yield from _texts(relation.query, relation.relations)
+            yield from texts_of(relation.query, relation.relations)
 
 
-class _Reading:
+def _full_names(relations: tuple[BoundRelation, ...]) -> list[tuple[str, ...]]:
+    return [relation.name.parts if relation.name else () for relation in relations]
+
+
+class Reading:
     """The scans and views of one query, each once however often it is named, if the names mean the same version."""
 
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
+    def __init__(self, names: Names) -> None:
+        self._new_names = names
         self.scans: list[Scan] = []
         self.views: list[ViewScan] = []
         self._names: dict[Hashable, str] = {}
 
-    def spliced(self, query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> str:
-        names = [self._name(relation) for relation in relations]
-        return splice(query, names, [relation.name.parts if relation.name else () for relation in relations], others)
+    def spliced(
+        self,
+        query: Query,
+        relations: tuple[BoundRelation, ...],
+        others: Sequence[Edit] = (),
+        names: Sequence[str] | None = None,
+    ) -> str:
+        """`names` are those of the relations, where not all of them are this reading's."""
+        names = names or [self.name(relation) for relation in relations]
+        return splice(query, names, _full_names(relations), others)
 
-    def _name(self, relation: BoundRelation) -> str:
+    def name(self, relation: BoundRelation) -> str:
         match relation:
             case BoundTable(snapshot=snapshot):
-                return self._once((snapshot.table_root, snapshot.version), lambda: self._scan(relation))
+                return self._once((snapshot.table_root, snapshot.version), lambda: self.scan(relation))
             case BoundChanges(table=table, feed=feed):
                 return self._once((table.snapshot.table_root, feed.versions), lambda: self._changes(relation))
             case BoundFiles():
-                self.scans.append(files_scan(f"{self._prefix}{_SCAN}{len(self.scans)}", relation))
+                self.scans.append(files_scan(self._new_names.new("scan"), relation))
                 return self.scans[-1].relation
             case BoundView(entry=entry):
                 return self._once(entry.name, lambda: self._view(relation))
@@ -73,17 +74,17 @@ class _Reading:
             self._names[key] = make()
         return self._names[key]
 
-    def _scan(self, table: BoundTable) -> str:
+    def scan(self, table: BoundTable) -> str:
         if not table.snapshot.schema.fields:
             raise TableWithoutColumns(table.label)
-        self.scans.append(scan_of(f"{self._prefix}{_SCAN}{len(self.scans)}", table))
+        self.scans.append(scan_of(self._new_names.new("scan"), table))
         return self.scans[-1].relation
 
     def _changes(self, changes: BoundChanges) -> str:
         """One scan, or a view of two."""
         names = []
         for kind in changes.feed.kinds:
-            names.append(f"{self._prefix}{_SCAN}{len(self.scans)}")
+            names.append(self._new_names.new("scan"))
             self.scans.append(change_scan(names[-1], changes, kind))
         if len(names) == 1:
             return names[0]
@@ -97,6 +98,6 @@ class _Reading:
     def _add_view(
         self, label: str, text: str, columns: tuple[tuple[str, str], ...] = (), *, temporary: bool = False
     ) -> str:
-        name = f"{self._prefix}{_VIEW}{len(self.views)}"
+        name = self._new_names.new("view")
         self.views.append(ViewScan(relation=name, label=label, text=text, columns=columns, temporary=temporary))
         return name

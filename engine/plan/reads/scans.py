@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.bind.bound import BoundChanges, BoundFiles, BoundTable
-from engine.errors.table_errors import naming
+from engine.errors.table_errors import MalformedLogEntry, naming
 from engine.plan.reads.change_choice import ChangeChoice
 from engine.plan.reads.file_choice import FileChoice
 from engine.plans.reads import ReadPlan
 from engine.table.changes import ChangeFiles
 from engine.table.operations import TableOperation
-from engine.table.scan import Scan
-from engine.types.schema import StructType
-
-FILE_METADATA = "_metadata"
-"""The hidden column of every table, with fields for the file that a row is in and, if the table tracks rows, its id."""
+from engine.table.scan import FILE_METADATA, RowTracking, Scan
+from engine.types.schema import PrimitiveType, StructField, StructType
 
 
 def scan_of(relation: str, table: BoundTable) -> Scan:
@@ -27,6 +24,18 @@ def scan_of(relation: str, table: BoundTable) -> Scan:
         table.snapshot.ensure_supported(TableOperation.READ)
         scan = table.snapshot.scan(relation, table.label)
     return replace(scan, choice=FileChoice(table.label, table.snapshot))
+
+
+def row_id_columns(label: str, tracking: RowTracking | None) -> tuple[StructField, ...]:
+    """The columns in which new files keep the ids and commit versions of rows that they take over; none for a table
+    that does not track its rows.
+    """
+    if tracking is None:
+        return ()
+    names = (tracking.row_id_column, tracking.row_commit_version_column)
+    if None in names:
+        raise MalformedLogEntry(label, "row tracking is enabled, and the columns for the ids have no names")
+    return tuple(StructField(name, PrimitiveType.LONG) for name in names if name is not None)
 
 
 def with_row_ids_if_asked(plan: ReadPlan) -> ReadPlan:

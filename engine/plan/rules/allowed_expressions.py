@@ -19,8 +19,8 @@ from engine.enforce.defaults import DEFAULT
 from engine.enforce.errors import LengthExceeded
 from engine.errors.expression_errors import (
     AggregateInCheck,
-    AggregateInCondition,
     AggregateInGeneration,
+    AggregateOfRow,
     CheckNotBoolean,
     ConditionNotBoolean,
     DefaultMistyped,
@@ -38,9 +38,9 @@ from engine.errors.expression_errors import (
     UnsupportedInGeneration,
 )
 from engine.errors.statement_errors import SparkFailure
-from engine.plan.reads.scans import FILE_METADATA
 from engine.plans.expression_checks import Dependency, ExpressionCheck, Refusals
 from engine.sql.expressions import parse_expression
+from engine.table.scan import FILE_METADATA
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type, format_sql_type
 
@@ -150,15 +150,16 @@ def condition_check(clause: str, shown: str, text: str) -> ExpressionCheck:
     return ExpressionCheck(
         text=text,
         mistyped=lambda found: None if found == "boolean" else ConditionNotBoolean(clause, shown, found),
-        refused=_condition_refusals(clause),
+        refused=condition_refusals(clause),
     )
 
 
-def _condition_refusals(clause: str) -> Refusals:
+def condition_refusals(clause: str) -> Refusals:
+    """What a condition that chooses rows cannot depend on."""
     unsupported = partial(UnsupportedInCondition, clause)
     return {
         Dependency.WINDOW: unsupported,
-        Dependency.AGGREGATE: partial(AggregateInCondition, clause),
+        Dependency.AGGREGATE: partial(AggregateOfRow, f"The condition of {clause}"),
         Dependency.NON_DETERMINISTIC: partial(NonDeterministicCondition, clause),
         Dependency.GENERATOR: unsupported,
     }

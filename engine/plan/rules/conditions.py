@@ -13,12 +13,13 @@ from catalog.names import fold
 from engine.bind.bound import BoundTable
 from engine.errors.expression_errors import MetadataInCondition, SubqueryInCondition
 from engine.plan.reads.empty_scan import empty_scan
-from engine.plan.reads.scans import FILE_METADATA
+from engine.plan.reads.target_reads import places_where
 from engine.plan.rules.allowed_expressions import condition_check
 from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.reads import ReadPlan
 from engine.plans.writes import ReplaceMatching, ReplaceRows
 from engine.sql.expressions import Expression, one_line, parse_expression, requalified
+from engine.table.scan import FILE_METADATA
 
 
 def own_condition(table: BoundTable, clause: str, text: str, alias: str | None = None) -> Expression:
@@ -37,11 +38,18 @@ def own_condition(table: BoundTable, clause: str, text: str, alias: str | None =
 
 def rows_matching(table: BoundTable, own: Expression) -> ReplaceMatching | ReplaceRows:
     """The rows for which an own condition is true go: by whole files where the partition columns decide."""
+    matching = partitions_matching(table, own)
+    if matching is not None:
+        return matching
+    return ReplaceRows(places=places_where(table, f"WHERE {own.in_parentheses}"), shown=f"({one_line(own.text)})")
+
+
+def partitions_matching(table: BoundTable, own: Expression) -> ReplaceMatching | None:
+    """The partitions for which an own condition is true, where partition columns alone decide."""
     partitions = {fold(name) for name in table.snapshot.partition_columns}
-    shown = f"({one_line(own.text)})"
-    if own.columns and all(fold(path[0]) in partitions for path in own.columns):
-        return ReplaceMatching(condition=own.in_parentheses, shown=shown)
-    return ReplaceRows(condition=own.in_parentheses, shown=shown)
+    if not own.columns or any(fold(path[0]) not in partitions for path in own.columns):
+        return None
+    return ReplaceMatching(condition=own.in_parentheses, shown=f"({one_line(own.text)})")
 
 
 def joint_condition(table: BoundTable, clause: str, text: str, *, has_alias: bool) -> Expression:
@@ -74,7 +82,11 @@ def _alias_of(alias: str, parts: Sequence[str]) -> list[int]:
 
 
 def _ensure_allowed(table: BoundTable, clause: str, text: str) -> None:
-    expression = parse_expression(text, subquery=SubqueryInCondition(clause, text))
+    ensure_no_metadata(table, clause, parse_expression(text, subquery=SubqueryInCondition(clause, text)))
+
+
+def ensure_no_metadata(table: BoundTable, clause: str, expression: Expression) -> None:
+    """Raises `MetadataInCondition`, unless the table has a column of that name."""
     if table.snapshot.schema.field(FILE_METADATA) is None and any(
         fold(part) == FILE_METADATA for path in expression.columns for part in path[:4]
     ):

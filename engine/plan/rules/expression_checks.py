@@ -13,7 +13,7 @@ from typing import Protocol
 
 from catalog.errors import SqlError
 from engine.errors.statement_errors import SparkFailure
-from engine.plans.expression_checks import Dependency, Examination, ExpressionCheck, ExpressionCheckPlan
+from engine.plans.expression_checks import Dependency, Examination, ExpressionCheck, ExpressionCheckPlan, QueryCheck
 from engine.plans.reads import ReadPlan
 
 
@@ -44,6 +44,14 @@ def ensure_checked(plan: ExpressionCheckPlan, analyzer: ExpressionAnalyzer) -> N
     for check in plan.checks:
         if check.value is not None:
             _ensure_value(check, check.value, analyzer)
+
+
+def ensure_examined(check: QueryCheck, analyzer: ExpressionAnalyzer) -> None:
+    """Raises for what the query depends on, or whatever Spark raises for it."""
+    found = analyzer.examine(check.read)
+    for dependency, make in check.refused.items():
+        if dependency in found.dependencies:
+            raise make(found.dependencies[dependency])
 
 
 def _question(plan: ExpressionCheckPlan, checks: Sequence[ExpressionCheck]) -> ReadPlan:

@@ -12,7 +12,7 @@ from engine.plan.reads.scans import scan_of
 from engine.plans.expression_checks import RowChecks
 from engine.plans.reads import ReadPlan
 from engine.sql.expressions import parse_expression
-from engine.sql.free_names import relation_beside
+from engine.sql.query.composed import Names
 
 
 def plan_row_checks(
@@ -29,7 +29,7 @@ def plan_row_checks(
     if not broken:
         return None
     counts = ", ".join(f"count_if({condition})" for condition, _ in broken)
-    scan = scan_of(relation_beside(table.snapshot.schema), table)
+    scan = scan_of(Names((counts, *table.snapshot.schema.names)).new("scan"), table)
     read = ReadPlan(text=f"SELECT {counts} FROM {scan.relation}", scans=(scan,))
     return RowChecks(read=read, refusals=tuple(refusal for _, refusal in broken))
 

@@ -11,10 +11,9 @@ from typing import assert_never
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundTable
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.plan.reads.scans import scan_of
-from engine.plan.writes.deletes import plan_delete
 from engine.plan.writes.inserts import plan_insert
-from engine.plans.reads import ExplainPlan, ReadPlan
+from engine.plan.writes.row_changes import plan_delete, plan_update
+from engine.plans.reads import ExplainPlan
 from engine.plans.writes import (
     DeletePlan,
     InsertPlan,
@@ -26,9 +25,7 @@ from engine.plans.writes import (
     ReplaceRows,
     ReplaceTouched,
 )
-from engine.statements.writes import Delete, ExplainWrite, Insert
-
-_RELATION = "__scan_0"
+from engine.statements.writes import Delete, ExplainWrite, Insert, Update
 
 
 def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> ExplainPlan:
@@ -40,16 +37,15 @@ def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> Expla
         case Delete() as delete:
             found = plan_delete(analyzed.bound, delete)
             return ExplainPlan(
-                mode=statement.mode, read=_rows_of(found), note=f"{found.table.label}: {_deletes(found)}"
+                mode=statement.mode, read=found.places.read, note=f"{found.table.label}: {_deletes(found)}"
             )
+        case Update() as update:
+            changed = plan_update(analyzed.bound, update)
+            stays = _one_by_one(changed.table)
+            note = f"{changed.table.label}: new values are in new files; of the rows that change, {stays}"
+            return ExplainPlan(mode=statement.mode, read=changed.places.read, note=note)
         case _:
             assert_never(statement.inner)
-
-
-def _rows_of(plan: DeletePlan) -> ReadPlan:
-    condition = "true" if isinstance(plan.going, ReplaceAll) else plan.going.condition
-    scan = scan_of(_RELATION, plan.table)
-    return ReadPlan(text=f"SELECT * FROM {_RELATION} WHERE {condition}", scans=(scan,))
 
 
 def _inserts(plan: InsertPlan) -> str:
@@ -76,15 +72,15 @@ def _inserts(plan: InsertPlan) -> str:
 
 
 def _deletes(plan: DeletePlan) -> str:
-    match plan.going:
+    match plan.whole:
         case ReplaceAll():
             return f"all {plan.table.snapshot.num_files} files are removed, by the log alone if it has their row counts"
         case ReplaceMatching(shown=shown):
             return f"the files of the partitions {shown} are removed, by the log alone if it has their row counts"
-        case ReplaceRows(shown=shown):
-            return f"of the rows {shown}, {_one_by_one(plan.table)}"
+        case None:
+            return f"of the rows {plan.shown}, {_one_by_one(plan.table)}"
         case _:
-            assert_never(plan.going)
+            assert_never(plan.whole)
 
 
 def _one_by_one(table: BoundTable) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from catalog.names import quote
 from engine.analyze.analyzed import AnalyzedStatement
-from engine.bind.bound import BoundChanges, BoundFiles, BoundRelation, BoundStatement, BoundTable, BoundView
+from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.definition.table_draft import Definition
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.schema.schema_errors import ColumnNotFound
@@ -31,6 +31,7 @@ from engine.plan.rules.conditions import joint_condition, own_condition_check, r
 from engine.plan.rules.idempotence import numbered_write
 from engine.plan.rules.insert_rows import REPLACE_WHERE, InsertRows
 from engine.plan.rules.query_columns import table_fields
+from engine.plan.writes.row_changes import reads_besides
 from engine.plan.writes.schema_evolution import evolved, filled
 from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.plans.reads import ReadPlan
@@ -77,7 +78,7 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
         rows=rows,
         definition=definition,
         replacement=replacement,
-        reads_table=any(_reads(relation, table) for relation in bound.relations),
+        reads_table=reads_besides(bound.relations, table),
         description=_description(bound, replacement, evolves=insert.evolves),
         only_if_absent=statement.if_not_exists,
         numbered=numbered_write(bound.state),
@@ -208,13 +209,3 @@ def _description(bound: BoundStatement, replacement: Replacement, *, evolves: bo
     return CommitDescription(
         name="WRITE", operation=_operation(replacement), parameters=parameters, user_name=bound.state.principal
     )
-
-
-def _reads(relation: BoundRelation, table: BoundTable) -> bool:
-    if isinstance(relation, BoundFiles):
-        return False
-    if isinstance(relation, BoundView):
-        return any(_reads(inner, table) for inner in relation.relations)
-    if isinstance(relation, BoundChanges):
-        relation = relation.table
-    return relation.snapshot.table_root == table.snapshot.table_root

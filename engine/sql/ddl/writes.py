@@ -12,7 +12,6 @@ from types import MappingProxyType
 from engine.sql.ddl.alter_ddl import parse_alter_table
 from engine.sql.ddl.conversions import parse_convert
 from engine.sql.ddl.copies import parse_copy_into
-from engine.sql.ddl.deletes import parse_delete
 from engine.sql.ddl.inserts import is_led_insert, parse_insert, parse_led_insert
 from engine.sql.ddl.maintenance import (
     parse_analyze,
@@ -23,6 +22,7 @@ from engine.sql.ddl.maintenance import (
     parse_restore,
     parse_vacuum,
 )
+from engine.sql.ddl.merges import parse_merge
 from engine.sql.ddl.object_ddl import (
     parse_comment_on,
     parse_create_catalog,
@@ -34,8 +34,10 @@ from engine.sql.ddl.object_ddl import (
     parse_drop_view,
     parse_truncate_table,
 )
+from engine.sql.ddl.row_changes import parse_delete, parse_update
 from engine.sql.ddl.table_ddl import parse_create_table
 from engine.sql.dialect.cursor import Cursor
+from engine.statements.queries import Span
 from engine.statements.statement import WriteStatement
 from engine.statements.tables import CreateMode
 from engine.statements.writes import MultiInsert
@@ -67,6 +69,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("DROP", "TABLE"): parse_drop_table,
         ("DROP", "VIEW"): parse_drop_view,
         ("INSERT",): parse_insert,
+        ("MERGE",): parse_merge,
         ("OPTIMIZE",): parse_optimize,
         ("REORG", "TABLE"): parse_reorg,
         ("TRUNCATE", "TABLE"): parse_truncate_table,
@@ -75,8 +78,14 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("GENERATE",): parse_generate,
         ("RESTORE",): parse_restore,
         ("VACUUM",): parse_vacuum,
+        ("UPDATE",): parse_update,
     }
 )
+
+_AFTER_WITH: Mapping[tuple[str, ...], Callable[[Cursor, Span], WriteStatement]] = MappingProxyType(
+    {("DELETE", "FROM"): parse_delete, ("MERGE",): parse_merge, ("UPDATE",): parse_update}
+)
+"""Those that may follow a WITH clause, besides INSERT."""
 
 
 WRITE_HEADS = tuple(_WRITES)
@@ -87,9 +96,24 @@ def parse_write(cursor: Cursor) -> WriteStatement | MultiInsert | None:
     """The statement at `cursor` if it is one that changes something; it is read to its end."""
     if is_led_insert(cursor):
         return parse_led_insert(cursor)
+    body = cursor.place_after_with()
+    if body is not None:
+        return _parse_after_with(cursor, body)
     for words, parse in _WRITES.items():
         if cursor.take(*words):
             statement = parse(cursor)
             cursor.ensure_done()
+            return statement
+    return None
+
+
+def _parse_after_with(cursor: Cursor, body: int) -> WriteStatement | None:
+    """The statement at `body`, if it is none of those it is a query."""
+    after = cursor.copy()
+    after.skip_to(body)
+    for words, parse in _AFTER_WITH.items():
+        if after.take(*words):
+            statement = parse(after, Span(cursor.offset, body))
+            after.ensure_done()
             return statement
     return None

@@ -20,6 +20,8 @@ _WORD = re.compile(r"\w+")
 _STRINGS = frozenset({TokenType.STRING, TokenType.RAW_STRING})
 _NOT_WORDS = frozenset({*_STRINGS, TokenType.IDENTIFIER, TokenType.NUMBER})
 _CLAUSES = "AS CLUSTER COMMENT LIKE LIMIT LOCATION OPTIONS PARTITION PARTITIONED TBLPROPERTIES USING WITH".split()
+_IN_WITH = frozenset({"AS", "MAX"})
+"""Words between the parentheses of a WITH clause: `c(x) MAX RECURSION LEVEL 9 AS (…)`."""
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 
@@ -156,6 +158,22 @@ class Cursor:
             if depth == 0 and token.token_type not in _NOT_WORDS and token.text.upper() == text:
                 return True
         return False
+
+    def place_after_with(self) -> int | None:
+        """Where what follows the WITH clause here begins; None without one, and where it has no end."""
+        if self.words(1) != ["WITH"]:
+            return None
+        depth = 0
+        for token, follower in pairwise(self._tokens[self._index :]):
+            depth += _depth(token, is_type=False)
+            is_end = depth == 0 and token.token_type == TokenType.R_PAREN
+            if is_end and follower.token_type != TokenType.COMMA and follower.text.upper() not in _IN_WITH:
+                return int(follower.start)
+        return None
+
+    def copy(self) -> Cursor:
+        """Another cursor at the same place."""
+        return Cursor(self.text, self._tokens[self._index :])
 
     def skip_to(self, offset: int) -> None:
         """Go to the token that begins there."""

@@ -47,6 +47,17 @@ def parse_query(cursor: Cursor) -> Query:
     return replace(read_names(tree, text), log_question=log_question(tree))
 
 
+def lone_source(text: str, several: SyntaxFailure) -> tuple[str, bool]:
+    """Of a query that reads one source: what it is called, empty without a name, and whether it is a table alone."""
+    tree = parse_query_tree(tokenize(text), text)
+    source = tree.args["from_"].this
+    if any(tree.args.get(clause) for clause in tree.args if clause not in ("expressions", "from_", "with_", "kind")):
+        raise several
+    is_table = isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier | exp.Dot)
+    is_table = is_table and not any(source.args.get(clause) for clause in ("sample", "pivots", "joins", "laterals"))
+    return source.alias_or_name, is_table
+
+
 def _ensure_no_script(tokens: Sequence[Token]) -> None:
     for token, follower in pairwise(tokens):
         if token.token_type == TokenType.USING and follower.token_type in _SCRIPT_MARKS:

@@ -18,7 +18,7 @@ from engine.plans.writes import CopyPlan, InsertPlan
 from engine.runtime.results import RowCounts, empty_result
 from engine.table.formats import TableFormat
 from engine.table.operations import with_metrics
-from engine.write.insert import insert
+from engine.write.dml.insert import insert
 from engine.write.staged_files import discard
 from engine.write.staged_write import StagedWrite
 

@@ -52,9 +52,9 @@ from engine.table.rearrangement import (
     sorting_jobs,
 )
 from engine.write.copied_rows import preserving
+from engine.write.dml.replaced_partitions import matching_partitions, without_partitions
 from engine.write.maintenance.optimize_answer import optimize_answer
 from engine.write.maintenance.rearranged_rows import Regrouping, rearranged_rows
-from engine.write.replaced_partitions import matching_partitions, without_partitions
 from engine.write.staged_files import drop_told
 from engine.write.staged_write import StagedWrite
 

@@ -20,7 +20,7 @@ from engine.exec.run import Run
 from engine.plan.reads.scans import scan_of
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, TaskPerFile
-from engine.sql.free_names import relation_beside
+from engine.sql.query.composed import Names
 from engine.write.copied_rows import copies_of
 from engine.write.staged_files import new_files
 
@@ -38,10 +38,11 @@ class Regrouping:
 @contextmanager
 def rearranged_rows(table: BoundTable, regrouping: Regrouping, run: Run) -> Iterator[NewFiles]:
     """The rows in new files; if the block that commits them fails, these go."""
-    snapshot, alias = delta_snapshot(table.snapshot), relation_beside(table.snapshot.schema)
+    snapshot, names = delta_snapshot(table.snapshot), Names(table.snapshot.schema.names)
+    alias, place = names.new("rows"), names.new("place")
     parts = _parts(regrouping)
     scans = tuple(
-        replace(scan_of(f"__scan_{number}", table), files=files, choice=None) for number, (files, _) in enumerate(parts)
+        replace(scan_of(names.new("scan"), table), files=files, choice=None, metadata=place) for files, _ in parts
     )
     columns, rows = copies_of(table.label, scans[0], alias, snapshot.config)
     text = " UNION ALL ".join(

@@ -22,7 +22,7 @@ from engine.delta.log.file_table import Array
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.runtime.parameters import Parameter
-from engine.sql.free_names import free_names
+from engine.sql.query.composed import Names
 from engine.types.partition_values import PartitionValue, parse_partition_value
 from engine.types.schema import PrimitiveType, StructField
 from engine.types.sql_types import ddl_type
@@ -101,7 +101,7 @@ def _matching(
     if not keys:
         return set()
     names = [column.name for column in partition_columns]
-    (position,) = free_names("__key", names, 1)
+    position = Names(names).new("key")
     columns = ", ".join(map(quote, (position, *names)))
     values = ((str(number), *map(_value, key, partition_columns)) for number, key in enumerate(keys))
     rows = ", ".join(f"({', '.join(each)})" for each in values)

@@ -15,7 +15,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
 
@@ -31,25 +30,23 @@ from engine.errors.expression_errors import AmbiguousInCondition, UnresolvedInCo
 from engine.errors.statement_errors import SparkFailure
 from engine.exec.run import Run
 from engine.plan.reads.empty_scan import empty_scan
+from engine.plan.reads.target_reads import places_where
 from engine.plan.rules.allowed_expressions import condition_check
 from engine.plan.rules.expression_checks import ensure_checked
-from engine.plan.rules.query_columns import table_type
+from engine.plan.rules.kept_scan import kept_scan
 from engine.plans.expression_checks import ExpressionCheckPlan
-from engine.plans.file_writes import RowRules, WriteTarget, WrittenFile
-from engine.plans.reads import QueryColumn, ReadPlan
+from engine.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.plans.write_plan import WritePlan
 from engine.plans.writes import InsertPlan, ReplaceRelated
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.runtime.parameters import Parameter
 from engine.sql.expressions import requalified
-from engine.sql.free_names import free_names
+from engine.sql.query.composed import Names
 from engine.table.scan import Scan
-from engine.types.schema import DataType, PrimitiveType, StructField, StructType, parse_data_type
+from engine.types.schema import PrimitiveType, StructField, parse_data_type
 from engine.types.sql_types import ddl_type, format_sql_type
-from engine.write.replaced_rows import Selection
-from engine.write.staged_files import discard
+from engine.write.kept_rows import kept_rows
 
-_RELATION = "__scan_1"
 _WHOLE = (PrimitiveType.BYTE, PrimitiveType.SHORT, PrimitiveType.INTEGER, PrimitiveType.LONG)
 _NAME = re.compile(r"`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)*")
 
@@ -62,7 +59,7 @@ class SourceRows:
 
     read: ReadPlan
     parameters: Sequence[Parameter]
-    deleted: Callable[[NewFiles], Selection] | None = None
+    deleted: Callable[[NewFiles], TargetRead] | None = None
 
 
 @contextmanager
@@ -73,25 +70,25 @@ def related_rows(plan: InsertPlan, relation: ReplaceRelated, run: Run) -> Iterat
     _ensure_condition(table, relation, source_alias, columns, run)
     condition = _qualified(table, relation, source_alias, columns)
 
-    def selection(query: str, scan: Scan) -> Selection:
-        join = f"JOIN ({query}) AS {quote(source_alias)} ON ({condition}\n)"
-        return Selection(
-            alias=quote(relation.alias), deleted=f"LEFT SEMI {join}", kept=f"LEFT ANTI {join}", scans=(scan,)
-        )
+    def places(query: str, scan: Scan) -> TargetRead:
+        alias = quote(relation.alias)
+        join = f"AS {alias} LEFT SEMI JOIN ({query}) AS {quote(source_alias)} ON ({condition}\n)"
+        return places_where(table, join, (scan,))
 
     stored = _stored_values(columns, relation, rows)
     if stored is not None:
-        query = f"SELECT {stored} FROM {_RELATION}"
+        scan = _scan_of_new(table, rows, columns)
+        query = f"SELECT {stored} FROM {scan.relation}"
         yield SourceRows(
             read=source,
             parameters=run.parameters,
-            deleted=lambda new: selection(query, _scan_of_new(table, rows, new)),
+            deleted=lambda new: places(query, replace(scan, files=_files_of(new))),
         )
         return
-    with _kept_rows(table, source, columns, run) as (query, scan):
-        yield SourceRows(
-            read=ReadPlan(text=query, scans=(scan,)), parameters=(), deleted=lambda _: selection(query, scan)
-        )
+    scan = kept_scan(Names(column.name for column in columns).new("source"), columns, table.snapshot.table_root)
+    with kept_rows(delta_snapshot(table.snapshot).storage, scan, source, run) as kept:
+        query = f"SELECT * FROM {kept.relation}"
+        yield SourceRows(read=ReadPlan(text=query, scans=(kept,)), parameters=(), deleted=lambda _: places(query, kept))
 
 
 # --- The condition ---------------------------------------------------------------------------------------------------
@@ -100,7 +97,7 @@ def related_rows(plan: InsertPlan, relation: ReplaceRelated, run: Run) -> Iterat
 def _unused_alias(relation: ReplaceRelated, table: BoundTable, columns: Sequence[QueryColumn]) -> str:
     named = [part for path in relation.condition.columns for part in path]
     taken = (*named, *table.snapshot.schema.names, *(column.name for column in columns))
-    return free_names("__query", taken, 1)[0]
+    return Names(taken).new("query")
 
 
 def _ensure_condition(
@@ -180,61 +177,16 @@ def _stored_value(column: QueryColumn, field: StructField | None, rows: WritePla
     return None
 
 
-def _scan_of_new(table: BoundTable, rows: WritePlan, new: NewFiles) -> Scan:
-    files = pa.Table.from_batches([adds_of(new.adds)])
-    storage = delta_snapshot(table.snapshot).storage
-    return replace(table_scan(delta_config(rows.config), storage, files, _RELATION, table.label), row_tracking=None)
+def _files_of(new: NewFiles) -> pa.Table:
+    return pa.Table.from_batches([adds_of(new.adds)])
 
 
-# --- The query's rows, kept beside the table -------------------------------------------------------------------------
-
-
-@contextmanager
-def _kept_rows(
-    table: BoundTable, source: ReadPlan, columns: Sequence[QueryColumn], run: Run
-) -> Iterator[tuple[str, Scan]]:
-    """A query, and the scan that it reads, that gives the rows of `source`."""
-    storage = delta_snapshot(table.snapshot).storage
-    storage.ensure_writable()
-    fields = [StructField(f"c{at}", _kept_type(column)) for at, column in enumerate(columns)]
-    schema = StructType(tuple(fields))
-    rules = RowRules(
-        label=table.label,
-        columns=schema.to_json(),
-        by_name=False,
-        steps=(),
-        stored=schema.to_json(),
-        partition_columns=(),
-    )
-    target = WriteTarget(folder=storage.root, rules=rules)
-    written = run.executor.write_files(source, target, run.context, run.parameters)
-    try:
-        scan = Scan(
-            relation=_RELATION,
-            label="the query",
-            table_root=table.snapshot.table_root,
-            schema=schema,
-            partition_columns=(),
-            files=_files(written),
-        )
-        values = ("NULL" if _is_void(column) else field.name for field, column in zip(fields, columns, strict=True))
-        named = (f"{value} AS {quote(column.name)}" for value, column in zip(values, columns, strict=True))
-        yield f"SELECT {', '.join(named)} FROM {_RELATION}", scan
-    finally:
-        discard(storage, (file.path for file in written))
+def _scan_of_new(table: BoundTable, rows: WritePlan, columns: Sequence[QueryColumn]) -> Scan:
+    """Its files are not known yet."""
+    relation = Names((*table.snapshot.schema.names, *(column.name for column in columns))).new("new_rows")
+    storage, none = delta_snapshot(table.snapshot).storage, FILES_SCHEMA.empty_table()
+    return replace(table_scan(delta_config(rows.config), storage, none, relation, table.label), row_tracking=None)
 
 
 def _is_void(column: QueryColumn) -> bool:
     return column.json_type == PrimitiveType.VOID.value
-
-
-def _kept_type(column: QueryColumn) -> DataType:
-    """Parquet has no type for what is nothing but NULL."""
-    return PrimitiveType.STRING if _is_void(column) else table_type(parse_data_type(column.json_type))
-
-
-def _files(written: Sequence[WrittenFile]) -> pa.Table:
-    files: list[tuple[Any, ...]] = [(file.path, file.size, file.modification_time, []) for file in written]
-    names = ("path", "size", "modification_time", "partition_values")
-    rows = [dict(zip(names, file, strict=True)) for file in files]
-    return pa.Table.from_pylist(rows, schema=pa.schema([FILES_SCHEMA.field(name) for name in names]))

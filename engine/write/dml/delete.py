@@ -1,7 +1,8 @@
 """DELETE: rows go, and none come.
 
 Every row, and the rows of whole partitions, go with their files, where the log knows how many these are; other rows
-leave their files one by one (`engine.write.replaced_rows`). Where no row goes there is no version.
+are found by the condition and leave their files one by one (`engine.write.replaced_rows`). Where no row goes there is
+no version.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.delta_format import delta_snapshot
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
-from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, ReplaceRows
+from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching
 from engine.runtime.results import RowCounts, empty_result
 from engine.table.operations import with_metrics
+from engine.write.change_files import DELETED, Change, change_files
 from engine.write.copied_rows import preserving
+from engine.write.dml.replaced_partitions import matching_partitions, without_partitions
+from engine.write.dml.stopwatch import Stopwatch
+from engine.write.found_rows import find_rows
 from engine.write.numbered_writes import stage_number, was_written
-from engine.write.replaced_partitions import matching_partitions, without_partitions
-from engine.write.replaced_rows import Remainder, live_rows, removal_tells, where, without_rows
+from engine.write.replaced_rows import Remainder, live_rows, removal_tells, without_rows
 from engine.write.staged_files import drop_told
 from engine.write.staged_write import StagedWrite
 
@@ -29,50 +33,57 @@ from engine.write.staged_write import StagedWrite
 @contextmanager
 def delete(plan: DeletePlan, run: Run) -> Iterator[StagedWrite]:
     """Rows out of a table, as one version."""
-    table = plan.table
+    table, watch = plan.table, Stopwatch()
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=_counted(0))
         return
-    with drop_told(table), _remainder(plan, run) as remainder, naming(table.label):
+    with drop_told(table), _remainder(plan, run, watch) as remainder, naming(table.label):
         if not remainder.num_deleted:
             yield StagedWrite(outcome=_counted(0))
             return
-        description = preserving(with_metrics(plan.description, **_metrics(remainder)), table)
+        metrics = _metrics(remainder, watch)
+        description = preserving(with_metrics(plan.description, **metrics), table)
         transaction = Transaction.on(delta_snapshot(table.snapshot), description, table=table.label)
-        remainder.stage_in(transaction)
+        if plan.reads_table:
+            transaction.read_whole_table()
+        remainder.stage_in(transaction, rows_alone=not plan.reads_table)
         stage_number(transaction, plan.numbered, run.context.now_ms())
         yield StagedWrite(outcome=_counted(remainder.num_deleted), transaction=transaction, label=table.label)
 
 
 @contextmanager
-def _remainder(plan: DeletePlan, run: Run) -> Iterator[Remainder]:
+def _remainder(plan: DeletePlan, run: Run, watch: Stopwatch) -> Iterator[Remainder]:
     """What goes and what stays, with the number of rows that go."""
-    whole, condition = _whole_files(plan, run)
+    table = plan.table
+    whole = _whole_files(plan, run)
     if whole is not None:
-        live, has_feed = (
-            live_rows(whole.removed),
-            delta_snapshot(plan.table.snapshot).config.is_enabled("changeDataFeed"),
-        )
-        if (live >= 0).all() and (not has_feed or removal_tells(whole.removed)):
+        has_feed = delta_snapshot(table.snapshot).config.is_enabled("changeDataFeed")
+        live = live_rows(whole.removed)
+        if (live >= 0).all() and (not has_feed or removal_tells(whole)):
+            watch.note_scan()
             yield replace(whole, num_deleted=int(live.sum()))
             return
-    with without_rows(plan.table, where(plan.table, condition, run.parameters), None, run) as remainder:
-        yield remainder
+    found = find_rows(table, plan.places, run)
+    watch.note_scan()
+    with without_rows(table, found, run) as remainder:
+        told = () if removal_tells(remainder) else (Change(kind=DELETED, rows=found.all),)
+        with change_files(table, delta_snapshot(table.snapshot).config, told, run) as changes:
+            yield replace(remainder, changes=changes)
 
 
-def _whole_files(plan: DeletePlan, run: Run) -> tuple[Remainder | None, str]:
-    """The files that go, where the log alone says which; and the condition for rows, in parentheses."""
-    match plan.going:
+def _whole_files(plan: DeletePlan, run: Run) -> Remainder | None:
+    """The files that go, where the log alone says which."""
+    match plan.whole:
+        case None:
+            return None
         case ReplaceAll():
-            return Remainder(removed=plan.table.snapshot.files), "(true)"
+            return Remainder(removed=plan.table.snapshot.files)
         case ReplaceMatching(condition=condition):
             wanted = matching_partitions(plan.table, condition, run, run.parameters)
-            return without_partitions(plan.table, wanted, run), condition
-        case ReplaceRows(condition=condition):
-            return None, condition
+            return without_partitions(plan.table, wanted, run)
 
 
-def _metrics(remainder: Remainder) -> dict[str, str]:
+def _metrics(remainder: Remainder, watch: Stopwatch) -> dict[str, str]:
     """Delta's names; its values are texts."""
     copied = remainder.copied
     metrics = {
@@ -83,6 +94,7 @@ def _metrics(remainder: Remainder) -> dict[str, str]:
         "numDeletedRows": remainder.num_deleted or 0,
         "numCopiedRows": copied.num_rows if copied else 0,
         **remainder.vector_metrics,
+        **watch.metrics,
     }
     return {name: str(value) for name, value in metrics.items()}
 

@@ -18,6 +18,7 @@ from engine.delta.delta_format import delta_config
 from engine.enforce.identity import moved_high_water_marks
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
+from engine.plans.reads import TargetRead
 from engine.plans.writes import (
     InsertPlan,
     KeepAll,
@@ -29,15 +30,18 @@ from engine.plans.writes import (
     ReplaceTouched,
     TruncatePlan,
 )
-from engine.runtime.results import RowCounts, empty_result
+from engine.runtime.results import empty_result
 from engine.table.formats import TableFormat
-from engine.table.operations import CommitDescription, with_metrics
+from engine.table.operations import with_metrics
 from engine.table.transaction import NewFiles, TableTransaction
+from engine.write.change_files import DELETED, INSERTED, Change, change_files
 from engine.write.copied_rows import preserving
+from engine.write.dml.related_rows import SourceRows, related_rows
+from engine.write.dml.replaced_partitions import matching_partitions, partitions_of, without_partitions
+from engine.write.file_metrics import counted, with_file_metrics
+from engine.write.found_rows import find_rows
 from engine.write.numbered_writes import stage_number, was_written
-from engine.write.related_rows import SourceRows, related_rows
-from engine.write.replaced_partitions import matching_partitions, partitions_of, without_partitions
-from engine.write.replaced_rows import Remainder, Replacing, equal_to, where, without_rows
+from engine.write.replaced_rows import Remainder, equal_to, removal_tells, without_rows
 from engine.write.staged_files import drop_told, written_files
 from engine.write.staged_write import StagedWrite
 
@@ -127,21 +131,33 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
             yield Remainder(removed=plan.table.snapshot.files)
             return
     assert isinstance(new, DeltaFiles), "planned for no other format"
-    replacing = Replacing(new=new, config=delta_config(plan.rows.config))
     match plan.replacement:
         case ReplaceTouched():
             yield without_partitions(plan.table, partitions_of(plan.table, new, run), run)
         case ReplaceMatching(condition=condition):
             yield without_partitions(plan.table, matching_partitions(plan.table, condition, run), run)
-        case ReplaceRows(condition=condition):
-            with without_rows(plan.table, where(plan.table, condition), replacing, run) as remainder:
+        case ReplaceRows(places=places):
+            with _without_places(plan, places, new, replace(run, parameters=())) as remainder:
                 yield remainder
         case ReplaceEqual() | ReplaceRelated():
             if not new.adds or source.deleted is None:
                 yield None
                 return
-            with without_rows(plan.table, source.deleted(new), replacing, run) as remainder:
+            with _without_places(plan, source.deleted(new), new, replace(run, parameters=())) as remainder:
                 yield remainder
+
+
+@contextmanager
+def _without_places(plan: InsertPlan, places: TargetRead, new: DeltaFiles, run: Run) -> Iterator[Remainder]:
+    table = plan.table
+    found = find_rows(table, places, run)
+    with without_rows(table, found, run) as remainder:
+        if removal_tells(remainder):
+            yield remainder
+            return
+        told = (Change(kind=DELETED, rows=found.all), Change(kind=INSERTED, rows=new))
+        with change_files(table, delta_config(plan.rows.config), told, run) as changes:
+            yield replace(remainder, changes=changes)
 
 
 def _is_there(plan: InsertPlan, run: Run) -> bool:
@@ -149,32 +165,3 @@ def _is_there(plan: InsertPlan, run: Run) -> bool:
     assert isinstance(plan.replacement, ReplaceMatching)
     wanted = matching_partitions(plan.table, plan.replacement.condition, run)
     return len(without_partitions(plan.table, wanted, run).removed) > 0
-
-
-# --- Small things ----------------------------------------------------------------------------------------------------
-
-
-def with_file_metrics(
-    description: CommitDescription, new: NewFiles, remainder: Remainder | None = None
-) -> CommitDescription:
-    """Delta's names; its values are texts."""
-    copied = remainder.copied if remainder else None
-    metrics = {
-        "numFiles": new.num_files + (len(copied.adds) if copied else 0),
-        "numOutputRows": new.num_rows,
-        "numOutputBytes": new.num_bytes + (copied.num_bytes if copied else 0),
-    }
-    if remainder is not None:
-        metrics |= remainder.removal_metrics
-        if remainder.num_deleted is not None:
-            metrics["numDeletedRows"] = remainder.num_deleted
-            metrics["numCopiedRows"] = copied.num_rows if copied else 0
-        if remainder.marked is not None:
-            metrics |= remainder.vector_metrics
-    return with_metrics(description, **{name: str(value) for name, value in metrics.items()})
-
-
-def counted(num_rows: int) -> Outcome:
-    """Nothing to show, and how many rows were inserted; those that they replaced are not counted."""
-    counts = RowCounts(affected=num_rows, inserted=num_rows)
-    return Outcome(result=replace(empty_result(), row_counts=counts))

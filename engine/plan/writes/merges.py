@@ -1,0 +1,315 @@
+"""The plan of MERGE: the source, which rows each clause is for, and what these become.
+
+The rows are found by one query. It joins the table with the source and answers places of rows on both sides: those of
+the table by the clause that they are for, and, where there are INSERT clauses, those of the source that match some row.
+What an INSERT adds is then the rest of the source, read by place, and an UPDATE joins the rows that it changes alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from catalog.errors import SqlError
+from catalog.names import fold, quote
+from engine.analyze.analyzed import AnalyzedStatement
+from engine.bind.bound import BoundRelation, BoundTable
+from engine.delta.definition.table_draft import Definition
+from engine.delta.delta_format import delta_snapshot
+from engine.delta.schema.schema_errors import ColumnNotFound, DuplicateColumns
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.errors.change_errors import (
+    ColumnNotInSource,
+    ConflictingAssignments,
+    NonLastBySourceUnconditional,
+    NonLastMatchedUnconditional,
+    NonLastNotMatchedUnconditional,
+)
+from engine.errors.statement_errors import StatementNotSupported
+from engine.plan.reads.scans import row_id_columns, scan_of
+from engine.plan.reads.target_reads import TargetReading, arranged, bitmaps
+from engine.plan.rules.allowed_expressions import condition_refusals
+from engine.plan.rules.assignments import assigned_values, assignment_refusals, own_path
+from engine.plan.rules.conditions import ensure_no_metadata
+from engine.plan.rules.idempotence import numbered_write
+from engine.plan.rules.kept_scan import kept_scan
+from engine.plan.writes.merge_description import describe_merge
+from engine.plan.writes.row_changes import reads_besides, target_of
+from engine.plan.writes.schema_evolution import evolved
+from engine.plans.expression_checks import QueryCheck
+from engine.plans.reads import QueryColumn, TargetRead
+from engine.plans.write_plan import WritePlan
+from engine.plans.writes import MATCHING_SOURCE, ChangedValues, MergePlan
+from engine.runtime.settings import AUTO_MERGE
+from engine.sql.expressions import parse_any_expression
+from engine.statements.merges import ClauseKind, DeleteAction, Merge, MergeClause, SetAction, StarAction
+from engine.statements.queries import TargetQuery
+from engine.statements.writes import Assignment
+
+MERGE = "MERGE"
+_UNCONDITIONAL: Mapping[ClauseKind, type[SqlError]] = {
+    ClauseKind.MATCHED: NonLastMatchedUnconditional,
+    ClauseKind.NOT_MATCHED: NonLastNotMatchedUnconditional,
+    ClauseKind.NOT_MATCHED_BY_SOURCE: NonLastBySourceUnconditional,
+}
+
+
+def plan_merge(analyzed: AnalyzedStatement, statement: Merge) -> MergePlan:
+    """Raises for tables whose rows cannot change, by feature, and for clauses that cannot be."""
+    bound, columns = analyzed.bound, analyzed.columns or ()
+    table = target_of(bound)
+    _ensure_clauses(table, statement, columns)
+    merging = _Merging(analyzed, statement, table, columns)
+    clauses = list(enumerate(statement.clauses, 1))
+    return MergePlan(
+        table=table,
+        source=merging.source,
+        source_storage=delta_snapshot((merging.source_table or table).snapshot).storage,
+        source_query=None if merging.source_table else analyzed.query,
+        places=merging.places(),
+        duplicates=merging.duplicates(),
+        updates=tuple(
+            merging.update(number, clause)
+            for number, clause in clauses
+            if clause.kind is not ClauseKind.NOT_MATCHED and not isinstance(clause.action, DeleteAction)
+        ),
+        inserts=tuple(
+            merging.insert(number, clause) for number, clause in clauses if clause.kind is ClauseKind.NOT_MATCHED
+        ),
+        deletes=frozenset(number for number, clause in clauses if isinstance(clause.action, DeleteAction)),
+        by_source=frozenset(number for number, clause in clauses if clause.kind is ClauseKind.NOT_MATCHED_BY_SOURCE),
+        definition=merging.definition,
+        reads_table=reads_besides(bound.relations, table, merging.target_relations),
+        description=describe_merge(statement, bound.state.principal),
+        checks=merging.checks(),
+        numbered=numbered_write(bound.state),
+    )
+
+
+def _ensure_clauses(table: BoundTable, statement: Merge, columns: Sequence[QueryColumn]) -> None:
+    for kind, error in _UNCONDITIONAL.items():
+        for clause in [clause for clause in statement.clauses if clause.kind is kind][:-1]:
+            if clause.condition is None:
+                raise error()
+    names = Counter(fold(column.name) for column in columns)
+    for name in (name for name, count in names.items() if count > 1):
+        raise DuplicateColumns(name)
+    texts = [statement.condition, *(clause.condition for clause in statement.clauses if clause.condition)]
+    for clause in statement.clauses:
+        if isinstance(clause.action, SetAction):
+            texts += [each.text for each in clause.action.assignments if not each.is_default]
+    for text in texts:
+        ensure_no_metadata(table, MERGE, parse_any_expression(text))
+
+
+class _Merging:
+    """What the parts of one plan share."""
+
+    def __init__(
+        self, analyzed: AnalyzedStatement, statement: Merge, table: BoundTable, columns: Sequence[QueryColumn]
+    ) -> None:
+        bound = analyzed.bound
+        self._statement, self._table, self._columns = statement, table, columns
+        self._relations: dict[int, tuple[BoundRelation, ...]] = {}
+        first, at = {}, 0
+        for query in statement.queries:
+            first[id(query)] = at
+            self._relations[id(query)] = bound.relations[at : at + len(query.relations)]
+            at += len(query.relations)
+        self.target_relations = tuple(
+            first[id(target.query)] + target.target for target in statement.target_queries if target.target is not None
+        )
+        taken = (statement.alias or "", statement.source_alias, *(column.name for column in columns))
+        queries = [(query, self._relations[id(query)]) for query in statement.queries]
+        self._reading = TargetReading(table, queries, taken)
+        found = self._relations[id(statement.source)]
+        table_alone = found[0] if statement.is_table else None
+        is_ours = isinstance(table_alone, BoundTable) and isinstance(table_alone.snapshot, Snapshot)
+        self.source_table = table_alone if isinstance(table_alone, BoundTable) and is_ours else None
+        relation, metadata = self._reading.names.new("source"), self._reading.names.new("place")
+        if self.source_table is not None:
+            scan = scan_of(relation, self.source_table)
+            self.source = replace(scan, metadata=metadata, row_tracking=None)
+        else:
+            self.source = kept_scan(relation, columns, table.snapshot.table_root, metadata)
+        self._reading.source = self.source
+        self._ids = row_id_columns(table.label, self._reading.target.row_tracking)
+        self._evolves = statement.schema_evolution or bound.state.value(AUTO_MERGE) == "true"
+        self.definition = self._defined()
+        self._config = self.definition.config(table.label)
+        self._target_name = quote(statement.alias or statement.table_parts[-1])
+        self._source_name = quote(statement.source_alias)
+
+    def _defined(self) -> Definition:
+        """The table with what is new in the source, where the statement assigns it."""
+        config = delta_snapshot(self._table.snapshot).config
+        actions = [clause.action for clause in self._statement.clauses]
+        named = {
+            fold(each.path[-1]) for action in actions if isinstance(action, SetAction) for each in action.assignments
+        }
+        takes_all = any(isinstance(action, StarAction) for action in actions)
+        columns = [column for column in self._columns if takes_all or fold(column.name) in named]
+        if not self._evolves:
+            return Definition.of(config)
+        rows = WritePlan(table=self._table.label, config=config)
+        return evolved(rows, columns, by_name=True) or Definition.of(config)
+
+    def _text(self, query: TargetQuery, items: Sequence[str]) -> str:
+        more = "".join(f", {item}" for item in items)
+        return self._reading.spliced(query, self._relations[id(query.query)], more)
+
+    # --- Which rows --------------------------------------------------------------------------------------------------
+
+    def places(self) -> TargetRead:
+        """Of rows on both sides, by what happens to them."""
+        own, other = self._reading.target.metadata, self.source.metadata
+        kinds = {clause.kind for clause in self._statement.clauses}
+        parts = []
+        pair = "struct(f AS f, k AS k, i + 1 AS i)"
+        matching = f"struct(sf AS f, {MATCHING_SOURCE} AS k, si + 1 AS i)"
+        sides = [pair] if ClauseKind.MATCHED in kinds else []
+        sides += [matching] if ClauseKind.NOT_MATCHED in kinds else []
+        if sides:
+            items = [f"{own}.base_row_id", f"{own}.row_index", f"{other}.base_row_id", f"{other}.row_index"]
+            joined = self._text(self._statement.pairs, items)
+            parts.append(arranged(joined, ("k", "f", "i", "sf", "si"), [f"inline(array({', '.join(sides)}))"]))
+        if self._statement.unmatched is not None:
+            lone = self._text(self._statement.unmatched, [f"{own}.base_row_id", f"{own}.row_index"])
+            parts.append(arranged(lone, ("k", "f", "i"), ["f", "k", "i + 1 AS i"]))
+        text = " UNION ALL ".join(f"({part})" for part in parts)
+        is_once = len(parts) == 1 and not self._has_subquery()
+        return self._reading.read_places(bitmaps(f"SELECT * FROM ({text}\n) WHERE k IS NOT NULL"), is_once=is_once)
+
+    def _has_subquery(self) -> bool:
+        conditions = [clause.condition for clause in self._statement.clauses if clause.kind is ClauseKind.MATCHED]
+        texts = [self._statement.condition, *(condition for condition in conditions if condition)]
+        return any(parse_any_expression(text).has_subquery for text in texts)
+
+    def duplicates(self) -> TargetRead | None:
+        """The columns of the condition, of a row that several rows of the source would change."""
+        matched = [clause for clause in self._statement.clauses if clause.kind is ClauseKind.MATCHED]
+        is_delete = len(matched) == 1 and isinstance(matched[0].action, DeleteAction) and matched[0].condition is None
+        if not matched or is_delete:
+            return None
+        schema, own = self._table.snapshot.schema, self._reading.target.metadata
+        paths = parse_any_expression(self._statement.condition).columns
+        own_paths = [path for path in paths if fold(path[0]) != fold(self._statement.source_alias)]
+        found = [schema.field(own_path(self._table, schema, path, self._statement.alias)[0]) for path in own_paths]
+        names = list(dict.fromkeys(field.name for field in found if field is not None)) or list(schema.names)
+        row = ", ".join(f"{self._target_name}.{quote(name)}" for name in names[:20])
+        key = f"to_json(struct({row}), map('ignoreNullFields', 'false'))"
+        joined = self._text(self._statement.pairs, [f"{own}.file_path", f"{own}.row_index", key])
+        several = "k IS NOT NULL GROUP BY f, i HAVING count(*) > 1 LIMIT 1"
+        text = arranged(joined, ("k", "f", "i", "r"), ["min(r)"], several)
+        return self._reading.read(text)
+
+    def checks(self) -> tuple[QueryCheck, ...]:
+        """Conditions decide for one pair of rows, the same each time they are asked; values are of one pair too."""
+        deciding = [self._statement.pairs, self._statement.unmatched]
+        reads = [(self._text(query, ()), condition_refusals(MERGE)) for query in deciding if query is not None]
+        for clause in self._statement.clauses:
+            if not isinstance(clause.action, DeleteAction):
+                reads.append((self._text(clause.action.values, ()), assignment_refusals(MERGE)))
+        return tuple(QueryCheck(read=self._reading.read(text).read, refused=refused) for text, refused in reads)
+
+    # --- What they become --------------------------------------------------------------------------------------------
+
+    def update(self, number: int, clause: MergeClause) -> ChangedValues:
+        assignments = self._assignments(clause)
+        new = assigned_values(self._table, self._config, assignments, self._statement.alias)
+        ids, old_schema = self._ids, self._table.snapshot.schema
+        is_star = isinstance(clause.action, StarAction)
+        stars = [self._of_source(each) for each in assignments] if is_star else []
+        kept = [
+            f"{self._target_name}.{quote(column.name)}" if old_schema.field(column.name) else "NULL"
+            for column in new.kept
+        ]
+        row_id = [f"{self._reading.target.metadata}.row_id"] if ids else []
+        assert not isinstance(clause.action, DeleteAction)
+        text = self._text(clause.action.values, (*stars, *kept, *row_id))
+        names = self._reading.names
+        given, old = names.several("value", len(assignments)), names.several("old", len(kept))
+        clause_name, moved = names.new("clause"), names.several("id", len(row_id))
+        items = (*new.items(given, old), *moved, *(["CAST(NULL AS BIGINT)"] if ids else []))
+        condition = f"{clause_name} = {number}" if clause.kind is ClauseKind.MATCHED else None
+        read = arranged(text, (clause_name, *given, *old, *moved), items, condition)
+        return ChangedValues(
+            clause=number,
+            values=self._reading.read(read, with_ids=bool(ids)),
+            rows=WritePlan(
+                table=self._table.label,
+                config=self._config,
+                insert_columns=tuple(column.name for column in new.columns),
+                extra_columns=ids,
+                removes=True,
+                updates=True,
+            ),
+        )
+
+    def insert(self, number: int, clause: MergeClause) -> ChangedValues:
+        assignments = self._assignments(clause)
+        is_star = isinstance(clause.action, StarAction)
+        stars = [self._of_source(each) for each in assignments] if is_star else []
+        assert not isinstance(clause.action, DeleteAction)
+        text = self._text(clause.action.values, stars)
+        names = self._reading.names
+        given, clause_name = names.several("value", len(assignments)), names.new("clause")
+        pairs = [(each, name) for each, name in zip(assignments, given, strict=True) if not each.is_default]
+        if not pairs:
+            raise StatementNotSupported("An INSERT clause of a MERGE whose values are all DEFAULT")
+        items = [name for _, name in pairs]
+        read = arranged(text, (clause_name, *given), items, f"{clause_name} = {number}")
+        return ChangedValues(
+            clause=number,
+            values=self._reading.read(read, of=self.source),
+            rows=WritePlan(
+                table=self._table.label,
+                config=self._config,
+                insert_columns=tuple(each.path[0] for each, _ in pairs),
+            ),
+        )
+
+    def _assignments(self, clause: MergeClause) -> tuple[Assignment, ...]:
+        match clause.action:
+            case SetAction(assignments=assignments) if clause.kind is ClauseKind.NOT_MATCHED:
+                return self._inserted(assignments)
+            case SetAction(assignments=assignments):
+                return assignments
+            case StarAction():
+                return tuple(self._stars(clause))
+            case DeleteAction():
+                return ()
+
+    def _inserted(self, assignments: Sequence[Assignment]) -> tuple[Assignment, ...]:
+        """With the table's spelling of the columns, which are no fields."""
+        schema, found, seen = self._config.schema, [], set()
+        for each in assignments:
+            path = own_path(self._table, schema, each.path, self._statement.alias)
+            field = schema.field(path[0])
+            if field is None or len(path) > 1:
+                raise ColumnNotFound(".".join(path), ", ".join(schema.names))
+            if field.name in seen:
+                raise ConflictingAssignments(field.name)
+            seen.add(field.name)
+            found.append(replace(each, path=(field.name,)))
+        return tuple(found)
+
+    def _stars(self, clause: MergeClause) -> list[Assignment]:
+        """A column of the table becomes the one of the source that has its name; the table makes those that it
+        generates, if the source has none.
+        """
+        known = {fold(column.name): column.name for column in self._columns}
+        made = {*self._config.generations, *(identity.name for identity in self._config.identities)}
+        found = []
+        for field in self._config.schema.fields:
+            name = known.get(fold(field.name))
+            if name is not None:
+                found.append(Assignment(path=(field.name,), text=quote(name)))
+            elif not self._evolves and field.name not in made:
+                what = "INSERT" if clause.kind is ClauseKind.NOT_MATCHED else "UPDATE SET"
+                raise ColumnNotInSource(field.name, what, ", ".join(column.name for column in self._columns))
+        return found
+
+    def _of_source(self, assignment: Assignment) -> str:
+        return f"{self._source_name}.{assignment.text}"

@@ -1,0 +1,150 @@
+"""The plans of DELETE and UPDATE: which rows they mean, and what these become.
+
+A DELETE takes whole files where the partition columns decide, or nothing does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from catalog.names import quote
+from engine.bind.bound import BoundChanges, BoundFiles, BoundRelation, BoundStatement, BoundTable, BoundView
+from engine.delta.delta_format import delta_snapshot
+from engine.delta.spec.actions import Json
+from engine.errors.table_errors import naming
+from engine.plan.reads.scans import row_id_columns
+from engine.plan.reads.target_reads import TargetReading, arranged, places_of
+from engine.plan.rules.assignments import assigned_values, assignment_refusals
+from engine.plan.rules.conditions import ensure_no_metadata, own_condition, own_condition_check, partitions_matching
+from engine.plan.rules.idempotence import numbered_write
+from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
+from engine.plans.write_plan import WritePlan
+from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, UpdatePlan
+from engine.sql.expressions import Expression, one_line, parse_any_expression
+from engine.statements.writes import Delete, Update
+from engine.table.operations import CommitDescription, TableOperation
+
+DELETE, UPDATE = "DELETE", "UPDATE"
+
+
+def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
+    """Raises for tables whose rows cannot be removed, by feature, and for conditions that cannot decide."""
+    table = target_of(bound)
+    condition = _condition(table, DELETE, statement.condition)
+    own = _own(table, DELETE, condition, statement.alias)
+    whole: ReplaceAll | ReplaceMatching | None = ReplaceAll() if condition is None else None
+    if own is not None:
+        whole = partitions_matching(table, own)
+    relations, shown = bound.relations, "true" if condition is None else _shown(condition)
+    reading = TargetReading(table, ((statement.rows.query, relations),))
+    return DeletePlan(
+        table=table,
+        places=places_of(reading, statement.rows, relations, is_once=_is_plain(condition)),
+        shown=shown,
+        whole=whole,
+        reads_table=reads_besides(relations, table, (statement.rows.target,)),
+        description=_description(bound, DELETE, {"predicate": [shown]}),
+        expression_checks=_check(table, DELETE, own),
+        numbered=numbered_write(bound.state),
+    )
+
+
+def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
+    """Raises as `plan_delete`, and for assignments that cannot be."""
+    table = target_of(bound)
+    condition = _condition(table, UPDATE, statement.condition)
+    own = _own(table, UPDATE, condition, statement.alias)
+    for assignment in statement.assignments:
+        if not assignment.is_default:
+            ensure_no_metadata(table, UPDATE, parse_any_expression(assignment.text))
+    new = assigned_values(table, delta_snapshot(table.snapshot).config, statement.assignments, statement.alias)
+    split = len(statement.rows.query.relations)
+    of_rows, of_values = bound.relations[:split], bound.relations[split:]
+    reading = TargetReading(
+        table, ((statement.rows.query, of_rows), (statement.values.query, of_values)), (statement.alias or "",)
+    )
+    ids = row_id_columns(table.label, reading.target.row_tracking)
+    kept = [quote(column.name) for column in new.kept]
+    row_id = [f"{reading.target.metadata}.row_id"] if ids else []
+    text = reading.spliced(statement.values, of_values, "".join(f", {item}" for item in (*kept, *row_id)))
+    given = reading.names.several("value", len(statement.assignments))
+    old, moved = reading.names.several("old", len(kept)), reading.names.several("id", len(row_id))
+    items = (*new.items(given, old), *moved, *(["CAST(NULL AS BIGINT)"] if ids else []))
+    values = reading.read(arranged(text, (*given, *old, *moved), items), with_ids=bool(ids))
+    targets = (statement.rows.target, split + (statement.values.target or 0))
+    return UpdatePlan(
+        table=table,
+        places=places_of(reading, statement.rows, of_rows, is_once=_is_plain(condition)),
+        values=values,
+        rows=WritePlan(
+            table=table.label,
+            config=delta_snapshot(table.snapshot).config,
+            insert_columns=tuple(column.name for column in new.columns),
+            extra_columns=ids,
+            removes=True,
+            updates=True,
+        ),
+        reads_table=reads_besides(bound.relations, table, targets),
+        description=_description(bound, UPDATE, {} if condition is None else {"predicate": _shown(condition)}),
+        checks=QueryCheck(read=values.read, refused=assignment_refusals(UPDATE)),
+        expression_checks=_check(table, UPDATE, own),
+        numbered=numbered_write(bound.state),
+    )
+
+
+def reads_besides(
+    relations: tuple[BoundRelation, ...], table: BoundTable, targets: tuple[int | None, ...] = ()
+) -> bool:
+    """Whether the statement reads `table` in other relations than these."""
+    return any(reads(relation, table) for at, relation in enumerate(relations) if at not in targets)
+
+
+def reads(relation: BoundRelation, table: BoundTable) -> bool:
+    """Whether the relation is of the rows of `table`."""
+    if isinstance(relation, BoundFiles):
+        return False
+    if isinstance(relation, BoundView):
+        return any(reads(inner, table) for inner in relation.relations)
+    if isinstance(relation, BoundChanges):
+        relation = relation.table
+    return relation.snapshot.table_root == table.snapshot.table_root
+
+
+def target_of(bound: BoundStatement) -> BoundTable:
+    table = bound.target
+    assert isinstance(table, BoundTable)
+    with naming(table.label):
+        delta_snapshot(table.snapshot).config.ensure_supported(TableOperation.DML)
+    return table
+
+
+def _condition(table: BoundTable, clause: str, text: str | None) -> Expression | None:
+    if text is None:
+        return None
+    expression = parse_any_expression(text)
+    ensure_no_metadata(table, clause, expression)
+    return expression
+
+
+def _own(table: BoundTable, clause: str, condition: Expression | None, alias: str | None) -> Expression | None:
+    """A condition over the table's columns alone."""
+    is_own = condition is not None and not condition.has_subquery
+    return own_condition(table, clause, condition.text, alias) if condition is not None and is_own else None
+
+
+def _is_plain(condition: Expression | None) -> bool:
+    return condition is None or not condition.has_subquery
+
+
+def _check(table: BoundTable, clause: str, own: Expression | None) -> ExpressionCheckPlan | None:
+    return None if own is None else own_condition_check(table, clause, own)
+
+
+def _shown(condition: Expression) -> str:
+    return f"({one_line(condition.text)})"
+
+
+def _description(bound: BoundStatement, name: str, parameters: Mapping[str, Json]) -> CommitDescription:
+    return CommitDescription(
+        name=name, operation=TableOperation.DML, parameters=parameters, user_name=bound.state.principal
+    )

@@ -1,0 +1,112 @@
+"""SQL that we compose for Spark: of pieces of a statement, and of names that nothing else in the text can mean.
+
+A composed text joins what the user wrote with what we add: scans of listed files, positions of rows, values under way.
+A name of ours must be no column, common table expression, alias or variable of the user's part. So :class:`Names` is
+given all of these texts, and gives out names that occur in none of them, not even as a part of a longer name.
+
+A relation is kept apart from columns too: `t.x` is column x of relation t, and hides field x of a column t.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from sqlglot.tokenizer_core import TokenType
+
+from engine.runtime.parameters import MARKER
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.dialect.dialect import SyntaxFailure, tokenize
+from engine.sql.query.query import parse_query
+from engine.statements.queries import Query, Span, TargetQuery
+
+
+class Names:
+    """Each name is given out once. `taken` are texts of SQL and single names, in any case."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = "\n".join(taken).casefold()
+        self._counts: Counter[str] = Counter()
+
+    def new(self, kind: str) -> str:
+        """A name that says what it is of: `__kind_0`, `__kind_1`, …; it needs no quotes."""
+        stem = f"__{kind}_"
+        while stem in self._taken:
+            stem = f"_{stem}"
+        self._counts[kind] += 1
+        return f"{stem}{self._counts[kind] - 1}"
+
+    def several(self, kind: str, count: int) -> list[str]:
+        return [self.new(kind) for _ in range(count)]
+
+
+class ComposedQuery:
+    """A query made of pieces of a statement's text and of our own, which is parsed as if a user had written it.
+
+    Markers without a name (`?`) get names by their number in the statement, since a piece may come more than once and
+    in another order (`engine.runtime.parameters.named_by_position`).
+    """
+
+    def __init__(self, text: str) -> None:
+        self._source = text
+        self._markers = [token.start for token in tokenize(text) if token.token_type is TokenType.PLACEHOLDER]
+        self._pieces: list[tuple[int, str, int | None]] = []
+        self._length = 0
+
+    def own(self, text: str) -> Span:
+        """Adds text of ours; where it stands."""
+        return self._add(text, None)
+
+    def piece(self, span: Span) -> Span:
+        """Adds a part of the statement; where it stands."""
+        return self._add(self.text_of(span), span.start)
+
+    def in_parentheses(self, span: Span) -> Span:
+        """Adds an expression of the statement so that nothing after it belongs to it, not even to a comment."""
+        self.own("(")
+        found = self.piece(span)
+        self.own("\n)")
+        return found
+
+    def _add(self, text: str, origin: int | None) -> Span:
+        start = self._length
+        self._pieces.append((start, text, origin))
+        self._length += len(text)
+        return Span(start, self._length)
+
+    def text_of(self, span: Span) -> str:
+        """A part of the statement as :meth:`piece` adds it."""
+        return _with_named_markers(self._source, self._markers, span)
+
+    def over_target(self, items: Span, target: Span | None, source: Span | None = None) -> TargetQuery:
+        """The query, in whose FROM the table that the statement changes stands at `target`. Raises as `parsed`."""
+        query = self.parsed()
+        places = [relation.span.start for relation in query.relations]
+        number = None if target is None else places.index(target.start)
+        return TargetQuery(query=query, items=items, target=number, source=source)
+
+    def parsed(self) -> Query:
+        """Raises `SyntaxFailure` for a place in the statement."""
+        text = "".join(piece for _, piece, _ in self._pieces)
+        try:
+            return parse_query(Cursor(text, tokenize(text)))
+        except SyntaxFailure as failure:
+            raise SyntaxFailure(failure.reason, self._origin(failure.offset)) from None
+
+    def _origin(self, offset: int) -> int:
+        """The place in the statement, or the end of the piece before it."""
+        found = 0
+        for start, piece, origin in self._pieces:
+            if start <= offset and origin is not None:
+                found = origin + min(offset - start, len(piece))
+        return found
+
+
+def _with_named_markers(text: str, markers: Sequence[int], span: Span) -> str:
+    """A part of `text`, whose markers without a name begin at `markers`."""
+    pieces, done = [], span.start
+    for number, start in enumerate(markers):
+        if span.start <= start < span.end:
+            pieces += [text[done:start], f":{MARKER}{number}"]
+            done = start + 1
+    return "".join([*pieces, text[done : span.end]])

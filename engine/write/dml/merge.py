@@ -1,0 +1,244 @@
+"""MERGE: rows of a source change, remove and add rows of a table, in one version.
+
+The source is read once: a table at its pinned version as it is, any other source is kept in files first
+(`engine.write.kept_rows`). One query finds which rows each clause is for (`engine.plan.writes.merges`). Then the rows
+of UPDATE clauses, read by place, get their new values, those of INSERT clauses are the rows of the source that matched
+none, and the other rows of touched files stay (`engine.write.replaced_rows`). A MERGE that only inserts reads the
+columns of its condition and touches no file.
+
+Where nothing changes there is no version, but every clause has been checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from engine.bind.bound import Outcome
+from engine.delta.commit.new_files import NewFiles
+from engine.delta.commit.transaction import Transaction
+from engine.delta.definition.metadata_changes import MetadataChange, change_table
+from engine.delta.definition.table_draft import Definition
+from engine.delta.delta_format import delta_snapshot
+from engine.enforce.identity import moved_high_water_marks, with_values_taken
+from engine.errors.change_errors import SeveralSourceRows
+from engine.errors.table_errors import naming
+from engine.exec.run import Run, only_row
+from engine.plans.writes import MATCHING_SOURCE, MergePlan
+from engine.runtime.results import RowCounts, empty_result
+from engine.table.operations import with_metrics
+from engine.table.scan import Scan
+from engine.write.change_files import AFTER_UPDATE, BEFORE_UPDATE, DELETED, INSERTED, Change, change_files
+from engine.write.copied_rows import preserving
+from engine.write.dml.stopwatch import Stopwatch
+from engine.write.dml.update import changed_rows
+from engine.write.found_rows import FoundRows, find_rows
+from engine.write.kept_rows import kept_rows
+from engine.write.marked_rows import all_but
+from engine.write.numbered_writes import stage_number, was_written
+from engine.write.replaced_rows import Remainder, without_rows
+from engine.write.row_sets import count_rows
+from engine.write.staged_files import drop_told, new_files
+from engine.write.staged_write import StagedWrite
+
+
+@contextmanager
+def merge(plan: MergePlan, run: Run) -> Iterator[StagedWrite]:
+    """The rows of a source into a table, as one version."""
+    table, watch = plan.table, Stopwatch()
+    if was_written(plan.numbered, table.snapshot):
+        yield StagedWrite(outcome=_counted(_Written()))
+        return
+    with drop_told(table), _source(plan, run) as source, ExitStack() as staged:
+        found = _found(plan, source, run)
+        watch.note_scan()
+        written = _write(plan, source, found, run, staged)
+        with naming(table.label):
+            if not written.num_changed:
+                yield StagedWrite(outcome=_counted(written))
+                return
+            transaction = _transaction(plan, written, found, watch)
+            stage_number(transaction, plan.numbered, run.context.now_ms())
+            yield StagedWrite(outcome=_counted(written), transaction=transaction, label=table.label)
+
+
+# --- Which rows ------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _source(plan: MergePlan, run: Run) -> Iterator[Scan]:
+    if plan.source_query is None:
+        yield plan.source
+        return
+    with kept_rows(delta_snapshot(plan.table.snapshot).storage, plan.source, plan.source_query, run) as source:
+        yield source
+
+
+def _found(plan: MergePlan, source: Scan, run: Run) -> FoundRows:
+    """Raises `SeveralSourceRows`."""
+    found = find_rows(plan.table, plan.places.over(source), run)
+    if plan.duplicates is not None:
+        times = sum(count for kind, count in found.times.items() if kind != MATCHING_SOURCE)
+        if times > count_rows(found.of(*(kind for kind in found.kinds if kind != MATCHING_SOURCE))):
+            (key,) = only_row(run, plan.duplicates.over(source).read, run.parameters)
+            raise SeveralSourceRows(plan.table.label, key)
+    return found
+
+
+# --- What they become ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    """The new files by the number of their clause, what stays and goes, and what the identity columns gave out."""
+
+    updated: Mapping[int, NewFiles] | None = None
+    inserted: Mapping[int, NewFiles] | None = None
+    deleted: Mapping[int, int] | None = None
+    remainder: Remainder | None = None
+    high_water_marks: tuple[MetadataChange, ...] = ()
+
+    @property
+    def new(self) -> tuple[NewFiles, ...]:
+        return (*(self.updated or {}).values(), *(self.inserted or {}).values())
+
+    @property
+    def num_updated(self) -> int:
+        return sum(new.num_rows for new in (self.updated or {}).values())
+
+    @property
+    def num_inserted(self) -> int:
+        return sum(new.num_rows for new in (self.inserted or {}).values())
+
+    @property
+    def num_deleted(self) -> int:
+        return sum((self.deleted or {}).values())
+
+    @property
+    def num_changed(self) -> int:
+        return self.num_updated + self.num_inserted + self.num_deleted
+
+
+def _write(plan: MergePlan, source: Scan, found: FoundRows, run: Run, staged: ExitStack) -> _Written:
+    """All files of the version; they go with `staged` if that fails."""
+    table, config = plan.table, plan.definition.config(plan.table.label)
+    updated = {}
+    for update in plan.updates:
+        rows = found.of(update.clause)
+        updated[update.clause] = staged.enter_context(
+            changed_rows(table, rows, update.values.over(source), update.rows, run)
+        )
+    inserted, high_water_marks = _insert(plan, source, found, run, staged)
+    going = replace(found, kinds={kind: rows for kind, rows in found.kinds.items() if kind != MATCHING_SOURCE})
+    written = _Written(
+        updated=updated,
+        inserted=inserted,
+        deleted={kind: count_rows(found.of(kind)) for kind in plan.deletes},
+        high_water_marks=high_water_marks,
+    )
+    if not going.all:
+        return written
+    remainder = staged.enter_context(without_rows(table, going, run))
+    changes = [
+        *[Change(kind=DELETED, rows=found.of(kind)) for kind in sorted(plan.deletes)],
+        *[Change(kind=BEFORE_UPDATE, rows=found.of(kind)) for kind in updated],
+        *[Change(kind=AFTER_UPDATE, rows=new) for new in updated.values()],
+        *[Change(kind=INSERTED, rows=new) for new in inserted.values()],
+    ]
+    told = staged.enter_context(change_files(table, config, changes, run))
+    return replace(written, remainder=replace(remainder, changes=told))
+
+
+def _insert(
+    plan: MergePlan, source: Scan, found: FoundRows, run: Run, staged: ExitStack
+) -> tuple[dict[int, NewFiles], tuple[MetadataChange, ...]]:
+    """The rows of the source that match none of the table; identity values go on from one clause to the next."""
+    inserted: dict[int, NewFiles] = {}
+    high_water_marks: tuple[MetadataChange, ...] = ()
+    if not plan.inserts:
+        return inserted, high_water_marks
+    files = all_but(plan.source_storage, source.files, found.of(MATCHING_SOURCE))
+    extremes: dict[str, tuple[int, int]] = {}
+    for insert in plan.inserts:
+        rows = with_values_taken(insert.rows, extremes)
+        read = insert.values.over(replace(source, files=files, choice=None)).read
+        new = staged.enter_context(new_files(read, rows, delta_snapshot(plan.table.snapshot).storage, run))
+        inserted[insert.clause] = new
+        for name, (least, greatest) in new.extremes.items():
+            low, high = extremes.get(name, (least, greatest))
+            extremes[name] = min(low, least), max(high, greatest)
+        high_water_marks = moved_high_water_marks(insert.rows, extremes) or high_water_marks
+    return inserted, high_water_marks
+
+
+# --- The version -----------------------------------------------------------------------------------------------------
+
+
+def _transaction(plan: MergePlan, written: _Written, found: FoundRows, watch: Stopwatch) -> Transaction:
+    snapshot, label = delta_snapshot(plan.table.snapshot), plan.table.label
+    description = with_metrics(plan.description, **_metrics(plan, written, watch))
+    transaction = Transaction.on(snapshot, preserving(description, plan.table), table=label)
+    if written.high_water_marks or plan.definition != Definition.of(snapshot.config):
+        transaction.define(change_table(plan.definition.config(label), written.high_water_marks))
+    if plan.reads_table:
+        transaction.read_whole_table()
+    if written.remainder is not None:
+        # a row that goes concurrently may leave one of the source without a match
+        rows_alone = not (plan.reads_table or plan.inserts or plan.by_source)
+        written.remainder.stage_in(transaction, rows_alone=rows_alone)
+    else:
+        transaction.depend_on(found.reads, snapshot.files.slice(0, 0)["path"])
+    for new in written.new:
+        transaction.stage(*new.adds)
+    return transaction
+
+
+def _metrics(plan: MergePlan, written: _Written, watch: Stopwatch) -> dict[str, str]:
+    """Delta's names; its values are texts."""
+    copied = written.remainder.copied if written.remainder else None
+    updated = {kind: new.num_rows for kind, new in (written.updated or {}).items()}
+    deleted = written.deleted or {}
+    num_copied = copied.num_rows if copied else 0
+    files = [*written.new, *([copied] if copied else [])]
+    metrics = {
+        "numTargetRowsInserted": written.num_inserted,
+        "numTargetRowsUpdated": written.num_updated,
+        "numTargetRowsMatchedUpdated": _sum(updated, plan.by_source, inside=False),
+        "numTargetRowsNotMatchedBySourceUpdated": _sum(updated, plan.by_source, inside=True),
+        "numTargetRowsDeleted": written.num_deleted,
+        "numTargetRowsMatchedDeleted": _sum(deleted, plan.by_source, inside=False),
+        "numTargetRowsNotMatchedBySourceDeleted": _sum(deleted, plan.by_source, inside=True),
+        "numTargetRowsCopied": num_copied,
+        "numOutputRows": written.num_inserted + written.num_updated + num_copied,
+        "numTargetFilesAdded": sum(len(new.adds) for new in files),
+        "numTargetBytesAdded": sum(new.num_bytes for new in files),
+        "numTargetFilesRemoved": 0,
+        "numTargetBytesRemoved": 0,
+        "numTargetChangeFilesAdded": 0,
+        "numTargetDeletionVectorsAdded": 0,
+        "numTargetDeletionVectorsRemoved": 0,
+        "numTargetDeletionVectorsUpdated": 0,
+        **watch.metrics,
+    }
+    if written.remainder is not None:
+        removal, vectors = written.remainder.removal_metrics, written.remainder.vector_metrics
+        metrics["numTargetFilesRemoved"] = removal["numRemovedFiles"]
+        metrics["numTargetBytesRemoved"] = removal["numRemovedBytes"]
+        metrics["numTargetChangeFilesAdded"] = len(written.remainder.changes)
+        metrics |= {name.replace("num", "numTarget", 1): count for name, count in vectors.items()}
+    return {name: str(value) for name, value in metrics.items()}
+
+
+def _sum(counts: Mapping[int, int], clauses: frozenset[int], *, inside: bool) -> int:
+    return sum(count for clause, count in counts.items() if (clause in clauses) is inside)
+
+
+def _counted(written: _Written) -> Outcome:
+    counts = RowCounts(
+        affected=written.num_changed,
+        updated=written.num_updated,
+        deleted=written.num_deleted,
+        inserted=written.num_inserted,
+    )
+    return Outcome(result=replace(empty_result(), row_counts=counts))

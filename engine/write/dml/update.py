@@ -1,0 +1,103 @@
+"""UPDATE: rows stay the same rows and have other values.
+
+They are found once; then their files' other rows are kept (`engine.write.replaced_rows`), and the rows themselves, read
+by place, are written with their new values into new files, by the rules that rows of an INSERT have to satisfy. Where
+the table tracks its rows, they keep their ids. Where no row is found there is no version, but the assignments have been
+checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from engine.bind.bound import BoundTable, Outcome
+from engine.delta.commit.new_files import NewFiles
+from engine.delta.commit.transaction import Transaction
+from engine.delta.delta_format import delta_snapshot
+from engine.errors.change_errors import ChangedRowsDiffer
+from engine.errors.table_errors import naming
+from engine.exec.run import Run
+from engine.plans.reads import TargetRead
+from engine.plans.write_plan import WritePlan
+from engine.plans.writes import UpdatePlan
+from engine.runtime.results import RowCounts, empty_result
+from engine.table.operations import with_metrics
+from engine.write.change_files import AFTER_UPDATE, BEFORE_UPDATE, Change, change_files
+from engine.write.copied_rows import preserving
+from engine.write.dml.stopwatch import Stopwatch
+from engine.write.found_rows import find_rows
+from engine.write.marked_rows import only
+from engine.write.numbered_writes import stage_number, was_written
+from engine.write.replaced_rows import Remainder, without_rows
+from engine.write.row_sets import RowsOfFiles, count_rows
+from engine.write.staged_files import drop_told, new_files
+from engine.write.staged_write import StagedWrite
+
+
+@contextmanager
+def update(plan: UpdatePlan, run: Run) -> Iterator[StagedWrite]:
+    """New values for rows of a table, as one version."""
+    table, watch = plan.table, Stopwatch()
+    config = delta_snapshot(table.snapshot).config
+    if was_written(plan.numbered, table.snapshot):
+        yield StagedWrite(outcome=_counted(0))
+        return
+    with drop_told(table):
+        found = find_rows(table, plan.places, run)
+        watch.note_scan()
+        rows = found.all
+        told = (Change(kind=BEFORE_UPDATE, rows=rows),)
+        with (
+            changed_rows(table, rows, plan.values, plan.rows, run) as new,
+            without_rows(table, found, run) as remainder,
+            change_files(table, config, (*told, Change(kind=AFTER_UPDATE, rows=new)) if rows else (), run) as changes,
+            naming(table.label),
+        ):
+            if not rows:
+                yield StagedWrite(outcome=_counted(0))
+                return
+            remainder = replace(remainder, changes=changes)
+            description = preserving(with_metrics(plan.description, **_metrics(remainder, new, watch)), table)
+            transaction = Transaction.on(delta_snapshot(table.snapshot), description, table=table.label)
+            if plan.reads_table:
+                transaction.read_whole_table()
+            remainder.stage_in(transaction, rows_alone=not plan.reads_table)
+            transaction.stage(*new.adds)
+            stage_number(transaction, plan.numbered, run.context.now_ms())
+            yield StagedWrite(outcome=_counted(new.num_rows), transaction=transaction, label=table.label)
+
+
+@contextmanager
+def changed_rows(
+    table: BoundTable, rows: RowsOfFiles, values: TargetRead, rules: WritePlan, run: Run
+) -> Iterator[NewFiles]:
+    """The new `values` of these rows, as files; if the block that commits them fails, they go."""
+    with only(table, rows) as files:
+        source = values.over(replace(values.scan, files=files, choice=None)).read
+        written = new_files(source, rules, delta_snapshot(table.snapshot).storage, run)
+        with written as new:
+            if new.num_rows != count_rows(rows):
+                raise ChangedRowsDiffer(table.label, count_rows(rows), new.num_rows)
+            yield new
+
+
+def _metrics(remainder: Remainder, new: NewFiles, watch: Stopwatch) -> dict[str, str]:
+    """Delta's names; its values are texts."""
+    copied = remainder.copied
+    metrics = {
+        **remainder.removal_metrics,
+        "numAddedFiles": len(new.adds) + (len(copied.adds) if copied else 0),
+        "numAddedBytes": new.num_bytes + (copied.num_bytes if copied else 0),
+        "numAddedChangeFiles": len(remainder.changes),
+        "numUpdatedRows": new.num_rows,
+        "numCopiedRows": copied.num_rows if copied else 0,
+        **remainder.vector_metrics,
+        **watch.metrics,
+    }
+    return {name: str(value) for name, value in metrics.items()}
+
+
+def _counted(num_rows: int) -> Outcome:
+    return Outcome(result=replace(empty_result(), row_counts=RowCounts(affected=num_rows)))

@@ -1,0 +1,37 @@
+"""What a write of rows says of itself: metrics in the log, and the number of rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.bind.bound import Outcome
+from engine.runtime.results import RowCounts, empty_result
+from engine.table.operations import CommitDescription, with_metrics
+from engine.table.transaction import NewFiles
+from engine.write.replaced_rows import Remainder
+
+
+def with_file_metrics(
+    description: CommitDescription, new: NewFiles, remainder: Remainder | None = None
+) -> CommitDescription:
+    """Delta's names; its values are texts."""
+    copied = remainder.copied if remainder else None
+    metrics = {
+        "numFiles": new.num_files + (len(copied.adds) if copied else 0),
+        "numOutputRows": new.num_rows,
+        "numOutputBytes": new.num_bytes + (copied.num_bytes if copied else 0),
+    }
+    if remainder is not None:
+        metrics |= remainder.removal_metrics
+        if remainder.num_deleted is not None:
+            metrics["numDeletedRows"] = remainder.num_deleted
+            metrics["numCopiedRows"] = copied.num_rows if copied else 0
+        if remainder.marked is not None:
+            metrics |= remainder.vector_metrics
+    return with_metrics(description, **{name: str(value) for name, value in metrics.items()})
+
+
+def counted(num_rows: int) -> Outcome:
+    """Nothing to show, and how many rows were inserted; those that they replaced are not counted."""
+    counts = RowCounts(affected=num_rows, inserted=num_rows)
+    return Outcome(result=replace(empty_result(), row_counts=counts))

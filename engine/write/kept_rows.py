@@ -1,0 +1,60 @@
+"""The rows of a query, kept in files for the time of a statement that looks at them more than once.
+
+Each time they must be the same rows, whatever the query is (`rand()`, a table that is being written). The files lie
+beside the table's, where every executor can reach them; no version ever has them. They go when the statement ends, and
+VACUUM takes what a crash leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from engine.delta.log.storage import Storage
+from engine.exec.run import Run
+from engine.plan.rules.kept_scan import kept_columns
+from engine.plans.file_writes import RowRules, WriteTarget, WrittenFile
+from engine.plans.reads import ReadPlan
+from engine.sql.query.composed import Names
+from engine.table.scan import NO_FILES, Scan
+from engine.types.schema import PrimitiveType, StructField, StructType
+from engine.write.staged_files import discard
+
+
+@contextmanager
+def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, run: Run) -> Iterator[Scan]:
+    """`scan` (`engine.plan.rules.kept_scan`) with files that have the rows of `source`, below the table's folder."""
+    storage.ensure_writable()
+    names = Names([source.text]).several("given", len(scan.schema.fields))
+    columns = kept_columns(scan)
+    given = [
+        name for name, field in zip(names, scan.schema.fields, strict=True) if field.data_type is not PrimitiveType.VOID
+    ]
+    if not given:
+        columns, given = StructType((StructField("c", PrimitiveType.BOOLEAN),)), ["true"]
+    text = f"SELECT {', '.join(given)} FROM ({source.text}\n) AS given({', '.join(names)})"
+    rules = RowRules(
+        label=scan.label,
+        columns=columns.to_json(),
+        by_name=False,
+        steps=(),
+        stored=columns.to_json(),
+        partition_columns=(),
+    )
+    target = WriteTarget(folder=storage.root, rules=rules)
+    written = run.executor.write_files(replace(source, text=text), target, run.context, run.parameters)
+    try:
+        yield replace(scan, files=_files(written))
+    finally:
+        discard(storage, (file.path for file in written))
+
+
+def _files(written: Sequence[WrittenFile]) -> pa.Table:
+    files: list[tuple[Any, ...]] = [(file.path, file.size, file.modification_time, []) for file in written]
+    return pa.Table.from_pylist(
+        [dict(zip(NO_FILES.column_names, file, strict=True)) for file in files], schema=NO_FILES.schema
+    )
