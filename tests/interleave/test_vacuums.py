@@ -56,6 +56,16 @@ def formats_over(storage: Storage, step: Step) -> TableFormats:
     return formats_of(DeltaFormat(read=load, open=lambda location: storage))
 
 
+def ticking(storage: DictStorage) -> Callable[[], int]:
+    """A clock that no two events share a time of."""
+
+    def now_ms() -> int:
+        storage.now_ms += 5
+        return storage.now_ms
+
+    return now_ms
+
+
 def run_of(now_ms: Callable[[], int]) -> Run:
     context = StatementContext(principal="ann", cancel=CancelToken(), now_ms=now_ms)
     return Run(executor=None, context=context)  # type: ignore[arg-type]
@@ -68,7 +78,7 @@ def vacuums(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
         table = BoundTable(name=None, entry=ENTRY, snapshot=Snapshot.load(steady))
         plan = VacuumPlan(table=table, retention_ms=0, lite=False, dry_run=False, begin=DESCRIPTION, end=DESCRIPTION)
         storage.now_ms += 10
-        with vacuum(plan, sources, run_of(lambda: storage.now_ms)) as staged:
+        with vacuum(plan, sources, run_of(ticking(storage))) as staged:
             assert staged.transaction is not None
             staged.transaction.commit()
 
@@ -216,6 +226,6 @@ def _vacuum(used: Storage, storage: DictStorage, shared: Sources) -> None:
     table = BoundTable(name=None, entry=ENTRY, snapshot=Snapshot.load(used))
     plan = VacuumPlan(table=table, retention_ms=0, lite=False, dry_run=False, begin=DESCRIPTION, end=DESCRIPTION)
     sources = replace(shared, formats=formats_over(used, lambda: None))
-    with vacuum(plan, sources, run_of(lambda: storage.now_ms)) as staged:
+    with vacuum(plan, sources, run_of(ticking(storage))) as staged:
         assert staged.transaction is not None
         staged.transaction.commit()
