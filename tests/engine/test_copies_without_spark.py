@@ -250,3 +250,24 @@ def test_clones_are_known_by_what_they_need(lake: Path) -> None:
     assert known.clones_of(f"{place}/second") == (f"{place}/third",) and known.clones_of(f"{place}/apart") == ()
     run("DROP TABLE third")
     assert sources.catalog.view().clones_of(f"{place}/first") == expected[:2]
+
+
+def test_vacuum_keeps_what_a_clone_needs(lake: Path) -> None:
+    sources = open_sources(EngineOptions(lake_folder=str(lake)))
+    settings = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
+    state = SessionState(principal="ann", catalog="spark_catalog", schema="default", values=settings)
+
+    def run(text: str) -> None:
+        run_statement(parse_program(text), state, sources, None, StatementContext(principal="ann"))  # type: ignore[arg-type]
+
+    write(lake, "s", 0)
+    write(lake, "unrelated", 0)
+    delete_with_vectors(lake, "s")
+    run(f"CREATE TABLE delta.`{lake}/path` SHALLOW CLONE s")
+    kept = set(files_of(lake, "s"))
+    write(lake, "s", 100)
+    for name in ("s", "unrelated"):
+        run(f"TRUNCATE TABLE {name}")
+        run(f"VACUUM {name} RETAIN 0 HOURS")
+    assert set(files_of(lake, "s")) == kept and not files_of(lake, "unrelated")
+    assert len(PEERS["deltalake"](lake / "path", ["k"])) == 9

@@ -12,7 +12,6 @@ from catalog.errors import SqlError
 from engine.delta.commit.transaction import Transaction
 from engine.main import LakeSession
 from engine.runtime.context import StatementContext
-from engine.table import rearrangement
 from engine.write.maintenance import optimize
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
 from tests.engine.peer_readers import PEERS, comparable
@@ -245,18 +244,6 @@ def test_values_that_come_often_fill_several_files(session: LakeSession, lake: P
     assert _read(session, "SELECT * FROM things") == before
 
 
-def test_steps_are_versions(session: LakeSession, lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each has its own numbers, the answer has the sum."""
-    monkeypatch.setattr(rearrangement, "STEP_BYTES", 1)
-    _made(session, "(k INT, s STRING, p INT) PARTITIONED BY (p)", PLAIN_ROWS)
-    monkeypatch.setattr(rearrangement, "JOINT_BYTES_MAX", 0)
-    before, version = _read(session, "SELECT * FROM things"), version_of(lake, "things")
-    metrics = _optimized(session)
-    assert version_of(lake, "things") == version + 4
-    assert (metrics["numFilesAdded"], metrics["numFilesRemoved"], metrics["partitionsOptimized"]) == (4, 8, 4)
-    assert _read(session, "SELECT * FROM things") == before
-
-
 def test_purging_takes_what_no_row_has_any_more(session: LakeSession, lake: Path) -> None:
     _made(session, f"(k INT, s STRING, p INT) PARTITIONED BY (p) TBLPROPERTIES ({VECTORS}, {MAPPED})", PLAIN_ROWS)
     run(session, "DELETE FROM things WHERE k = 4")
@@ -328,11 +315,8 @@ def test_what_is_refused(session: LakeSession, lake: Path) -> None:
 
 TWO_PARTITIONS = "(k INT, s STRING, p INT) PARTITIONED BY (p)"
 CONCURRENT = [
-    # table, what others commit before OPTIMIZE does, what they commit by way of files
-    (TWO_PARTITIONS, "INSERT INTO things VALUES (100, 'new', 0)"),
-    (TWO_PARTITIONS, "DELETE FROM things WHERE k = 0"),
+    # table, what others commit before OPTIMIZE does; see test_optimize_steps.py for those that need no Spark
     (f"{TWO_PARTITIONS} TBLPROPERTIES ({VECTORS})", "DELETE FROM things WHERE k = 0"),
-    (TWO_PARTITIONS, "DELETE FROM things"),
     (TWO_PARTITIONS, "ALTER TABLE things ADD COLUMN n INT"),
     (TWO_PARTITIONS, "OPTIMIZE things"),
 ]
