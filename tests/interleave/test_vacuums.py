@@ -35,11 +35,11 @@ ENTRY = TableEntry(name=TableName("main", "s", "t"), location=ROOT)
 DESCRIPTION = CommitDescription(name="VACUUM END", operation=TableOperation.VACUUM, changes_data=False)
 
 
-def stepped(storage: DictStorage, step: Step) -> Storage:
-    """Stops before the data is listed, a commit is put, and a file is removed."""
+def stepped(storage: DictStorage, step: Step, *methods: str) -> Storage:
+    """Stops before calls of `methods`, and before the data is listed."""
 
     def around(method: str, name: str, do: Any) -> Any:
-        if method in ("put", "delete") or (method == "list" and name == ""):
+        if method in methods or (method == "list" and name == ""):
             step()
         return do()
 
@@ -73,7 +73,7 @@ def run_of(now_ms: Callable[[], int]) -> Run:
 
 def vacuums(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
     def writer(step: Step) -> None:
-        steady = stepped(storage, step)
+        steady = stepped(storage, step, "delete")
         sources = replace(shared, formats=formats_over(steady, step))
         table = BoundTable(name=None, entry=ENTRY, snapshot=Snapshot.load(steady))
         plan = VacuumPlan(table=table, retention_ms=0, lite=False, dry_run=False, begin=DESCRIPTION, end=DESCRIPTION)
@@ -88,7 +88,7 @@ def vacuums(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
 @contextmanager
 def statement(storage: DictStorage, shared: Sources, step: Step) -> Iterator[tuple[Storage, Snapshot]]:
     """One that uses the newest version."""
-    steady = stepped(storage, step)
+    steady = stepped(storage, step, "put")
     with shared.pins.statement(lambda: storage.now_ms) as uses:
         yield steady, delta_snapshot(watched(formats_over(steady, step), uses)["delta"].load(ROOT))
 
@@ -123,7 +123,7 @@ def replaces(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
 
 def reads_first_version(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
     def writer(step: Step) -> str | None:
-        steady = stepped(storage, step)
+        steady = stepped(storage, step, "put")
         with shared.pins.statement(lambda: storage.now_ms) as uses:
             pinned = delta_snapshot(watched(formats_over(steady, step), uses)["delta"].load(ROOT, 1))
             step()
