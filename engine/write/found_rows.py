@@ -18,14 +18,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from typing import Any
 
 import pyarrow as pa
 
 from engine.bind.bound import BoundTable
 from engine.delta.commit.read_set import FilePredicate, file_predicate
 from engine.exec.run import Run
-from engine.plans.reads import TargetRead
+from engine.plans.reads import ReadPlan, TargetRead
 from engine.pruning.predicates import Or, Predicate, conjunction
 from engine.table.scan import FILE_METADATA, Choice, ChosenFiles, RowTracking, Scan
 from engine.write.row_sets import RowSet, RowsOfFiles
@@ -70,11 +69,16 @@ def find_rows(table: BoundTable, places: TargetRead, run: Run) -> FoundRows:
     return FoundRows(kinds=kinds, reads=watched.file_predicate(table), times=times)
 
 
+def as_it_runs(places: TargetRead) -> ReadPlan:
+    """The query by which :func:`find_rows` finds rows."""
+    return _Watched.of(places).read
+
+
 @dataclass(frozen=True, slots=True)
 class _Watched:
     """A read whose scan of the target numbers the files, and remembers under which conditions they were asked for."""
 
-    read: Any
+    read: ReadPlan
     choice: _WatchedChoice | None
     is_once: bool
 

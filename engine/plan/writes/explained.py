@@ -26,6 +26,7 @@ from engine.plans.writes import (
     ReplaceTouched,
 )
 from engine.statements.writes import Delete, ExplainWrite, Insert
+from engine.write.found_rows import as_it_runs
 
 
 def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> ExplainPlan:
@@ -36,9 +37,8 @@ def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> Expla
             return ExplainPlan(mode=statement.mode, read=plan.source, note=f"{plan.table.label}: {_inserts(plan)}")
         case Delete() as delete:
             found = plan_delete(analyzed.bound, delete)
-            return ExplainPlan(
-                mode=statement.mode, read=found.places.read, note=f"{found.table.label}: {_deletes(found)}"
-            )
+            note = f"{found.table.label}: {_deletes(found)}"
+            return ExplainPlan(mode=statement.mode, read=as_it_runs(found.places), note=note)
         case _:
             assert_never(statement.inner)
 
