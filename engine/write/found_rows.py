@@ -23,7 +23,7 @@ from engine.bind.bound import BoundTable
 from engine.delta.commit.read_set import FilePredicate, file_predicate
 from engine.exec.run import Run
 from engine.plan.reads.target_reads import numbered
-from engine.plans.reads import TargetRead
+from engine.plans.reads import ReadPlan, TargetRead
 from engine.pruning.predicates import Or, Predicate, conjunction
 from engine.table.scan import FILE_METADATA, Choice, ChosenFiles
 from engine.write.row_sets import RowSet, RowsOfFiles
