@@ -107,7 +107,7 @@ def _run_pinned(
     if not isinstance(statement, MultiInsert):
         return _completed(statement, _planned(statement, state, sources, run), state, sources, run)
     ensure_no_positions(parameters)
-    inserts = [with_condition_values(each, parameters)[0] for each in statement.inserts]
+    inserts = [with_condition_values(each, run.parameters)[0] for each in statement.inserts]
     pinned = replace(sources, formats=sources.formats.pinned())
     plans = [_planned(each, state, pinned, run) for each in inserts]
     finish = [partial(_completed, each, plan, state, sources, run) for each, plan in zip(inserts, plans, strict=True)]

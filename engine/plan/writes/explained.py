@@ -12,7 +12,7 @@ from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundTable
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.plan.writes.inserts import plan_insert
-from engine.plan.writes.row_changes import plan_delete
+from engine.plan.writes.row_changes import plan_delete, plan_update
 from engine.plans.reads import ExplainPlan
 from engine.plans.writes import (
     DeletePlan,
@@ -25,8 +25,7 @@ from engine.plans.writes import (
     ReplaceRows,
     ReplaceTouched,
 )
-from engine.statements.writes import Delete, ExplainWrite, Insert
-from engine.write.found_rows import as_it_runs
+from engine.statements.writes import Delete, ExplainWrite, Insert, Update
 
 
 def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> ExplainPlan:
@@ -37,8 +36,14 @@ def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> Expla
             return ExplainPlan(mode=statement.mode, read=plan.source, note=f"{plan.table.label}: {_inserts(plan)}")
         case Delete() as delete:
             found = plan_delete(analyzed.bound, delete)
-            note = f"{found.table.label}: {_deletes(found)}"
-            return ExplainPlan(mode=statement.mode, read=as_it_runs(found.places), note=note)
+            return ExplainPlan(
+                mode=statement.mode, read=found.places.read, note=f"{found.table.label}: {_deletes(found)}"
+            )
+        case Update() as update:
+            changed = plan_update(analyzed.bound, update)
+            stays = _one_by_one(changed.table)
+            note = f"{changed.table.label}: new values are in new files; of the rows that change, {stays}"
+            return ExplainPlan(mode=statement.mode, read=changed.places.read, note=note)
         case _:
             assert_never(statement.inner)
 

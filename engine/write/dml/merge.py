@@ -184,7 +184,9 @@ def _transaction(plan: MergePlan, written: _Written, found: FoundRows, watch: St
     if plan.reads_table:
         transaction.read_whole_table()
     if written.remainder is not None:
-        written.remainder.stage_in(transaction)
+        # a row that goes concurrently may leave one of the source without a match
+        rows_alone = not (plan.reads_table or plan.inserts or plan.by_source)
+        written.remainder.stage_in(transaction, rows_alone=rows_alone)
     else:
         transaction.depend_on(found.reads, snapshot.files.slice(0, 0)["path"])
     for new in written.new:
