@@ -112,8 +112,8 @@ def test_each_step_is_a_version_and_the_answer_is_their_sum(session: LakeSession
 
 
 OTHERS = [
-    # what another writer does before the first version, the operations, files that came and went (None: all that
-    # the other one, which may write one file for several, has left)
+    # what another writer does before the first version, the operations, files that came and went (None: those that
+    # the other one has left)
     ("append", ["WRITE", "OPTIMIZE", "OPTIMIZE"], (2, 6)),
     ("delete", ["DELETE", "OPTIMIZE", "OPTIMIZE"], (2, None)),
     ("delete all", ["DELETE"], (0, 0)),
@@ -152,7 +152,9 @@ def test_other_writers_lose_nothing(
     metrics = _optimized(session)
     assert _operations(tmp_path) == operations
     added, removed = moved
-    assert (metrics["numFilesAdded"], metrics["numFilesRemoved"]) == (added, left[0] if removed is None else removed)
+    assert metrics["numFilesAdded"] == added
+    # The file that a DELETE has made is left alone by a step that it overtook, and is part of one that comes after it.
+    assert metrics["numFilesRemoved"] in ((left[0] - 1, left[0]) if removed is None else (removed,))
     assert _numbers(tmp_path) == numbers[0]
     _ensure_nothing_is_left_over(tmp_path)
 
