@@ -65,7 +65,7 @@ from engine.statements.catalog import CreateView
 from engine.statements.maintenance import Vacuum
 from engine.statements.merges import Merge
 from engine.statements.variables import Executable, RoadStatement, SingleStatement
-from engine.statements.writes import Delete, Insert, MultiInsert, Update
+from engine.statements.writes import Delete, ExplainWrite, Insert, MultiInsert, Update
 from engine.table.rearrangement import Rearrangement
 from engine.table.watched_formats import watched
 from engine.write.commit import commit, follow_up
@@ -89,9 +89,10 @@ def run_statement(
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
     own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
-    own = named_by_position(own) if isinstance(statement, Delete | Update | Merge) else own
     if isinstance(statement, Insert):
         statement, own = with_condition_values(statement, own)
+    written = statement.inner if isinstance(statement, ExplainWrite) else statement
+    own = named_by_position(own) if isinstance(written, Delete | Update | Merge) else own
     run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
     if isinstance(statement, Vacuum):  # reads no rows, and asks who does
         return _carried(statement, _planned(statement, state, sources, run), state, sources, run)

@@ -95,6 +95,11 @@ class TableTransaction(Protocol):
         """Live files, rows of `TableSnapshot.files`."""
         ...
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether a commit would change nothing."""
+        ...
+
     def commit(self, policy: RetryPolicy | None = None) -> TableCommit:
         """Makes the transaction a version. Where it raises anything but an unknown outcome, there is none."""
         ...

@@ -16,16 +16,17 @@ def with_file_metrics(
 ) -> CommitDescription:
     """Delta's names; its values are texts."""
     copied = remainder.copied if remainder else None
+    num_copied = copied.num_rows if copied else 0
     metrics = {
         "numFiles": new.num_files + (len(copied.adds) if copied else 0),
-        "numOutputRows": new.num_rows,
+        "numOutputRows": new.num_rows + num_copied,
         "numOutputBytes": new.num_bytes + (copied.num_bytes if copied else 0),
     }
     if remainder is not None:
         metrics |= remainder.removal_metrics
         if remainder.num_deleted is not None:
             metrics["numDeletedRows"] = remainder.num_deleted
-            metrics["numCopiedRows"] = copied.num_rows if copied else 0
+            metrics |= {"numCopiedRows": num_copied, "numAddedChangeFiles": len(remainder.changes)}
         if remainder.marked is not None:
             metrics |= remainder.vector_metrics
     return with_metrics(description, **{name: str(value) for name, value in metrics.items()})

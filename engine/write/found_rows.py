@@ -18,13 +18,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from typing import Any
 
 from engine.bind.bound import BoundTable
 from engine.delta.commit.read_set import FilePredicate, file_predicate
 from engine.exec.run import Run
 from engine.plan.reads.target_reads import numbered
-from engine.plans.reads import TargetRead
+from engine.plans.reads import ReadPlan, TargetRead
 from engine.pruning.predicates import Or, Predicate, conjunction
 from engine.table.scan import FILE_METADATA, Choice, ChosenFiles
 from engine.write.row_sets import RowSet, RowsOfFiles
@@ -73,7 +72,7 @@ def find_rows(table: BoundTable, places: TargetRead, run: Run) -> FoundRows:
 class _Watched:
     """A read whose scan of the target numbers the files, and remembers under which conditions they were asked for."""
 
-    read: Any
+    read: ReadPlan
     choice: _WatchedChoice | None
     is_once: bool
 

@@ -138,6 +138,12 @@ def without_rows(table: BoundTable, found: FoundRows, run: Run) -> Iterator[Rema
         yield remainder
 
 
+def counting_rows(whole: Remainder) -> Remainder:
+    """Of whole files that go, with the number of their rows where the log knows it."""
+    live = live_rows(whole.removed)
+    return replace(whole, num_deleted=int(live.sum())) if (live >= 0).all() else whole
+
+
 def removal_tells(remainder: Remainder) -> bool:
     """Whether every reader of a change data feed takes from the removes of whole files which rows went: delta-rs takes
     rows for deleted that a file's vector has hidden before.

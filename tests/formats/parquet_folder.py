@@ -179,6 +179,10 @@ class FolderTransaction:
         for path in files["path"].to_pylist():
             del self.files[path]
 
+    @property
+    def is_empty(self) -> bool:
+        return list(self.files.values()) == self.content["files"]
+
     def commit(self, policy: RetryPolicy | None = None) -> FolderCommit:
         version = 0 if self.before is None else self.before.version + 1
         path = _path(self.root, version)

@@ -35,11 +35,11 @@ ENTRY = TableEntry(name=TableName("main", "s", "t"), location=ROOT)
 DESCRIPTION = CommitDescription(name="VACUUM END", operation=TableOperation.VACUUM, changes_data=False)
 
 
-def stepped(storage: DictStorage, step: Step) -> Storage:
-    """Stops before the data is listed, a commit is put, and a file is removed."""
+def stepped(storage: DictStorage, step: Step, *methods: str) -> Storage:
+    """Stops before calls of `methods`, and before the data is listed."""
 
     def around(method: str, name: str, do: Any) -> Any:
-        if method in ("put", "delete") or (method == "list" and name == ""):
+        if method in methods or (method == "list" and name == ""):
             step()
         return do()
 
@@ -56,6 +56,16 @@ def formats_over(storage: Storage, step: Step) -> TableFormats:
     return formats_of(DeltaFormat(read=load, open=lambda location: storage))
 
 
+def ticking(storage: DictStorage) -> Callable[[], int]:
+    """A clock that no two events share a time of."""
+
+    def now_ms() -> int:
+        storage.now_ms += 5
+        return storage.now_ms
+
+    return now_ms
+
+
 def run_of(now_ms: Callable[[], int]) -> Run:
     context = StatementContext(principal="ann", cancel=CancelToken(), now_ms=now_ms)
     return Run(executor=None, context=context)  # type: ignore[arg-type]
@@ -63,12 +73,12 @@ def run_of(now_ms: Callable[[], int]) -> Run:
 
 def vacuums(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
     def writer(step: Step) -> None:
-        steady = stepped(storage, step)
+        steady = stepped(storage, step, "delete")
         sources = replace(shared, formats=formats_over(steady, step))
         table = BoundTable(name=None, entry=ENTRY, snapshot=Snapshot.load(steady))
         plan = VacuumPlan(table=table, retention_ms=0, lite=False, dry_run=False, begin=DESCRIPTION, end=DESCRIPTION)
         storage.now_ms += 10
-        with vacuum(plan, sources, run_of(lambda: storage.now_ms)) as staged:
+        with vacuum(plan, sources, run_of(ticking(storage))) as staged:
             assert staged.transaction is not None
             staged.transaction.commit()
 
@@ -78,7 +88,7 @@ def vacuums(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
 @contextmanager
 def statement(storage: DictStorage, shared: Sources, step: Step) -> Iterator[tuple[Storage, Snapshot]]:
     """One that uses the newest version."""
-    steady = stepped(storage, step)
+    steady = stepped(storage, step, "put")
     with shared.pins.statement(lambda: storage.now_ms) as uses:
         yield steady, delta_snapshot(watched(formats_over(steady, step), uses)["delta"].load(ROOT))
 
@@ -113,7 +123,7 @@ def replaces(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
 
 def reads_first_version(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
     def writer(step: Step) -> str | None:
-        steady = stepped(storage, step)
+        steady = stepped(storage, step, "put")
         with shared.pins.statement(lambda: storage.now_ms) as uses:
             pinned = delta_snapshot(watched(formats_over(steady, step), uses)["delta"].load(ROOT, 1))
             step()
@@ -216,6 +226,6 @@ def _vacuum(used: Storage, storage: DictStorage, shared: Sources) -> None:
     table = BoundTable(name=None, entry=ENTRY, snapshot=Snapshot.load(used))
     plan = VacuumPlan(table=table, retention_ms=0, lite=False, dry_run=False, begin=DESCRIPTION, end=DESCRIPTION)
     sources = replace(shared, formats=formats_over(used, lambda: None))
-    with vacuum(plan, sources, run_of(lambda: storage.now_ms)) as staged:
+    with vacuum(plan, sources, run_of(ticking(storage))) as staged:
         assert staged.transaction is not None
         staged.transaction.commit()

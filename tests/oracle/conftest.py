@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,31 +18,43 @@ from tests.paths import ROOT
 Oracle = Callable[[list[str]], list[list[list[Any]]]]
 Answers = Callable[[list[str]], list[dict[str, Any]]]
 PYTHON = ROOT / ".oracle" / "bin" / "python"
-RUN_S = 2400
+RUN_S = 4800
+
+
+def ask_delta_spark(statements: Iterable[str], folder: Path) -> list[dict[str, Any]]:
+    """The `rows` or the `error` of each statement, from one process of delta-spark that works in the folder.
+
+    It runs them as the iterator gives them; errors of the process itself are in the folder, in `delta_spark.log`.
+    """
+    assert PYTHON.exists(), "make oracle sets up the environment of delta-spark"
+    file = folder / "answers.json"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SPARK"))}
+    with (folder / "delta_spark.log").open("w") as log:
+        process = subprocess.Popen(
+            [PYTHON, Path(__file__).with_name("delta_spark.py"), file],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            cwd=folder,
+            env=environment,
+            text=True,
+        )
+        try:
+            assert process.stdin
+            with process.stdin as lines:
+                for statement in statements:
+                    print(json.dumps(statement), file=lines, flush=True)
+            assert process.wait(RUN_S) == 0, (folder / "delta_spark.log").read_text()
+        finally:
+            process.kill()
+    found: list[dict[str, Any]] = json.loads(file.read_text())
+    return found
 
 
 @pytest.fixture
 def answers(tmp_path: Path) -> Answers:
     """Runs statements with delta-spark in one process: the `rows` or the `error` of each."""
-    assert PYTHON.exists(), "make oracle sets up the environment of delta-spark"
-
-    def run(statements: list[str]) -> list[dict[str, Any]]:
-        file = tmp_path / "answers.json"
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SPARK"))}
-        subprocess.run(
-            [PYTHON, Path(__file__).with_name("delta_spark.py"), file],
-            input=json.dumps(statements),
-            cwd=tmp_path,
-            env=environment,
-            text=True,
-            check=True,
-            capture_output=True,
-            timeout=RUN_S,
-        )
-        found: list[dict[str, Any]] = json.loads(file.read_text())
-        return found
-
-    return run
+    return lambda statements: ask_delta_spark(statements, tmp_path)
 
 
 @pytest.fixture

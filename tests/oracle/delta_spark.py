@@ -1,8 +1,9 @@
 """Runs SQL with delta-spark and answers the rows; started by the tests in an environment of its own.
 
 Delta has no build for the Spark that we run on, so the oracle is another process: `.oracle` holds its pyspark, and its
-jar comes from Maven at the first start. One JSON list of statements comes in, one JSON list of results goes out, to the
-file that is the only argument: the rows as lists of text (null where NULL), or the error.
+jar comes from Maven at the first start. Statements come in as lines, each a text in JSON, and run as they come. One
+JSON list of answers goes out at the end of the input, to the file that is the only argument: the columns' names and the
+rows as lists of text (null where NULL), or the error.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
+_QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""The tables are small: compiling costs more than it gains."""
 
 
 def open_spark() -> SparkSession:
@@ -26,6 +29,8 @@ def open_spark() -> SparkSession:
         .config("spark.sql.sources.default", "delta")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", "1g")
+        .config("spark.driver.extraJavaOptions", _QUICK_START)
+        .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.databricks.delta.snapshotPartitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
@@ -38,12 +43,12 @@ def open_spark() -> SparkSession:
 def main() -> None:
     spark = open_spark()
     answers = []
-    for statement in json.load(sys.stdin):
+    for statement in map(json.loads, sys.stdin):
         try:
             frame = spark.sql(statement)
             quoted = ["`" + name.replace("`", "``") + "`" for name in frame.columns]
             texts = frame.selectExpr(*(f"cast({name} as string)" for name in quoted)) if quoted else frame
-            answers.append({"rows": [list(row) for row in texts.collect()]})
+            answers.append({"columns": frame.columns, "rows": [list(row) for row in texts.collect()]})
         except Exception as error:  # noqa: BLE001 whatever Spark raises is an answer too
             answers.append({"error": str(error)})
     Path(sys.argv[1]).write_text(json.dumps(answers))

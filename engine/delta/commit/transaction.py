@@ -247,6 +247,14 @@ class Transaction:
         assert isinstance(new, DeltaFiles)
         self.stage(*new.adds)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is staged."""
+        batches = (*self._add_batches, *self._remove_batches)
+        files = (self._adds, self._removes, self._cdc_files)
+        others = (self._protocols, self._metadata, self._set_transactions, self._domains)
+        return not any((*files, *others)) and not any(batch.num_rows for batch in batches)
+
     # --- Commit ------------------------------------------------------------------------------------------------------
 
     def commit(self, policy: RetryPolicy | None = None, storage_retries: StorageRetries | None = None) -> Committed:

@@ -84,11 +84,11 @@ final class RowEnforcer {
       plan = step(plan, step);
     }
     plan = stored(plan, (StructType) DataType$.MODULE$.fromJson(request.get("stored").textValue()));
+    plan = execution(plan).analyzed();
+    guard.ensureMayRun(plan, statementId); // what comes on top of it is made of no text
     if (request.hasNonNull("curve")) plan = alongCurve(plan, request.get("curve"));
     else if (!isArranged) plan = arranged(plan, isLiteral, request.get("partition_columns"));
-    QueryExecution execution = execution(plan);
-    guard.ensureMayRun(execution.analyzed(), statementId);
-    return execution;
+    return execution(plan);
   }
 
   private QueryExecution execution(LogicalPlan plan) {

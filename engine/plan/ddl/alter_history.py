@@ -10,7 +10,6 @@ from typing import Any
 
 from engine.delta.definition.constraints import find_constraint
 from engine.delta.schema.schema_changes import column_around, find_field
-from engine.delta.schema.stats_columns import format_name
 from engine.delta.spec.properties import Configuration
 from engine.errors.statement_errors import StatementNotSupported
 from engine.statements.alters import (
@@ -38,6 +37,8 @@ from engine.types.schema import (
 
 HistoryOperation = tuple[str, dict[str, Any]]
 """A name and its parameters."""
+_OWN_METADATA = ("delta.columnMapping.", "delta.typeChanges")
+"""Keys of fields that no statement gives."""
 
 
 def operation_of(
@@ -56,10 +57,10 @@ def operation_of(
             added = [_described(column.parts, find_field(after, column.parts), column.position) for column in columns]
             return "ADD COLUMNS", {"columns": compact(added)}
         case RenameColumn(parts=parts, name=name):
-            new = format_name((*parts[:-1], name))
-            return "RENAME COLUMN", {"oldColumnPath": format_name(parts), "newColumnPath": new}
+            new = _shown((*parts[:-1], name))
+            return "RENAME COLUMN", {"oldColumnPath": _shown(parts), "newColumnPath": new}
         case DropColumns(columns=paths):
-            return "DROP COLUMNS", {"columns": compact([format_name(path) for path in paths])}
+            return "DROP COLUMNS", {"columns": compact([_shown(path) for path in paths])}
         case ReplaceColumns(columns=columns):
             fields = [_field(column.parts, find_field(after, column.parts)) for column in columns]
             return "REPLACE COLUMNS", {"columns": compact(fields)}
@@ -113,11 +114,16 @@ def _described(path: tuple[str, ...], field: StructField, position: Position | N
 
 def _field(path: tuple[str, ...], field: StructField) -> dict[str, Any]:
     return {
-        "name": format_name((*path[:-1], field.name)),
+        "name": _shown((*path[:-1], field.name)),
         "type": _type_name(field),
         "nullable": field.nullable,
-        "metadata": dict(field.metadata),
+        "metadata": {key: value for key, value in field.metadata.items() if not key.startswith(_OWN_METADATA)},
     }
+
+
+def _shown(path: tuple[str, ...]) -> str:
+    """Quoted only where a dot is in a name, as Spark shows attributes."""
+    return ".".join(f"`{name}`" if "." in name else name for name in path)
 
 
 def _type_name(field: StructField) -> str:

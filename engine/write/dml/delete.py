@@ -25,7 +25,7 @@ from engine.write.dml.replaced_partitions import matching_partitions, without_pa
 from engine.write.dml.stopwatch import Stopwatch
 from engine.write.found_rows import find_rows
 from engine.write.numbered_writes import stage_number, was_written
-from engine.write.replaced_rows import Remainder, live_rows, removal_tells, without_rows
+from engine.write.replaced_rows import Remainder, counting_rows, removal_tells, without_rows
 from engine.write.staged_files import drop_told
 from engine.write.staged_write import StagedWrite
 
@@ -58,10 +58,10 @@ def _remainder(plan: DeletePlan, run: Run, watch: Stopwatch) -> Iterator[Remaind
     whole = _whole_files(plan, run)
     if whole is not None:
         has_feed = delta_snapshot(table.snapshot).config.is_enabled("changeDataFeed")
-        live = live_rows(whole.removed)
-        if (live >= 0).all() and (not has_feed or removal_tells(whole)):
+        counted = counting_rows(whole)
+        if counted.num_deleted is not None and (not has_feed or removal_tells(whole)):
             watch.note_scan()
-            yield replace(whole, num_deleted=int(live.sum()))
+            yield counted
             return
     found = find_rows(table, plan.places, run)
     watch.note_scan()

@@ -41,14 +41,14 @@ from engine.write.dml.replaced_partitions import matching_partitions, partitions
 from engine.write.file_metrics import counted, with_file_metrics
 from engine.write.found_rows import find_rows
 from engine.write.numbered_writes import stage_number, was_written
-from engine.write.replaced_rows import Remainder, equal_to, removal_tells, without_rows
+from engine.write.replaced_rows import Remainder, counting_rows, equal_to, removal_tells, without_rows
 from engine.write.staged_files import drop_told, written_files
 from engine.write.staged_write import StagedWrite
 
 
 @contextmanager
 def insert(plan: InsertPlan, own: TableFormat, run: Run) -> Iterator[StagedWrite]:
-    """Rows into a table of the format `own`, as one version."""
+    """Rows into a table of the format `own`, as one version; none where no row comes and none goes."""
     table, rows = plan.table, plan.rows
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=counted(0))
@@ -66,7 +66,11 @@ def insert(plan: InsertPlan, own: TableFormat, run: Run) -> Iterator[StagedWrite
     ):
         transaction = _transaction(plan, own, new, remainder)
         stage_number(transaction, plan.numbered, run.context.now_ms())
-        yield StagedWrite(outcome=counted(new.num_rows), transaction=transaction, label=table.label)
+        yield StagedWrite(
+            outcome=counted(new.num_rows),
+            transaction=None if transaction.is_empty else transaction,
+            label=table.label,
+        )
 
 
 def _transaction(plan: InsertPlan, own: TableFormat, new: NewFiles, remainder: Remainder | None) -> TableTransaction:
@@ -135,7 +139,7 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
         case ReplaceTouched():
             yield without_partitions(plan.table, partitions_of(plan.table, new, run), run)
         case ReplaceMatching(condition=condition):
-            yield without_partitions(plan.table, matching_partitions(plan.table, condition, run), run)
+            yield counting_rows(without_partitions(plan.table, matching_partitions(plan.table, condition, run), run))
         case ReplaceRows(places=places):
             with _without_places(plan, places, new, replace(run, parameters=())) as remainder:
                 yield remainder

@@ -1,0 +1,41 @@
+"""In what two engines differ that made the same case, and is not explained."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import Any
+
+from tests.oracle.compared.commits import Flat
+from tests.oracle.compared.explained import ABSENT, is_explained
+from tests.oracle.compared.runner import OURS, THEIRS, Made
+
+
+def differences(case: str, ours: Made, theirs: Made) -> list[str]:
+    """A line for each."""
+    found = []
+    for path, own, other in _pairs(ours, theirs):
+        if own != other and not is_explained(case, path, own, other):
+            found.append(f"{path}: ours {own!r}, theirs {other!r}")
+    return found
+
+
+def _pairs(ours: Made, theirs: Made) -> list[tuple[str, Any, Any]]:
+    """Path of a value, and the value on both sides.
+
+    Both tables have the same rows, as we read them; and both engines read the same in each.
+    """
+    pairs: list[tuple[str, Any, Any]] = [
+        (f"outcome {number}", *outcomes)
+        for number, outcomes in enumerate(zip(ours.outcomes, theirs.outcomes, strict=True))
+    ]
+    nothing: Flat = {}
+    for version, commits in enumerate(zip_longest(ours.commits, theirs.commits, fillvalue=nothing)):
+        own, other = commits
+        paths = dict.fromkeys([*own, *other])
+        pairs += [(f"{version} {path}", own.get(path, ABSENT), other.get(path, ABSENT)) for path in paths]
+    asked = dict.fromkeys([*ours.told, *theirs.told])
+    pairs += [(what, ours.told.get(what, ABSENT), theirs.told.get(what, ABSENT)) for what in asked]
+    for read in (what for what in ours.reads if what.endswith(OURS)):
+        pairs.append((f"{read} and {THEIRS}", ours.reads[read], ours.reads[read.removesuffix(OURS) + THEIRS]))
+    pairs += [(f"{what}, by us and by delta-spark", answer, theirs.reads[what]) for what, answer in ours.reads.items()]
+    return pairs

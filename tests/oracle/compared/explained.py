@@ -1,0 +1,164 @@
+"""Where we differ from delta-spark on purpose, and why."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+ABSENT = "<absent>"
+_LAST_MILLISECOND = "9999-12-31T23:59:59.999"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """`path` and `case` are regular expressions that match the whole; a path begins after the version."""
+
+    path: str
+    why: str
+    holds: Callable[[Any, Any], bool] = lambda ours, theirs: True
+    case: str = ".*"
+
+
+def is_millisecond_later(ours: Any, theirs: Any) -> bool:
+    """Whether the bound of a timestamp is the next one that the log can say, or none because there is none."""
+    if not isinstance(theirs, str) or not isinstance(ours, str):
+        return False
+    if ours == ABSENT:
+        return theirs.startswith(_LAST_MILLISECOND)
+    try:
+        return dt.datetime.fromisoformat(ours) - dt.datetime.fromisoformat(theirs) == dt.timedelta(milliseconds=1)
+    except ValueError:
+        return False
+
+
+EXPLAINED: tuple[Explained, ...] = (
+    Explained(
+        path=r"commitInfo\.userName",
+        why="we know who runs a statement",
+        holds=lambda ours, theirs: ours == "ann" and theirs == ABSENT,
+    ),
+    Explained(
+        path=r"commitInfo\.operationParameters\.predicate(\.0)?",
+        why="we tell the condition as it was written, delta-spark as Spark has resolved it",
+        holds=lambda ours, theirs: ABSENT not in (ours, theirs),
+    ),
+    Explained(
+        path=r"cdc\..*",
+        why="we write change files for rows in deletion vectors, since not every reader finds them there, and none "
+        "where whole files go; what is read as changes is the same",
+    ),
+    Explained(
+        path=r"commitInfo\.operationMetrics\.numAddedChangeFiles",
+        why="as their number; and deleted and new rows are in the same files here",
+        holds=lambda ours, theirs: ABSENT not in (ours, theirs),
+    ),
+    Explained(
+        path=r"commitInfo\.tags\.delta\.rowTracking\.preserved",
+        why="we also say it where delta-spark says nothing: no row was written again, or none is left",
+        holds=lambda ours, theirs: ours in ("true", "false") and theirs == ABSENT,
+    ),
+    Explained(
+        path=r"domainMetadata\.\d+\.configuration\.domainName",
+        why="the protocol gives the domain of row tracking its high-water mark only",
+        holds=lambda ours, theirs: ours == ABSENT and theirs == "delta.rowTracking",
+    ),
+    Explained(
+        path=r"commitInfo\.operationParameters\.\w+",
+        why="parameters are texts in the log",
+        holds=lambda ours, theirs: theirs in (True, False) and ours == str(theirs).lower(),
+    ),
+    Explained(
+        path=r"commitInfo\.operationMetrics\.numRemovedBytes",
+        why="DELETE tells it, and so does our TRUNCATE",
+        holds=lambda ours, theirs: theirs == ABSENT,
+        case="insert (truncate|nothing)",
+    ),
+    Explained(
+        path=r"commitInfo\.operationParameters\.properties\.delta\.feature\.\w+",
+        why="names of features are spelled as in the protocol",
+        case="table features",
+    ),
+    Explained(
+        path=r"metaData\..*",
+        why="metadata that stays the same is not written again",
+        holds=lambda ours, theirs: ours == ABSENT,
+        case="table features",
+    ),
+    Explained(
+        path=r"commitInfo\.operationParameters\.column\..*",
+        why="the column is shown whose type changes, not the elements in it",
+        case="table elements",
+    ),
+    Explained(
+        path=r"add\.\d+\.stats\.(min|max)Values(\.\w+)*",
+        why="a group without values is left out",
+        holds=lambda ours, theirs: ours == ABSENT and theirs == {},
+    ),
+    Explained(
+        path=r"add\.\d+\.stats\.(min|max)Values\.\w+",
+        why="NaN and infinities are no numbers of JSON",
+        holds=lambda ours, theirs: ours == ABSENT and theirs in ("NaN", "Infinity", "-Infinity"),
+    ),
+    Explained(
+        path=r"add\.\d+\.stats\.(min|max)Values\.\w+",
+        why="a float has the digits of its value; it shows as few as tell it from other floats",
+        holds=lambda ours, theirs: ABSENT not in (ours, theirs) and bool(np.float32(ours) == np.float32(theirs)),
+        case=".* float",
+    ),
+    Explained(
+        path=r"add\.\d+\.stats\.maxValues\.\w+",
+        why="we round an upper bound up to a millisecond, and have none past the last one; it cuts",
+        holds=lambda ours, theirs: is_millisecond_later(ours, theirs),
+    ),
+    Explained(
+        path=r"add\.\d+\.stats\.maxValues(\.c)?",
+        why="we cut texts after 32 characters, and not at all where nothing greater is as short; it counts half pairs",
+        case="statistics (long string of other|last) characters",
+    ),
+    Explained(
+        path=r"add\.\d+\.stats\.(min|max)Values\.c",
+        why="we pad a CHAR where it is written, as Spark does; it does where it is read",
+        holds=lambda ours, theirs: str(ours).rstrip() == theirs,
+        case="statistics char",
+    ),
+    Explained(
+        path=r"commitInfo\.operationMetrics\.numFiles",
+        why="it counts the file without rows that it did not add",
+        holds=lambda ours, theirs: ours == "0" and theirs == "1",
+        case="insert overwrite.*",
+    ),
+    Explained(
+        path=r"(commitInfo\.operationMetrics|add|remove)\..*",
+        why="we mark the rows that REPLACE WHERE replaces in deletion vectors; it copies the others",
+        case="insert replace, vectors",
+    ),
+    Explained(
+        path=r"add\.\d+\.stats\.tightBounds",
+        why="bounds are tight where nothing is said",
+        holds=lambda ours, theirs: ours == ABSENT and theirs is True,
+    ),
+    Explained(
+        path=r"remove\.\d+\.stats\.numRecords",
+        why="statistics of removes are optional; it has the number where it did not read the file",
+        holds=lambda ours, theirs: ours == ABSENT,
+    ),
+    Explained(
+        path=r"remove\.\d+\.partitionValues(\.[\w-]+)?",
+        why="it leaves NULL out of the partition values of a remove, though the protocol has a value for each column",
+        holds=lambda ours, theirs: (ours, theirs) in ((None, ABSENT), (ABSENT, {})),
+    ),
+)
+
+
+def is_explained(case: str, path: str, ours: Any, theirs: Any) -> bool:
+    """Whether some explanation holds for these values."""
+    inner = re.sub(r"^\d+ ", "", path)
+    return any(
+        re.fullmatch(each.path, inner) and re.fullmatch(each.case, case) and each.holds(ours, theirs)
+        for each in EXPLAINED
+    )
