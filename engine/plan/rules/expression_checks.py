@@ -48,7 +48,12 @@ def ensure_checked(plan: ExpressionCheckPlan, analyzer: ExpressionAnalyzer) -> N
 
 def ensure_examined(check: QueryCheck, analyzer: ExpressionAnalyzer) -> None:
     """Raises for what the query depends on, or whatever Spark raises for it."""
-    found = analyzer.examine(check.read)
+    try:
+        found = analyzer.examine(check.read)
+    except SparkFailure as failure:
+        if failure.spark_condition in _UNGROUPED and Dependency.AGGREGATE in check.refused:
+            raise check.refused[Dependency.AGGREGATE]("function beside columns") from failure
+        raise
     for dependency, make in check.refused.items():
         if dependency in found.dependencies:
             raise make(found.dependencies[dependency])
