@@ -21,12 +21,13 @@ from datetime import tzinfo
 
 from engine.bind.bound import BoundTable
 from engine.delta.commit.read_set import FilePredicate, file_predicate
+from engine.errors.change_errors import ChangedRowsDiffer
 from engine.exec.run import Run
 from engine.plan.reads.target_reads import numbered
 from engine.plans.reads import ReadPlan, TargetRead
 from engine.pruning.predicates import Or, Predicate, conjunction
 from engine.table.scan import FILE_METADATA, Choice, ChosenFiles
-from engine.write.row_sets import RowSet, RowsOfFiles
+from engine.write.row_sets import RowSet, RowsOfFiles, count_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +52,10 @@ class FoundRows:
         return self.of(*self.kinds)
 
 
-def find_rows(table: BoundTable, places: TargetRead, run: Run) -> FoundRows:
-    """Runs a query that `engine.plan.reads.target_reads.places` composed."""
+def find_rows(table: BoundTable, places: TargetRead, run: Run, *, once: bool = True) -> FoundRows:
+    """Runs a query that `engine.plan.reads.target_reads` composed. Raises `ChangedRowsDiffer` where it answers a place
+    twice and should answer each `once`.
+    """
     watched = _Watched.of(places)
     context = replace(run.context, statement_id=f"{run.context.statement_id}-matching")
     kinds: dict[int, dict[int, RowSet]] = {}
@@ -65,7 +68,10 @@ def find_rows(table: BoundTable, places: TargetRead, run: Run) -> FoundRows:
                 times[kind] = times.get(kind, 0) + count
     finally:
         result.close()
-    return FoundRows(kinds=kinds, reads=watched.file_predicate(table), times=times)
+    found = FoundRows(kinds=kinds, reads=watched.file_predicate(table), times=times)
+    if once and sum(times.values()) != count_rows(found.all):
+        raise ChangedRowsDiffer(table.label, sum(times.values()), count_rows(found.all))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def _source(plan: MergePlan, run: Run) -> Iterator[Scan]:
 
 def _found(plan: MergePlan, source: Scan, run: Run) -> FoundRows:
     """Raises `SeveralSourceRows`."""
-    found = find_rows(plan.table, plan.places.over(source), run)
+    found = find_rows(plan.table, plan.places.over(source), run, once=False)
     if plan.duplicates is not None:
         times = sum(count for kind, count in found.times.items() if kind != MATCHING_SOURCE)
         if times > count_rows(found.of(*(kind for kind in found.kinds if kind != MATCHING_SOURCE))):
