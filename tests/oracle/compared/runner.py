@@ -24,11 +24,12 @@ OURS, THEIRS = "default", "spark-warehouse"
 
 _SETTINGS = {
     "spark.sql.leafNodeDefaultParallelism": "1",
-    "spark.sql.files.minPartitionNum": "2",
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.files.openCostInBytes": "0",
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
 }
-"""Of delta-spark: new rows make one file, and small files are copied one by one, as with us."""
+"""Of delta-spark: a statement writes one file, as with us."""
 
 _AS_JSON = """to_json(struct(*), map('ignoreNullFields', 'false', 'timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
  'timestampNTZFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"))"""
