@@ -10,6 +10,7 @@ SQL_TESTS := $(ORACLE)/spark-sql-tests.jar
 SQL_TESTS_URL := https://repo1.maven.org/maven2/org/apache/spark/spark-sql_2.13/4.2.0/spark-sql_2.13-4.2.0-tests.jar
 SQL_TESTS_SHA256 := 810bef6fd568e1626aad7354a1161e9e5ac629fbc55ba0a9a4e3cec8c06376eb
 TEST_ARGS ?=
+PROCESSES ?= 2
 TABLES ?= 100
 SEED ?=
 KINDS ?=
@@ -31,8 +32,8 @@ check: $(VENV)/.installed-test ## style, types and the tests that need no Spark:
 	$(BIN)/mypy
 	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
-test: $(VENV)/.installed-test java ## run the tests, in two processes
-	$(RUN) pytest -n 2 --dist loadgroup --no-loadscope-reorder $(TEST_ARGS)
+test: $(VENV)/.installed-test java ## run the tests, in PROCESSES=2 with a Spark each
+	$(RUN) pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder $(TEST_ARGS)
 
 test-slow: $(VENV)/.installed-test java ## run the tests that take long
 	$(RUN) pytest -m slow $(TEST_ARGS)

@@ -59,12 +59,13 @@ from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter, named_by_position
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
+from engine.sql.parameters import with_condition_values
 from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
 from engine.statements.maintenance import Vacuum
 from engine.statements.merges import Merge
 from engine.statements.variables import Executable, RoadStatement, SingleStatement
-from engine.statements.writes import Delete, MultiInsert, Update
+from engine.statements.writes import Delete, ExplainWrite, Insert, MultiInsert, Update
 from engine.table.rearrangement import Rearrangement
 from engine.table.watched_formats import watched
 from engine.write.commit import commit, follow_up
@@ -88,7 +89,10 @@ def run_statement(
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
     own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
-    own = named_by_position(own) if isinstance(statement, Delete | Update | Merge) else own
+    if isinstance(statement, Insert):
+        statement, own = with_condition_values(statement, own)
+    written = statement.inner if isinstance(statement, ExplainWrite) else statement
+    own = named_by_position(own) if isinstance(written, Delete | Update | Merge) else own
     run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
     if isinstance(statement, Vacuum):  # reads no rows, and asks who does
         return _carried(statement, _planned(statement, state, sources, run), state, sources, run)
@@ -103,12 +107,10 @@ def _run_pinned(
     if not isinstance(statement, MultiInsert):
         return _completed(statement, _planned(statement, state, sources, run), state, sources, run)
     ensure_no_positions(parameters)
+    inserts = [with_condition_values(each, run.parameters)[0] for each in statement.inserts]
     pinned = replace(sources, formats=sources.formats.pinned())
-    plans = [_planned(each, state, pinned, run) for each in statement.inserts]
-    finish = [
-        partial(_completed, each, plan, state, sources, run)
-        for each, plan in zip(statement.inserts, plans, strict=True)
-    ]
+    plans = [_planned(each, state, pinned, run) for each in inserts]
+    finish = [partial(_completed, each, plan, state, sources, run) for each, plan in zip(inserts, plans, strict=True)]
     return one_by_one(statement.inserts, finish)
 
 

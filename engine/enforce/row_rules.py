@@ -21,7 +21,6 @@ from engine.enforce.storable import is_stored, stored_columns
 from engine.errors.statement_errors import SparkFailure
 from engine.plans.file_writes import (
     FILE_BYTES,
-    SHUFFLED_BYTES,
     SMALL_BYTES,
     Counter,
     Curve,
@@ -37,7 +36,6 @@ from engine.types.schema import StructField, StructType
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
 _VALUE_CHARACTERS_MAX = 100
 _VALUES_MAX = 20
-_SHUFFLED_RATIO = SHUFFLED_BYTES // FILE_BYTES
 
 
 def row_rules(plan: WritePlan, token: str) -> RowRules:
@@ -56,8 +54,7 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
         stored=StructType((*stored, *plan.extra_columns)).to_json(),
         partition_columns=config.partition_keys,
         rebalanced=bool(config.optimizes_writes) or target is not None,
-        # Files are to come near the size that somebody named, not beyond it: some rows are in Parquet no smaller.
-        shuffled_bytes=target or SHUFFLED_BYTES,
+        file_bytes=target or FILE_BYTES,
         small_bytes=0 if config.optimizes_writes is False else SMALL_BYTES,
     )
     return _arranged(rules, plan)
@@ -71,7 +68,7 @@ def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
         case TaskPerFile():
             return replace(rules, is_arranged=True)
         case FilePerPartition(target_bytes=target_bytes):
-            return replace(rules, rebalanced=True, shuffled_bytes=_SHUFFLED_RATIO * target_bytes)
+            return replace(rules, rebalanced=True, file_bytes=target_bytes)
         case AlongCurve() as along:
             curve = Curve(
                 columns=tuple(".".join(map(quote, path)) for path in along.stored_columns),
@@ -79,7 +76,7 @@ def _arranged(rules: RowRules, plan: WritePlan) -> RowRules:
                 num_files=along.num_files,
                 sampled=along.sampled,
             )
-            return replace(rules, rebalanced=True, shuffled_bytes=_SHUFFLED_RATIO * along.target_bytes, curve=curve)
+            return replace(rules, rebalanced=True, file_bytes=along.target_bytes, curve=curve)
 
 
 def violation(plan: WritePlan, token: str, failure: SparkFailure) -> SqlError | None:
@@ -103,8 +100,9 @@ def _plain(column: StructField) -> StructField:
 
 
 def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
-    names = plan.schema.names
-    if [column.name for column in plan.target_columns] != list(names):
+    extra = [column.name for column in plan.extra_columns]
+    names = (*plan.schema.names, *extra)
+    if [*(column.name for column in plan.target_columns), *extra] != list(names):
         known = [name for name in names if name not in plan.generated.keys() | plan.identity_names]
         yield _filled(plan, known, plan.constants)
         if plan.identities:
@@ -120,9 +118,9 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
         texts = {name: check.text for name, check in checks}
         yield _columns((*names, *outcomes), texts)
         yield _columns(names, {_first_stored(plan): _raising(plan, outcomes, token)})
-    stored = stored_columns(plan.schema).names
+    stored = (*stored_columns(plan.schema).names, *extra)
     if stored != names:
-        yield _columns((*stored, *(column.name for column in plan.extra_columns)), {})
+        yield _columns(stored, {})
 
 
 def _columns(names: Iterable[str], texts: Mapping[str, str]) -> Step:
@@ -143,7 +141,8 @@ def _counted(plan: WritePlan, known: Sequence[str]) -> Step:
 
 def _filled(plan: WritePlan, names: Sequence[str], texts: Mapping[str, str]) -> Step:
     """The values that the query does not give are assigned as its own are: char and varchar have their lengths."""
-    fields = [field for name in names if (field := plan.schema.field(name))]
+    columns = {column.name: column for column in (*plan.schema.fields, *plan.extra_columns)}
+    fields = [columns[name] for name in names]
     assigned = [_plain(field) if field.name in texts else replace(_plain(field), metadata={}) for field in fields]
     is_limited = any(field.metadata for field in assigned)
     return replace(_columns(names, texts), assigned=StructType(tuple(assigned)).to_json() if is_limited else None)

@@ -49,10 +49,6 @@ class Step:
 FILE_BYTES = 128 << 20
 """What files should have where nothing is said: enough that reading one is worth the opening."""
 
-SHUFFLED_BYTES = 2 * FILE_BYTES
-"""What makes such a file: rows in a shuffle take once to several times what they take in Parquet."""
-
-
 SMALL_BYTES = 32 << 20
 """Rows that Spark estimates to be no more than this are shuffled, so that they do not become a file for each task."""
 
@@ -87,8 +83,8 @@ class RowRules:
     stored: str
     partition_columns: tuple[str, ...]
     rebalanced: bool = False
-    """Whether rows are shuffled so that a file is made of `shuffled_bytes`; those of partitioned tables always are."""
-    shuffled_bytes: int = SHUFFLED_BYTES
+    """Whether rows are shuffled so that a file has `file_bytes`; those of partitioned tables always are."""
+    file_bytes: int = FILE_BYTES
     small_bytes: int = SMALL_BYTES
     """Up to this estimate rows are shuffled all the same."""
     is_arranged: bool = False

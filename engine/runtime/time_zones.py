@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2}))?(?::?(\d{2}))?")
 
 
@@ -18,6 +19,12 @@ def find_zone(name: str) -> tzinfo | None:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         return None
+
+
+def offset_s(instant: int, zone: tzinfo) -> int:
+    """How many seconds `zone` is ahead of UTC at `instant`, in seconds since 1970, up to the year 9999."""
+    offset = (_EPOCH + timedelta(seconds=instant)).astimezone(zone).utcoffset()
+    return 0 if offset is None else round(offset.total_seconds())
 
 
 def fixed_offset(name: str) -> timedelta | None:

@@ -19,11 +19,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.runtime.time_zones import fixed_offset
+from engine.runtime.time_zones import find_zone, fixed_offset, offset_s
 
 _LAST_MICROS_OF_9999 = 253_402_300_799_999_999
+_LAST_MICROS_OF_2037 = 2_145_916_799_999_999
 _LAST_DAY_OF_9999 = 2_932_896
 _YEAR_WITHOUT_SIGN_MAX = 9999
+_SECOND_MICROS = 1_000_000
 _DAY_MICROS = 86_400_000_000
 _CYCLE_DAYS = 146_097
 """Days of 400 years."""
@@ -109,9 +111,18 @@ def _timestamps(values: pa.Array, time_zone: str) -> pa.StringArray:
 def _local(values: pa.Array, time_zone: str) -> pa.Array:
     """Instants as the zone's wall clock shows them, without a zone."""
     offset = fixed_offset(time_zone)
-    if offset is None:
-        return pc.local_timestamp(values.cast(pa.timestamp("us", time_zone)))
-    return pc.add(values.cast(pa.timestamp("us")), pa.scalar(offset, pa.duration("us")))
+    if offset is not None:
+        return pc.add(values.cast(pa.timestamp("us")), pa.scalar(offset, pa.duration("us")))
+    local = pc.local_timestamp(values.cast(pa.timestamp("us", time_zone)))
+    micros = pc.fill_null(values.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    late, zone = micros > _LAST_MICROS_OF_2037, find_zone(time_zone)
+    if zone is None or not late.any():
+        return local
+    # Arrow ends summer times with the tables of the tz database; its rules go on.
+    instants, places = np.unique(micros[late] // _SECOND_MICROS, return_inverse=True)
+    offsets = np.array([offset_s(int(instant), zone) for instant in instants]) * _SECOND_MICROS
+    moved = pa.array(micros[late] + offsets[places]).cast(local.type)
+    return pc.replace_with_mask(local, pa.array(late), moved)
 
 
 def _without_cycles(values: pa.Array, last: int, cycle: int) -> tuple[pa.Array, np.ndarray]:

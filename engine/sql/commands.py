@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from engine.sql.ddl.inserts import parse_insert
-from engine.sql.ddl.row_changes import parse_delete
+from engine.sql.ddl.row_changes import parse_delete, parse_update
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS
 from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedStatement
@@ -68,7 +68,7 @@ _SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
 
 
 def parse_explain(cursor: Cursor) -> Explain | ExplainWrite:
-    """`EXPLAIN [EXTENDED|CODEGEN|COST|FORMATTED] query | INSERT … | DELETE …`"""
+    """`EXPLAIN [EXTENDED|CODEGEN|COST|FORMATTED] query | INSERT … | DELETE … | UPDATE …`"""
     mode = ExplainMode.SIMPLE
     word = cursor.take_any(*_MODES)
     if word is not None:
@@ -77,6 +77,8 @@ def parse_explain(cursor: Cursor) -> Explain | ExplainWrite:
         return ExplainWrite(mode=mode, inner=parse_insert(cursor))
     if cursor.take("DELETE", "FROM"):
         return ExplainWrite(mode=mode, inner=parse_delete(cursor))
+    if cursor.take("UPDATE"):
+        return ExplainWrite(mode=mode, inner=parse_update(cursor))
     if not is_query(cursor):
         first = next(iter(cursor.words(1)), "")
         kind = refused_kind(cursor.words(WORDS_MAX)) or (first if first in _NO_QUERIES else None)

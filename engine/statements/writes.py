@@ -118,7 +118,7 @@ class MultiInsert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainWrite:
-    """`EXPLAIN [mode] INSERT …|DELETE …`: nothing runs."""
+    """`EXPLAIN [mode] INSERT …|DELETE …|UPDATE …`: nothing runs."""
 
     mode: ExplainMode
-    inner: Insert | Delete
+    inner: Insert | Delete | Update

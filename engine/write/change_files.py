@@ -21,9 +21,9 @@ from engine.delta.commit.staged_commit import adds_of
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.feed.change_files import CHANGE_FOLDER, CHANGE_TYPE
+from engine.delta.snapshot.table_scan import table_scan
 from engine.delta.spec.actions import AddCdcFile
 from engine.exec.run import Run
-from engine.plan.reads.scans import scan_of
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.sql.query.composed import Names
@@ -54,7 +54,7 @@ def change_files(
     if not changes or not config.is_enabled("changeDataFeed"):
         yield ()
         return
-    names = Names(config.schema.names)
+    names, storage = Names(config.schema.names), delta_snapshot(table.snapshot).storage
     columns = ", ".join(map(quote, config.schema.names))
     texts, scans = [], []
     with ExitStack() as reading:
@@ -63,8 +63,8 @@ def change_files(
                 files = pa.Table.from_batches([adds_of(change.rows.adds)])
             else:
                 files = reading.enter_context(only(table, change.rows))
-            scan = replace(scan_of(names.new("scan"), table), schema=config.schema, files=files)
-            scans.append(replace(scan, choice=None, row_tracking=None))
+            scan = table_scan(config, storage, files, names.new("scan"), table.label)
+            scans.append(replace(scan, row_tracking=None))
             texts.append(f"SELECT {columns}, '{change.kind}' FROM {scan.relation}")
         rows = WritePlan(
             table=table.label,
@@ -74,7 +74,7 @@ def change_files(
         )
         source = ReadPlan(text=" UNION ALL ".join(texts), scans=tuple(scans))
         own = replace(run, parameters=())
-        with new_files(source, rows, delta_snapshot(table.snapshot).storage, own, CHANGE_FOLDER) as written:
+        with new_files(source, rows, storage, own, CHANGE_FOLDER) as written:
             yield tuple(
                 AddCdcFile(path=add.path, partition_values=add.partition_values, size=add.size) for add in written.adds
             )

@@ -18,17 +18,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from typing import Any
-
-import pyarrow as pa
 
 from engine.bind.bound import BoundTable
 from engine.delta.commit.read_set import FilePredicate, file_predicate
+from engine.errors.change_errors import ChangedRowsDiffer
 from engine.exec.run import Run
-from engine.plans.reads import TargetRead
+from engine.plan.reads.target_reads import numbered
+from engine.plans.reads import ReadPlan, TargetRead
 from engine.pruning.predicates import Or, Predicate, conjunction
-from engine.table.scan import FILE_METADATA, Choice, ChosenFiles, RowTracking, Scan
-from engine.write.row_sets import RowSet, RowsOfFiles
+from engine.table.scan import FILE_METADATA, Choice, ChosenFiles
+from engine.write.row_sets import RowSet, RowsOfFiles, count_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +52,10 @@ class FoundRows:
         return self.of(*self.kinds)
 
 
-def find_rows(table: BoundTable, places: TargetRead, run: Run) -> FoundRows:
-    """Runs a query that `engine.plan.reads.target_reads.places` composed."""
+def find_rows(table: BoundTable, places: TargetRead, run: Run, *, once: bool = True) -> FoundRows:
+    """Runs a query that `engine.plan.reads.target_reads` composed. Raises `ChangedRowsDiffer` where it answers a place
+    twice and should answer each `once`.
+    """
     watched = _Watched.of(places)
     context = replace(run.context, statement_id=f"{run.context.statement_id}-matching")
     kinds: dict[int, dict[int, RowSet]] = {}
@@ -67,23 +68,26 @@ def find_rows(table: BoundTable, places: TargetRead, run: Run) -> FoundRows:
                 times[kind] = times.get(kind, 0) + count
     finally:
         result.close()
-    return FoundRows(kinds=kinds, reads=watched.file_predicate(table), times=times)
+    found = FoundRows(kinds=kinds, reads=watched.file_predicate(table), times=times)
+    if once and sum(times.values()) != count_rows(found.all):
+        raise ChangedRowsDiffer(table.label, sum(times.values()), count_rows(found.all))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Watched:
     """A read whose scan of the target numbers the files, and remembers under which conditions they were asked for."""
 
-    read: Any
+    read: ReadPlan
     choice: _WatchedChoice | None
     is_once: bool
 
     @classmethod
     def of(cls, places: TargetRead) -> _Watched:
         choice = _WatchedChoice(places.scan.choice) if places.scan.choice is not None else None
-        numbered = [_numbered(scan) for scan in places.read.scans if scan.metadata != FILE_METADATA]
-        own = [replace(scan, choice=choice) for scan in numbered if scan.relation == places.target]
-        return cls(places.over(*numbered, *own).read, choice, places.is_once)
+        scans = [numbered(scan) for scan in places.read.scans if scan.metadata != FILE_METADATA]
+        own = [replace(scan, choice=choice) for scan in scans if scan.relation == places.target]
+        return cls(places.over(*scans, *own).read, choice, places.is_once)
 
     def file_predicate(self, table: BoundTable) -> FilePredicate:
         """Spark may plan a scan more than once. If the text makes one scan of the target, each condition holds for all
@@ -105,13 +109,3 @@ class _WatchedChoice:
         self.asked.append(predicate)
         self.zone = zone
         return self.choice.choose(predicate, zone)
-
-
-def _numbered(scan: Scan) -> Scan:
-    """A scan that numbers its files, for the hidden column that has a name of its own."""
-    files, positions = scan.files, pa.array(range(scan.files.num_rows), pa.int64())
-    for name in ("base_row_id", "default_row_commit_version"):
-        at = files.schema.get_field_index(name)
-        files = files.append_column(name, positions) if at < 0 else files.set_column(at, name, positions)
-    tracking = RowTracking(row_id_column=None, row_commit_version_column=None)
-    return replace(scan, files=files, row_tracking=tracking)

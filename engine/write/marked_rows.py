@@ -12,8 +12,7 @@ Protocol: "Deletion Vectors", "Writer Requirements for Deletion Vectors", "Per-f
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 
@@ -23,19 +22,15 @@ import pyarrow as pa
 from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import BoundTable
 from engine.delta.commit.conflict_errors import CommitOutcomeUnknown
+from engine.delta.commit.marks import write_vectors
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.log.file_table import DELETION_VECTOR
 from engine.delta.log.storage import Storage
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import (
-    RELATIVE,
     Rows,
-    deletion_vector_path,
-    format_file,
-    format_rows,
     inline_deletion_vector,
-    relative_deletion_vector,
 )
 from engine.delta.spec.stats import parse_file_stats
 from engine.exec.run import Run
@@ -48,10 +43,14 @@ _INLINE_ROWS_MAX = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedFiles:
-    """`files` are those that stay, of `FILES_SCHEMA`, with their new vectors; `num_updated` of them had one before."""
+    """`files` are those that stay, of `FILES_SCHEMA`, with their new vectors; `num_updated` of them had one before.
+
+    `rows` are those that they get more, by path.
+    """
 
     files: pa.Table
     num_updated: int
+    rows: Mapping[str, Rows]
 
 
 def can_mark(table: BoundTable) -> bool:
@@ -66,12 +65,13 @@ def marked_rows(table: BoundTable, files: pa.Table, going: Sequence[RowSet], run
     """
     storage = delta_snapshot(table.snapshot).storage
     storage.ensure_writable()
-    new, name = _write_vectors(storage, _deleted(storage, files, going))
+    new, name = write_vectors(storage, _deleted(storage, files, going))
     try:
         run.context.cancel.ensure_live()
         stats = [replace(parse_file_stats(text), tight_bounds=False).to_json() for text in files["stats"].to_pylist()]
         marked = _with_column(_with_column(files, "deletion_vector", pa.array(new, DELETION_VECTOR)), "stats", stats)
-        yield MarkedFiles(files=marked, num_updated=len(files) - files["deletion_vector"].null_count)
+        more = dict(zip(files["path"].to_pylist(), (rows.indices() for rows in going), strict=True))
+        yield MarkedFiles(files=marked, num_updated=len(files) - files["deletion_vector"].null_count, rows=more)
     except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
         raise
     except BaseException:
@@ -130,7 +130,7 @@ def _for_reading(table: BoundTable, sets: Sequence[Rows]) -> Iterator[list[dict[
         yield [_inline(rows) for rows in sets]
         return
     storage = delta_snapshot(table.snapshot).storage
-    vectors, name = _write_vectors(storage, sets)
+    vectors, name = write_vectors(storage, sets)
     try:
         yield vectors
     finally:
@@ -144,26 +144,6 @@ def _descriptor(value: dict[str, object] | None) -> DeletionVectorDescriptor | N
 def _together(storage: Storage, old: DeletionVectorDescriptor | None, going: RowSet) -> Rows:
     rows = going.indices()
     return rows if old is None else np.union1d(load_deleted_rows(storage, old), rows)
-
-
-def _write_vectors(storage: Storage, deleted: Sequence[Rows]) -> tuple[list[dict[str, object]], str]:
-    """Descriptors, and the name of the file that they are of."""
-    vectors = [format_rows(rows) for rows in deleted]
-    content, offsets = format_file(vectors)
-    place = relative_deletion_vector(uuid.uuid4())
-    descriptors = [
-        {
-            "storage_type": RELATIVE,
-            "path_or_inline_dv": place,
-            "offset": offset,
-            "size_in_bytes": len(data),
-            "cardinality": len(rows),
-        }
-        for rows, data, offset in zip(deleted, vectors, offsets, strict=True)
-    ]
-    name = deletion_vector_path(DeletionVectorDescriptor(**descriptors[0]))  # type: ignore[arg-type]
-    storage.write(name, content)
-    return descriptors, name
 
 
 def _with_column(files: pa.Table, name: str, values: object) -> pa.Table:

@@ -81,8 +81,10 @@ class Remainder:
             "numDeletionVectorsUpdated": self.marked.num_updated if self.marked else 0,
         }
 
-    def stage_in(self, transaction: TableTransaction) -> None:
-        """All of it, and what of the table it depends on."""
+    def stage_in(self, transaction: TableTransaction, *, rows_alone: bool = False) -> None:
+        """All of it, and what of the table it depends on. `rows_alone`: of files that get other vectors these are the
+        rows that go, whatever becomes of the others.
+        """
         if self.copied is None and self.marked is None and self.reads is None and not self.changes:
             transaction.read_whole_table()
             transaction.stage_removes(self.removed)
@@ -92,6 +94,8 @@ class Remainder:
             transaction.read_whole_table()
         else:
             transaction.depend_on(self.reads, self.removed["path"])
+        if rows_alone and self.marked is not None:
+            transaction.depend_on_rows_alone(self.marked.rows)
         transaction.stage_removes(self.removed)
         for batch in self.marked.files.to_batches() if self.marked else ():
             transaction.stage_adds(batch)

@@ -1,4 +1,4 @@
-"""What rows of UPDATE and MERGE become: rules of the table, defaults, nested fields, new columns; and refusals."""
+"""What rows of UPDATE and MERGE become: rules, defaults, nested fields, new columns; and what is refused."""
 
 from __future__ import annotations
 
@@ -133,9 +133,8 @@ def test_parameters_keep_their_places(session: LakeSession) -> None:
         ("UPDATE marked SET v = ? + more, k = k + ? WHERE k = ?", (10, 5, 1), 1),
         ("DELETE FROM marked WHERE v IN (?, ?)", (2, 9), 1),
         (
-            "MERGE INTO marked t USING (SELECT ? AS k) s ON t.k = s.k + ? "
-            "WHEN MATCHED AND t.v > ? THEN UPDATE SET v = ? "
-            "WHEN NOT MATCHED BY SOURCE AND t.k = ? THEN UPDATE SET v = ?",
+            "MERGE INTO marked t USING (SELECT ? AS k) s ON t.k = s.k + ? WHEN MATCHED AND t.v > ? "
+            "THEN UPDATE SET v = ? WHEN NOT MATCHED BY SOURCE AND t.k = ? THEN UPDATE SET v = ?",
             (5, 1, 100, 7, 3, 8),
             2,
         ),

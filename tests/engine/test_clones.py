@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.errors import SqlError
-from engine.main import LakeEngine, LakeSession
-from engine.runtime.context import StatementContext
+from engine.main import LakeSession
 from tests.engine.lake_sessions import actions, refuse, rows, run, table
 from tests.engine.peer_readers import PEERS
 
@@ -18,9 +16,6 @@ pytestmark = pytest.mark.spark
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 SOURCES = {
     # clauses, properties, the peers that read clones of it
-    "plain": ("", "'a' = 'b'", ("deltalake", "duckdb")),
-    "partitioned": ("PARTITIONED BY (p)", "'a' = 'b'", ("deltalake", "duckdb")),
-    "vectors": ("", VECTORS, ("deltalake", "duckdb")),
     "mapped, tracked vectors": (
         "PARTITIONED BY (p)",
         f"{VECTORS}, 'delta.columnMapping.mode' = 'name', 'delta.enableRowTracking' = 'true'",
@@ -89,7 +84,7 @@ def test_a_clone_has_the_rows_and_the_definition(session: LakeSession, lake: Pat
     assert len(rows_of(session, "c")) == len(expected)
 
 
-@pytest.mark.parametrize("source", ["vectors", "mapped, tracked vectors"], indirect=True)
+@pytest.mark.parametrize("source", ["mapped, tracked vectors"], indirect=True)
 def test_a_deep_clone_is_brought_up_to_date_with_what_is_new(session: LakeSession, source: str) -> None:
     run(session, "CREATE TABLE c DEEP CLONE s")
     run(session, "INSERT INTO s SELECT /*+ COALESCE(1) */ 50, 'later', 1")
@@ -116,26 +111,6 @@ def test_a_clone_takes_the_place_of_another_table(session: LakeSession, lake: Pa
     (when,) = table(session, "DESCRIBE HISTORY plain")["timestamp"].to_pylist()
     run(session, f"REPLACE TABLE other SHALLOW CLONE plain TIMESTAMP AS OF '{when.isoformat()}'")
     assert actions(lake, "other", 4)[0]["commitInfo"]["operation"] == "CLONE"
-
-
-def test_clones_are_known_by_what_they_need(engine: LakeEngine, session: LakeSession, lake: Path) -> None:
-    for name in ("first", "second", "third"):
-        run(session, f"DROP TABLE IF EXISTS {name}")
-    run(session, "CREATE TABLE first AS SELECT 1 AS a")
-    run(session, "CREATE TABLE second SHALLOW CLONE first")
-    run(session, "CREATE TABLE third SHALLOW CLONE second@v0")
-    run(session, f"CREATE TABLE delta.`{lake}/at/path` SHALLOW CLONE delta.`{lake}/default/first@v0`")
-    run(session, "CREATE TABLE apart DEEP CLONE third")
-    known = engine._sources.catalog.view()
-    place = str(lake / "default")
-    expected = (str(lake / "at" / "path"), f"{place}/second", f"{place}/third")
-    assert known.clones_of(f"{place}/first") == expected
-    assert known.clones_of(f"{place}/second") == (f"{place}/third",)
-    assert known.clones_of(f"{place}/apart") == ()
-    run(session, "DROP TABLE third")
-    assert engine._sources.catalog.view().clones_of(f"{place}/first") == expected[:2]
-    run(session, "DROP TABLE first")
-    assert rows(session, "SELECT * FROM apart") == [(1,)]
 
 
 REFUSED = [
@@ -169,12 +144,3 @@ def test_what_cannot_be_cloned_is_refused_and_leaves_nothing(session: LakeSessio
         assert not (lake / "default" / "r" / "_delta_log").exists(), text
     run(session, "CREATE TABLE IF NOT EXISTS kept SHALLOW CLONE base")
     assert rows(session, "SELECT * FROM kept") == [(1,)]
-
-
-def test_a_deep_clone_that_is_cancelled_leaves_no_copies(session: LakeSession, lake: Path) -> None:
-    run(session, "CREATE OR REPLACE TABLE many AS SELECT * FROM range(0, 20, 1, 10)")
-    context = StatementContext(principal="ann")
-    context.cancel.cancel()
-    with pytest.raises(SqlError):
-        session.execute("CREATE TABLE never DEEP CLONE many", context)
-    assert not list((lake / "default").glob("never/**/*.parquet"))

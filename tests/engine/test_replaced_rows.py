@@ -244,6 +244,15 @@ QUALIFIED = [
 ]
 
 
+def test_a_column_alone_is_a_condition(session: LakeSession) -> None:
+    """And no list of columns, as which Spark reads the parentheses after a name."""
+    run(session, "CREATE OR REPLACE TABLE flags AS SELECT * FROM VALUES (true), (false) AS v(flag)")
+    run(session, "INSERT INTO flags REPLACE WHERE (flag) VALUES (true), (true)")
+    assert sorted(rows(session, "SELECT * FROM flags")) == [(False,), (True,), (True,)]
+    run(session, "DELETE FROM flags WHERE (flag)")
+    assert rows(session, "SELECT * FROM flags") == [(False,)]
+
+
 @pytest.mark.parametrize(("condition", "gone"), QUALIFIED)
 def test_columns_may_have_the_table_in_front(session: LakeSession, lake: Path, condition: str, gone: list[int]) -> None:
     """Column `kinds` of the table `kinds` is a struct: `kinds.x` can only be its field, `kinds.k` is a column."""

@@ -7,12 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from deltalake import DeltaTable
 
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
+from engine.delta.spec.actions import Add
+from engine.delta.spec.deletion_vectors import inline_deletion_vector
+from engine.table.operations import TableOperation
 from tests.engine.bare_lake import BareLake
+from tests.engine.delta.committing import describe
 
 
 @pytest.fixture
@@ -142,3 +147,26 @@ def test_another_commit_in_between_is_a_conflict(lake: BareLake, back: Path, mon
     monkeypatch.setattr(Transaction, "commit", late)
     assert lake.refuse("RESTORE TABLE back TO VERSION AS OF 1").condition == "DELTA_CONCURRENT_WRITE"
     assert keys(lake) == [2, 3, 5, 6, 8]
+
+
+def test_files_are_known_by_their_vectors_and_keep_their_ids(lake: BareLake, back: Path) -> None:
+    """One file that has no vector, then one, then another."""
+    lake.answer("ALTER TABLE back SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
+    lake.answer("ALTER TABLE back SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    for deleted in ([0], [0, 1]):
+        snapshot = load_snapshot(str(back))
+        (old,) = (add for add in snapshot.files.slice(0, 1).to_pylist())
+        vector = inline_deletion_vector(np.array(deleted))
+        transaction = Transaction.on(snapshot, describe(TableOperation.DML, "DELETE"))
+        transaction.stage_removes(snapshot.files.slice(0, 1))
+        kept = {name: old[name] for name in ("size", "modification_time", "stats", "base_row_id")}
+        transaction.stage(Add(path=old["log_path"], partition_values={}, deletion_vector=vector, **kept))
+        transaction.commit()
+    newest = load_snapshot(str(back)).version
+    for version in (newest - 1, newest - 2, newest):
+        older = load_snapshot(str(back), version)
+        lake.answer(f"RESTORE TABLE back TO VERSION AS OF {version}")
+        restored = load_snapshot(str(back))
+        kept_columns = ["path", "deletion_vector", "base_row_id", "stats"]
+        assert restored.files.select(kept_columns).sort_by("path") == older.files.select(kept_columns).sort_by("path")
+        assert restored.domain_metadata == load_snapshot(str(back), newest).domain_metadata

@@ -216,6 +216,21 @@ def test_what_another_table_of_the_catalog_refers_to_stays(lake: BareLake, worn:
     assert len(lake.rows("VACUUM worn LITE DRY RUN")) == 1
 
 
+@pytest.mark.parametrize("clone", ["borrowed", "delta.`{folder}/elsewhere/borrowed`"])
+def test_shallow_clones_keep_their_files(lake: BareLake, worn: Path, clone: str) -> None:
+    """Also those that no name leads to, and what only older versions of them name."""
+    clone = clone.format(folder=lake.folder)
+    lake.answer(f"CREATE TABLE {clone} SHALLOW CLONE worn VERSION AS OF 1")
+    lake.answer("RESTORE TABLE worn TO VERSION AS OF 0")
+    age(worn, 10)
+    assert lake.rows("VACUUM worn DRY RUN") == []
+    lake.answer(f"TRUNCATE TABLE {clone}")
+    assert lake.rows("VACUUM worn DRY RUN") == []
+    if clone == "borrowed":
+        lake.answer("DROP TABLE borrowed")
+        assert len(lake.rows("VACUUM worn DRY RUN")) == 1
+
+
 def test_a_running_statement_keeps_what_it_uses(lake: BareLake, worn: Path) -> None:
     lake.answer(CHECK_OFF)
     pins, now_ms = lake.sources.pins, StatementContext(principal="ann").now_ms

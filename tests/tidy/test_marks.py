@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.no_java import refuse_java
@@ -29,6 +31,12 @@ def test_java_is_refused(command: list[str]) -> None:
 def test_other_programs_are_not(command: list[str]) -> None:
     refuse_java("subprocess.Popen", (command[0], command, None, None))
     refuse_java("open", ("java", "r", 0))
+
+
+def test_a_script_that_is_called_java_is_not(tmp_path: Path) -> None:
+    script = tmp_path / "java"
+    script.write_text("#!/bin/sh\n")
+    refuse_java("subprocess.Popen", (str(script), [str(script), "-version"], None, None))
 
 
 def test_the_inner_loop_leaves_out_what_needs_java() -> None:

@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,6 +38,7 @@ from engine.delta.commit.commit_file import CommitFile, make_commit_file
 from engine.delta.commit.committer import StorageRetries, put_commit, read_winners, take_back
 from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentDrop
 from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
+from engine.delta.commit.marks import RowMarks
 from engine.delta.commit.new_files import NewFiles as DeltaFiles
 from engine.delta.commit.read_set import FilePredicate, ReadSet
 from engine.delta.commit.staged_commit import (
@@ -63,6 +65,7 @@ from engine.delta.spec.actions import (
     Remove,
     SetTransaction,
 )
+from engine.delta.spec.deletion_vectors import Rows
 from engine.delta.spec.errors import DuplicateActions, NoMetadata
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.delta.spec.properties import ISOLATION_LEVEL
@@ -135,6 +138,7 @@ class Transaction:
         self._set_transactions: list[SetTransaction] = []
         self._domains: list[DomainMetadata] = []
         self._drops: frozenset[str] = frozenset()
+        self._marks: RowMarks | None = None
         self._is_closed = False
         self.config = replace(snapshot.config, table=self.table) if snapshot is not None else None
 
@@ -221,6 +225,12 @@ class Transaction:
         now = self._clock()
         self._remove_batches += [remove_rows(batch, now, data_change=data_change) for batch in batches]
 
+    def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
+        """Of files that are removed and added with new vectors, the commit depends on these rows and no others: by
+        decoded path, those that it marks. Others may mark other rows of the files concurrently.
+        """
+        self._marks = RowMarks(self.storage, marked)
+
     def define(self, definition: Definition) -> None:
         """The table as `definition` says, whatever of it is new."""
         self.stage(definition.protocol, definition.metadata)
@@ -263,13 +273,14 @@ class Transaction:
         begun_ms = clock_ms()
 
         def attempt() -> CommitFile | None:
-            nonlocal head
+            nonlocal staged, head
             file, level = self._attempt(staged, head)
             self._ensure_there()
             if put_commit(self.storage, file.version, file.data, self._txn_id, retries):
                 self._ensure_there(file.version)
                 return file
-            before, head = head, self._take_up_winners(staged, head, level)
+            before = head
+            staged, head = self._take_up_winners(staged, head, level)
             if head is before:  # the storage has the winner's file, but does not list it yet
                 retries.pause(1)
             return None
@@ -352,13 +363,23 @@ class Transaction:
             take_back(self.storage, put)
         raise ConcurrentDrop(self.table)
 
-    def _take_up_winners(self, staged: StagedCommit, head: Head, level: IsolationLevel) -> Head:
+    def _take_up_winners(self, staged: StagedCommit, head: Head, level: IsolationLevel) -> tuple[StagedCommit, Head]:
         for winner in read_winners(self.storage, head.version + 1):
-            conflict = find_conflict(Contest(staged=staged, level=level, head=head, winner=winner))
+            left = winner
+            if self._marks is not None:
+                staged, left = self._marks.take_up(staged, winner, self._clock())
+            conflict = find_conflict(Contest(staged=staged, level=level, head=head, winner=left))
             if conflict is not None:
+                self._discard_marks()
                 raise conflict
             head = head.after(winner)
-        return head
+        return staged, head
+
+    def _discard_marks(self) -> None:
+        """The vectors that were merged with those of winners, and are in no version."""
+        for name in self._marks.written if self._marks is not None else ():
+            with suppress(OSError):
+                self.storage.delete(name)
 
 
 def _isolation_of(config: TableConfig | None) -> IsolationLevel:

@@ -138,6 +138,11 @@ public final class InPlaceCommitProtocol extends FileCommitProtocol implements S
     }
   }
 
+  /** Delete the files of a committed job, as far as can be reached. */
+  void deleteAll(Configuration configuration) {
+    for (int i = 0; i < jobFiles.size(); i++) delete(((WrittenFile) jobFiles.get(i)).path, configuration);
+  }
+
   private void delete(String relative, Configuration configuration) {
     try {
       path(relative).getFileSystem(configuration).delete(path(relative), false);

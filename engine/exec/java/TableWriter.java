@@ -9,6 +9,11 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.hadoop.metadata.BlockMetaData;
+import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
+import org.apache.parquet.hadoop.util.HadoopInputFile;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution;
@@ -67,19 +72,9 @@ final class TableWriter {
     final NullCounts nulls = new NullCounts(rowsOf(plan));
     SQLExecution$.MODULE$.withNewExecutionId(execution, Scala.none(), new scala.runtime.AbstractFunction0() {
       public Object apply() {
-        return FileFormatWriter$.MODULE$.write(
-            spark,
-            plan,
-            new ParquetFileFormat(),
-            committer,
-            new FileFormatWriter.OutputSpec(folder, Scala.emptyMap(), plan.output()),
-            configuration,
-            partitionAttributes(plan),
-            Scala.none(),
-            Scala.seq(nulls.isEmpty() ? new ArrayList() : Collections.singletonList(nulls)),
-            scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(options)),
-            0,
-            FileFormatWriter$.MODULE$.write$default$12());
+        SparkPlan divided = rules.isNull() || rules.hasNonNull("curve") ? plan : divided(plan, configuration);
+        List counted = nulls.isEmpty() ? new ArrayList() : Collections.singletonList(nulls);
+        return run(divided, committer, partitionAttributes(divided), counted, configuration);
       }
     });
     ArrayNode files = Request.JSON.createArrayNode();
@@ -89,6 +84,71 @@ final class TableWriter {
       nulls.addTo(each.addArray(), committer.path(file.path).toString());
     }
     return Request.JSON.writeValueAsString(files);
+  }
+
+  private SparkPlan divided(SparkPlan plan, final Configuration configuration) {
+    try {
+      return FileSizes.divided(plan, rules.get("file_bytes").longValue(), new FileSizes.Trial() {
+        public long[] measure(SparkPlan some) throws Exception {
+          return tried(some, configuration);
+        }
+      });
+    } catch (RuntimeException failure) {
+      throw failure;
+    } catch (Exception failure) {
+      throw new IllegalStateException(failure);
+    }
+  }
+
+  /** The rows of a plan, and their bytes in pages and in dictionaries, for which they are written and removed. */
+  private long[] tried(SparkPlan plan, Configuration configuration) throws Exception {
+    InPlaceCommitProtocol committer = new InPlaceCommitProtocol(root);
+    long[] found = new long[3];
+    run(plan, committer, Scala.seq(new ArrayList()), new ArrayList(), configuration);
+    try {
+      for (Iterator written = committer.files().iterator(); written.hasNext(); ) {
+        Path path = committer.path(((InPlaceCommitProtocol.WrittenFile) written.next()).path);
+        ParquetFileReader reader = ParquetFileReader.open(HadoopInputFile.fromPath(path, configuration));
+        try {
+          found[0] += reader.getRecordCount();
+          for (Iterator groups = reader.getFooter().getBlocks().iterator(); groups.hasNext(); ) {
+            for (Iterator chunks = ((BlockMetaData) groups.next()).getColumns().iterator(); chunks.hasNext(); ) {
+              ColumnChunkMetaData chunk = (ColumnChunkMetaData) chunks.next();
+              long dictionary =
+                  chunk.hasDictionaryPage() ? chunk.getFirstDataPageOffset() - chunk.getDictionaryPageOffset() : 0L;
+              found[1] += chunk.getTotalSize() - dictionary;
+              found[2] += dictionary;
+            }
+          }
+        } finally {
+          reader.close();
+        }
+      }
+    } finally {
+      committer.deleteAll(configuration);
+    }
+    return found;
+  }
+
+  private Object run(
+      SparkPlan plan,
+      InPlaceCommitProtocol committer,
+      scala.collection.immutable.Seq partitionAttributes,
+      List trackers,
+      Configuration configuration) {
+    return FileFormatWriter$.MODULE$.write(
+        spark,
+        plan,
+        new ParquetFileFormat(),
+        committer,
+        new FileFormatWriter.OutputSpec(folder, Scala.emptyMap(), plan.output()),
+        configuration,
+        partitionAttributes,
+        Scala.none(),
+        Scala.seq(trackers),
+        scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(options)),
+        0,
+        FileFormatWriter$.MODULE$.write$default$12());
   }
 
   /** What a file has of the plan's columns. */

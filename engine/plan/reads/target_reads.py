@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
+
 from engine.bind.bound import BoundRelation, BoundTable
 from engine.plan.reads.read_plan import Reading, texts_of
 from engine.plan.reads.scans import scan_of, with_row_ids_if_asked
@@ -18,7 +21,7 @@ from engine.plans.reads import ReadPlan, TargetRead
 from engine.sql.query.composed import Names
 from engine.sql.query.splice import Edit
 from engine.statements.queries import Query, TargetQuery
-from engine.table.scan import Scan
+from engine.table.scan import FILE_METADATA, RowTracking, Scan
 
 BoundQuery = tuple[Query, tuple[BoundRelation, ...]]
 
@@ -53,6 +56,11 @@ class TargetReading:
             ReadPlan(text=text, scans=tuple(self._reading.scans), views=tuple(self._reading.views))
         )
 
+    def read_places(self, text: str, *, is_once: bool) -> TargetRead:
+        """A read of a composed text that asks for the numbers of files."""
+        read = self.read(text, is_once=is_once)
+        return read.over(*(numbered(scan) for scan in read.read.scans if scan.metadata != FILE_METADATA))
+
     def read(self, text: str, *, of: Scan | None = None, is_once: bool = False, with_ids: bool = False) -> TargetRead:
         """A read of a composed text, whose target is the table or another scan. `with_ids`: it asks for row ids."""
         target = self.target if with_ids else replace(self.target, row_tracking=None)
@@ -67,7 +75,9 @@ def places_of(
     reading: TargetReading, query: TargetQuery, relations: tuple[BoundRelation, ...], *, is_once: bool
 ) -> TargetRead:
     """The places of the rows that `query` means, as bitmaps."""
-    return reading.read(bitmaps(reading.spliced(query, relations, place_columns(reading.target))), is_once=is_once)
+    return reading.read_places(
+        bitmaps(reading.spliced(query, relations, place_columns(reading.target))), is_once=is_once
+    )
 
 
 def place_columns(scan: Scan, kind: str = "0") -> str:
@@ -90,6 +100,16 @@ def arranged(text: str, names: Sequence[str], items: Sequence[str], condition: s
 def places_where(table: BoundTable, rest: str, scans: Sequence[Scan] = ()) -> TargetRead:
     """The places of the rows of `table` that are left by SQL after its name in FROM; it may name other `scans`."""
     names = Names((rest, *table.snapshot.schema.names, *(scan.relation for scan in scans)))
-    scan = replace(scan_of(names.new("scan"), table), metadata=names.new("place"))
+    scan = numbered(replace(scan_of(names.new("scan"), table), metadata=names.new("place")))
     text = bitmaps(f"SELECT {place_columns(scan)} FROM {scan.relation} {rest}")
     return TargetRead(read=ReadPlan(text=text, scans=(scan, *scans)), target=scan.relation, is_once=True)
+
+
+def numbered(scan: Scan) -> Scan:
+    """A scan that numbers its files, for the hidden column that has a name of its own."""
+    files, positions = scan.files, pa.array(np.arange(scan.files.num_rows))
+    for name in ("base_row_id", "default_row_commit_version"):
+        at = files.schema.get_field_index(name)
+        files = files.append_column(name, positions) if at < 0 else files.set_column(at, name, positions)
+    tracking = RowTracking(row_id_column=None, row_commit_version_column=None)
+    return replace(scan, files=files, row_tracking=tracking)

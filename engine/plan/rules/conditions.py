@@ -41,7 +41,9 @@ def rows_matching(table: BoundTable, own: Expression) -> ReplaceMatching | Repla
     matching = partitions_matching(table, own)
     if matching is not None:
         return matching
-    return ReplaceRows(places=places_where(table, f"WHERE {own.in_parentheses}"), shown=f"({one_line(own.text)})")
+    # Spark reads `t WHERE (flag)` as a table called WHERE, with one column called flag: a list of columns has no
+    # second parentheses.
+    return ReplaceRows(places=places_where(table, f"WHERE ({own.in_parentheses})"), shown=f"({one_line(own.text)})")
 
 
 def partitions_matching(table: BoundTable, own: Expression) -> ReplaceMatching | None:

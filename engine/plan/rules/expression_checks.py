@@ -30,6 +30,9 @@ class ExpressionAnalyzer(Protocol):
 _UNGROUPED = frozenset({"MISSING_AGGREGATION", "MISSING_GROUP_BY"})
 """Conditions of Spark for an aggregate next to columns."""
 
+_RANDOM = "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
+"""Spark's condition where it refuses such an expression itself, as in that of a join."""
+
 
 def ensure_checked(plan: ExpressionCheckPlan, analyzer: ExpressionAnalyzer) -> None:
     """Raises for the first expression that does not pass its check, or whatever Spark raises for it."""
@@ -48,7 +51,14 @@ def ensure_checked(plan: ExpressionCheckPlan, analyzer: ExpressionAnalyzer) -> N
 
 def ensure_examined(check: QueryCheck, analyzer: ExpressionAnalyzer) -> None:
     """Raises for what the query depends on, or whatever Spark raises for it."""
-    found = analyzer.examine(check.read)
+    try:
+        found = analyzer.examine(check.read)
+    except SparkFailure as failure:
+        if failure.spark_condition in _UNGROUPED and Dependency.AGGREGATE in check.refused:
+            raise check.refused[Dependency.AGGREGATE]("function beside columns") from failure
+        if failure.spark_condition == _RANDOM and Dependency.NON_DETERMINISTIC in check.refused:
+            raise check.refused[Dependency.NON_DETERMINISTIC]("a function") from failure
+        raise
     for dependency, make in check.refused.items():
         if dependency in found.dependencies:
             raise make(found.dependencies[dependency])

@@ -12,7 +12,7 @@ from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundTable
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.plan.writes.inserts import plan_insert
-from engine.plan.writes.row_changes import plan_delete
+from engine.plan.writes.row_changes import plan_delete, plan_update
 from engine.plans.reads import ExplainPlan
 from engine.plans.writes import (
     DeletePlan,
@@ -25,7 +25,7 @@ from engine.plans.writes import (
     ReplaceRows,
     ReplaceTouched,
 )
-from engine.statements.writes import Delete, ExplainWrite, Insert
+from engine.statements.writes import Delete, ExplainWrite, Insert, Update
 
 
 def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> ExplainPlan:
@@ -39,6 +39,11 @@ def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> Expla
             return ExplainPlan(
                 mode=statement.mode, read=found.places.read, note=f"{found.table.label}: {_deletes(found)}"
             )
+        case Update() as update:
+            changed = plan_update(analyzed.bound, update)
+            stays = _one_by_one(changed.table)
+            note = f"{changed.table.label}: new values are in new files; of the rows that change, {stays}"
+            return ExplainPlan(mode=statement.mode, read=changed.places.read, note=note)
         case _:
             assert_never(statement.inner)
 

@@ -179,7 +179,7 @@ class _Merging:
             parts.append(arranged(lone, ("k", "f", "i"), ["f", "k", "i + 1 AS i"]))
         text = " UNION ALL ".join(f"({part})" for part in parts)
         is_once = len(parts) == 1 and not self._has_subquery()
-        return self._reading.read(bitmaps(f"SELECT * FROM ({text}\n) WHERE k IS NOT NULL"), is_once=is_once)
+        return self._reading.read_places(bitmaps(f"SELECT * FROM ({text}\n) WHERE k IS NOT NULL"), is_once=is_once)
 
     def _has_subquery(self) -> bool:
         conditions = [clause.condition for clause in self._statement.clauses if clause.kind is ClauseKind.MATCHED]

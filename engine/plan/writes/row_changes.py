@@ -71,6 +71,7 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
     old, moved = reading.names.several("old", len(kept)), reading.names.several("id", len(row_id))
     items = (*new.items(given, old), *moved, *(["CAST(NULL AS BIGINT)"] if ids else []))
     values = reading.read(arranged(text, (*given, *old, *moved), items), with_ids=bool(ids))
+    given_alone = reading.read(reading.spliced(statement.values, of_values, ""))
     targets = (statement.rows.target, split + (statement.values.target or 0))
     return UpdatePlan(
         table=table,
@@ -86,7 +87,7 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
         ),
         reads_table=reads_besides(bound.relations, table, targets),
         description=_description(bound, UPDATE, {} if condition is None else {"predicate": _shown(condition)}),
-        checks=QueryCheck(read=values.read, refused=assignment_refusals(UPDATE)),
+        checks=QueryCheck(read=given_alone.read, refused=assignment_refusals(UPDATE)),
         expression_checks=_check(table, UPDATE, own),
         numbered=numbered_write(bound.state),
     )

@@ -52,7 +52,7 @@ def parse_merge(cursor: Cursor, ctes: Span | None = None) -> Merge:
     clauses = _read_clauses(cursor, composer)
     whole = composer.begun()
     whole.own("SELECT * FROM ")
-    whole.piece(piece)
+    place = whole.piece(piece)
     source = whole.parsed()
     source_alias, is_table = lone_source(source.text, cursor.fail("one source is expected"))
     source_alias = source_alias or Names([cursor.text]).new("source")
@@ -61,7 +61,7 @@ def parse_merge(cursor: Cursor, ctes: Span | None = None) -> Merge:
         table_parts=table,
         alias=alias,
         source=source,
-        is_table=is_table and len(source.relations) == 1,
+        is_table=is_table and [each.span.start for each in source.relations] == [place.start],
         source_alias=source_alias,
         condition=composer.text(condition),
         clauses=tuple(composing.clause(number) for number in range(len(clauses))),

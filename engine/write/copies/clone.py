@@ -94,7 +94,7 @@ def _difference(
         adds = cloned_files(files, absolute_paths(files, confinement), absolute_vectors(files, confinement))
         yield Difference(adds=adds, removes=before)
         return
-    with copied_files(source, storage, before, run) as copies:
+    with copied_files(source, plan.source.label, storage, before, run) as copies:
         yield Difference(adds=copies.adds, removes=before.filter(copies.removed), copied=copies.sizes)
 
 

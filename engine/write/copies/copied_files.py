@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,7 @@ from engine.delta.log.storage import Storage
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.deletion_vectors import RELATIVE, relative_deletion_vector, vector_file_name
 from engine.delta.spec.paths import encode_path, is_absolute_path
+from engine.errors.copy_errors import CloneFileMissing
 from engine.exec.run import Run
 from engine.runtime.context import StatementContext
 from engine.write.staged_files import discard
@@ -41,11 +43,14 @@ class Copies:
 
 
 @contextmanager
-def copied_files(snapshot: Snapshot, storage: Storage, before: pa.Table, run: Run) -> Iterator[Copies]:
-    """Copies of all files of a table, but for those among `before` that are copies of them already."""
+def copied_files(snapshot: Snapshot, label: str, storage: Storage, before: pa.Table, run: Run) -> Iterator[Copies]:
+    """Copies of all files of the table `label`, but for those among `before` that are copies of them already.
+
+    Raises `CloneFileMissing`.
+    """
     table_id = snapshot.metadata.id
     known = copies_among(before, table_id)
-    copying = _Copying(snapshot.storage, storage, run.context)
+    copying = _Copying(snapshot.storage, label, snapshot.version, storage, run.context)
     removed, needed, log_paths, names = np.ones(before.num_rows, bool), [], [], {}
     had = before["log_path"].to_pylist()
     for row, (path, vector) in enumerate(file_vectors(snapshot.files)):
@@ -80,6 +85,8 @@ class _Copying:
     """`written` is added to on several threads."""
 
     source: Storage
+    label: str
+    version: int
     target: Storage
     context: StatementContext
     written: list[str] = field(default_factory=list)
@@ -102,13 +109,19 @@ class _Copying:
         path, name = names
         self.context.cancel.ensure_live()
         size = 0
-        with self.source.open_input(path) as reader, self.target.open_output(name) as writer:
+        with self._opened(path) as reader, self.target.open_output(name) as writer:
             while piece := reader.read(_PIECE_BYTES):
                 self.context.cancel.ensure_live()
                 writer.write(piece)
                 size += len(piece)
             self.written.append(name)
         return size
+
+    def _opened(self, path: str) -> BinaryIO:
+        try:
+            return self.source.open_input(path)
+        except FileNotFoundError as error:
+            raise CloneFileMissing(self.label, self.version, path) from error
 
 
 @dataclass(frozen=True, slots=True)

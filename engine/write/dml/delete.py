@@ -46,7 +46,7 @@ def delete(plan: DeletePlan, run: Run) -> Iterator[StagedWrite]:
         transaction = Transaction.on(delta_snapshot(table.snapshot), description, table=table.label)
         if plan.reads_table:
             transaction.read_whole_table()
-        remainder.stage_in(transaction)
+        remainder.stage_in(transaction, rows_alone=not plan.reads_table)
         stage_number(transaction, plan.numbered, run.context.now_ms())
         yield StagedWrite(outcome=_counted(remainder.num_deleted), transaction=transaction, label=table.label)
 

@@ -77,7 +77,7 @@ def _source(plan: MergePlan, run: Run) -> Iterator[Scan]:
 
 def _found(plan: MergePlan, source: Scan, run: Run) -> FoundRows:
     """Raises `SeveralSourceRows`."""
-    found = find_rows(plan.table, plan.places.over(source), run)
+    found = find_rows(plan.table, plan.places.over(source), run, once=False)
     if plan.duplicates is not None:
         times = sum(count for kind, count in found.times.items() if kind != MATCHING_SOURCE)
         if times > count_rows(found.of(*(kind for kind in found.kinds if kind != MATCHING_SOURCE))):
@@ -184,7 +184,9 @@ def _transaction(plan: MergePlan, written: _Written, found: FoundRows, watch: St
     if plan.reads_table:
         transaction.read_whole_table()
     if written.remainder is not None:
-        written.remainder.stage_in(transaction)
+        # a row that goes concurrently may leave one of the source without a match
+        rows_alone = not (plan.reads_table or plan.inserts or plan.by_source)
+        written.remainder.stage_in(transaction, rows_alone=rows_alone)
     else:
         transaction.depend_on(found.reads, snapshot.files.slice(0, 0)["path"])
     for new in written.new:

@@ -40,12 +40,14 @@ def rearranged_rows(table: BoundTable, regrouping: Regrouping, run: Run) -> Iter
     """The rows in new files; if the block that commits them fails, these go."""
     snapshot, names = delta_snapshot(table.snapshot), Names(table.snapshot.schema.names)
     alias, place = names.new("rows"), names.new("place")
-    bins, hint = _bins(regrouping)
+    parts = _parts(regrouping)
     scans = tuple(
-        replace(scan_of(names.new("scan"), table), files=files, choice=None, metadata=place) for files in bins
+        replace(scan_of(names.new("scan"), table), files=files, choice=None, metadata=place) for files, _ in parts
     )
     columns, rows = copies_of(table.label, scans[0], alias, snapshot.config)
-    text = " UNION ALL ".join(f"SELECT {hint} {columns} FROM {scan.relation} AS {alias}" for scan in scans)
+    text = " UNION ALL ".join(
+        f"SELECT {hint} {columns} FROM {scan.relation} AS {alias}" for scan, (_, hint) in zip(scans, parts, strict=True)
+    )
     source = ReadPlan(text=text, scans=scans)
     rows = replace(rows, arrangement=regrouping.arrangement)
     with new_files(source, rows, snapshot.storage, replace(run, parameters=())) as new:
@@ -56,10 +58,16 @@ def rearranged_rows(table: BoundTable, regrouping: Regrouping, run: Run) -> Iter
         yield replace(new, adds=tuple(adds))
 
 
-def _bins(regrouping: Regrouping) -> tuple[list[pa.Table], str]:
-    """What is scanned, and the hint for each scan."""
+def _parts(regrouping: Regrouping) -> list[tuple[pa.Table, str]]:
+    """The files of each scan, and a hint for it.
+
+    Spark makes one task of a union whose parts all have one task. A part that has none, a scan without files, keeps it
+    from that.
+    """
+    bins = regrouping.bins
     match regrouping.arrangement:
         case TaskPerFile():
-            return list(regrouping.bins), "/*+ COALESCE(1) */"
+            parts = [(files, "/*+ COALESCE(1) */") for files in bins]
+            return [*parts, (bins[0].slice(0, 0), "")] if len(bins) > 1 else parts
         case FilePerPartition() | AlongCurve():
-            return [pa.concat_tables(regrouping.bins)], ""
+            return [(pa.concat_tables(bins), "")]

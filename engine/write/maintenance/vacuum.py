@@ -3,12 +3,13 @@
 Needed is what the table retains, what statements of this server that run now use, and what tables of the catalog that
 refer to these files retain by their own logs (shallow clones). Two facts make that complete while others go on:
 
-- a statement is known before it loads a version, so one that is not known here loads a version that is as new as the
-  one that is looked at here, or newer, and writes files that are younger than all that is removed;
+- a statement is known before it loads a version. What is not known here began after the time from which the retention
+  is counted back: it reads a version that was current after that time, and writes files that are younger;
 - VACUUM and RESTORE of one table wait for each other in this server, so that no file goes after RESTORE has seen it.
 
-The newest version is therefore loaded after the uses are asked for. Cancelling stops the removal between two batches;
-the second commit then says that it failed. If the server is killed, that commit is missing, and nothing else.
+That time is therefore taken first, then the uses are asked for, then the newest version is loaded. Cancelling stops the
+removal between two batches; the second commit then says that it failed. If the server is killed, that commit is
+missing, and nothing else.
 """
 
 from __future__ import annotations
@@ -56,13 +57,14 @@ def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite
     """The commit that ends it; of a dry run, the files alone."""
     table = plan.table
     with sources.locks.hold(file_lock(table.snapshot.table_root), run.context.cancel), naming(table.label):
+        now_ms = run.context.now_ms()  # before anything is looked at: what begins later is younger
         pins = sources.pins.of(table.entry.location)
         snapshot = delta_snapshot(sources.formats[table.entry.format].load(table.entry.location))
-        retained = _retained(plan.retention_ms, pins, run)
+        retained = _retained(now_ms - plan.retention_ms, pins)
         needed = NeededFiles(snapshot.storage)
         needed.add_own(snapshot, retained)
         own = needed.count
-        _add_others(needed, snapshot, sources, run)
+        _add_others(needed, snapshot, now_ms, sources, run)
         find = find_removed if plan.lite else find_unused
         unused = find(snapshot, needed, retained.since_ms, run.context.cancel.ensure_live)
         if plan.dry_run:
@@ -106,15 +108,15 @@ def _commit(plan: VacuumPlan, snapshot: Snapshot, description: CommitDescription
     sources.after_commit(Transaction.on(snapshot, description, table=plan.table.label).commit())
 
 
-def _retained(retention_ms: int, pins: Iterable[Pin], run: Run) -> Retained:
+def _retained(since_ms: int, pins: Iterable[Pin]) -> Retained:
     since = [pin.since_ms - _CLOCK_MARGIN_MS for pin in pins if pin.version is None]
     return Retained(
-        since_ms=min([run.context.now_ms() - retention_ms, *since]),
+        since_ms=min([since_ms, *since]),
         versions=frozenset(pin.version for pin in pins if pin.version is not None),
     )
 
 
-def _add_others(needed: NeededFiles, snapshot: Snapshot, sources: Sources, run: Run) -> None:
+def _add_others(needed: NeededFiles, snapshot: Snapshot, now_ms: int, sources: Sources, run: Run) -> None:
     """What other tables retain of this one's files: the clones that the catalog has recorded, and tables that others
     made so, which are known by their live files. A table that cannot be read retains nothing.
     """
@@ -125,12 +127,13 @@ def _add_others(needed: NeededFiles, snapshot: Snapshot, sources: Sources, run: 
     for location in dict.fromkeys((*recorded, *locations)):
         run.context.cancel.ensure_live()
         try:
+            pins = sources.pins.of(location)
             other = delta_snapshot(sources.formats[DEFAULT_FORMAT].load(location))
             if other.table_root == snapshot.table_root:
                 continue
             if location in recorded or refers_to(other, snapshot.storage):
-                retention_ms = other.config.get(DELETED_FILE_RETENTION)
-                needed.add_other(other, _retained(retention_ms, sources.pins.of(location), run))
+                since_ms = now_ms - other.config.get(DELETED_FILE_RETENTION)
+                needed.add_other(other, _retained(since_ms, pins))
         except DeltaError as error:
             logger.warning("VACUUM takes no account of the table at %s, which cannot be read: %s", location, error)
 

@@ -10,7 +10,7 @@ import pytest
 from engine.enforce.row_rules import row_rules, violation
 from engine.enforce.rules import enforce_rules
 from engine.errors.statement_errors import SparkFailure
-from engine.plans.file_writes import FILE_BYTES, SHUFFLED_BYTES, SMALL_BYTES, Step
+from engine.plans.file_writes import FILE_BYTES, SMALL_BYTES, Step
 from engine.plans.write_plan import FilePerPartition, TaskPerFile, WritePlan
 from engine.table.identity import IdentityColumn
 from engine.table.rules import Constraint
@@ -75,24 +75,24 @@ def test_void_columns_leave_before_the_files() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "rebalanced", "shuffled", "small"),
+    ("rules", "rebalanced", "size", "small"),
     [
-        ({}, False, SHUFFLED_BYTES, SMALL_BYTES),
-        ({"optimizes_writes": True}, True, SHUFFLED_BYTES, SMALL_BYTES),
-        ({"optimizes_writes": False}, False, SHUFFLED_BYTES, 0),
+        ({}, False, FILE_BYTES, SMALL_BYTES),
+        ({"optimizes_writes": True}, True, FILE_BYTES, SMALL_BYTES),
+        ({"optimizes_writes": False}, False, FILE_BYTES, 0),
         ({"target_file_size": 1000}, True, 1000, SMALL_BYTES),
     ],
 )
-def test_sizes_of_files(rules: dict[str, object], rebalanced: bool, shuffled: int, small: int) -> None:
+def test_sizes_of_files(rules: dict[str, object], rebalanced: bool, size: int, small: int) -> None:
     found = row_rules(plan(column("a"), given="a", rules=rules), TOKEN)
-    assert (found.rebalanced, found.shuffled_bytes, found.small_bytes) == (rebalanced, shuffled, small)
+    assert (found.rebalanced, found.file_bytes, found.small_bytes) == (rebalanced, size, small)
 
 
 def test_an_arrangement_says_more_than_the_table() -> None:
     write = plan(column("a"), given="a")
     assert row_rules(replace(write, arrangement=TaskPerFile()), TOKEN).is_arranged
     sized = row_rules(replace(write, arrangement=FilePerPartition(target_bytes=FILE_BYTES)), TOKEN)
-    assert (sized.rebalanced, sized.shuffled_bytes) == (True, SHUFFLED_BYTES)
+    assert (sized.rebalanced, sized.file_bytes) == (True, FILE_BYTES)
 
 
 def checked() -> WritePlan:

@@ -167,7 +167,6 @@ REFUSED: list[tuple[Definition, MetadataChange, type[Exception]]] = [
     (MAPPED, SetProperty(key="delta.columnMapping.mode", value="id"), schema_errors.MappingModeNotChangeable),
     (MAPPED, SetProperty(key="delta.columnMapping.mode", value="none"), schema_errors.MappingModeNotChangeable),
     (MAPPED, UnsetProperty(key="delta.columnMapping.mode"), schema_errors.MappingModeNotChangeable),
-    (PLAIN, SetProperty(key="delta.enableRowTracking", value="true"), errors.InvalidTableProperty),
     (MAPPED, UnsetProperty(key="delta.columnMapping.maxColumnId"), errors.PropertyNotSettable),
     (PLAIN, UnsetProperty(key="delta.constraints.a"), schema_errors.ConstraintsAreNoProperties),
     (PLAIN, DropConstraint(name="a"), schema_errors.ConstraintDoesNotExist),

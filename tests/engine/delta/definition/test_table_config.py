@@ -145,7 +145,7 @@ def test_partition_values_go_by_physical_names() -> None:
     day = StructField("day", PrimitiveType.DATE, True, {"delta.columnMapping.physicalName": "col-1"})
     table = metadata(StructType((day,)), ("day",), {"delta.columnMapping.mode": "name"})
     protocol = choose_protocol("t", None, table)
-    assert config(protocol, table).physical_partition_columns == ("col-1",)
+    assert config(protocol, table).partition_keys == ("col-1",)
 
 
 @pytest.mark.parametrize(

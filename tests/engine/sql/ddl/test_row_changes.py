@@ -121,6 +121,11 @@ def test_sources(source: str, alias: str, is_table: bool) -> None:
     assert (found.source_alias, found.is_table, found.source.text) == (alias, is_table, f"SELECT * FROM {source}")
 
 
+def test_a_name_of_the_with_clause_is_no_table() -> None:
+    found = parse_program("WITH o AS (SELECT k FROM b) MERGE INTO t USING o ON t.k = o.k WHEN MATCHED THEN DELETE")
+    assert isinstance(found, Merge) and not found.is_table
+
+
 WRONG = [
     ("update t", "SET is expected"),
     ("update t set a", "= is expected"),

@@ -117,7 +117,7 @@ def test_a_mistake_is_told_with_its_place(text: str, line: int, column: int) -> 
         ("BEGIN SIGNAL SQLSTATE '45000'; END", "UNSUPPORTED_STATEMENT"),
         ("BEGIN RESIGNAL; END", "UNSUPPORTED_STATEMENT"),
         ("BEGIN TRANSACTION", "UNSUPPORTED_STATEMENT"),
-        ("BEGIN OPTIMIZE t; END", "UNSUPPORTED_STATEMENT"),
+        ("BEGIN CACHE TABLE t; END", "UNSUPPORTED_STATEMENT"),
         ("BEGIN SELECT reflect('a', 'b'); END", "UNSUPPORTED_FUNCTION"),
         ("SELECT 1; BEGIN SELECT 2; END", "MULTIPLE_STATEMENTS"),
         ("BEGIN " * (NESTING_MAX + 1) + "END; " * NESTING_MAX + "END", "SQL_SCRIPT_TOO_DEEP"),

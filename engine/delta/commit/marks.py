@@ -1,0 +1,150 @@
+"""Rows that a commit marks as deleted in files that stay: writing their vectors, and taking up those of others.
+
+Two commits that mark different rows of one file do not concern each other, if each depends on nothing but the rows that
+it marks. The one that loses the race takes up the vector of the winner: its own becomes the union of both. It is a
+conflict as before where both mark a row, where the winner brought rows back, and where it removed the file.
+
+Protocol: "Deletion Vectors". delta-spark has conflicts by file here; the versions that come of it are valid for it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.commit.conflicts import WinningCommit
+from engine.delta.commit.staged_commit import StagedCommit, one_batch, remove_rows
+from engine.delta.log.commit_reader import FileRows
+from engine.delta.log.file_table import DELETION_VECTOR, FILES_SCHEMA, TOMBSTONES_SCHEMA, RecordBatch
+from engine.delta.log.storage import Storage
+from engine.delta.snapshot.deletion_vectors import load_deleted_rows
+from engine.delta.spec.actions import DeletionVectorDescriptor
+from engine.delta.spec.deletion_vectors import (
+    RELATIVE,
+    Rows,
+    deletion_vector_path,
+    format_file,
+    format_rows,
+    relative_deletion_vector,
+)
+
+VectorRow = dict[str, Any]
+"""A descriptor as a value of :data:`DELETION_VECTOR`."""
+
+
+def write_vectors(storage: Storage, deleted: Sequence[Rows]) -> tuple[list[VectorRow], str]:
+    """One file with a vector for each set of rows: their descriptors, and the name of the file."""
+    vectors = [format_rows(rows) for rows in deleted]
+    content, offsets = format_file(vectors)
+    place = relative_deletion_vector(uuid.uuid4())
+    descriptors: list[VectorRow] = [
+        {
+            "storage_type": RELATIVE,
+            "path_or_inline_dv": place,
+            "offset": offset,
+            "size_in_bytes": len(data),
+            "cardinality": len(rows),
+        }
+        for rows, data, offset in zip(deleted, vectors, offsets, strict=True)
+    ]
+    name = deletion_vector_path(DeletionVectorDescriptor(**descriptors[0]))
+    storage.write(name, content)
+    return descriptors, name
+
+
+def read_vector(storage: Storage, value: VectorRow | None) -> Rows:
+    """No rows where there is no vector."""
+    return np.empty(0, np.int64) if value is None else load_deleted_rows(storage, DeletionVectorDescriptor(**value))
+
+
+@dataclass(slots=True)
+class RowMarks:
+    """The rows that a transaction marks, by the decoded path of their file, and the files of vectors it wrote."""
+
+    storage: Storage
+    rows: Mapping[str, Rows]
+    written: list[str] = field(default_factory=list)
+
+    def take_up(self, staged: StagedCommit, winner: WinningCommit, now_ms: int) -> tuple[StagedCommit, WinningCommit]:
+        """The commit with the winner's vectors in its own, and what of the winner is left to ask about."""
+        added, removed = _by_path(winner.actions.adds), _by_path(winner.actions.removes)
+        merged: dict[str, Rows] = {}
+        grown = []
+        for path in added.keys() & removed.keys():
+            theirs = self._vector(added[path])
+            known = self._vector(removed[path])
+            if not np.isin(known, theirs, assume_unique=True).all():  # rows came back
+                continue
+            grown.append(path)
+            came = np.setdiff1d(theirs, known, assume_unique=True)
+            ours = self.rows.get(path)
+            if ours is not None and not np.intersect1d(came, ours, assume_unique=True).size:
+                merged[path] = np.union1d(theirs, ours)
+        left = _without(winner, frozenset(grown), frozenset(merged))
+        if not merged:
+            return staged, left
+        vectors, name = write_vectors(self.storage, list(merged.values()))
+        self.written.append(name)
+        files = pa.Table.from_batches([added[path] for path in merged], FILES_SCHEMA).combine_chunks()
+        marked = _with_column(files, "deletion_vector", pa.array(vectors, DELETION_VECTOR))
+        return _replaced(staged, frozenset(merged), files, marked, now_ms), left
+
+    def _vector(self, file: RecordBatch) -> Rows:
+        return read_vector(self.storage, file.column("deletion_vector")[0].as_py())
+
+
+def _replaced(
+    staged: StagedCommit, paths: frozenset[str], files: pa.Table, marked: pa.Table, now_ms: int
+) -> StagedCommit:
+    """The files as the winner left them go, those with the new vectors come."""
+    adds = [*_others(staged.adds, paths), *_ours(marked, staged)]
+    removes = [*_others(staged.removes, paths), *(remove_rows(batch, now_ms) for batch in files.to_batches())]
+    return replace(staged, adds=one_batch(adds, FILES_SCHEMA), removes=one_batch(removes, TOMBSTONES_SCHEMA))
+
+
+def _ours(marked: pa.Table, staged: StagedCommit) -> list[RecordBatch]:
+    """The statistics of a file with a new vector are those that ours say: its bounds are no longer tight."""
+    known = dict(zip(_column(staged.adds, "path"), _column(staged.adds, "stats"), strict=True))
+    stats = pa.array([known[path] for path in marked["path"].to_pylist()], pa.string())
+    changed = pa.array([True] * len(marked), pa.bool_())
+    return list(_with_column(_with_column(marked, "stats", stats), "data_change", changed).to_batches())
+
+
+def _without(winner: WinningCommit, grown: frozenset[str], merged: frozenset[str]) -> WinningCommit:
+    """A file whose vector grew has no new rows; with those that are merged ours has nothing to do any more."""
+    actions = winner.actions
+    adds, removes = _left(actions.adds, grown), _left(actions.removes, merged)
+    return replace(winner, actions=replace(actions, adds=adds, removes=removes))
+
+
+def _left(files: FileRows, paths: frozenset[str]) -> FileRows:
+    batches = tuple(batch for each in files.batches for batch in _others(each, paths))
+    return replace(files, batches=batches)
+
+
+def _others(batch: RecordBatch, paths: frozenset[str]) -> list[RecordBatch]:
+    names = pa.array(sorted(paths), pa.string())
+    left = batch.filter(pc.invert(pc.is_in(batch.column("path"), value_set=names)))
+    return [left] if left.num_rows else []
+
+
+def _by_path(files: FileRows) -> dict[str, RecordBatch]:
+    return {
+        path: batch.slice(at, 1) for batch in files.batches for at, path in enumerate(batch.column("path").to_pylist())
+    }
+
+
+def _column(batch: RecordBatch, name: str) -> list[Any]:
+    values: list[Any] = batch.column(name).to_pylist()
+    return values
+
+
+def _with_column(files: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    at = files.schema.get_field_index(name)
+    return files.set_column(at, files.schema.field(at), values)

@@ -1,0 +1,67 @@
+"""Values in the place of a statement's markers, for conditions that the engine keeps and puts among other texts.
+
+The condition of REPLACE WHERE is evaluated on the rows that are there and on the new ones, and stands in the history;
+there are no markers in any of these texts. A value becomes a literal of its type, as Spark makes of a parameter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from engine.errors.statement_errors import StatementNotSupported
+from engine.runtime.parameters import Parameter
+from engine.sql.dialect.dialect import tokenize
+from engine.sql.dialect.type_text import NoType, ensure_is_type
+from engine.statements.writes import Insert, ReplaceOn, ReplaceWhere
+
+_ENDS_VALUE = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET})
+_LED = ("WITH", "FROM")
+
+
+def with_condition_values(statement: Insert, parameters: Sequence[Parameter]) -> tuple[Insert, Sequence[Parameter]]:
+    """The statement without markers in the condition of its REPLACE clause, and the parameters that are left.
+
+    Markers by position are counted in the order of the text, where the condition stands before the query. Raises
+    `StatementNotSupported` where that is not so, and for values that have no text.
+    """
+    clause = statement.replace
+    if not isinstance(clause, ReplaceWhere | ReplaceOn) or not parameters:
+        return statement, parameters
+    text, used = with_values(clause.condition, parameters)
+    if used and statement.source.text.lstrip().upper().startswith(_LED):
+        raise StatementNotSupported("A ? in a REPLACE condition beside a query that begins with WITH or FROM")
+    return replace(statement, replace=replace(clause, condition=text)), parameters[used:]
+
+
+def with_values(text: str, parameters: Sequence[Parameter]) -> tuple[str, int]:
+    """`text` with literals for its markers, and how many of the parameters it took by position."""
+    positional = [parameter for parameter in parameters if parameter.name is None]
+    named = {parameter.name: parameter for parameter in parameters if parameter.name is not None}
+    edits: list[tuple[int, int, Parameter]] = []
+    used = 0
+    tokens = [Token(TokenType.SEMICOLON, ""), *tokenize(text)]
+    for before, token, follower in zip(tokens, tokens[1:], [*tokens[2:], tokens[0]], strict=False):
+        if token.token_type == TokenType.PLACEHOLDER and used < len(positional):
+            edits.append((token.start, token.end + 1, positional[used]))
+            used += 1
+        elif token.token_type == TokenType.COLON and before.token_type not in _ENDS_VALUE and follower.text in named:
+            edits.append((token.start, follower.end + 1, named[follower.text]))
+    for start, end, parameter in reversed(edits):
+        text = text[:start] + _literal(parameter) + text[end:]
+    return text, used
+
+
+def _literal(parameter: Parameter) -> str:
+    if parameter.row_value is not None:
+        raise StatementNotSupported("A variable as a parameter of a REPLACE condition")
+    try:
+        ensure_is_type(parameter.sql_type)
+    except NoType as wrong:
+        raise StatementNotSupported(f"A parameter of the type {parameter.sql_type}") from wrong
+    if parameter.value is None:
+        return f"CAST(NULL AS {parameter.sql_type})"
+    escaped = parameter.value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"CAST('{escaped}' AS {parameter.sql_type})"

@@ -1,0 +1,71 @@
+"""Writers that mark rows of one file in every order of their steps: no mark is lost, and none is made twice."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from engine.delta.commit.conflict_errors import ConcurrentModification
+from engine.delta.commit.marks import read_vector, write_vectors
+from engine.delta.commit.transaction import Committed, Transaction
+from engine.delta.log.file_table import DELETION_VECTOR
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.table.operations import TableOperation
+from tests.engine.delta.committing import append, create, describe, metadata
+from tests.interleave.scheduler import Step, explore
+from tests.interleave.storages import DictStorage
+from tests.interleave.test_two_writers import stepped
+
+SETS = [frozenset({1, 2}), frozenset({3}), frozenset({2, 3}), frozenset({70})]
+
+
+def mark(storage: Any, rows: frozenset[int]) -> Committed | None:
+    """A DELETE of these rows, of which others may be gone already."""
+    snapshot = Snapshot.load(storage)
+    files = snapshot.files
+    old = read_vector(storage, files["deletion_vector"][0].as_py())
+    more = np.setdiff1d(np.array(sorted(rows), np.int64), old)
+    if not more.size:
+        return None
+    vectors, _ = write_vectors(storage, [np.union1d(old, more)])
+    at = files.schema.get_field_index("deletion_vector")
+    marked = files.set_column(at, files.schema.field(at), pa.array(vectors, DELETION_VECTOR))
+    transaction = Transaction.on(snapshot, describe(TableOperation.DML, "DELETE"))
+    transaction.depend_on(lambda batch: pa.array([True] * len(batch)), files["path"])
+    transaction.depend_on_rows_alone({files["path"][0].as_py(): more})
+    transaction.stage_removes(files)
+    for batch in marked.to_batches():
+        transaction.stage_adds(batch)
+    return transaction.commit()
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.combinations_with_replacement(SETS, 2)))
+def test_every_interleaving_marks_what_was_committed(first: frozenset[int], second: frozenset[int]) -> None:
+    def make() -> tuple[list[Any], DictStorage]:
+        storage = DictStorage()
+        create(storage, metadata(configuration={"delta.enableDeletionVectors": "true"}))
+        append(storage, "a", stats='{"numRecords":100}')
+
+        def writer(rows: frozenset[int]) -> Any:
+            def write(step: Step) -> Any:
+                return mark(stepped(storage, step), rows)
+
+            return write
+
+        return [writer(first), writer(second)], storage
+
+    outcomes = set()
+    for run, storage in explore(make):
+        lost = [result for result in run.results if isinstance(result, Exception)]
+        assert all(isinstance(error, ConcurrentModification) for error in lost)
+        done = [rows for rows, result in zip((first, second), run.results, strict=True) if result not in lost]
+        files = Snapshot.load(storage).files
+        gone = read_vector(storage, files["deletion_vector"][0].as_py())
+        assert len(files) == 1 and set(gone.tolist()) == set().union(*done)
+        assert not lost or first & second
+        outcomes.add(len(lost))
+    assert outcomes == ({0, 1} if first & second else {0})
