@@ -87,7 +87,27 @@ EXPLAINED: tuple[Explained, ...] = (
         path=r"metaData\..*",
         why="metadata that stays the same is not written again",
         holds=lambda ours, theirs: ours == ABSENT,
-        case="table features",
+        case="table (features|versions)",
+    ),
+    Explained(
+        path=r"commitInfo\.operationParameters\.ifExists",
+        why="we tell whether the statement said so; it always says yes",
+        holds=lambda ours, theirs: ours == "false" and theirs is True,
+    ),
+    Explained(
+        path=r"metaData\.description|commitInfo\.operationParameters\.properties\.comment",
+        why="a comment that is NULL is none; it makes an empty one",
+        holds=lambda ours, theirs: ours in (None, ABSENT) and theirs == "",
+    ),
+    Explained(
+        path=r"commitInfo\.operationParameters\.column\.metadata.*",
+        why="type changes are no part of what the statement says; it shows those of before",
+        case="table types",
+    ),
+    Explained(
+        path=r"commitInfo\.operationMetrics(\.numRemoved(Files|Bytes))?",
+        why="we also tell which files a table without rows replaces",
+        case="table replaced",
     ),
     Explained(
         path=r"commitInfo\.operationParameters\.column\..*",
