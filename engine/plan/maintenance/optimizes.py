@@ -60,7 +60,9 @@ def plan_reorg(bound: BoundStatement, statement: Reorg) -> OptimizePlan:
 
 def auto_compaction(plan: Plan) -> Optimize | None:
     """What follows a write to a table that asks for it. Files of clustered tables wait for an OPTIMIZE of their own."""
-    if not isinstance(plan, CopyPlan | DeletePlan | InsertPlan | MergePlan | UpdatePlan) or not isinstance(plan.table.snapshot, Snapshot):
+    if not isinstance(plan, CopyPlan | DeletePlan | InsertPlan | MergePlan | UpdatePlan) or not isinstance(
+        plan.table.snapshot, Snapshot
+    ):
         return None
     config = plan.table.snapshot.config
     if config.get(AUTO_COMPACT) == "false" or config.is_supported(CLUSTERING):
