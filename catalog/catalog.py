@@ -128,7 +128,7 @@ class Catalog:
             raise CatalogNotWritable(error.strerror or str(error)) from error
 
     def _checked(self, view: CatalogView, change: Change) -> list[Change]:
-        """`change` with what it needs before it; raises where the served folder stands in its way."""
+        """`change` with what it needs before it; raises where the served folder prevents it."""
         for schema in _schemas_of(change):
             view.ensure_may_change(schema)
         for part in _new_parts(change):
@@ -237,6 +237,6 @@ def _ensure_nothing_lies_in(view: CatalogView, name: SchemaName, cascade: bool) 
 
 
 def _adopt_schema(view: CatalogView, schema: SchemaName) -> list[Change]:
-    """What records a schema if so far only a folder stands for it."""
+    """What records a schema if so far it is only a folder."""
     discovered = None if schema in view.state.schemas else view.discovered_schema(schema)
     return [] if discovered is None else [CreateSchema(SchemaEntry(name=discovered))]

@@ -2,7 +2,7 @@
 
 Every error that leaves the product is a subclass of :class:`SqlError`. The class declares its condition name and its
 SQLSTATE once, its fields are typed (subclasses are dataclasses), and its message is formatted from them in one place.
-Condition names are Spark's or Delta's where one exists, so that clients and users meet what they know. The root stands
+Condition names are Spark's or Delta's where one exists, so that clients and users meet what they know. The root is
 in `catalog` because that is the lowest package; SQLSTATE is SQL, not wire, so it may live here.
 
 To add one::

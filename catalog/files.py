@@ -175,7 +175,7 @@ def _sync_folder(folder: str) -> None:
 class LocalTree:
     """See :class:`Tree`. Thread-safe.
 
-    Listings are kept for as long as the folder's own modification time stands. That time does not move when a folder
+    Listings are kept until the folder's own modification time changes. That time does not move when a folder
     inside becomes a table, so `is_table` always asks.
     """
 
@@ -212,7 +212,7 @@ class LocalTree:
             with os.scandir(f"{location}/{LOG_FOLDER}") as entries:
                 return any(is_version(entry.name) for entry in entries)
         except PermissionError:
-            return True  # whoever reads it is told why that cannot be
+            return True  # the reader is told why that cannot be
         except (OSError, ValueError):
             return False
 

@@ -75,7 +75,7 @@ def ensure_new_part(part: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CatalogName:
-    """A catalog; an alias becomes the name that it stands for."""
+    """A catalog; an alias becomes the name that it means."""
 
     catalog: str = field(compare=False)
     key: tuple[str, ...] = field(init=False, repr=False)

@@ -1,7 +1,7 @@
 """Which paths a statement may name: the ones below the allowed roots, as they really are on disk.
 
 ``delta.`/path` `` and `LOCATION '/path'` let a client choose a path, so the choice is checked here and nowhere else.
-:meth:`AllowedRoots.ensure_allowed` answers the canonical location, and whoever opens the table opens that: links are
+:meth:`AllowedRoots.ensure_allowed` answers the canonical location, and the table is opened there: links are
 followed and `..` is taken away *before* the check, so what was checked is what is opened.
 
 - Local paths are absolute, bare or as a `file:` URI. A path in SQL is literal: a percent sign is a percent sign, as it

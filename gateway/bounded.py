@@ -38,7 +38,7 @@ class _Call(Generic[_Result]):
     def run(self) -> None:
         try:
             self._result.append(self._call())
-        except BaseException as error:  # noqa: BLE001 - whoever waits raises it
+        except BaseException as error:  # noqa: BLE001 - the waiting caller raises it
             self._error = error
             if self._is_abandoned:
                 logger.info("a call that nobody waits for failed: %s", error)
@@ -67,7 +67,7 @@ class _Call(Generic[_Result]):
 
 
 class EngineCalls:
-    """At most `threads_max` calls at once; further ones wait their turn, within the time of whoever asked."""
+    """At most `threads_max` calls at once; further ones wait their turn, within the time of the caller."""
 
     def __init__(self, threads_max: int) -> None:
         self._threads_max = threads_max

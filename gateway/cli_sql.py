@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
             finally:
                 statement.close()
     except (ClientError, OSError) as error:
-        if isinstance(error, BrokenPipeError):  # whoever read our output has enough of it
+        if isinstance(error, BrokenPipeError):  # the reader of our output has enough of it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the interpreter's end
             return 0
         sys.stderr.write(f"delta-gateway: {error}\n")

@@ -3,7 +3,7 @@
 Later sources win: defaults, the file, `GATEWAY_<SECTION>_<KEY>` variables, command-line flags. Whatever is not a
 setting is refused by name, wherever it comes from, since a misspelled limit is a limit that does not hold.
 
-A variable's value is a string as it stands, and TOML for every other type (`8080`, `true`, `["/a", "/b"]`,
+A variable's value is a string as it is, and TOML for every other type (`8080`, `true`, `["/a", "/b"]`,
 `{"spark.ui.enabled" = "false"}`).
 """
 

@@ -3,7 +3,7 @@
     STARTING ──► READY ──► DRAINING
 
 The registry exists from READY on. While DRAINING it refuses new work itself and still answers for what runs. A part
-that fails for good (`fail`) makes the process drain and end with an error, so that whoever supervises it starts it
+that fails for good (`fail`) makes the process drain and end with an error, so that its supervisor starts it
 again: half a server is worse than none.
 """
 

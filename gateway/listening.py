@@ -50,7 +50,7 @@ def ensure_port_file_writable(path: Path) -> None:
 
 
 def write_port_file(path: Path, ports: Ports) -> None:
-    """Write the ports as JSON, whole or not at all: whoever sees the file can connect."""
+    """Write the ports as JSON, whole or not at all: a process that sees the file can connect."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(json.dumps(asdict(ports)) + "\n", encoding="utf-8")

@@ -5,7 +5,7 @@ Every limit of a session is kept here: how many there are, how long one may idle
 does not keep it from the rest, and its end is the end of the process (`supervision.py`). `drain` is the orderly
 end: no new statements, the running ones finish or are cancelled at the deadline, all sessions close.
 
-Ids belong to the principal that made them. Whoever hands in an id hands in who it is, and `_owned` alone compares: to
+Ids belong to the principal that made them. A caller gives its principal with the id, and `_owned` alone compares: to
 everybody else an id is an unknown one, so that nobody learns which ids exist. The one way around it is
 `linked_operation`, for links that were signed for one chunk.
 
@@ -97,7 +97,7 @@ class Registry:
         raise OperationNotFound()
 
     def linked_operation(self, operation_id: uuid.UUID) -> Operation:
-        """An operation for whoever holds a link to it; the caller has checked the link's signature."""
+        """An operation for the holder of a link to it; the caller has checked the link's signature."""
         session = self._owners.get(operation_id)
         return self.find_operation(operation_id, session.principal if session else None)[1]
 

@@ -44,7 +44,7 @@ from engine.statements.writes import Delete, ExplainWrite, Insert, ReplaceOn, Tr
 
 
 class Analyzer(Protocol):
-    """Whoever asks Spark."""
+    """What asks Spark."""
 
     def columns_of(self, plan: ReadPlan) -> tuple[QueryColumn, ...]:
         """The columns that `plan` would answer; nothing runs."""

@@ -1,7 +1,7 @@
 """Authorise: the only maker of an :class:`~engine.bind.bound.AuthorizedStatement`.
 
 Without grants in the catalog a principal may read whatever the server serves: the tables of the catalog, and paths
-below the allowed roots, which binding has already checked. The stage stands in the road all the same, so that nothing
+below the allowed roots, which binding has already checked. The stage is on the road all the same, so that nothing
 is planned that did not pass here.
 """
 

@@ -99,8 +99,8 @@ class UnsupportedInGeneration(SqlError, condition="DELTA_UNSUPPORTED_EXPRESSION_
     column: str
     found: str
     template = (
-        "The generated column {column} has {found}. It can only use other columns of its row, and constants: whoever "
-        "computes it again, at any time, must get the same value."
+        "The generated column {column} has {found}. It can only use other columns of its row, and constants: "
+        "computed again at any time, it must have the same value."
     )
 
 

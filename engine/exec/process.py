@@ -1,8 +1,8 @@
 """One run of Spark: its Java process from launch to end, and what sessions need of it.
 
 Whether it is well is asked all the time on a thread of its own, since a call to a Java that is stopped does not return:
-the age of the last answer is the sign. Statements are cancelled on another thread for the same reason, so that whoever
-cancels never waits for Java.
+the age of the last answer is the sign. Statements are cancelled on another thread for the same reason, so that the
+thread that cancels never waits for Java.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _install(gateway: ClientServer, jar: Path, installed: Future[None]) -> None:
     """On a thread that holds up no end of the server, unlike those of a pool."""
     try:
         install_classes(gateway, jar)
-    except BaseException as error:  # noqa: BLE001  whoever waits for it raises it
+    except BaseException as error:  # noqa: BLE001  the waiting thread raises it
         installed.set_exception(error)
     else:
         installed.set_result(None)

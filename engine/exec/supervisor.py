@@ -9,7 +9,7 @@ another one starts: at once the first time, then after a pause that doubles. A p
 starts the count from the beginning; after `failures_max` failures in a row there is no other start, and `on_give_up` is
 told why.
 
-Whoever needs the process asks for it each time (`take`) and so never holds on to one that is gone. Nothing here knows
+Callers ask for the process each time (`take`), so that none keeps one that is gone. Nothing here knows
 Spark; the process is anything that is a :class:`Supervised`.
 """
 
@@ -139,7 +139,7 @@ class Supervisor(Generic[P]):
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """End the process and the supervision; whoever waits is told."""
+        """End the process and the supervision; waiting callers are told."""
         with self._changed:
             is_well = self._usable() is not None
             self._is_stopping, self._reason = True, "the server is shutting down"

@@ -1,6 +1,6 @@
 """The generation expressions of partition columns that keep an order, as values.
 
-The schema has a column's generation expression as SQL text. Whoever parses it says one of these, or nothing for an
+The schema has a column's generation expression as SQL text. The parser gives one of these, or nothing for an
 expression that is none of them; `engine.pruning.generation_filters` makes use of them.
 
 Protocol: "Generated Columns".

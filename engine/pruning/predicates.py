@@ -1,6 +1,6 @@
 """Predicates over the columns of a table, as values that pruning, conflict checks and rewrites can ask questions of.
 
-The union :data:`Predicate` is closed. Whoever translates from SQL text or from Spark's plan says :class:`Unknown` for
+The union :data:`Predicate` is closed. A translation from SQL text or from Spark's plan gives :class:`Unknown` for
 everything it does not understand; an unknown predicate may be true, false or null of any row, so it prunes nothing and
 weakens nothing it is joined with. All of SQL's three-valued logic is kept: a predicate is true, false or null of a row,
 and a row is selected only where it is true.

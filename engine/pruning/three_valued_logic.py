@@ -1,4 +1,4 @@
-"""Three-valued logic over many entries at once, where each entry stands for many rows.
+"""Three-valued logic over many entries at once, where each entry is for many rows.
 
 Of a data file one knows bounds, not rows, so the question "is the predicate true?" has a *set* of answers: those that
 some row of the file might give. Such a set is one byte, with a bit for each of TRUE, FALSE and NULL; a million files
@@ -7,7 +7,7 @@ are a megabyte, and AND, OR and NOT are a few bit operations on it. Sets only ev
 - a file without the TRUE bit holds no matching row: it is pruned;
 - a file with the TRUE bit alone holds matching rows only: it can be counted or removed without being read.
 
-All functions take and give `numpy.uint8` arrays of one shape or of shape (), which stands for all entries.
+All functions take and give `numpy.uint8` arrays of one shape or of shape (), which is for all entries.
 """
 
 from __future__ import annotations

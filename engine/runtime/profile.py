@@ -1,6 +1,6 @@
 """What a statement read, for EXPLAIN and for the log that a client may ask for.
 
-A run collects one :class:`TableRead` for each question that Spark asked of a table's files: a table that stands twice
+A run collects one :class:`TableRead` for each question that Spark asked of a table's files: a table that occurs twice
 in a query under different conditions has two. Threads of one statement may add at once.
 """
 

@@ -89,7 +89,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisibleVariables:
-    """What a statement sees: the session's variables, and the scopes of the script it stands in, the innermost last."""
+    """What a statement sees: the session's variables, and the scopes of the script around it, the innermost last."""
 
     session: Scope = Scope(label=SESSION)
     scopes: tuple[Scope, ...] = ()

@@ -1,6 +1,6 @@
 """EXECUTE IMMEDIATE: a statement that makes a statement.
 
-The text and the arguments are evaluated where the statement stands, with the variables of the script around it. What
+The text and the arguments are evaluated in the place of the statement, with the variables of the script around it. What
 they make runs as if it had been sent by itself: it sees the session's variables, and its arguments as parameters.
 """
 

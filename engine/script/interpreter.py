@@ -281,7 +281,7 @@ class _Run:
 
 
 def _handler_for(error: SqlError, handlers: Sequence[Handler]) -> Handler | None:
-    """The most specific one: by condition, by what stands before the condition's dot, by SQLSTATE, by its class."""
+    """The most specific one: by condition, by what precedes the condition's dot, by SQLSTATE, by its class."""
     condition, sqlstate = error.condition.upper(), error.sqlstate.upper()
     main = condition.partition(".")[0]
     tests: tuple[Callable[[Handler], bool], ...] = (

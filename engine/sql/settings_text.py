@@ -1,4 +1,4 @@
-"""SET and RESET, whose values are raw text: Spark takes what stands after `=`, quotes and comments included.
+"""SET and RESET, whose values are raw text: Spark takes what follows `=`, quotes and comments included.
 
 So they are read from the text, not from tokens; `SET x = it's` is a fine value and no fine token. `SET TIME ZONE`
 becomes a value of `spark.sql.session.timeZone`, as in Spark.

@@ -34,7 +34,7 @@ class Validation:
 class CopyInto:
     """`COPY INTO t [BY POSITION | (columns)] FROM 'path' | (SELECT … FROM 'path') FILEFORMAT = kind …`
 
-    `source` reads one relation, which stands for the files at `path`; it is all of their columns where `is_whole`.
+    `source` reads one relation, the files at `path`; it is all of their columns where `is_whole`.
     `files` are names below the path, `pattern` a glob of such names. `recursive`: also those of all
     folders below it.
     """

@@ -11,7 +11,7 @@ Json: TypeAlias = Any
 
 
 class TableOperation(Enum):
-    """What may be done with a table; the value stands before its name in an error."""
+    """What may be done with a table; the value precedes its name in an error."""
 
     READ = "reading"
     CDF_READ = "reading the change data of"

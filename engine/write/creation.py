@@ -45,7 +45,7 @@ def commit_creation(
 
 @contextmanager
 def _marked(entry: TableEntry, staged: StagedWrite, catalog: Catalog) -> Iterator[None]:
-    """Whoever loses the folder to another CREATE leaves the mark to that one."""
+    """A CREATE that loses the folder to another one leaves the mark to that."""
     if not entry.managed or staged.is_path:
         yield
         return
@@ -100,7 +100,7 @@ def _commit(transaction: TableTransaction, entry: TableEntry, policy: RetryPolic
 
 @contextmanager
 def removal_told(entry: TableEntry) -> Iterator[None]:
-    """Files of the block that were removed with the folder, by whoever dropped a table in it, are no bug of ours."""
+    """Files of the block that were removed with the folder by a concurrent DROP are no bug of ours."""
     try:
         yield
     except FileNotFoundError as failure:

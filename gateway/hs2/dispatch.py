@@ -154,7 +154,7 @@ class Dispatcher:
         """`reply`, kept if it is the status of a statement that has ended."""
         operation = self._client.settled
         if operation is not None:
-            at = header.body_at - 4  # the sequence number stands at the same place in both
+            at = header.body_at - 4  # the sequence number is at the same place in both
             self._memo = StatusMemo(
                 (message[:at], message[header.body_at :]),
                 (reply[:at], reply[header.body_at :]),

@@ -63,12 +63,12 @@ def is_foreign(key: str) -> bool:
 
 
 def substitute(text: str, variables: Mapping[str, str], length_max: int) -> str:
-    """`text` with the variables' values for `${name}`; a name that is no variable stays as it stands.
+    """`text` with the variables' values for `${name}`; a name that is no variable stays as it is.
 
     Raises :class:`ExpansionTooLong` before more than `length_max` characters are made, since a few references to a
     long value make gigabytes.
     """
-    if not variables or len(text) > length_max:  # the engine refuses the latter as it stands
+    if not variables or len(text) > length_max:  # the engine refuses the latter as it is
         return text
     added = sum(len(variables.get(match[1], match[0])) - len(match[0]) for match in _REFERENCE.finditer(text))
     if len(text) + added > length_max:

@@ -162,7 +162,7 @@ class Connection:
         self.socket.close()
 
     def hang_up(self) -> None:
-        """End the connection while a worker has it: whoever waits with an eye on the client sees that it is gone."""
+        """End the connection while a worker has it: a caller that waits sees that the client is gone."""
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
 

@@ -1,4 +1,4 @@
-"""The page for people, and the two checks for whoever runs the server: does it live, does it take work."""
+"""The page for people, and the two checks for operators: does it live, does it take work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links to chunks of results that need no credentials: whoever has one may fetch that chunk until it expires.
+"""Links to chunks of results that need no credentials: their holder may fetch that chunk until it expires.
 
 Clients fetch external links without their Authorization header, so the link itself carries the right: its path and
 expiry under an HMAC (SHA-256) with a key that is made when the server starts and never leaves it.

@@ -1,6 +1,6 @@
 """Whether the engine answers: a statement that needs no table, run now and then for the readiness check.
 
-The statement runs on a thread of its own, one at a time. Whoever asks waits for it until it is too old to be an answer;
+The statement runs on a thread of its own, one at a time. A request waits for it until it is too old to be an answer;
 after that the engine does not answer, for everybody and at once, until that statement ends.
 """
 

@@ -101,7 +101,7 @@ def read_winners(storage: Storage, first: int) -> list[WinningCommit]:
 def _commits_from(storage: Storage, first: int) -> list[FileStatus]:
     """The unbroken run of commits that begins with `first`.
 
-    A listing may miss a file that is being written; what stands behind a gap is left for the next attempt.
+    A listing may miss a file that is being written; what follows a gap is left for the next attempt.
     """
     run: list[FileStatus] = []
     for status in storage.list_files(LOG_DIR, version_prefix(first)):
@@ -116,5 +116,5 @@ def _txn_id_of(storage: Storage, name: str) -> str | None:
     try:
         info = parse_commits([(name, storage.read_bytes(name))]).commit_info
     except DeltaError:
-        return None  # another writer's garbage; whoever reads the log next will name it
+        return None  # another writer's garbage; the next reader of the log will name it
     return info.txn_id if info else None

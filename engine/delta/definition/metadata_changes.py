@@ -5,9 +5,9 @@ A statement of DDL is a tuple of changes. `change_table` folds them onto the pro
 before it did, and at the end, once for all: new columns of a mapped table get ids, the protocol becomes the weakest
 that carries everything, and the schema is checked as at every commit.
 
-What concerns rows is left to whoever writes them: do existing rows satisfy a new constraint, do files still hold what a
+What concerns rows is left to the planner: do existing rows satisfy a new constraint, do files still hold what a
 dropped feature explained? What concerns expressions (does a constraint mention the column that is renamed?) is left to
-whoever understands SQL.
+the planner, which understands SQL.
 
 Protocol: "Column Mapping", "Type Widening", "Clustered Table", "Table Features".
 """

@@ -77,7 +77,7 @@ class TableConfig:
     features: frozenset[str]
     """Names that the protocol lists or implies, unknown ones included."""
     facts: MetadataFacts
-    """Of the metadata as it stands in the log."""
+    """Of the metadata as the log has it."""
     clustering: DomainMetadata | None = None
     """The domain of clustering columns, raw (`engine.delta.definition.clustering`); None where the table has none."""
 

@@ -1,7 +1,7 @@
 """What each of a range of versions changed: the actions of its commit, one commit at a time.
 
-This is the input of a change data feed, and of whoever wants to know what happened between two versions. Only commits
-say it; checkpoints and compactions do not, so a commit that has been cleaned up cannot be stood in for.
+This is the input of a change data feed, and of every caller that asks what happened between two versions. Only commits
+say it; checkpoints and compactions do not, so a commit that has been cleaned up cannot be replaced.
 
 A range is given by versions or by times, both ends included: a start is the first version committed at or after the
 time, an end the last one committed at or before it. An end behind the latest version means the latest, as for Delta.

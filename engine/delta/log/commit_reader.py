@@ -49,7 +49,7 @@ from engine.delta.spec.actions import (
 from engine.errors.table_errors import MalformedLogEntry
 
 Order: TypeAlias = npt.NDArray[np.int64]
-"""For each row, where its action stands in the sequence of all file actions read; later wins."""
+"""For each row, the position of its action in the sequence of all file actions read; later wins."""
 
 EMPTY = "it holds no action: it was written in part, or emptied"
 """Every commit has one, if only its `commitInfo`, so nothing is not a version in which nothing changed."""
@@ -134,7 +134,7 @@ class CommitParser:
         """One log compaction; the places of its file actions in the sequence of all.
 
         Raises `MalformedLogEntry`, also where it says two things of one protocol, table, application or domain. Whether
-        it mentions a file twice is left to whoever has all rows.
+        it mentions a file twice is left to the caller, who has all rows.
         """
         first, self._said = self._position + 1, set()
         try:

@@ -161,7 +161,7 @@ def map_array(maps: Iterable[Mapping[str, str | None] | None]) -> Array:
 def with_entries(maps: Array, entries: Mapping[str, Array]) -> Array:
     """The string maps with one more entry for each of `entries`, whose arrays have a text for each map; null is empty.
 
-    An entry stands behind those that are there, so that it is the last of its key.
+    An entry follows those that are there, so that it is the last of its key.
     """
     count, added = len(maps), len(entries)
     lists = maps.cast(_ENTRIES)

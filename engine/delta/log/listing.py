@@ -1,6 +1,6 @@
 """Listings of a folder from a given name on, where the store can begin there.
 
-A log keeps every commit until it is cleaned up, so whoever only wants the newest ones must not be told all of them.
+A log keeps every commit until it is cleaned up, so a reader of the newest ones must not list all of them.
 
 ========================  =============================================================================================
 S3                        `StartAfter` of ListObjectsV2, which begins behind a key
@@ -11,7 +11,7 @@ Azure                     `startFrom` of List Blobs, which begins at a name; ser
 
 Requests go through fsspec's own client of the store, with its credentials, sessions and repetitions, past its `ls`,
 which cannot say where to begin. Folders of every other scheme are listed as a whole. An answer may always hold names
-before the given one: whoever asked leaves them out.
+before the given one: the caller leaves them out.
 """
 
 from __future__ import annotations

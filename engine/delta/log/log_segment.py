@@ -142,7 +142,7 @@ def extend_segment(segment: LogSegment, files: Iterable[LogPath]) -> tuple[LogSe
 def earliest_version(files: Iterable[LogPath], oldest_commit: int) -> int | None:
     """The first version that can be reconstructed, given where the unbroken run of commits to the newest begins.
 
-    None where the run begins after version 0 and no complete checkpoint stands at its beginning or in it.
+    None where the run begins after version 0 and there is no complete checkpoint at its beginning or in it.
     """
     if oldest_commit == 0:
         return 0

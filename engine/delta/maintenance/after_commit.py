@@ -52,7 +52,7 @@ def run_hooks(after: PostCommit) -> None:
     for hook in HOOKS:
         try:
             hook(after)
-        except Exception:  # noqa: BLE001 - the commit stands, and the next one brings the next chance
+        except Exception:  # noqa: BLE001 - the commit is made, and the next one brings the next chance
             _log.warning(
                 "%s failed after version %d of %s",
                 hook.__name__,

@@ -70,7 +70,7 @@ def checksum_after(previous: VersionChecksum | None, committed: Committed) -> Ve
 
 
 def _empty(committed: Committed) -> VersionChecksum:
-    """What stands before version 0."""
+    """What precedes version 0."""
     return VersionChecksum(
         table_size_bytes=0,
         num_files=0,

@@ -3,7 +3,7 @@
 - Temporary files of logs, which were to become commits, checkpoints or hints: their names are ours alone, and those of
   a running writer are young, so they go at an age that no writer reaches.
 - Folders of dropped tables that were renamed to be removed: they are not needed any more.
-- Folders that a CREATE or a DROP marked, where whoever knows the names says that they have none.
+- Folders that a CREATE or a DROP marked, that have no name in the catalog.
 
 Data files that no version names stay: whether one is of a statement that still runs cannot be told by its name, and
 finding them means reading every log. VACUUM does that, with the retention that readers need. Object stores have none of

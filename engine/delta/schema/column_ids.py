@@ -40,7 +40,7 @@ def assign_ids(schema: StructType, max_id: int, new_name: Callable[[str], str]) 
 
 
 def without_ids(schema: StructType) -> StructType:
-    """The schema of a table without column mapping: nothing of it stands in any field."""
+    """The schema of a table without column mapping: no field has any of it."""
 
     def bare(field: StructField) -> StructField:
         kept = {key: value for key, value in field.metadata.items() if not key.startswith(MAPPING_PREFIX)}

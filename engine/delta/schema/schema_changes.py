@@ -105,7 +105,7 @@ def replace_inner_type(data_type: DataType, inside: Path, new: DataType) -> Data
 
 
 def _is_inside(schema: StructType, parent: Path) -> bool:
-    """Is what stands at `parent` an array or a map, whose parts have fixed names?"""
+    """Is the value at `parent` an array or a map, whose parts have fixed names?"""
     return bool(parent) and isinstance(_type_at(schema, parent, parent), ArrayType | MapType)
 
 

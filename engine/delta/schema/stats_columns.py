@@ -45,7 +45,7 @@ def _chosen(data: tuple[StructField, ...], configuration: Configuration) -> tupl
 
 
 def parse_name(text: str) -> Path:
-    """The parts of a dotted name; a part with dots of its own stands in backquotes."""
+    """The parts of a dotted name; a part with dots of its own is in backquotes."""
     return tuple(
         (quoted.replace("``", "`") if quoted else plain.strip()) for quoted, plain in _NAME_PART.findall(text.strip())
     )

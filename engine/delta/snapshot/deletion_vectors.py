@@ -23,7 +23,7 @@ from engine.delta.spec.errors import LogFileNotFound
 from engine.errors.table_errors import MalformedLogEntry
 
 FIRST_OFFSET = 1
-"""Where the first vector of a file stands, after the version of the format."""
+"""The offset of the first vector of a file, after the version of the format."""
 
 
 def read_deletion_vector(storage: Storage, descriptor: DeletionVectorDescriptor) -> bytes:

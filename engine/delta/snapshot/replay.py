@@ -49,7 +49,7 @@ class TableState:
     domain_metadata: Mapping[str, DomainMetadata]
     """Without the removed ones."""
     commit_info: CommitInfo | None = None
-    """Of the version's own commit; None where that was not read (a checkpoint or a compaction stood in) or has none."""
+    """Of the version's own commit; None where a checkpoint or a compaction was read instead, or it has none."""
 
 
 EMPTY_STATE = TableState(set_transactions={}, domain_metadata={})

@@ -197,8 +197,8 @@ class Snapshot:
     def files(self) -> Any:
         """The live files as a `pyarrow.Table` of `FILES_SCHEMA`, one row each, in no particular order.
 
-        They are as the log has them: whoever means to open some calls `ensure_files_allowed` first.
-        Raises `MalformedLogEntry`, `LogFileNotFound` where the checkpoint cannot be read and nothing stands in.
+        They are as the log has them: call `ensure_files_allowed` before opening some.
+        Raises `MalformedLogEntry`, `LogFileNotFound` where the checkpoint cannot be read and nothing replaces it.
         """
         return self.live_files.table()
 
@@ -392,7 +392,7 @@ def _replay(storage: Storage, version: int | None, avoid: frozenset[str] = froze
             segment = find_segment(storage, version, avoid, use_hint=failure is None)
         except DeltaError as error:
             if failure is not None:
-                raise failure from error  # the file that cannot be read is the cause, that nothing stands in is not
+                raise failure from error  # the file that cannot be read is the cause, that nothing replaces it is not
             raise
         try:
             return LogReplay(storage, segment)

@@ -5,7 +5,7 @@ reads only what was committed since. Old versions (time travel) are loaded and n
 
 Threads: one lock guards the order and the sizes. Loading goes on outside of it, under the table's own lock, so that two
 statements on one table load it once and never wait for a third on another. Snapshots are immutable, so what was evicted
-lives on in whoever uses it.
+lives on in the statements that use it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ foreign, and every read here is checked against their end, so that what is corru
 
 A serialized vector is a magic number and a 64-bit Roaring bitmap (little-endian: a count of buckets, then for each
 bucket the upper 32 bits of its rows and a 32-bit bitmap in the portable format). An older form of the same ("native")
-is readable: it has lengths in place of keys. In a file a vector stands at its offset as: length (big-endian int32),
+is readable: it has lengths in place of keys. In a file a vector is stored at its offset as: length (big-endian int32),
 bytes, CRC-32 (big-endian); byte 0 of the file is the version of the format, 1. Inline vectors are Z85 text, which comes
 in groups of 4 bytes: what is beyond the recorded size is padding.
 
@@ -46,7 +46,7 @@ FRAME_BYTES = 8
 VECTOR_BYTES_MAX = 1 << 27
 """What one vector may take: as much as a bit for each of a billion rows. `DeletionVector.java` has the same limit."""
 UUID_CHARACTERS = 20
-"""The end of `pathOrInlineDv` of a vector below the table's root; before it stands a folder, or nothing."""
+"""The end of `pathOrInlineDv` of a vector below the table's root; before it is a folder, or nothing."""
 
 _PORTABLE_MAGIC = 1681511377
 _NATIVE_MAGIC = 1681511376
@@ -192,7 +192,7 @@ class _Reader:
 
 
 def _buckets(reader: _Reader) -> Iterator[tuple[int, _Reader]]:
-    """The upper halves of the rows, each with a reader that stands at its 32-bit bitmap."""
+    """The upper halves of the rows, each with a reader at its 32-bit bitmap."""
     magic = reader.array("u1", 4).astype(np.uint8).tobytes()
     if magic == struct.pack("<i", _PORTABLE_MAGIC):
         for _ in range(reader.count("<i8")):

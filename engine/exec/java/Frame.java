@@ -55,7 +55,7 @@ final class Frame {
     return header;
   }
 
-  /** char(n) and varchar(n) are strings to Spark; what was declared stands in the metadata. */
+  /** char(n) and varchar(n) are strings to Spark; what was declared is in the metadata. */
   private static DataType declared(StructField field) {
     scala.Option raw = CharVarcharUtils$.MODULE$.getRawType(field.metadata());
     return raw.isDefined() ? (DataType) raw.get() : field.dataType();

@@ -77,7 +77,7 @@ final class ResultSpool {
     if (spilled != null) spilled.close();
   }
 
-  /** Where a partition's bytes are: `path` null stands for the spill file, or the bytes in memory. */
+  /** Where a partition's bytes are: `path` null means the spill file, or the bytes in memory. */
   static final class Segment {
     final String path;
     final long offset;

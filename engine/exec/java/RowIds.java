@@ -48,7 +48,7 @@ final class RowIds {
     return all;
   }
 
-  /** What stands for `asked`, the hidden column that the query knows: Spark's own, `given`, and our fields. */
+  /** What replaces `asked`, the hidden column that the query knows: Spark's own, `given`, and our fields. */
   Alias shown(Attribute asked, Attribute given, List output) {
     Expression value = names == null ? given : struct(given, output);
     return new Alias(

@@ -15,7 +15,7 @@ import org.apache.hadoop.fs.Path;
  * Strings are decoded paths: `%`, `#`, `?` and blanks in them mean themselves, which is how Hadoop's Path(String) reads
  * text behind a scheme.
  *
- * Symbolic links are followed by whoever opens a file, with {@link #ensureReal}.
+ * Symbolic links are followed where a file is opened, with {@link #ensureReal}.
  */
 final class TableRoot implements Serializable {
   private static final Pattern URI = Pattern.compile("[A-Za-z][A-Za-z0-9+.-]*:/.*", Pattern.DOTALL);
@@ -64,7 +64,7 @@ final class TableRoot implements Serializable {
     return resolve(text);
   }
 
-  /** Refuses a file of this machine that really lies elsewhere. One that is missing is left to whoever opens it. */
+  /** Refuses a file of this machine that really lies elsewhere. One that is missing is found where it is opened. */
   void ensureReal(Path file) {
     String scheme = file.toUri().getScheme();
     if (scheme != null && !scheme.equals("file")) return;

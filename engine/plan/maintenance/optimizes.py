@@ -26,7 +26,7 @@ from engine.errors.table_errors import naming
 from engine.plan.rules.conditions import own_condition, own_condition_check
 from engine.plans.optimize import Cluster, Goal, Merge, OptimizePlan, Purge, Zorder
 from engine.plans.plan import Plan
-from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan
+from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, UpdatePlan
 from engine.sql.expressions import Expression, one_line
 from engine.statements.maintenance import Optimize, Reorg
 from engine.table.operations import CommitDescription, Json, TableOperation
@@ -60,7 +60,9 @@ def plan_reorg(bound: BoundStatement, statement: Reorg) -> OptimizePlan:
 
 def auto_compaction(plan: Plan) -> Optimize | None:
     """What follows a write to a table that asks for it. Files of clustered tables wait for an OPTIMIZE of their own."""
-    if not isinstance(plan, CopyPlan | DeletePlan | InsertPlan) or not isinstance(plan.table.snapshot, Snapshot):
+    if not isinstance(plan, CopyPlan | DeletePlan | InsertPlan | MergePlan | UpdatePlan) or not isinstance(
+        plan.table.snapshot, Snapshot
+    ):
         return None
     config = plan.table.snapshot.config
     if config.get(AUTO_COMPACT) == "false" or config.is_supported(CLUSTERING):

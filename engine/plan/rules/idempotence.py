@@ -3,7 +3,7 @@
 The session says who it is and which number its next write has (`spark.databricks.delta.write.txnAppId` and
 `.txnVersion`, as Delta has them); the commit carries both as a `txn` action. A write whose number is not above the
 table's last one for this application does nothing. Two that run at once conflict, so one number is written once. The
-settings stand until they are changed: whoever sends another write gives it another number first.
+settings remain until they are changed: a client that sends another write gives it another number first.
 
 INSERT in all its forms and REPLACE TABLE AS are left out that way. A CREATE TABLE AS notes its number, so that what is
 sent again as CREATE OR REPLACE, or as an INSERT of the same number, is left out; by itself it fails, since the table

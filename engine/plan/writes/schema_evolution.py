@@ -101,7 +101,7 @@ def _widened(data_type: DataType, given: DataType) -> DataType:
 def _struct_changes(
     rows: WritePlan, data_type: DataType, given: DataType, path: Path, by_name: bool
 ) -> Iterator[MetadataChange]:
-    """For all fields of structs in what stands at `path`."""
+    """For all fields of structs in the value at `path`."""
     match data_type, given:
         case StructType(fields), StructType(others):
             for at, other in enumerate(others):

@@ -1,6 +1,6 @@
 """COPY INTO. The grammar is that of Databricks; options are taken by list, so that none has a meaning nobody looked at.
 
-The path of the source stands in the query as a string in the place of a table. It is replaced by a name, under which
+The path of the source is a string in the place of a table in the query. It is replaced by a name, under which
 the query is read as any other; that name is all that the query may read.
 """
 

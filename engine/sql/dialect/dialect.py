@@ -4,7 +4,7 @@ sqlglot is made to translate between dialects; we only want to know where a quer
 from sqlglot's Databricks one, which it extends:
 
 1. *No opaque statements.* Where sqlglot falls back to an `exp.Command`, or knows a statement that is no query, we raise
-   `UnsupportedStatement`: a tree without its tables would hide them from whoever walks it.
+   `UnsupportedStatement`: a tree without its tables would hide them from the functions that walk it.
 2. *No rewriting.* A function call stays a call with the name and the arguments of the text: sqlglot's builders drop,
    copy and rename arguments, and with them subqueries and names.
 3. *Time travel.* `t@v3`, `t@20240101000000000` and the four spellings of AS OF become a `Version` with its span;
@@ -54,7 +54,7 @@ CHANGE_FEED = "change_feed"
 """Key in a call's `meta`: the function, in lower case, where it is one of `CHANGE_FEED_FUNCTIONS`."""
 
 SUFFIX = "suffix"
-"""Key in a table's `meta`: the `Version` that its `@` suffix stands for."""
+"""Key in a table's `meta`: the `Version` that its `@` suffix means."""
 
 QUERY_HEADS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("})
 """Upper-case texts of the tokens that can begin a query."""
@@ -104,7 +104,7 @@ class _Parser(PipeParser):
         raise SyntaxFailure(message[:1].lower() + message[1:], place.start)
 
     def _parse_statement(self) -> exp.Expr | None:
-        """A query and nothing else; sqlglot also comes here for what follows WITH and stands in its parentheses."""
+        """A query and nothing else; sqlglot also comes here for what follows WITH in parentheses."""
         head = self._curr.text.upper() if self._curr else ""
         if head not in QUERY_HEADS or self._curr.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
             kind = refused_kind([token.text.upper() for token in self._tokens[self._index : self._index + WORDS_MAX]])

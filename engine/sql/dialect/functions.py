@@ -1,6 +1,6 @@
 """Which of Spark's built-in functions a statement may call: a list by allowance, reviewed name by name.
 
-`functions.tsv` beside this file has the allowed ones (`scalar` also stands for aggregate, window and generator
+`functions.tsv` beside this file has the allowed ones (`scalar` includes aggregate, window and generator
 functions; `table` for those in FROM), :data:`EXCLUDED_FUNCTIONS` the others, each with its reason. Together they are
 all built-in functions of the Spark release that is shipped; a test compares them with Spark's registry, so an upgrade
 that brings new ones fails until somebody has looked at them.

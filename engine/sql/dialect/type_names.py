@@ -1,4 +1,4 @@
-"""The names of types in SQL: what each stands for in a table, and those that only others have."""
+"""The names of types in SQL: what each means in a table, and those that only others have."""
 
 from __future__ import annotations
 

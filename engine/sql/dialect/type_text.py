@@ -174,7 +174,7 @@ class _Reader:
         return text[1:-1].replace("``", "`") if text.startswith("`") else text
 
     def _string(self) -> str:
-        """As it stands anywhere else in a statement: strings that follow one another are one."""
+        """As anywhere else in a statement: strings that follow one another are one."""
         pieces = [self._next()]
         while re.fullmatch(_STRING, self._peek(), re.DOTALL):
             pieces.append(self._next())

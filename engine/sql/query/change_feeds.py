@@ -29,7 +29,7 @@ def is_change_feed(node: exp.Table) -> bool:
 
 
 def read_change_feed(node: exp.Table, text: str) -> Relation:
-    """The relation that the call in `node` stands for.
+    """The relation that the call in `node` means.
 
     Raises `WrongArgumentCount`, `UnsupportedClause` for a name that is computed, and for AS OF after the call.
     """

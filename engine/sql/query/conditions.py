@@ -1,8 +1,8 @@
 """Simple conditions as predicates: columns of one table compared with literals, joined by AND, OR and NOT.
 
 Spark decides what any condition means. Only what the log may answer by itself is read here, so that it must be plain:
-what is not recognized means that the table is read. Literals have the types that they are written with; whoever knows
-the columns decides whether they can be compared.
+what is not recognized means that the table is read. Literals have the types that they are written with; a caller that
+knows the columns decides whether they can be compared.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _NAMES_COLUMNS = frozenset({"REPARTITION", "REPARTITION_BY_RANGE", "REBALANCE"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HintName:
-    """A name of a relation: its parts without quotes, and where each stands in the statement's text."""
+    """A name of a relation: its parts without quotes, and their positions in the statement's text."""
 
     parts: tuple[str, ...]
     spans: tuple[Span, ...]

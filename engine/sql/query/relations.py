@@ -50,7 +50,7 @@ _TIMESTAMP_SUFFIX = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})", 
 
 
 def table_name(node: exp.Table) -> tuple[tuple[str, ...], Span]:
-    """The parts of a table's name, without quotes, and where it stands. Refuses more than three parts."""
+    """The parts of a table's name, without quotes, and its position. Refuses more than three parts."""
     parts = node.parts
     names = tuple(part.name for part in parts)
     if any("start" not in part.meta for part in parts):

@@ -254,7 +254,7 @@ class _Walker:
         while scope is not None and not is_found:
             named = [source for source in scope.sources if source.label == folded[-1]]
             if len(parts) == 1 and any(source.relation is None for source in named):
-                return True  # an alias: whoever wrote one means it
+                return True  # an alias: it is written to be used
             for source in named:
                 if source.relation is None:
                     continue
@@ -285,7 +285,7 @@ def _children(node: exp.Expr, *, apart: frozenset[str]) -> Iterator[exp.Expr]:
 
 
 def _is_relation(node: exp.Expr) -> bool:
-    """Whether what stands in parentheses is a relation (a table, a join), not a query."""
+    """Whether what is in the parentheses is a relation (a table, a join), not a query."""
     while isinstance(node, exp.Subquery) and not node.args.get("joins"):
         node = node.this
     return isinstance(node, (exp.Table, exp.Subquery))

@@ -25,7 +25,7 @@ _OWN_ALIAS = "__relation_"
 
 
 Edit = tuple[Span, str]
-"""A place in a text, and what stands there instead."""
+"""A place in a text, and the text that replaces it."""
 
 
 def splice(

@@ -1,4 +1,4 @@
-"""Parse, for whoever runs text: a statement of any kind, EXECUTE IMMEDIATE, or a script.
+"""Parse text to run: a statement of any kind, EXECUTE IMMEDIATE, or a script.
 
 What is here begins with words that `parser.py` refuses; all else it reads.
 """

@@ -44,7 +44,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What stands behind HANDLER FOR."""
+    """What follows HANDLER FOR."""
 
     names: tuple[str, ...] = ()
     sqlstates: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class Labels:
 
     @staticmethod
     def ensure_ends(label: str | None, end: str) -> None:
-        """`end` stands behind END."""
+        """`end` follows END."""
         if label is None:
             raise EndLabelAlone(end)
         if label != end:

@@ -114,7 +114,7 @@ class IterateInBlock(SqlError, condition="INVALID_LABEL_USAGE.ITERATE_IN_COMPOUN
 @dataclass(eq=False)
 class LabelTaken(SqlError, condition="LABEL_OR_FOR_VARIABLE_ALREADY_EXISTS", sqlstate="42K0L"):
     label: str
-    template = "The label or FOR variable {label} stands for something around it already. Choose another name."
+    template = "The label or FOR variable {label} is in use around it already. Choose another name."
 
 
 @dataclass(eq=False)
@@ -133,7 +133,7 @@ class LabelsDiffer(SqlError, condition="LABELS_MISMATCH", sqlstate="42K0L"):
 @dataclass(eq=False)
 class EndLabelAlone(SqlError, condition="END_LABEL_WITHOUT_BEGIN_LABEL", sqlstate="42K0L"):
     label: str
-    template = "The label {label} stands at the end alone. Put '{label}:' before the block or loop."
+    template = "The label {label} is at the end alone. Put '{label}:' before the block or loop."
 
 
 @dataclass(eq=False)

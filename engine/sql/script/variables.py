@@ -26,7 +26,7 @@ _HEAD = "SELECT ("
 
 
 def row_query(expressions: Sequence[str], offset: int = 0, aliases: Sequence[str] = ()) -> Query:
-    """The query of one row that has the values of `expressions`; `offset` is where the first one stands."""
+    """The query of one row that has the values of `expressions`; `offset` is the position of the first one."""
     named = [f" AS {quote(alias)}" if alias else "" for alias in aliases] or [""] * len(expressions)
     items = zip(expressions, named, strict=True)
     text = "SELECT " + ", ".join(f"({expression}\n){alias}" for expression, alias in items)

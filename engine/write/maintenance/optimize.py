@@ -2,7 +2,7 @@
 
 A statement of more than `STEP_BYTES` is several versions. Each run of the plan makes one: the first one also decides
 what there is to do, and its outcome has what is left, with which the statement is planned again on the newest version.
-New files of others are no conflict. Where others removed or marked some of the files meanwhile, the step is lost, and
+New files of others are no conflict. Where others removed or marked some of the files since, the step is lost, and
 run again without these.
 
 Rows are copied (`engine.write.copied_rows`), so ids stay, deleted rows are left out, and change feeds have nothing.
