@@ -10,7 +10,9 @@ from engine.exec.session import ExecSession, SparkDriver, SparkOptions, Supervis
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 
 _PATIENT = Supervision(silent_s=30, wait_s=250)
-_SMALL = {"spark.sql.shuffle.partitions": "4"}
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Most classes run for seconds: a second compiler takes more time than it gives."""
+_SMALL = {"spark.sql.shuffle.partitions": "4", "spark.driver.extraJavaOptions": QUICK_JAVA}
 
 
 def start_spark(

@@ -11,12 +11,19 @@ from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
+from tests.fix_spark import QUICK_JAVA
 from tests.gateway.http.conftest import eventually
 from tests.paths import ROOT
 
 START_S = 120
 END_S = 60
-_SETTINGS = MappingProxyType({"GATEWAY_SPARK_MASTER": "local[2]", "GATEWAY_SPARK_DRIVER_MEMORY": "700m"})
+_SETTINGS = MappingProxyType(
+    {
+        "GATEWAY_SPARK_MASTER": "local[2]",
+        "GATEWAY_SPARK_DRIVER_MEMORY": "700m",
+        "GATEWAY_SPARK_CONF": f'{{"spark.driver.extraJavaOptions" = "{QUICK_JAVA}"}}',
+    }
+)
 
 
 class ServerProcess:

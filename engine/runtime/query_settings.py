@@ -61,7 +61,6 @@ FLAGS = (
     ("spark.sql.legacy.sizeOfNull", "size(null) is -1 where ANSI mode is off."),
     ("spark.sql.legacy.truncateForEmptyRegexSplit", "split by an empty pattern keeps to its limit."),
     ("spark.sql.legacy.typeCoercion.datetimeToString.enabled", "Dates are compared with strings as strings."),
-    ("spark.sql.optimizer.decorrelateExistsIn.enabled", "Rewrite correlated EXISTS and IN."),
     ("spark.sql.optimizer.decorrelateExistsSubqueryLegacyIncorrectCountHandling.enabled", "As old releases did."),
     ("spark.sql.optimizer.decorrelateInnerQuery.enabled", "Rewrite correlated subqueries."),
     ("spark.sql.optimizer.decorrelateSubqueryLegacyIncorrectCountHandling.enabled", "As old releases did."),

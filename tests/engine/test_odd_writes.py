@@ -83,7 +83,7 @@ def test_a_disk_that_takes_no_more_ends_the_write_with_its_reason(
     before = resource.prlimit(java, resource.RLIMIT_FSIZE)
     resource.prlimit(java, resource.RLIMIT_FSIZE, (4096, before[1]))
     try:
-        error = refuse(session, "INSERT INTO crowded SELECT sha2(string(id), 512) FROM range(10000)")
+        error = refuse(session, "INSERT INTO crowded SELECT /*+ COALESCE(1) */ sha2(string(id), 512) FROM range(10000)")
     finally:
         resource.prlimit(java, resource.RLIMIT_FSIZE, before)
     assert error.condition == "TASK_WRITE_FAILED" and os.strerror(errno.EFBIG) in error.message

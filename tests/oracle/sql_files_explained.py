@@ -60,6 +60,7 @@ REFUSALS = (
     (r"\[PARSE_SYNTAX_ERROR\].*DEFAULT COLLATION", "views have no collation of their own"),
     (r"select 1 \| extend y", "spark.sql.parser.singleCharacterPipeOperator.enabled cannot be set"),
     (r"\[CONFIG_NOT_AVAILABLE\].* hivevar:", "variables of Hive would be put into texts before they are read"),
+    (r"\[CONFIG_NOT_AVAILABLE\].*decorrelateExistsIn", "Spark 4.3 has no such setting, but takes any"),
     (r"\$\{colname\}", "variables of Hive would be put into texts before they are read"),
     (r"\[INVALID_IDENTIFIER\].*'``'", "no column has an empty name"),
     (r"\[UNSUPPORTED_FEATURE.STATEMENT\] OPTIONS in CREATE TABLE", "Delta tables have no options"),
