@@ -44,7 +44,13 @@ from engine.errors.definition_errors import (
     ReplacedTableMissing,
 )
 from engine.errors.maintenance_errors import RESTORE_ERRORS, CannotRestoreVersion
-from engine.errors.statement_errors import RecursiveView, TimeTravelOnView, ViewNotAQuery, ViewTooDeep
+from engine.errors.statement_errors import (
+    RecursiveView,
+    StatementNotSupported,
+    TimeTravelOnView,
+    ViewNotAQuery,
+    ViewTooDeep,
+)
 from engine.errors.table_errors import naming
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
@@ -223,8 +229,14 @@ class Binder:
             return TakenName(entry=entry)
         return FreeName(name=entry.name, location=entry.location, managed=False, is_path=True)
 
-    def replaced_table(self, parts: tuple[str, ...], written: str | None, mode: CreateMode) -> BoundTable | None:
-        """The table that [CREATE OR] REPLACE TABLE replaces; None for CREATE alone, and where it makes a new one."""
+    def replaced_table(
+        self, parts: tuple[str, ...], written: str | None, mode: CreateMode, provider: str | None = None
+    ) -> BoundTable | None:
+        """The table that [CREATE OR] REPLACE TABLE replaces; None for CREATE alone, and where it makes a new one.
+
+        A table keeps its format. Raises `UnknownTableFormat`.
+        """
+        own = self.formats[provider or DEFAULT_FORMAT].name
         if mode not in (CreateMode.REPLACE, CreateMode.CREATE_OR_REPLACE):
             return None
         path = path_of(parts)
@@ -241,6 +253,8 @@ class Binder:
         table = self.table(parts)
         if written is not None and self.view.ensure_location(written) != table.entry.location:
             raise ReplacedElsewhere(table.label, table.entry.location, written)
+        if table.entry.format != own:
+            raise StatementNotSupported(f"Replacing a table of the format {table.entry.format} by one of {own}")
         return table
 
     def _found_or_free(self, location: str) -> TableSnapshot | None:

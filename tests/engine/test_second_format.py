@@ -86,6 +86,8 @@ def test_a_table_is_made_of_a_query(session: LakeSession) -> None:
         ("CREATE TABLE other (k INT) USING folder CLUSTER BY (k)", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE other (k INT NOT NULL) USING folder", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE other (k INT) USING orc", "DATA_SOURCE_NOT_SUPPORTED"),
+        ("CREATE OR REPLACE TABLE plain (k INT)", "UNSUPPORTED_FEATURE.STATEMENT"),
+        ("REPLACE TABLE plain USING folder AS SELECT 1 AS k", "DELTA_TABLE_ONLY_OPERATION"),
         ("INSERT INTO plain VALUES ('x', 'y', NULL)", "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST"),
     ],
 )
