@@ -114,8 +114,8 @@ def _named(
         case Explain(inner=query) | DescribeQuery(inner=query) | CreateView(query=query):
             return None, binder.relations(query.relations, current)
         case CreateTable(table_parts=parts, location=location, provider=provider, query=written, mode=mode):
-            target = binder.replaced_table(parts, location, mode, provider)
-            target = target or binder.new_table(parts, location, provider)
+            replaced = binder.replaced_table(parts, location, mode, provider)
+            target = replaced or binder.new_table(parts, location, provider)
             return target, binder.relations(written.relations, current) if written else ()
         case Insert(table_parts=parts, source=source):
             return binder.table(parts), binder.relations(source.relations, current)
