@@ -21,7 +21,7 @@ pytestmark = pytest.mark.spark
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 FEED, TRACKED = "'delta.enableChangeDataFeed' = 'true'", "'delta.enableRowTracking' = 'true'"
 MAPPED = "'delta.columnMapping.mode' = 'name'"
-SMALL_FILES = "'delta.targetFileSize' = '8kb'"
+SMALL_FILES = "'delta.targetFileSize' = '6kb'"
 
 Action: TypeAlias = dict[str, Any]
 
