@@ -16,8 +16,13 @@ from catalog.errors import SqlError
 from engine.main import LakeSession
 from engine.runtime.context import StatementContext
 
-SLOW = "SELECT id FROM range(0, 100000, 1, 2) WHERE id = 0 OR length(repeat(sha2(string(id), 512), 60)) < 1"
-"""One row, 0, which a task writes at once, and then a second or more of work."""
+SLOW = (
+    "SELECT /*+ COALESCE(2) */ id FROM range(0, 100000, 1, 2) "
+    "WHERE id = 0 OR length(repeat(sha2(string(id), 512), 60)) < 1"
+)
+"""One row, 0, which a task writes at once, and then a second or more of work. Without the hint few rows are shuffled
+first, and written when the work is done.
+"""
 
 
 def begun(write: Future[Any], folder: Path) -> None:
