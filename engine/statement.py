@@ -122,8 +122,8 @@ def _completed(statement: SingleStatement, plan: Plan, state: SessionState, sour
         unmarked = replace(run, parameters=())
         try:
             _carried(compaction, _planned(compaction, state, sources, unmarked), state, sources, unmarked)
-        except SqlError as error:
-            logger.warning("automatic compaction of %s failed: %s", ".".join(compaction.table_parts), error)
+        except Exception:  # the statement is committed: whatever goes wrong now must not say otherwise
+            logger.warning("automatic compaction of %s failed", ".".join(compaction.table_parts), exc_info=True)
     return outcome
 
 
@@ -243,13 +243,9 @@ def _is_step(plan: Plan) -> bool:
 
     There is an end: a step makes what the next plan asks for, and only rewriting can have to be done again.
     """
-    match plan:
-        case AlterPlan(is_last=is_last) | RewritePlan(is_last=is_last):
-            return not is_last
-        case BackfillPlan():
-            return True
-        case _:
-            return False
+    if isinstance(plan, AlterPlan | RewritePlan):
+        return not plan.is_last
+    return isinstance(plan, BackfillPlan)
 
 
 def _may_run_again(plan: Plan, error: SqlError) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from engine.delta.commit.new_files import describe_files
+from engine.delta.commit.new_files import NewFiles, describe_files
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
@@ -20,7 +20,7 @@ from engine.table.changes import Bound, TableChanges
 from engine.table.operations import CommitDescription
 from engine.table.rules import TableRules
 from engine.table.snapshot import TableSnapshot
-from engine.table.transaction import DataFile, NewFiles, TableFolder
+from engine.table.transaction import DataFile, TableFolder
 
 
 def delta_snapshot(snapshot: TableSnapshot, operation: str = "The statement") -> Snapshot:
@@ -35,6 +35,14 @@ def delta_config(rules: TableRules, operation: str = "The statement") -> TableCo
     if not isinstance(rules, TableConfig):
         raise DeltaOnlyOperation("The table", operation)
     return rules
+
+
+def describe_delta_files(
+    folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
+) -> NewFiles:
+    """Reads the footer of each file; as `describe_files`."""
+    assert isinstance(folder, Storage)
+    return describe_files(folder, delta_config(rules), files, measured)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +76,7 @@ class DeltaFormat:
     def describe_files(
         self, folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
     ) -> NewFiles:
-        """Reads the footer of each file; as `describe_files`."""
-        assert isinstance(folder, Storage)
-        return describe_files(folder, delta_config(rules), files, measured)
+        return describe_delta_files(folder, rules, files, measured)
 
     def create(self, location: str, definition: object, description: CommitDescription, now_ms: int) -> Transaction:
         """`definition` is a `Definition`."""

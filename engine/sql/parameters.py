@@ -1,6 +1,6 @@
 """Values in the place of a statement's markers, for conditions that the engine keeps and puts among other texts.
 
-The condition of REPLACE WHERE is evaluated on the rows that are there and on the new ones, and stands in the history;
+The condition of REPLACE WHERE is evaluated on the rows that are there and on the new ones, and is shown in the history;
 there are no markers in any of these texts. A value becomes a literal of its type, as Spark makes of a parameter.
 """
 
@@ -24,7 +24,7 @@ _LED = ("WITH", "FROM")
 def with_condition_values(statement: Insert, parameters: Sequence[Parameter]) -> tuple[Insert, Sequence[Parameter]]:
     """The statement without markers in the condition of its REPLACE clause, and the parameters that are left.
 
-    Markers by position are counted in the order of the text, where the condition stands before the query. Raises
+    Markers by position are counted in the order of the text, where the condition precedes the query. Raises
     `StatementNotSupported` where that is not so, and for values that have no text.
     """
     clause = statement.replace

@@ -15,8 +15,7 @@ from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import BoundTable
 from engine.delta.commit.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.delta.commit.new_files import NewFiles as DeltaFiles
-from engine.delta.commit.new_files import describe_files
-from engine.delta.delta_format import delta_config
+from engine.delta.delta_format import describe_delta_files
 from engine.delta.log.storage import Storage
 from engine.enforce.row_rules import row_rules, violation
 from engine.errors.statement_errors import SparkFailure
@@ -33,17 +32,10 @@ Describe = Callable[[TableFolder, TableRules, Sequence[DataFile], Collection[str
 logger = logging.getLogger(__name__)
 
 
-def _describe(
-    folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str]
-) -> DeltaFiles:
-    assert isinstance(folder, Storage)
-    return describe_files(folder, delta_config(rules), files, measured)
-
-
 @contextmanager
 def new_files(source: ReadPlan, rows: WritePlan, storage: Storage, run: Run, folder: str = "") -> Iterator[DeltaFiles]:
     """Files of a Delta table; see `written_files`. They are written below a folder of the table's (`name/`)."""
-    with written_files(source, rows, storage, _describe, run, folder) as new:
+    with written_files(source, rows, storage, describe_delta_files, run, folder) as new:
         assert isinstance(new, DeltaFiles)
         yield new
 

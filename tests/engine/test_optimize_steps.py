@@ -195,3 +195,20 @@ def test_purging_of_a_table_without_deleted_rows_is_no_version(session: LakeSess
     ((_, metrics),) = rows(session, "REORG TABLE things APPLY (PURGE)")
     assert (metrics["totalConsideredFiles"], metrics["totalFilesSkipped"]) == (6, 6)
     assert _operations(tmp_path) == []
+
+
+@pytest.mark.parametrize("error", [OSError(28, "no space left"), RuntimeError("unexpected")], ids=repr)
+def test_a_compaction_that_fails_does_not_fail_the_statement_before_it(
+    session: LakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    rows(session, "ALTER TABLE things SET TBLPROPERTIES ('delta.autoOptimize.autoCompact' = 'true')")
+    tried = []
+
+    def fail(*_: Any) -> Any:
+        tried.append(1)
+        raise error
+
+    monkeypatch.setattr("engine.statement._step_by_step", fail)
+    rows(session, "DELETE FROM things")
+    assert tried == [1]
+    assert _numbers(tmp_path) == []

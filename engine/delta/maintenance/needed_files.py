@@ -166,7 +166,7 @@ def _named_in(storage: Storage, commits: Sequence[LogPath]) -> Iterator[Array]:
 def _older(storage: Storage, version: int) -> Snapshot | None:
     try:
         return Snapshot.load(storage, version)
-    except DeltaError:  # whoever pinned it cannot read it either
+    except DeltaError:  # the statement that pinned it cannot read it either
         return None
 
 

@@ -7,7 +7,7 @@ The table gets them in steps, each a version of its own:
 3. the property, and the names of the columns that keep ids when rows are rewritten.
 
 The statement is planned again after each of the first two, on what the table has become: what others committed before
-the first step has no ids and is found then, what they commit later has them. A file that is removed meanwhile is not
+the first step has no ids and is found then, what they commit later has them. A file that is removed since is not
 added again: its removal is a conflict of the step, which is planned again. Whatever stops the statement leaves a table
 that is as valid as before, and the statement goes on from there when it is sent again.
 

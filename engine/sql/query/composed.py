@@ -54,11 +54,11 @@ class ComposedQuery:
         self._length = 0
 
     def own(self, text: str) -> Span:
-        """Adds text of ours; where it stands."""
+        """Adds text of ours; its position."""
         return self._add(text, None)
 
     def piece(self, span: Span) -> Span:
-        """Adds a part of the statement; where it stands."""
+        """Adds a part of the statement; its position."""
         return self._add(self.text_of(span), span.start)
 
     def in_parentheses(self, span: Span) -> Span:
@@ -79,7 +79,7 @@ class ComposedQuery:
         return _with_named_markers(self._source, self._markers, span)
 
     def over_target(self, items: Span, target: Span | None, source: Span | None = None) -> TargetQuery:
-        """The query, in whose FROM the table that the statement changes stands at `target`. Raises as `parsed`."""
+        """The query, in whose FROM the table that the statement changes is at `target`. Raises as `parsed`."""
         query = self.parsed()
         places = [relation.span.start for relation in query.relations]
         number = None if target is None else places.index(target.start)
