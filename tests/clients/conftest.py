@@ -13,8 +13,12 @@ import pytest
 from py4j.java_gateway import JavaGateway
 
 from catalog.errors import TableNotFound
+from gateway.authenticators import Anonymous
+from gateway.hs2.service import Service
+from gateway.registry import Registry
 from tests.clients.drivers import Driver, open_driver, start_jvm
 from tests.gateway.arrow_engine import ArrowEngine, fails, modifies, rows
+from tests.gateway.hs2.http_shim import serving_http
 from tests.gateway.hs2.wire import serving
 
 TYPES = pa.table(
@@ -43,7 +47,9 @@ class Served:
     """The server under test."""
 
     port: int
+    http_port: int
     engine: ArrowEngine
+    registry: Registry
 
 
 @pytest.fixture(scope="session")
@@ -55,8 +61,8 @@ def served() -> Iterator[Served]:
         "DESCRIBE lab.nope": fails(TableNotFound("spark_catalog.lab.nope")),
         "DESCRIBE lab.t": rows(pa.table({"col_name": ["i"], "data_type": ["int"], "comment": [None]}), {}),
     }
-    with serving(engine) as (port, _, _):
-        yield Served(port, engine)
+    with serving(engine) as (port, _, registry), serving_http(Service(registry, Anonymous())) as http_port:
+        yield Served(port, http_port, engine, registry)
 
 
 @pytest.fixture(scope="session")
