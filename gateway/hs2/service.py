@@ -37,7 +37,7 @@ import pyarrow as pa
 
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
-from gateway.authenticators import Authenticator
+from gateway.authenticators import Authenticator, Mechanism, log_in, plain_message
 from gateway.bounded import EngineCalls
 from gateway.errors import OperationNotFound, SessionNotFound
 from gateway.hs2 import metadata
@@ -87,13 +87,14 @@ class Client:
     """Who is at the other end of a connection. `principal` is None until its transport or OpenSession says it.
 
     `sessions` are those it opened, which end with the connection; `settled` is the ended statement whose status was
-    the client's last question.
+    the client's last question; `awaited` is the statement whose end it waits for without having its handle.
     """
 
     peer: str
     principal: str | None = None
     sessions: set[uuid.UUID] = field(default_factory=set)
     settled: Operation | None = None
+    awaited: Operation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +138,7 @@ class Service:
     def open_session(self, request: Any, client: Client) -> Any:
         wanted = parse_configuration(request.configuration or {})
         if client.principal is None:  # a transport without a log-in of its own
-            user, password = request.username or "", request.password or ""
-            client.principal = self._authenticator.authenticate(user, password, client.peer)
+            client.principal = self._log_in(request.username or "", request.password or "", client.peer)
         if wanted.proxy_user not in (None, client.principal):
             raise ProxyUserNotAllowed(client.principal, wanted.proxy_user or "")
         namespace = request.initialNamespace or t.TNamespace()
@@ -194,7 +194,7 @@ class Service:
             timeout_s=float(request.queryTimeout or 0) or None,
         )
         if not request.runAsync:
-            _await(session, operation)
+            _await(session, operation, client)
         handle = self._operation_handle(operation, t.TOperationType.EXECUTE_STATEMENT)
         return t.TExecuteStatementResp(SUCCESS, handle)
 
@@ -262,7 +262,7 @@ class Service:
                 operation = session.answer(call.name, stream)
             case statement, shape:
                 operation = session.request(statement, shape)
-        _await(session, operation)
+        _await(session, operation, client)
         return call.response(SUCCESS, self._operation_handle(operation, call.operation_type))
 
     # ------------------------------------------------------------------------------------------- delegation tokens
@@ -283,6 +283,16 @@ class Service:
             with contextlib.suppress(SessionNotFound):
                 for operation in self._registry.session(session_id, client.principal).operations():
                     operation.cancel()
+
+    def cancel_awaited(self, client: Client) -> None:
+        """End the statement of which `client` has no handle; it hung up."""
+        if operation := client.awaited:
+            operation.cancel()
+
+    def _log_in(self, user: str, password: str, peer: str) -> str:
+        if not user and not password:
+            return log_in(self._authenticator, Mechanism.ANONYMOUS, b"", peer)
+        return log_in(self._authenticator, Mechanism.PLAIN, plain_message(user, password), peer)
 
     def _session(self, request: Any, client: Client) -> Session:
         session_id = self._id(request.sessionHandle and request.sessionHandle.sessionId)
@@ -324,9 +334,11 @@ def _parameter(given: Any) -> Parameter:
     return Parameter(value=text, sql_type=given.type or "string", name=given.name)
 
 
-def _await(session: Session, operation: Operation) -> None:
+def _await(session: Session, operation: Operation, client: Client) -> None:
     """Wait for the end; one that failed is dropped and its error raised, since no handle of it goes out."""
+    client.awaited = operation
     state = operation.wait(threading.TIMEOUT_MAX)
+    client.awaited = None
     if operation.error is not None:
         session.forget(operation)
         raise operation.error
