@@ -13,6 +13,12 @@ class MalformedHandle(SqlError, condition="INVALID_HANDLE.MALFORMED", sqlstate="
 
 
 @dataclass(eq=False)
+class MalformedThriftMessage(SqlError, condition="MALFORMED_REQUEST.THRIFT", sqlstate="08P01"):
+    reason: str
+    template = "The body of the request is not a call of HiveServer2 in Thrift's binary protocol: {reason}."
+
+
+@dataclass(eq=False)
 class ProxyUserNotAllowed(SqlError, condition="PROXY_USER_NOT_ALLOWED", sqlstate="42501"):
     principal: str
     proxy_user: str

@@ -30,6 +30,7 @@ import contextlib
 import threading
 import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -37,7 +38,7 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 
 from engine.runtime.results import ResultStream
-from gateway.authenticators import Authenticator
+from gateway.authenticators import Authenticator, Mechanism, log_in, plain_message
 from gateway.bounded import EngineCalls
 from gateway.errors import OperationNotFound, SessionNotFound
 from gateway.hs2 import metadata
@@ -91,13 +92,20 @@ class Client:
     """Who is at the other end of a connection. `principal` is None until its transport or OpenSession says it.
 
     `sessions` are those it opened, which end with the connection; `settled` is the ended statement whose status was
-    the client's last question.
+    the client's last question; `awaited` is the statement whose end it waits for without having its handle.
     """
 
     peer: str
     principal: str | None = None
     sessions: set[uuid.UUID] = field(default_factory=set)
     settled: Operation | None = None
+    awaited: Operation | None = None
+
+    @contextlib.contextmanager
+    def awaiting(self, operation: Operation) -> Iterator[None]:
+        self.awaited = operation
+        yield
+        self.awaited = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +150,7 @@ class Service:
     def open_session(self, request: Any, client: Client) -> Any:
         wanted = parse_configuration(request.configuration or {})
         if client.principal is None:  # a transport without a log-in of its own
-            user, password = request.username or "", request.password or ""
-            client.principal = self._authenticator.authenticate(user, password, client.peer)
+            client.principal = self._log_in(request.username or "", request.password or "", client.peer)
         if wanted.proxy_user not in (None, client.principal):
             raise ProxyUserNotAllowed(client.principal, wanted.proxy_user or "")
         namespace = request.initialNamespace or t.TNamespace()
@@ -204,8 +211,9 @@ class Service:
         )
         self._forms[operation] = asked_form(settings.version, request)
         if not request.runAsync:
-            _await(session, operation)
-        return self._started(t.TExecuteStatementResp, operation, t.TOperationType.EXECUTE_STATEMENT, session, request)
+            _await(session, operation, client)
+        kind = t.TOperationType.EXECUTE_STATEMENT
+        return self._started(t.TExecuteStatementResp, operation, kind, session, request, client)
 
     def get_operation_status(self, request: Any, client: Client) -> Any:
         _, operation = self._operation(request, client)
@@ -254,12 +262,15 @@ class Service:
         schema = operation.schema
         return form.of(schema if operation.has_rows else metadata.RESULT, operation.time_zone)
 
-    def _started(self, response: type[Any], operation: Operation, kind: int, session: Session, request: Any) -> Any:
+    def _started(
+        self, response: type[Any], operation: Operation, kind: int, session: Session, request: Any, client: Client
+    ) -> Any:
         """The answer to a call that made `operation`: with its results if the client asks for them and it has ended."""
         wanted = request.getDirectResults
-        if wanted is None:
-            operation.wait_until_parsed(PARSED_S)
-        state = operation.wait(DIRECT_S if wanted is not None else 0)
+        with client.awaiting(operation):
+            if wanted is None:
+                operation.wait_until_parsed(PARSED_S)
+            state = operation.wait(DIRECT_S if wanted is not None else 0)
         handle = t.TOperationHandle(self._handles.handle(operation.id), kind, operation.may_have_rows)
         answer = response(SUCCESS, handle)
         if wanted is None or not state.is_terminal:
@@ -291,8 +302,8 @@ class Service:
             case statement, shape:
                 operation = session.request(statement, shape)
         if not request.runAsync:
-            _await(session, operation)
-        return self._started(call.response, operation, call.operation_type, session, request)
+            _await(session, operation, client)
+        return self._started(call.response, operation, call.operation_type, session, request, client)
 
     # ----------------------------------------------------------------------------------------------- refused calls
 
@@ -315,6 +326,16 @@ class Service:
             with contextlib.suppress(SessionNotFound):
                 for operation in self._registry.session(session_id, client.principal).operations():
                     operation.cancel()
+
+    def cancel_awaited(self, client: Client) -> None:
+        """End the statement of which `client` has no handle; it hung up."""
+        if operation := client.awaited:
+            operation.cancel()
+
+    def _log_in(self, user: str, password: str, peer: str) -> str:
+        if not user and not password:
+            return log_in(self._authenticator, Mechanism.ANONYMOUS, b"", peer)
+        return log_in(self._authenticator, Mechanism.PLAIN, plain_message(user, password), peer)
 
     def _session(self, request: Any, client: Client) -> Session:
         session_id = self._handles.parse(request.sessionHandle and request.sessionHandle.sessionId)
@@ -350,9 +371,10 @@ def _status(operation: Operation, state: OperationState) -> Any:
     return response
 
 
-def _await(session: Session, operation: Operation) -> None:
+def _await(session: Session, operation: Operation, client: Client) -> None:
     """Wait for the end; one that failed is dropped and its error raised, since no handle of it goes out."""
-    state = operation.wait(threading.TIMEOUT_MAX)
+    with client.awaiting(operation):
+        state = operation.wait(threading.TIMEOUT_MAX)
     if operation.error is not None:
         session.forget(operation)
         raise operation.error

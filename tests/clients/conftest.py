@@ -13,13 +13,10 @@ import pytest
 from py4j.java_gateway import JavaGateway
 
 from catalog.errors import TableNotFound
-from gateway.authenticators import Anonymous
-from gateway.hs2.service import Service
 from gateway.registry import Registry
 from tests.clients.drivers import Driver, open_driver, start_jvm
 from tests.gateway.arrow_engine import ArrowEngine, fails, modifies, rows
-from tests.gateway.hs2.http_shim import serving_http
-from tests.gateway.hs2.wire import serving
+from tests.gateway.http.conftest import serving_http
 
 TYPES = pa.table(
     {
@@ -54,15 +51,15 @@ class Served:
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[Served]:
-    engine = ArrowEngine(tables={("lab", "t"): pa.table({"i": pa.array([1], pa.int32()), "s": ["x"]})})
-    engine.answers |= {
-        "SELECT types": rows(TYPES, SQL_TYPES),
-        "INSERT": modifies(3),
-        "DESCRIBE lab.nope": fails(TableNotFound("spark_catalog.lab.nope")),
-        "DESCRIBE lab.t": rows(pa.table({"col_name": ["i"], "data_type": ["int"], "comment": [None]}), {}),
-    }
-    with serving(engine) as (port, _, registry), serving_http(Service(registry, Anonymous())) as http_port:
-        yield Served(port, http_port, engine, registry)
+    with serving_http() as live:
+        live.engine.tables["lab", "t"] = pa.table({"i": pa.array([1], pa.int32()), "s": ["x"]})
+        live.engine.answers |= {
+            "SELECT types": rows(TYPES, SQL_TYPES),
+            "INSERT": modifies(3),
+            "DESCRIBE lab.nope": fails(TableNotFound("spark_catalog.lab.nope")),
+            "DESCRIBE lab.t": rows(pa.table({"col_name": ["i"], "data_type": ["int"], "comment": [None]}), {}),
+        }
+        yield Served(live.thrift_port, live.port, live.engine, live.registry)
 
 
 @pytest.fixture(scope="session")
