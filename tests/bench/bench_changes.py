@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import resource
 import shutil
@@ -43,6 +44,7 @@ MERGE = (
     "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
 )
 VECTORS = {"vectors": "true", "copies": "false"}
+COPIES = count()
 
 
 def main() -> None:
@@ -56,6 +58,7 @@ def main() -> None:
     if arguments.merge:
         print(json.dumps(merge_by_deltalake(*arguments.merge)))
         return
+    logging.getLogger("engine").setLevel(logging.CRITICAL)  # what follows a commit to a copy that is gone
     with tempfile.TemporaryDirectory() as lake, ExitStack() as stack:
         session = open_lake(stack.enter_context(two_core_spark(memory="1g")), Path(lake))
         delta = stack.enter_context(delta_spark()) if ORACLE.exists() else None
@@ -125,12 +128,12 @@ def merge_by_deltalake(table: str, source: str) -> dict[str, float]:
 
 def on_copy(source: Path, change: Callable[[Path], float]) -> float:
     """The milliseconds of `change` on a copy of the table, which shares its data files."""
-    copy = source.with_name("copy")
+    copy = source.with_name(f"copy_{next(COPIES)}")
     shutil.copytree(source, copy, copy_function=link_or_copy)
     try:
         return change(copy)
     finally:
-        shutil.rmtree(copy)
+        shutil.rmtree(copy, ignore_errors=True)  # files that follow a commit may still be written
 
 
 def link_or_copy(source: str, target: str) -> None:
