@@ -13,9 +13,11 @@ import pytest
 from py4j.java_gateway import JavaGateway
 
 from catalog.errors import TableNotFound
+from gateway.tls import TlsServer
+from tests.certificates import Certificate, make_certificate
 from tests.clients.drivers import Driver, open_driver, start_jvm
 from tests.gateway.arrow_engine import ArrowEngine, fails, modifies, rows
-from tests.gateway.hs2.wire import serving
+from tests.gateway.http.conftest import serving_http
 
 TYPES = pa.table(
     {
@@ -40,14 +42,18 @@ SQL_TYPES = {"f": "float", "d": "double", "arr": "array<int>", "st": "struct<x:i
 
 @dataclass(frozen=True)
 class Served:
-    """The server under test."""
+    """The server under test; both ports take TLS as well."""
 
     port: int
+    http_port: int
     engine: ArrowEngine
+    certificate: Certificate
 
 
 @pytest.fixture(scope="session")
-def served() -> Iterator[Served]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    certificate = make_certificate(tmp_path_factory.mktemp("tls"))
+    tls = TlsServer(str(certificate.certificate), str(certificate.key))
     engine = ArrowEngine(tables={("lab", "t"): pa.table({"i": pa.array([1], pa.int32()), "s": ["x"]})})
     engine.answers |= {
         "SELECT types": rows(TYPES, SQL_TYPES),
@@ -55,8 +61,8 @@ def served() -> Iterator[Served]:
         "DESCRIBE lab.nope": fails(TableNotFound("spark_catalog.lab.nope")),
         "DESCRIBE lab.t": rows(pa.table({"col_name": ["i"], "data_type": ["int"], "comment": [None]}), {}),
     }
-    with serving(engine) as (port, _, _):
-        yield Served(port, engine)
+    with serving_http(engine, tls=tls) as live:
+        yield Served(live.thrift_port, live.port, engine, certificate)
 
 
 @pytest.fixture(scope="session")
