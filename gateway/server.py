@@ -22,7 +22,9 @@ from gateway.authenticators import Anonymous
 from gateway.config import Config
 from gateway.hs2.server import ThriftServer
 from gateway.http.app import HttpOptions, create_app
-from gateway.http.server import HttpServer
+from gateway.http.hosts import KnownHosts
+from gateway.http.server import HttpServer, HttpSettings
+from gateway.http.thrift_route import ThriftRoute
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.listening import (
     ensure_loopback,
@@ -120,13 +122,20 @@ class Server:
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
             ensure_port_file_writable(Path(config.port_file))
+        hosts = KnownHosts((config.host, f"[{config.host}]", *config.http_hosts))
         options = HttpOptions(
-            threads=config.http_threads,
-            hosts=(config.host, f"[{config.host}]", *config.http_hosts),
-            link_lifetime_s=self._config.results.link_lifetime_s,
+            threads=config.http_threads, hosts=hosts, link_lifetime_s=self._config.results.link_lifetime_s
         )
         app = create_app(self._lifecycle, authenticator, options)
-        http = HttpServer(app, config.host, config.http_port, threads=config.http_threads, on_death=self._on_death)
+        calls = ThriftRoute(authenticator, hosts)
+        http = HttpServer(
+            app,
+            calls,
+            config.host,
+            config.http_port,
+            settings=HttpSettings(threads=config.http_threads),
+            on_death=self._on_death,
+        )
         http.start()
         parts.callback(http.stop)
         engine = self._engine_factory(self._config, self._progress, self._lifecycle.fail)
@@ -137,6 +146,7 @@ class Server:
         thrift = ThriftServer(registry, authenticator, config.host, config.thrift_port, on_death=self._on_death)
         parts.callback(thrift.stop)
         ports = Ports(thrift=thrift.start(), http=http.port)
+        calls.open(thrift.conversations())
         self._lifecycle.become_ready(registry, ports)
         if config.port_file:
             write_port_file(Path(config.port_file), ports)

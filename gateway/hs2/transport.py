@@ -14,8 +14,8 @@ from __future__ import annotations
 import socket
 import struct
 import time
-from collections.abc import Callable
 
+from gateway.authenticators import Authenticator
 from gateway.hs2.messages import FIRST_BYTE, MalformedMessage, read_message
 from gateway.hs2.sasl import HEADER, MESSAGE_BYTES_MAX, SaslNegotiation, SaslState, SaslStatus
 
@@ -120,7 +120,7 @@ class MessageStream:
 
 
 def open_transport(
-    stream: ByteStream, authenticate: Callable[[str, str], str], bytes_max: int
+    stream: ByteStream, authenticator: Authenticator, peer: str, bytes_max: int
 ) -> tuple[MessageStream, str | None]:
     """Find out what the client speaks and log it in.
 
@@ -132,15 +132,14 @@ def open_transport(
     if first == FIRST_BYTE:
         return MessageStream(stream, framed=False, bytes_max=bytes_max), None
     if first == SaslStatus.START:
-        principal = _negotiate(stream, authenticate)
+        principal = _negotiate(stream, SaslNegotiation(authenticator, peer))
         return MessageStream(stream, framed=True, bytes_max=bytes_max), principal
     if first in _HTTP_FIRST_BYTES:
         stream.write(_HTTP_ANSWER)
     raise Disconnected()
 
 
-def _negotiate(stream: ByteStream, authenticate: Callable[[str, str], str]) -> str:
-    negotiation = SaslNegotiation(authenticate)
+def _negotiate(stream: ByteStream, negotiation: SaslNegotiation) -> str:
     while negotiation.principal is None:
         status, length = HEADER.unpack(stream.take(HEADER.size))
         if length > MESSAGE_BYTES_MAX:

@@ -24,7 +24,7 @@ _SETTING_PREFIXES = ("set:hiveconf:", "set:metaconf:", "set:system:")
 _VARIABLE_PREFIX = "set:hivevar:"
 _FOREIGN_SETTINGS = (
     *("hive.", "hadoop.", "mapred.", "mapreduce.", "tez.", "yarn.", "dfs.", "fs.", "javax.jdo.", "datanucleus."),
-    *("hiveconf:", "impala.", "spark.thriftserver.", "spark.hive.", "kyuubi."),
+    *("hiveconf:", "impala.", "spark.thriftserver.", "spark.hive.", "kyuubi.", "query_tags"),
 )
 _REFERENCE = re.compile(r"\$\{(?:hivevar:)?([A-Za-z_][\w.]*)\}")
 

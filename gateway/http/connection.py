@@ -22,6 +22,7 @@ import time
 from dataclasses import dataclass
 from enum import Enum, auto
 from http import HTTPStatus
+from typing import Protocol
 
 from gateway.http.wire import (
     CONTINUE,
@@ -61,6 +62,12 @@ class State(Enum):
     CLOSED = auto()
 
 
+class Conversation(Protocol):
+    """What calls of Thrift on one connection have in common; raises an SqlError for bytes that are no call."""
+
+    def answer(self, message: bytes, principal: str) -> bytes: ...
+
+
 class Connection:
     """Fed by the server's loop; see the module for who may call what."""
 
@@ -71,6 +78,7 @@ class Connection:
         self.descriptor = client.fileno()
         self.state = State.READING
         self.request: Request | None = None
+        self.conversation: Conversation | None = None
         self.since = time.monotonic()
         self.deadline = self.since + limits.idle_s
         self._incoming = bytearray()
@@ -78,6 +86,10 @@ class Connection:
         self._head: Head | None = None
         self._outgoing = memoryview(b"")
         self._ends_after_writing = False
+
+    @property
+    def is_encrypted(self) -> bool:
+        return False
 
     @property
     def held_bytes(self) -> int:

@@ -61,6 +61,18 @@ class Head:
     is_kept_alive: bool
     expects_continue: bool
 
+    def value(self, name: str) -> str | None:
+        """The value of the header, those of one that is repeated joined; None where there is none."""
+        return ", ".join(found) if (found := _values(self.headers, name)) else None
+
+    def cookie(self, name: str) -> str | None:
+        """The value of the first cookie of that name."""
+        for pair in "; ".join(_values(self.headers, "cookie")).split(";"):
+            key, equals, value = pair.partition("=")
+            if equals and key.strip() == name:
+                return value.strip().strip('"')
+        return None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
