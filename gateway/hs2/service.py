@@ -35,6 +35,7 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
+from engine.runtime.foreign_settings import is_foreign
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
 from gateway.authenticators import Authenticator
@@ -53,7 +54,7 @@ from gateway.hs2.info import info_value
 from gateway.hs2.metadata_calls import MetadataCall
 from gateway.hs2.rowset import encode_columns, encode_fetch_response, encode_rows
 from gateway.hs2.types import table_schema
-from gateway.hs2.variables import is_foreign, parse_configuration, substitute
+from gateway.hs2.variables import parse_configuration, substitute
 from gateway.operation import Operation, OperationState, Page
 from gateway.registry import Registry
 from gateway.session import Session
