@@ -58,3 +58,8 @@ class InfoTypeUnknown(SqlError, condition="UNKNOWN_INFO_TYPE", sqlstate="HY096")
 @dataclass(eq=False)
 class DelegationTokenNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.DELEGATION_TOKEN", sqlstate="0A000"):
     template = "Delegation tokens belong to Kerberos, which this server does not speak. Log in with user and password."
+
+
+@dataclass(eq=False)
+class TransferNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.TRANSFER_CALL", sqlstate="0A000"):
+    template = "Files are not sent by UploadData and DownloadData. Use INSERT or COPY INTO, and fetch rows by a query."

@@ -13,6 +13,7 @@ import pytest
 from py4j.java_gateway import JavaGateway
 
 from catalog.errors import TableNotFound
+from gateway.registry import Registry
 from gateway.tls import TlsServer
 from tests.certificates import Certificate, make_certificate
 from tests.clients.drivers import Driver, open_driver, start_jvm
@@ -47,22 +48,22 @@ class Served:
     port: int
     http_port: int
     engine: ArrowEngine
+    registry: Registry
     certificate: Certificate
 
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     certificate = make_certificate(tmp_path_factory.mktemp("tls"))
-    tls = TlsServer(str(certificate.certificate), str(certificate.key))
-    engine = ArrowEngine(tables={("lab", "t"): pa.table({"i": pa.array([1], pa.int32()), "s": ["x"]})})
-    engine.answers |= {
-        "SELECT types": rows(TYPES, SQL_TYPES),
-        "INSERT": modifies(3),
-        "DESCRIBE lab.nope": fails(TableNotFound("spark_catalog.lab.nope")),
-        "DESCRIBE lab.t": rows(pa.table({"col_name": ["i"], "data_type": ["int"], "comment": [None]}), {}),
-    }
-    with serving_http(engine, tls=tls) as live:
-        yield Served(live.thrift_port, live.port, engine, certificate)
+    with serving_http(tls=TlsServer(str(certificate.certificate), str(certificate.key))) as live:
+        live.engine.tables["lab", "t"] = pa.table({"i": pa.array([1], pa.int32()), "s": ["x"]})
+        live.engine.answers |= {
+            "SELECT types": rows(TYPES, SQL_TYPES),
+            "INSERT": modifies(3),
+            "DESCRIBE lab.nope": fails(TableNotFound("spark_catalog.lab.nope")),
+            "DESCRIBE lab.t": rows(pa.table({"col_name": ["i"], "data_type": ["int"], "comment": [None]}), {}),
+        }
+        yield Served(live.thrift_port, live.port, live.engine, live.registry, certificate)
 
 
 @pytest.fixture(scope="session")

@@ -111,7 +111,6 @@ class Live:
 
 @contextlib.contextmanager
 def serving_http(
-    engine: ArrowEngine | None = None,
     *,
     threads: int = 6,
     authenticator: Authenticator | None = None,
@@ -122,7 +121,7 @@ def serving_http(
 ) -> Iterator[Live]:
     """A server with these `HttpLimits`, and the Thrift server whose calls it takes."""
     authenticator = authenticator or Anonymous()
-    engine, lifecycle = engine or ArrowEngine(), Lifecycle()
+    engine, lifecycle = ArrowEngine(), Lifecycle()
     registry, deaths = Registry(engine, limits or Limits(linger_s=0)), list[str]()
     app = create_app(lifecycle, authenticator, HttpOptions(threads=threads))
     route = ThriftRoute(authenticator, KnownHosts())
