@@ -25,6 +25,7 @@ from gateway.hs2.transport import ByteStream, Disconnected, open_transport
 from gateway.hs2.watch import Watch
 from gateway.registry import Registry
 from gateway.supervision import OnDeath, ignore_death, supervised
+from gateway.tls import TlsServer
 
 logger = logging.getLogger(__name__)
 
@@ -36,10 +37,11 @@ _KEEP_ALIVE_S = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThriftSettings:
-    """Limits of the port."""
+    """Limits of the port; without `tls` it takes clients in plaintext only."""
 
     connections_max: int = 2000
     message_bytes_max: int = 32 << 20
+    tls: TlsServer | None = None
 
 
 class Connection:
@@ -51,10 +53,11 @@ class Connection:
         self._socket, self._service, self._authenticator, self._watch = connection, service, authenticator, watch
         self._client = Client(peer)
 
-    def serve(self, message_bytes_max: int) -> None:
+    def serve(self, settings: ThriftSettings) -> None:
         """Answer messages until either side ends; never raises."""
+        stream = ByteStream(self._socket)
         try:
-            self._answer_all(message_bytes_max)
+            self._answer_all(stream, settings)
         except Disconnected:
             pass
         except MalformedMessage as error:
@@ -62,6 +65,7 @@ class Connection:
         except Exception:
             logger.exception("connection from %s ended by an error of ours", self._client.peer)
         finally:
+            stream.end()
             self._socket.close()
             self._end_sessions()
 
@@ -80,9 +84,9 @@ class Connection:
         except Exception:
             logger.exception("a session of %s could not be closed", self._client.peer)
 
-    def _answer_all(self, message_bytes_max: int) -> None:
+    def _answer_all(self, stream: ByteStream, settings: ThriftSettings) -> None:
         messages, self._client.principal = open_transport(
-            ByteStream(self._socket), self._authenticator, self._client.peer, message_bytes_max
+            stream, self._authenticator, self._client.peer, settings.message_bytes_max, settings.tls
         )
         dispatcher = Dispatcher(self._service, self._client)
         while True:
@@ -187,7 +191,7 @@ class ThriftServer:
 
     def _run(self, connection: Connection) -> None:
         try:
-            connection.serve(self._settings.message_bytes_max)
+            connection.serve(self._settings)
         finally:
             with self._lock:
                 self._connections.pop(connection, None)

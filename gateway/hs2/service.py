@@ -37,6 +37,7 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
+from engine.runtime.foreign_settings import is_foreign
 from engine.runtime.results import ResultStream
 from gateway.authenticators import Authenticator, Mechanism, log_in, plain_message
 from gateway.bounded import EngineCalls
@@ -56,7 +57,7 @@ from gateway.hs2.metadata_calls import MetadataCall
 from gateway.hs2.parameters import parse_parameters
 from gateway.hs2.result_form import FIRST_SPARK_VERSION, SUCCESS, ResultForm, ShapedResult, asked_form, plain_form
 from gateway.hs2.rowset import encode_with_results
-from gateway.hs2.variables import is_foreign, parse_configuration, substitute
+from gateway.hs2.variables import parse_configuration, substitute
 from gateway.operation import Operation, OperationState, Page
 from gateway.registry import Registry
 from gateway.session import Session

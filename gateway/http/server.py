@@ -22,6 +22,7 @@ from gateway.http.thrift_route import ThriftRoute
 from gateway.http.workers import Workers
 from gateway.http.wsgi import run_application
 from gateway.supervision import OnDeath, ignore_death, supervised
+from gateway.tls import TlsServer
 
 _BACKLOG = 512
 _STOP_S = 5.0
@@ -30,10 +31,11 @@ _THRIFT_THREADS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSettings:
-    """`threads` answer the requests of the application."""
+    """`threads` answer the requests of the application; without `tls` the port speaks plain HTTP only."""
 
     threads: int = 32
     limits: HttpLimits = field(default_factory=lambda: HttpLimits(body_bytes_max=BODY_BYTES_MAX))
+    tls: TlsServer | None = None
 
 
 class HttpServer:
@@ -51,7 +53,7 @@ class HttpServer:
     ) -> None:
         self._thrift, self._address, self._on_death = thrift, (host, port), on_death
         settings = settings or HttpSettings()
-        self._limits = settings.limits
+        self._limits, self._tls = settings.limits, settings.tls
         self._app_workers = Workers(
             "http",
             partial(run_application, app),
@@ -79,7 +81,7 @@ class HttpServer:
         family = socket.getaddrinfo(*self._address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
         self.listener = socket.create_server(self._address, family=family, backlog=_BACKLOG)
         self._address = (self._address[0], int(self.listener.getsockname()[1]))
-        loop = self._loop = ConnectionLoop(self.listener, self._limits, self._dispatch)
+        loop = self._loop = ConnectionLoop(self.listener, self._limits, self._dispatch, self._tls)
         self._thread = supervised("http-loop", loop.run, lambda: loop.is_stopping, self._on_death)
         self._app_workers.start()
         self._thrift_workers.start()

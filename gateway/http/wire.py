@@ -92,7 +92,7 @@ class Answer:
 
 
 def skip_line_ends(buffer: bytearray, limit: int) -> int:
-    """How many bytes of line ends stand before a request, which old clients send after a body; at most `limit`."""
+    """How many bytes of line ends precede a request, which old clients send after a body; at most `limit`."""
     match = _LINE_ENDS.match(buffer, 0, limit)
     return match.end() if match else 0
 
@@ -206,7 +206,7 @@ def _is_chunked(headers: _Headers, is_old: bool) -> bool:
     if not codings:
         return False
     if is_old or _values(headers, "content-length"):
-        raise _bad("Transfer-Encoding must not stand beside Content-Length, nor in a request of HTTP/1.0.")
+        raise _bad("Transfer-Encoding must not be combined with Content-Length, nor in a request of HTTP/1.0.")
     if [coding.lower() for coding in codings] != ["chunked"]:
         raise RequestRefused(HTTPStatus.NOT_IMPLEMENTED, "No transfer coding is supported; send Content-Length.")
     return True

@@ -47,7 +47,7 @@ def environment(request: Request, connection: Connection) -> dict[str, Any]:
         "REQUEST_URI": head.target,
         "SERVER_PROTOCOL": head.version,
         "SERVER_NAME": SERVER_NAME,
-        "SERVER_PORT": str(connection.socket.getsockname()[1]),
+        "SERVER_PORT": str(connection.port),
         "SERVER_SOFTWARE": SERVER_NAME,
         "REMOTE_ADDR": request.peer,
         "CONTENT_LENGTH": str(head.length),

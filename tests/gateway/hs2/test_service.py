@@ -63,7 +63,11 @@ def test_a_session_gets_its_configuration(lab: Lab, client: ThriftClient) -> Non
     )
     (session,) = lab.engine.sessions
     assert (session.principal, session.current_schema) == ("ada", "lab")
-    assert session.settings == {"spark.sql.ansi.enabled": "false", "spark.sql.shuffle.partitions": "3"}
+    assert session.settings == {
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.shuffle.partitions": "3",
+        "hive.server2.thrift.resultset.default.fetch.size": "1000",
+    }
 
 
 def test_without_a_log_in_the_name_is_the_requests(lab: Lab) -> None:

@@ -13,7 +13,7 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from gateway.authenticators import Anonymous, Authenticator
-from gateway.hs2.server import ThriftServer
+from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.connection import HttpLimits
 from gateway.http.hosts import KnownHosts
@@ -22,6 +22,7 @@ from gateway.http.thrift_route import ThriftRoute
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.limits import Limits
 from gateway.registry import Registry
+from gateway.tls import TlsServer
 from tests.gateway.arrow_engine import ArrowEngine
 
 STATEMENTS = "/api/2.0/sql/statements"
@@ -113,6 +114,7 @@ def serving_http(
     *,
     threads: int = 6,
     authenticator: Authenticator | None = None,
+    tls: TlsServer | None = None,
     is_ready: bool = True,
     limits: Limits | None = None,
     **http_limits: float,
@@ -123,10 +125,10 @@ def serving_http(
     registry, deaths = Registry(engine, limits or Limits(linger_s=0)), list[str]()
     app = create_app(lifecycle, authenticator, HttpOptions(threads=threads))
     route = ThriftRoute(authenticator, KnownHosts())
-    settings = HttpSettings(threads=threads, limits=HttpLimits(**http_limits))  # type: ignore[arg-type]
+    settings = HttpSettings(threads=threads, limits=HttpLimits(**http_limits), tls=tls)  # type: ignore[arg-type]
     server = HttpServer(app, route, "127.0.0.1", 0, settings=settings, on_death=deaths.append)
     server.start()
-    thrift = ThriftServer(registry, authenticator, "127.0.0.1", 0, on_death=deaths.append)
+    thrift = ThriftServer(registry, authenticator, "127.0.0.1", 0, ThriftSettings(tls=tls), deaths.append)
     thrift_port = thrift.start()
     if is_ready:
         lifecycle.become_ready(registry, Ports(thrift=thrift_port, http=server.port))
