@@ -159,7 +159,7 @@ class Binder:
         return BoundView(entry=found, query=query, relations=inner)
 
     def described(self, parts: tuple[str, ...]) -> NamedRelation:
-        """A name whose columns are asked for: those of a view stand in its record, whatever became of its tables."""
+        """A name whose columns are asked for: those of a view are in its record, whatever became of its tables."""
         if path_of(parts) is None:
             found = self.state.temporary_view(parts) or self.view.resolve(
                 TableName.from_parts(parts, self.state.current)

@@ -86,7 +86,7 @@ class BoundChanges:
 
     @property
     def name(self) -> None:
-        """Nothing can stand for it but its alias."""
+        """Only its alias can refer to it."""
 
     @property
     def label(self) -> str:
@@ -135,7 +135,7 @@ class BoundFiles:
 
     @property
     def name(self) -> None:
-        """Nothing can stand for them but their alias."""
+        """Only their alias can refer to them."""
 
     @property
     def label(self) -> str:

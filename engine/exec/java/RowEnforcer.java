@@ -52,7 +52,7 @@ import org.apache.spark.sql.types.StructType;
  *    columns of {@link IdentityValues} may be added;
  * 3. `stored`: the columns as the files have them, by position: physical names, field ids.
  *
- * Expressions that raise stand in the projections' columns, never in a filter: the optimizer moves filters below joins,
+ * Expressions that raise are in the projections' columns, never in a filter: the optimizer moves filters below joins,
  * where they would judge rows that are not written.
  */
 final class RowEnforcer {
