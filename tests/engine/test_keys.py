@@ -26,68 +26,68 @@ PARENT = "`spark_catalog`.`shop`.`customers`"
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> BareLake:
-    lake = BareLake(tmp_path)
+def shop(tmp_path: Path) -> BareLake:
+    shop = BareLake(tmp_path)
     for text in ("CREATE SCHEMA shop", "USE shop", CUSTOMERS, ORDERS):
-        lake.answer(text)
-    return lake
+        shop.answer(text)
+    return shop
 
 
-def constraints(lake: BareLake, table: str) -> list[tuple[str, str]]:
-    found = [row[:2] for row in lake.rows(f"DESCRIBE EXTENDED {table}")]
+def constraints(shop: BareLake, table: str) -> list[tuple[str, str]]:
+    found = [row[:2] for row in shop.rows(f"DESCRIBE EXTENDED {table}")]
     return found[found.index(("# Constraints", "")) + 1 :] if ("# Constraints", "") in found else []
 
 
-def test_keys_are_shown(lake: BareLake) -> None:
-    assert constraints(lake, "customers") == [("customers_key", "PRIMARY KEY (`region`, `id`) RELY")]
-    assert constraints(lake, "orders") == [
+def test_keys_are_shown(shop: BareLake) -> None:
+    assert constraints(shop, "customers") == [("customers_key", "PRIMARY KEY (`region`, `id`) RELY")]
+    assert constraints(shop, "orders") == [
         ("orders_pk", "PRIMARY KEY (`id`)"),
         ("buyer", f"FOREIGN KEY (`customer`, `place`) REFERENCES {PARENT} (`id`, `region`)"),
         ("orders_orders_fk", "FOREIGN KEY (`before`) REFERENCES `spark_catalog`.`shop`.`orders` (`id`)"),
     ]
-    told = dict(row[:2] for row in lake.rows("DESCRIBE EXTENDED orders"))
+    told = dict(row[:2] for row in shop.rows("DESCRIBE EXTENDED orders"))
     assert "gateway" not in told["Table Properties"]
 
 
-def test_columns_of_a_primary_key_are_not_null(lake: BareLake) -> None:
-    fields = json.loads(DeltaTable(lake.folder / "shop" / "customers").schema().to_json())["fields"]
+def test_columns_of_a_primary_key_are_not_null(shop: BareLake) -> None:
+    fields = json.loads(DeltaTable(shop.folder / "shop" / "customers").schema().to_json())["fields"]
     assert {field["name"]: field["nullable"] for field in fields} == {"id": False, "region": False, "name": True}
 
 
-def test_other_writers_keep_keys(lake: BareLake) -> None:
-    folder = lake.folder / "shop" / "customers"
+def test_other_writers_keep_keys(shop: BareLake) -> None:
+    folder = shop.folder / "shop" / "customers"
     DeltaTable(folder).alter.set_table_description("seen by delta-rs")
-    assert constraints(lake, "customers") == [("customers_key", "PRIMARY KEY (`region`, `id`) RELY")]
+    assert constraints(shop, "customers") == [("customers_key", "PRIMARY KEY (`region`, `id`) RELY")]
 
 
-def test_show_create_table_runs_as_it_is(lake: BareLake) -> None:
-    (text,) = lake.answer("SHOW CREATE TABLE orders")["createtab_stmt"].to_pylist()
-    before = constraints(lake, "orders")
+def test_show_create_table_runs_as_it_is(shop: BareLake) -> None:
+    (text,) = shop.answer("SHOW CREATE TABLE orders")["createtab_stmt"].to_pylist()
+    before = constraints(shop, "orders")
     assert "CONSTRAINT `orders_pk` PRIMARY KEY (`id`) NOT ENFORCED" in text and "gateway" not in text
-    lake.answer("DROP TABLE orders")
-    lake.answer(text)
-    assert constraints(lake, "orders") == before
+    shop.answer("DROP TABLE orders")
+    shop.answer(text)
+    assert constraints(shop, "orders") == before
 
 
-def test_metadata_calls(lake: BareLake) -> None:
-    shop = ("spark_catalog", "shop")
-    assert lake.rows_of(ListPrimaryKeys(table=("hive_metastore", "SHOP", "Customers"))) == [
-        (*shop, "customers", "id", 2, "customers_key"),
-        (*shop, "customers", "region", 1, "customers_key"),
+def test_metadata_calls(shop: BareLake) -> None:
+    names = ("spark_catalog", "shop")
+    assert shop.rows_of(ListPrimaryKeys(table=("hive_metastore", "SHOP", "Customers"))) == [
+        (*names, "customers", "id", 2, "customers_key"),
+        (*names, "customers", "region", 1, "customers_key"),
     ]
     buyer = [
-        (*shop, "customers", "id", *shop, "orders", "customer", 1, "buyer", None),
-        (*shop, "customers", "region", *shop, "orders", "place", 2, "buyer", None),
+        (*names, "customers", "id", *names, "orders", "customer", 1, "buyer", None),
+        (*names, "customers", "region", *names, "orders", "place", 2, "buyer", None),
     ]
-    own = [(*shop, "orders", "id", *shop, "orders", "before", 1, "orders_orders_fk", None)]
-    assert lake.rows_of(ListForeignKeys(child=(None, None, "orders"))) == [*buyer, *own]
-    assert lake.rows_of(ListForeignKeys(parent=(None, "shop", "customers"))) == buyer
-    assert lake.rows_of(ListForeignKeys(parent=(None, None, "nope"))) == []
+    own = [(*names, "orders", "id", *names, "orders", "before", 1, "orders_orders_fk", None)]
+    assert shop.rows_of(ListForeignKeys(child=(None, None, "orders"))) == [*buyer, *own]
+    assert shop.rows_of(ListForeignKeys(parent=(None, "shop", "customers"))) == buyer
+    assert shop.rows_of(ListForeignKeys(parent=(None, None, "nope"))) == []
 
 
-def test_show_keys_as_databricks_has_them(lake: BareLake) -> None:
+def test_show_keys_as_databricks_has_them(shop: BareLake) -> None:
     where = "IN CATALOG `hive_metastore` IN SCHEMA `shop` IN TABLE"
-    primary = lake.answer(f"SHOW KEYS {where} `orders`")
+    primary = shop.answer(f"SHOW KEYS {where} `orders`")
     assert primary.to_pylist() == [
         {
             "catalogName": "spark_catalog",
@@ -98,7 +98,7 @@ def test_show_keys_as_databricks_has_them(lake: BareLake) -> None:
             "constraintName": "orders_pk",
         }
     ]
-    foreign = lake.answer(f"SHOW FOREIGN KEYS {where} `orders`").to_pylist()
+    foreign = shop.answer(f"SHOW FOREIGN KEYS {where} `orders`").to_pylist()
     assert [(row["parentColName"], row["col_name"], row["keySeq"], row["deferrability"]) for row in foreign] == [
         ("id", "customer", 1, 7),
         ("region", "place", 2, 7),
@@ -106,23 +106,23 @@ def test_show_keys_as_databricks_has_them(lake: BareLake) -> None:
     ]
 
 
-def test_keys_come_and_go(lake: BareLake) -> None:
-    lake.answer("CREATE TABLE items (id BIGINT NOT NULL, buyer BIGINT, place INT)")
-    lake.answer("ALTER TABLE items ADD PRIMARY KEY (ID) NORELY")
-    lake.answer("ALTER TABLE items ADD CONSTRAINT Bought FOREIGN KEY (place, buyer) REFERENCES customers NOT ENFORCED")
-    assert constraints(lake, "items") == [
+def test_keys_come_and_go(shop: BareLake) -> None:
+    shop.answer("CREATE TABLE items (id BIGINT NOT NULL, buyer BIGINT, place INT)")
+    shop.answer("ALTER TABLE items ADD PRIMARY KEY (ID) NORELY")
+    shop.answer("ALTER TABLE items ADD CONSTRAINT Bought FOREIGN KEY (place, buyer) REFERENCES customers NOT ENFORCED")
+    assert constraints(shop, "items") == [
         ("items_pk", "PRIMARY KEY (`id`)"),
         ("Bought", f"FOREIGN KEY (`place`, `buyer`) REFERENCES {PARENT} (`region`, `id`)"),
     ]
-    lake.answer("ALTER TABLE items DROP FOREIGN KEY (place, buyer)")
-    lake.answer("ALTER TABLE items DROP FOREIGN KEY IF EXISTS (place, buyer)")
-    lake.answer("ALTER TABLE items DROP PRIMARY KEY CASCADE")
-    lake.answer("ALTER TABLE items DROP PRIMARY KEY IF EXISTS")
-    assert constraints(lake, "items") == []
-    lake.answer("ALTER TABLE orders DROP CONSTRAINT BUYER")
-    lake.answer("ALTER TABLE customers DROP CONSTRAINT customers_key")
-    assert constraints(lake, "customers") == []
-    names = [operation for operation, _, _ in lake.operations("shop.customers")]
+    shop.answer("ALTER TABLE items DROP FOREIGN KEY (place, buyer)")
+    shop.answer("ALTER TABLE items DROP FOREIGN KEY IF EXISTS (place, buyer)")
+    shop.answer("ALTER TABLE items DROP PRIMARY KEY CASCADE")
+    shop.answer("ALTER TABLE items DROP PRIMARY KEY IF EXISTS")
+    assert constraints(shop, "items") == []
+    shop.answer("ALTER TABLE orders DROP CONSTRAINT BUYER")
+    shop.answer("ALTER TABLE customers DROP CONSTRAINT customers_key")
+    assert constraints(shop, "customers") == []
+    names = [operation for operation, _, _ in shop.operations("shop.customers")]
     assert names == ["CREATE TABLE", "DROP CONSTRAINT"]
 
 
@@ -152,11 +152,11 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "condition"), REFUSED, ids=[text for text, _ in REFUSED])
-def test_what_cannot_be_a_key_is_refused(lake: BareLake, text: str, condition: str) -> None:
-    lake.answer("CREATE TABLE plain (a BIGINT NOT NULL, b INT)")
+def test_what_cannot_be_a_key_is_refused(shop: BareLake, text: str, condition: str) -> None:
+    shop.answer("CREATE TABLE plain (a BIGINT NOT NULL, b INT)")
     for table in ("orders", "customers"):
-        lake.answer(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
-    assert lake.refuse(text).condition == condition
+        shop.answer(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    assert shop.refuse(text).condition == condition
 
 
 ODD = [
@@ -172,14 +172,14 @@ ODD = [
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_what_others_wrote_may_be_no_key(lake: BareLake, text: str) -> None:
-    log = lake.folder / "shop" / "customers" / "_delta_log" / f"{0:020}.json"
+def test_what_others_wrote_may_be_no_key(shop: BareLake, text: str) -> None:
+    log = shop.folder / "shop" / "customers" / "_delta_log" / f"{0:020}.json"
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     for line in lines:
         if "metaData" in line:
             line["metaData"]["configuration"]["gateway.constraints.customers_key"] = text
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    again = BareLake(lake.folder)
+    again = BareLake(shop.folder)
     assert constraints(again, "shop.customers") == []
 
 
