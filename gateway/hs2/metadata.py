@@ -1,14 +1,13 @@
 """JDBC's metadata calls: which columns each answers, and how the engine's neutral lists become them. Pure.
 
 The column sets, their names, order and types are those of java.sql.DatabaseMetaData as Hive's drivers read them. The
-engine lists schemas, tables, columns and functions (`engine/statements/shows.py`, `List…`); a :class:`Shape` turns
-those batches into JDBC's. What has no list in the engine (type info, table types, keys) is a constant table here.
-
-Tables have no keys, since Delta has none; those calls answer their columns and no rows.
+engine lists schemas, tables, columns, functions and keys (`engine/statements/shows.py`, `List…`); a :class:`Shape`
+turns those batches into JDBC's. What has no list in the engine (type info, table types) is a constant table here.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -65,6 +64,7 @@ RESULT = _schema("Result")
 OPERATION_LOG = _schema("operation_log")
 
 _FUNCTION_RETURNS_VALUE = 1
+_NO_ACTION, _NOT_DEFERRABLE = 3, 7
 _TABLE_TYPES = {
     "TABLE": "TABLE",
     "VIEW": "VIEW",
@@ -139,6 +139,12 @@ def parse_pattern(pattern: str | None) -> str | None:
     return None if pattern == "%" else pattern
 
 
+def parse_catalog(name: str | None) -> str | None:
+    """A catalog's name, None for all. It is a pattern to JDBC, so some clients escape the underscores in it."""
+    pattern = parse_pattern(name)
+    return pattern and re.sub(r"\\(.)", r"\1", pattern)
+
+
 def _schema_cells(batch: pa.RecordBatch) -> Cells:
     return {"TABLE_SCHEM": batch["schema"], "TABLE_CATALOG": batch["catalog"]}
 
@@ -182,6 +188,36 @@ def _column_cells(batch: pa.RecordBatch) -> Cells:
     }
 
 
+def _primary_key_cells(batch: pa.RecordBatch) -> Cells:
+    return {
+        "TABLE_CAT": batch["catalog"],
+        "TABLE_SCHEM": batch["schema"],
+        "TABLE_NAME": batch["table"],
+        "COLUMN_NAME": batch["column"],
+        "KEY_SEQ": batch["position"],
+        "PK_NAME": batch["name"],
+    }
+
+
+def _cross_reference_cells(batch: pa.RecordBatch) -> Cells:
+    return {
+        "PKTABLE_CAT": batch["pk_catalog"],
+        "PKTABLE_SCHEM": batch["pk_schema"],
+        "PKTABLE_NAME": batch["pk_table"],
+        "PKCOLUMN_NAME": batch["pk_column"],
+        "FKTABLE_CAT": batch["fk_catalog"],
+        "FKTABLE_SCHEM": batch["fk_schema"],
+        "FKTABLE_NAME": batch["fk_table"],
+        "FKCOLUMN_NAME": batch["fk_column"],
+        "KEY_SEQ": batch["position"],
+        "UPDATE_RULE": _NO_ACTION,
+        "DELETE_RULE": _NO_ACTION,
+        "FK_NAME": batch["fk_name"],
+        "PK_NAME": batch["pk_name"],
+        "DEFERRABILITY": _NOT_DEFERRABLE,
+    }
+
+
 def _function_cells(batch: pa.RecordBatch) -> Cells:
     return {
         "FUNCTION_NAME": batch["name"],
@@ -196,3 +232,5 @@ SCHEMA_SHAPE = Shape(SCHEMAS, _schema_cells)
 TABLE_SHAPE = Shape(TABLES, _table_cells)
 COLUMN_SHAPE = Shape(COLUMNS, _column_cells)
 FUNCTION_SHAPE = Shape(FUNCTIONS, _function_cells)
+PRIMARY_KEY_SHAPE = Shape(PRIMARY_KEYS, _primary_key_cells)
+CROSS_REFERENCE_SHAPE = Shape(CROSS_REFERENCES, _cross_reference_cells)
