@@ -128,9 +128,9 @@ class PlanningLake:
         return self.folder / "default" / table
 
     def snapshot(self, table: str) -> Snapshot:
-        (found,) = self.bound(f"SELECT * FROM {table}").relations
-        assert isinstance(found, BoundTable) and isinstance(found.snapshot, Snapshot)
-        return found.snapshot
+        found = bound_table(self, table).snapshot
+        assert isinstance(found, Snapshot)
+        return found
 
     def bound(self, text: str, settings: Mapping[str, str] = MappingProxyType({})) -> BoundStatement:
         state = self.state
@@ -182,3 +182,10 @@ class PlanningLake:
     def refused(self, text: str, columns: str = "", settings: Mapping[str, str] = MappingProxyType({})) -> str:
         """Its condition."""
         return self.refuse(text, columns, settings).condition
+
+
+def bound_table(planning: PlanningLake, name: str) -> BoundTable:
+    """The newest version of a table, as a statement that names it has it."""
+    (found,) = planning.bound(f"SELECT * FROM {name}").relations
+    assert isinstance(found, BoundTable)
+    return found
