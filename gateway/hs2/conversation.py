@@ -41,6 +41,10 @@ class Conversation:
         finally:
             self._client.sessions.clear()
 
+    def recall(self, message: bytes, principal: str) -> bytes | None:
+        """The reply if it is known from the message before, at once."""
+        return self._dispatcher.recall(message) if principal == self._client.principal else None
+
     def _hang_up(self) -> None:
         try:
             self._service.cancel_awaited(self._client)
