@@ -317,10 +317,14 @@ def test_a_statement_whose_handle_is_known_outlives_its_connection(live: Live) -
     assert settle(client, operation).operationState == t.TOperationState.FINISHED_STATE
 
 
-def test_a_session_that_idles_ends() -> None:
-    with serving_http(limits=Limits(linger_s=0, session_idle_s=0.2, reap_every_s=0.05)) as live:
-        open_session(client_of(live))
+def test_a_session_without_calls_ends() -> None:
+    """With what it runs: nobody says that the client is gone. One that waits for its statement is there."""
+    with serving_http(limits=Limits(linger_s=0, session_idle_s=1.2, reap_every_s=0.05)) as live:
+        client = client_of(live)
+        execute(client, open_session(client), "SLEEP 61", runAsync=True)
+        execute(client, open_session(client), "SLEEP 2")
         assert eventually(lambda: live.registry.sessions() == ())
+        assert live.engine.runs[0].context.cancel.reason is not None
 
 
 def test_calls_are_refused_until_the_server_is_ready() -> None:
