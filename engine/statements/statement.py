@@ -33,10 +33,13 @@ from engine.statements.shows import (
     DescribeTable,
     FindColumns,
     FindFunctions,
+    FindKeys,
     FindSchemas,
     FindTables,
     ListColumns,
+    ListForeignKeys,
     ListFunctions,
+    ListPrimaryKeys,
     ListSchemas,
     ListTables,
     ShowCatalogs,
@@ -70,6 +73,7 @@ AnsweredStatement = (
     | FindTables
     | FindColumns
     | FindFunctions
+    | FindKeys
     | Refresh
     | ShowAbsent
     | DescribeTable
@@ -85,6 +89,8 @@ AnsweredStatement = (
     | ListTables
     | ListColumns
     | ListFunctions
+    | ListPrimaryKeys
+    | ListForeignKeys
 )
 """Statements that Spark has no part in: what the catalog, the logs and the session's state answer."""
 
