@@ -68,9 +68,9 @@ LISTS = [  # method, arguments, the telling column, values that it must have, in
     ("getColumns", (None, "lab", "t", "%"), "COLUMN_NAME", ["i", "s"]),
     ("getColumns", (None, "lab", "t", "s"), "TYPE_NAME", ["STRING"]),
     ("getFunctions", (None, None, "abs"), "FUNCTION_NAME", ["abs"]),
-    ("getPrimaryKeys", (None, "lab", "t"), "COLUMN_NAME", []),
-    ("getImportedKeys", (None, "lab", "t"), "FKCOLUMN_NAME", []),
-    ("getCrossReference", (None, "lab", "t", None, "lab", "t"), "FKCOLUMN_NAME", []),
+    ("getPrimaryKeys", (None, "lab", "t"), "COLUMN_NAME", ["id"]),
+    ("getImportedKeys", (None, "lab", "t"), "FKCOLUMN_NAME", ["parent_id"]),
+    ("getCrossReference", (None, "lab", "parent", None, "lab", "t"), "PKTABLE_NAME", ["parent"]),
 ]
 
 
