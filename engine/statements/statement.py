@@ -14,6 +14,7 @@ from engine.statements.catalog import (
 )
 from engine.statements.copies import ConvertTable, CopyInto
 from engine.statements.explains import ExplainWrite
+from engine.statements.foreign import Refresh, ShowAbsent
 from engine.statements.maintenance import (
     AnalyzeTable,
     GenerateManifest,
@@ -32,6 +33,7 @@ from engine.statements.shows import (
     DescribeSchema,
     DescribeTable,
     FindColumns,
+    FindFunctions,
     FindSchemas,
     FindTables,
     ListColumns,
@@ -68,6 +70,9 @@ AnsweredStatement = (
     | FindSchemas
     | FindTables
     | FindColumns
+    | FindFunctions
+    | Refresh
+    | ShowAbsent
     | DescribeTable
     | DescribeSchema
     | DescribeHistory

@@ -48,7 +48,7 @@ class DefaultMarker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:
-    """The `markers` of a source, and in how many rows of VALUES, or lists of SELECT, they could stand.
+    """The `markers` of a source, and in how many rows of VALUES, or lists of SELECT, they could be.
 
     `row_ends` are where each row of VALUES could have one more value; empty if the source is not VALUES alone, with
     parentheses around each row.
