@@ -5,7 +5,8 @@ partition values leave no room for any of them holds no row that matches. Of mor
 asked which ranges they lie in: values are grouped by their distance from the lowest, each group is one range, and of
 the gaps between ranges the widest are kept. However they are grouped, the ranges hold all values.
 
-Nothing is asked where the table has few files: the join prunes, too, where Spark can broadcast the source.
+Nothing is asked where the table has few files, or the source is so small that Spark broadcasts it: then the scan is
+told the keys while the join runs.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from engine.table.scan import Scan
 from engine.types.schema import DataType, PrimitiveType
 
 _FILES_MIN = 16
+_BROADCAST, _BROADCAST_BYTES = "spark.sql.autoBroadcastJoinThreshold", 64 << 10
 _LISTED_MAX = 20_000
 _GROUPS = 10_000
 _RANGES_MAX = 256
@@ -47,7 +49,7 @@ Range = tuple[Any, Any]
 
 def source_keys(table: BoundTable, keys: Sequence[MatchedKey], source: Scan, run: Run) -> Predicate:
     """What is true of each row of `table` that matches one of `source`."""
-    if not keys or table.snapshot.num_files < _FILES_MIN:
+    if not keys or table.snapshot.num_files < _FILES_MIN or _is_broadcast(source, run):
         return ALWAYS
     lists = _distinct_values(keys, source, run)
     return conjunction(
@@ -56,6 +58,12 @@ def source_keys(table: BoundTable, keys: Sequence[MatchedKey], source: Scan, run
             for key, values in zip(keys, lists, strict=True)
         )
     )
+
+
+def _is_broadcast(source: Scan, run: Run) -> bool:
+    """Whether the join will tell the scan its keys, in a list, while it runs (`JoinFilePruning`)."""
+    num_bytes = pc.sum(source.files["size"]).as_py() or 0
+    return num_bytes <= _BROADCAST_BYTES and not (run.executor.get_setting(_BROADCAST) or "").startswith("-")
 
 
 def _distinct_values(keys: Sequence[MatchedKey], source: Scan, run: Run) -> list[list[Any]]:
