@@ -25,8 +25,8 @@ from engine.errors.change_errors import ChangedRowsDiffer
 from engine.exec.run import Run
 from engine.plan.reads.target_reads import numbered
 from engine.plans.reads import ReadPlan, TargetRead
-from engine.pruning.predicates import Or, Predicate, conjunction
-from engine.table.scan import FILE_METADATA, Choice, ChosenFiles
+from engine.pruning.predicates import ALWAYS, Or, Predicate, conjunction, conjuncts
+from engine.table.scan import FILE_METADATA, Choice, ChosenFiles, TableRead
 from engine.write.row_sets import RowSet, RowsOfFiles, count_rows
 
 
@@ -38,6 +38,8 @@ class FoundRows:
     reads: FilePredicate
     times: Mapping[int, int]
     """How often the query answered rows of a kind: more often than there are such rows where it answered one twice."""
+    scanned: TableRead | None
+    """The files that were looked at; None where none was."""
 
     def of(self, *kinds: int) -> RowsOfFiles:
         """The rows of these kinds."""
@@ -52,11 +54,13 @@ class FoundRows:
         return self.of(*self.kinds)
 
 
-def find_rows(table: BoundTable, places: TargetRead, run: Run, *, once: bool = True) -> FoundRows:
-    """Runs a query that `engine.plan.reads.target_reads` composed. Raises `ChangedRowsDiffer` where it answers a place
-    twice and should answer each `once`.
+def find_rows(
+    table: BoundTable, places: TargetRead, run: Run, *, once: bool = True, given: Predicate = ALWAYS
+) -> FoundRows:
+    """Runs a query that `engine.plan.reads.target_reads` composed. `given` is true of all rows of the table that it can
+    answer. Raises `ChangedRowsDiffer` where it answers a place twice and should answer each `once`.
     """
-    watched = _Watched.of(places)
+    watched = _Watched.of(narrowed(places, given))
     context = replace(run.context, statement_id=f"{run.context.statement_id}-matching")
     kinds: dict[int, dict[int, RowSet]] = {}
     times: dict[int, int] = {}
@@ -68,10 +72,27 @@ def find_rows(table: BoundTable, places: TargetRead, run: Run, *, once: bool = T
                 times[kind] = times.get(kind, 0) + count
     finally:
         result.close()
-    found = FoundRows(kinds=kinds, reads=watched.file_predicate(table), times=times)
+    found = FoundRows(kinds=kinds, reads=watched.file_predicate(table, given), times=times, scanned=watched.read_last)
     if once and sum(times.values()) != count_rows(found.all):
         raise ChangedRowsDiffer(table.label, sum(times.values()), count_rows(found.all))
     return found
+
+
+def narrowed(read: TargetRead, given: Predicate) -> TargetRead:
+    """Without the files of the target that have no row for which `given` is true."""
+    choice = read.scan.choice
+    if given == ALWAYS or choice is None:
+        return read
+    return read.over(replace(read.scan, choice=_Narrowed(choice, given)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Narrowed:
+    choice: Choice
+    given: Predicate
+
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
+        return self.choice.choose(conjunction((*conjuncts(predicate), self.given)), zone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +110,18 @@ class _Watched:
         own = [replace(scan, choice=choice) for scan in scans if scan.relation == places.target]
         return cls(places.over(*scans, *own).read, choice, places.is_once)
 
-    def file_predicate(self, table: BoundTable) -> FilePredicate:
+    @property
+    def read_last(self) -> TableRead | None:
+        return self.choice.read if self.choice is not None else None
+
+    def file_predicate(self, table: BoundTable, given: Predicate) -> FilePredicate:
         """Spark may plan a scan more than once. If the text makes one scan of the target, each condition holds for all
         rows that count; else a condition may be of one place among several.
         """
         asked = tuple(self.choice.asked) if self.choice is not None else ()
         joined = conjunction(asked) if self.is_once or len(asked) < 2 else Or(asked)
         zone = self.choice.zone if self.choice is not None else None
-        return file_predicate(joined, table.snapshot.columns(zone))
+        return file_predicate(conjunction((*conjuncts(joined), *conjuncts(given))), table.snapshot.columns(zone))
 
 
 @dataclass(slots=True)
@@ -104,8 +129,11 @@ class _WatchedChoice:
     choice: Choice
     asked: list[Predicate] = field(default_factory=list)
     zone: tzinfo | None = None
+    read: TableRead | None = None
 
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
         self.asked.append(predicate)
         self.zone = zone
-        return self.choice.choose(predicate, zone)
+        chosen = self.choice.choose(predicate, zone)
+        self.read = chosen.read
+        return chosen
