@@ -167,6 +167,7 @@ class MergePlan:
 
     `updates` are for rows of the table, `deletes` the clauses whose rows go, `inserts` for rows of the source, whose
     scan is the target of their values. `by_source` are the clauses for rows that match none of the source.
+    `changes_all_matches`: no row that matches one of the source stays as it is.
     """
 
     table: BoundTable
@@ -179,6 +180,7 @@ class MergePlan:
     inserts: tuple[ChangedValues, ...]
     deletes: frozenset[int]
     by_source: frozenset[int]
+    changes_all_matches: bool
     definition: Definition
     reads_table: bool
     description: CommitDescription
