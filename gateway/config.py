@@ -97,6 +97,12 @@ class ServerSection:
         "Requests for other names than these, localhost and the address itself are refused, so that no web page can "
         "reach the API through a name of its own.",
     )
+    tls_certificate: str = _setting(
+        "",
+        "PEM file with the server's certificate and its chain. Both ports then take TLS beside plaintext, told apart "
+        "by a connection's first byte. Empty: plaintext only.",
+    )
+    tls_key: str = _setting("", "PEM file with the certificate's key, without a password; empty: in tls_certificate.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

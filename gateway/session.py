@@ -51,18 +51,21 @@ class Session:
         *,
         parameters: Sequence[Parameter] = (),
         timeout_s: float | None = None,
+        row_limit: int | None = None,
         through: Callable[[ResultStream], ResultStream] | None = None,
     ) -> Operation:
         """Start SQL text; returns at once. Errors of the statement are the operation's, not this call's.
 
-        A front end that must know the whole result before it can answer gives `through`, which may cut the stream
-        short; the result is then pulled on the statement's own thread, while it still counts as running.
+        The result is cut after `row_limit` rows. A front end that must know the whole result before it can answer gives
+        `through`, which may cut the stream short; the result is then pulled on the statement's own thread, while it
+        still counts as running.
         """
 
         _ensure_flat(parameters)
 
         def run(context: StatementContext) -> ResultStream:
             stream = self.engine_session.execute(text, context, parameters)
+            stream = stream if row_limit is None else stream.limited(row_limit)
             return through(stream) if through else stream
 
         return self._start(text, run, timeout_s, whole=through is not None)

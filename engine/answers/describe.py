@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from catalog.errors import SqlError
 from catalog.names import SchemaName
+from engine.answers.described_json import described_json
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
 from engine.delta.definition.clustering import field_at
 from engine.delta.schema.stats_columns import format_name
@@ -33,6 +34,10 @@ def describe_table(bound: BoundStatement, statement: DescribeTable) -> Outcome:
         column = _find_column(relation, statement.column_parts)
         rows = (("col_name", column.name), ("data_type", column.type), ("comment", column.comment or "NULL"))
         return Outcome(result=string_rows(("info_name", "info_value"), rows))
+    if statement.as_json:
+        return Outcome(
+            result=string_rows(("json_metadata",), [(described_json(relation, relation_details(relation)),)])
+        )
     rows_ = [*_columns(relation), *(_details(relation) if statement.extended else ())]
     return Outcome(result=string_rows(COLUMNS, rows_))
 

@@ -33,6 +33,7 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.foreign import Refresh, ShowAbsent
 from engine.statements.maintenance import (
     AnalyzeTable,
     GenerateManifest,
@@ -55,6 +56,7 @@ from engine.statements.shows import (
     DescribeSchema,
     DescribeTable,
     FindColumns,
+    FindFunctions,
     FindSchemas,
     FindTables,
     ListColumns,
@@ -179,6 +181,10 @@ def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation,
             return (binder.described(parts),)
         case DescribeDetail(table_parts=parts) | DescribeHistory(table_parts=parts) | ShowPartitions(table_parts=parts):
             return (binder.table(parts),)
+        case ListTables(catalog=catalog, schema_pattern=schemas, table_pattern=names):
+            return binder.commented(catalog, jdbc_matcher(schemas), jdbc_matcher(names))
+        case FindTables(catalog=catalog, schema_pattern=schemas, table_pattern=names):
+            return binder.commented(catalog, any_matcher(schemas), any_matcher(names))
         case ListColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
             return tuple(binder.listed(catalog, jdbc_matcher(schemas), jdbc_matcher(names)))
         case FindColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
@@ -187,7 +193,9 @@ def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation,
             return tuple(binder.listed_in(binder.schema(parts), like_matcher(pattern)))
         case ShowCatalogs() | ShowSchemas() | ShowTables() | ShowViews() | ShowFunctions() | ShowCurrentNamespace():
             return ()
-        case FindSchemas() | FindTables() | DescribeSchema() | ListSchemas() | ListTables() | ListFunctions():
+        case Refresh(table_parts=named) | ShowAbsent(table_parts=named):
+            return () if named is None else (binder.described(named),)
+        case FindSchemas() | FindFunctions() | DescribeSchema() | ListSchemas() | ListFunctions():
             return ()
         case UseSchema() | UseCatalog() | SetSetting() | ShowSettings() | ResetSetting():
             return ()

@@ -6,6 +6,7 @@ names several times is loaded once per version, so that all its names see the sa
 
 from __future__ import annotations
 
+import itertools
 import logging
 import uuid
 from collections.abc import Iterable, Iterator
@@ -71,6 +72,9 @@ from engine.table.snapshot import TableSnapshot
 logger = logging.getLogger(__name__)
 
 _FOLDER_BYTES_MAX = NAME_BYTES_MAX - 33
+
+_COMMENTED_MAX = 1000
+"""Tables of a list whose logs are opened for their comments, which takes about a second for so many."""
 
 VIEW_DEPTH_MAX = 100
 """Views on views; Spark's own limit."""
@@ -152,7 +156,7 @@ class Binder:
         return BoundView(entry=found, query=query, relations=inner)
 
     def described(self, parts: tuple[str, ...]) -> NamedRelation:
-        """A name whose columns are asked for: those of a view stand in its record, whatever became of its tables."""
+        """A name whose columns are asked for: those of a view are in its record, whatever became of its tables."""
         if path_of(parts) is None:
             found = self.state.temporary_view(parts) or self.view.resolve(
                 TableName.from_parts(parts, self.state.current)
@@ -301,6 +305,11 @@ class Binder:
     def listed(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> Iterator[NamedRelation]:
         """Tables and views by pattern."""
         yield from self._readable(self.view.find_relations(catalog, schemas, tables))
+
+    def commented(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> tuple[NamedRelation, ...]:
+        """Those whose comments a list of tables shows: a table's is in its log, so none where they are many."""
+        found = tuple(itertools.islice(self.view.find_relations(catalog, schemas, tables), _COMMENTED_MAX + 1))
+        return tuple(self._readable(found)) if len(found) <= _COMMENTED_MAX else ()
 
     def _readable(self, relations: Iterable[CatalogRelation]) -> Iterator[NamedRelation]:
         """For lists: views by their record alone, tables if their log can be read; else the server's log has a line."""

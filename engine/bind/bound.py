@@ -11,7 +11,7 @@ runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -75,7 +75,7 @@ class BoundChanges:
 
     @property
     def name(self) -> None:
-        """Nothing can stand for it but its alias."""
+        """Only its alias can refer to it."""
 
     @property
     def label(self) -> str:
@@ -124,7 +124,7 @@ class BoundFiles:
 
     @property
     def name(self) -> None:
-        """Nothing can stand for them but their alias."""
+        """Only their alias can refer to them."""
 
     @property
     def label(self) -> str:
@@ -195,6 +195,15 @@ class BoundStatement:
     def named(self) -> tuple[NamedRelation, ...]:
         """The tables and views among the relations."""
         return tuple(relation for relation in self.relations if isinstance(relation, BoundTable | BoundView))
+
+    def comments(self) -> Mapping[TableName, str]:
+        """Those of the tables and views among the relations, a table's own from its log."""
+        found = {
+            relation.entry.name: (relation.snapshot.details.description if isinstance(relation, BoundTable) else None)
+            or relation.entry.comment
+            for relation in self.named
+        }
+        return {name: comment for name, comment in found.items() if comment}
 
     @property
     def tables(self) -> tuple[BoundTable, ...]:

@@ -7,7 +7,6 @@ needed, and a condition on them runs no job. What only the catalog says is liste
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
@@ -17,16 +16,11 @@ from catalog.names import CatalogName, matches_all
 from catalog.view import CatalogView
 from engine.bind.bound import BoundTable, ColumnInfo, NamedRelation
 from engine.types.schema import StructField
+from engine.types.type_sizes import type_sizes
 
 Row = tuple[object, ...]
 Listed = Callable[[], Iterable[NamedRelation]]
 """The tables and views, each with its log looked into."""
-
-_PRECISIONS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19, "float": 24, "double": 53}
-_BINARY = frozenset({"float", "double"})
-_LENGTHS = re.compile(r"(?:var)?char\((\d+)\)")
-_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-_DATETIME_PRECISIONS = {"date": 0, "timestamp": 6, "timestamp_ntz": 6}
 
 
 def information_query(entry: ViewEntry, view: CatalogView, catalog: str | None, listed: Listed) -> str:
@@ -114,20 +108,9 @@ def _columns(listed: Listed) -> Iterator[Row]:
 
 def _type_columns(column: ColumnInfo) -> Row:
     """The type whole and its name, then lengths and precisions where it has them."""
-    base = re.split(r"[(<]", column.type, maxsplit=1)[0]
-    length, number = _LENGTHS.fullmatch(column.type), _DECIMAL.fullmatch(column.type)
-    precision = int(number[1]) if number else _PRECISIONS.get(base)
-    scale = int(number[2]) if number else 0 if precision is not None and base not in _BINARY else None
-    radix = None if precision is None else 2 if base in _BINARY else 10
-    return (
-        column.type,
-        base.upper(),
-        int(length[1]) if length else None,
-        precision,
-        radix,
-        scale,
-        _DATETIME_PRECISIONS.get(base),
-    )
+    sizes = type_sizes(column.type)
+    numbers = (sizes.length, sizes.precision, sizes.radix, sizes.scale, sizes.datetime_precision)
+    return column.type, sizes.name.upper(), *numbers
 
 
 def _value_columns(field: StructField | None) -> Row:

@@ -13,11 +13,13 @@ from engine.sql.ddl.inserts import parse_insert
 from engine.sql.ddl.row_changes import parse_delete, parse_update
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS
-from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedStatement
+from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedClause, UnsupportedStatement
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
 from engine.sql.dialect.suggestions import hint
+from engine.sql.foreign import show_grants, show_locks
 from engine.sql.query.names import read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import is_query, parse_query
+from engine.statements.foreign import Absent, ShowAbsent
 from engine.statements.queries import DescribeQuery, Explain, ExplainMode
 from engine.statements.session import UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -26,6 +28,7 @@ from engine.statements.shows import (
     DescribeSchema,
     DescribeTable,
     FindColumns,
+    FindFunctions,
     FindSchemas,
     FindTables,
     ShowCatalogs,
@@ -57,11 +60,9 @@ _OTHER_SHOWS = tuple(
             "CREDENTIALS",
             "CURRENT",
             "EXTERNAL",
-            "GRANT",
-            "GRANTS",
         ),
-        *("GROUPS", "IDENTIFIER", "INDEX", "INDEXES", "LOCKS", "MATERIALIZED", "POLICIES", "PRINCIPALS", "PROCEDURES"),
-        *("PROVIDERS", "RECIPIENTS", "ROLE", "ROLES", "SHARES", "STORAGE", "TABLE", "TRANSACTIONS", "USERS", "VOLUMES"),
+        *("GROUPS", "IDENTIFIER", "INDEX", "INDEXES", "MATERIALIZED", "POLICIES", "PRINCIPALS", "PROCEDURES"),
+        *("PROVIDERS", "RECIPIENTS", "ROLE", "SHARES", "STORAGE", "TABLE", "USERS", "VOLUMES"),
     )
 )
 _SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
@@ -152,14 +153,16 @@ def _describe_table(cursor: Cursor) -> DescribeTable:
     if cursor.words(2) == ["PARTITION", "("]:
         raise UnsupportedStatement("DESCRIBE TABLE … PARTITION")
     column = cursor.read_names() if cursor.is_name() and cursor.words(2) != ["AS", "JSON"] else ()
-    if cursor.take("AS", "JSON"):
-        raise UnsupportedStatement("DESCRIBE TABLE … AS JSON")
-    return DescribeTable(table_parts=parts, extended=extended, column_parts=column)
+    as_json = cursor.take("AS", "JSON")
+    if as_json and (column or not extended):
+        raise UnsupportedClause("AS JSON without EXTENDED, or of a column", "Write DESCRIBE TABLE EXTENDED t AS JSON.")
+    return DescribeTable(table_parts=parts, extended=extended, column_parts=column, as_json=as_json)
 
 
 def _show_schemas(cursor: Cursor) -> ShowSchemas | FindSchemas:
-    if cursor.take("IN", "ALL", "CATALOGS") or cursor.take("FROM", "ALL", "CATALOGS"):
-        return FindSchemas(pattern=_take_pattern(cursor))
+    is_wide, catalog = _take_catalogs(cursor)
+    if is_wide:
+        return FindSchemas(catalog=catalog, pattern=_take_pattern(cursor))
     catalog = read_catalog(cursor) if cursor.take_any("FROM", "IN") else None
     return ShowSchemas(catalog=catalog, pattern=_take_pattern(cursor))
 
@@ -170,7 +173,7 @@ def _show_tables(cursor: Cursor) -> ShowTables | FindTables:
         return FindTables(
             catalog=catalog,
             schema_pattern=_take_named_pattern(cursor, "SCHEMA"),
-            table_pattern=_take_named_pattern(cursor, "TABLE"),
+            table_pattern=_take_named_pattern(cursor, "TABLE") or _take_pattern(cursor),
         )
     return ShowTables(schema_parts=_take_schema(cursor), pattern=_take_pattern(cursor))
 
@@ -209,7 +212,12 @@ def _show_columns(cursor: Cursor) -> ShowColumns | FindColumns:
     return ShowColumns(table_parts=table)
 
 
-def _show_functions(cursor: Cursor, *, builtin: bool = True, user: bool = True) -> ShowFunctions:
+def _show_functions(cursor: Cursor, *, builtin: bool = True, user: bool = True) -> ShowFunctions | FindFunctions:
+    is_wide, catalog = _take_catalogs(cursor)
+    if is_wide:
+        _take_named_pattern(cursor, "SCHEMA")
+        _take_pattern(cursor)
+        return FindFunctions(catalog=catalog)
     if cursor.take_any("FROM", "IN"):
         read_schema(cursor)  # functions belong to no schema here, so each schema shows all
     pattern = _take_pattern(cursor)
@@ -276,6 +284,13 @@ _SHOWS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyTy
         ("TBLPROPERTIES",): _show_tblproperties,
         ("PARTITIONS",): _show_partitions,
         ("CREATE", "TABLE"): _show_create_table,
+        ("LOCKS",): show_locks,
+        ("TRANSACTIONS",): lambda _: ShowAbsent(kind=Absent.TRANSACTIONS),
+        ("COMPACTIONS",): lambda _: ShowAbsent(kind=Absent.COMPACTIONS),
+        ("CURRENT", "ROLES"): lambda _: ShowAbsent(kind=Absent.ROLES),
+        ("ROLES",): lambda _: ShowAbsent(kind=Absent.ROLES),
+        ("GRANT",): show_grants,
+        ("GRANTS",): show_grants,
     }
 )
 
@@ -304,11 +319,12 @@ def _take_schema(cursor: Cursor) -> tuple[str, ...]:
 
 def _take_catalogs(cursor: Cursor) -> tuple[bool, str | None]:
     """`IN ALL CATALOGS` (True, None), `IN CATALOG c` (True, c), or neither (False, None)."""
-    if cursor.take("IN", "ALL", "CATALOGS"):
-        return True, None
-    if cursor.words(2) == ["IN", "CATALOG"] and cursor.count > 2 and cursor.words(3)[2:] != ["."]:
-        cursor.read("IN", "CATALOG")
-        return True, read_catalog(cursor)
+    for word in ("IN", "FROM"):
+        if cursor.take(word, "ALL", "CATALOGS"):
+            return True, None
+        if cursor.words(2) == [word, "CATALOG"] and cursor.count > 2 and cursor.words(3)[2:] not in (["."], ["LIKE"]):
+            cursor.read(word, "CATALOG")
+            return True, read_catalog(cursor)
     return False, None
 
 

@@ -1,7 +1,7 @@
 """Expressions that a table's log keeps as text: constraints, generated columns, defaults.
 
-Spark evaluates them; here a text is only proven to be one whole expression, so that it can stand where an expression
-stands and nothing else comes in with it, and the columns in it are found.
+Spark evaluates them; here a text is only proven to be one whole expression, so that it can be put where an expression
+is expected and nothing else comes in with it, and the columns in it are found.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.foreign import Refresh, ShowAbsent
 from engine.statements.maintenance import (
     AnalyzeTable,
     GenerateManifest,
@@ -31,6 +32,7 @@ from engine.statements.shows import (
     DescribeSchema,
     DescribeTable,
     FindColumns,
+    FindFunctions,
     FindSchemas,
     FindTables,
     ListColumns,
@@ -67,6 +69,9 @@ AnsweredStatement = (
     | FindSchemas
     | FindTables
     | FindColumns
+    | FindFunctions
+    | Refresh
+    | ShowAbsent
     | DescribeTable
     | DescribeSchema
     | DescribeHistory

@@ -47,7 +47,7 @@ class DefaultMarker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:
-    """The `markers` of a source, and in how many rows of VALUES, or lists of SELECT, they could stand."""
+    """The `markers` of a source, and in how many rows of VALUES, or lists of SELECT, they could be."""
 
     markers: tuple[DefaultMarker, ...] = ()
     rows: int = 0

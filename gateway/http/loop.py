@@ -24,6 +24,7 @@ from functools import partial
 from http import HTTPStatus
 
 from gateway.http.connection import Connection, HttpLimits, State
+from gateway.tls import TlsServer
 
 logger = logging.getLogger(__name__)
 
@@ -41,9 +42,15 @@ _EVENTS = {
 class ConnectionLoop:
     """`run` until `stop`."""
 
-    def __init__(self, listener: socket.socket, limits: HttpLimits, dispatch: Callable[[Connection], None]) -> None:
+    def __init__(
+        self,
+        listener: socket.socket,
+        limits: HttpLimits,
+        dispatch: Callable[[Connection], None],
+        tls: TlsServer | None,
+    ) -> None:
         listener.setblocking(False)
-        self._listener, self._limits, self._dispatch = listener, limits, dispatch
+        self._listener, self._limits, self._dispatch, self._tls = listener, limits, dispatch, tls
         self._selector = selectors.DefaultSelector()
         self._connections: dict[Connection, int] = {}  # with the bytes each held when it was last looked at
         self._away: set[Connection] = set()  # those that a worker has, whatever their state is by now
@@ -194,7 +201,7 @@ class ConnectionLoop:
             accepted.close()
             return
         try:
-            connection = Connection(accepted, peer, self._limits)
+            connection = Connection(accepted, peer, self._limits, self._tls)
         except OSError:  # gone already
             accepted.close()
             return

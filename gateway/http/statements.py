@@ -8,7 +8,6 @@ is answered as that document.
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 import uuid
@@ -24,6 +23,7 @@ from flask import Blueprint, Response, request
 from gateway.authenticators import Authenticator
 from gateway.bounded import EngineCalls
 from gateway.errors import EngineNotAnswering, OperationNotFound
+from gateway.http.authentication import authenticate
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
 from gateway.http.errors import ServerStarting, TooManyWaiting, UnsupportedMediaType
 from gateway.http.links import LinkSigner
@@ -44,8 +44,8 @@ from gateway.registry import Registry
 from gateway.session import Session
 from gateway.status import describe
 
-CLIENT_SOCKET = "gateway.client_socket"
-"""Key of the WSGI environment under which the server gives the client's socket."""
+CLIENT_DESCRIPTOR = "gateway.client_descriptor"
+"""Key of the WSGI environment under which the server gives the file descriptor of the client's socket."""
 
 Body = dict[str, object]
 
@@ -219,9 +219,7 @@ class StatementApi:
         return registry
 
     def _principal(self) -> str:
-        basic = request.authorization if request.authorization and request.authorization.type == "basic" else None
-        user, password = (basic.username or "", basic.password or "") if basic else ("", "")
-        return self.authenticator.authenticate(user, password, request.remote_addr or "")
+        return authenticate(self.authenticator, request.headers.get("Authorization"), request.remote_addr or "")
 
 
 _DOCUMENTS = {CONTENT_TYPES[Format.ARROW_STREAM]: Format.ARROW_STREAM, "text/csv": Format.CSV}
@@ -238,9 +236,9 @@ def _json_content() -> bytes:
     return request.get_data()
 
 
-def _client() -> socket.socket | None:
-    client = request.environ.get(CLIENT_SOCKET)
-    return client if isinstance(client, socket.socket) else None
+def _client() -> int | None:
+    descriptor = request.environ.get(CLIENT_DESCRIPTOR)
+    return descriptor if isinstance(descriptor, int) else None
 
 
 def _base_url() -> str:

@@ -13,9 +13,10 @@ import pytest
 from py4j.java_gateway import JavaGateway
 
 from catalog.errors import TableNotFound
+from gateway.registry import Registry
 from tests.clients.drivers import Driver, open_driver, start_jvm
 from tests.gateway.arrow_engine import ArrowEngine, fails, modifies, rows
-from tests.gateway.hs2.wire import serving
+from tests.gateway.http.conftest import serving_http
 
 TYPES = pa.table(
     {
@@ -43,20 +44,22 @@ class Served:
     """The server under test."""
 
     port: int
+    http_port: int
     engine: ArrowEngine
+    registry: Registry
 
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[Served]:
-    engine = ArrowEngine(tables={("lab", "t"): pa.table({"i": pa.array([1], pa.int32()), "s": ["x"]})})
-    engine.answers |= {
-        "SELECT types": rows(TYPES, SQL_TYPES),
-        "INSERT": modifies(3),
-        "DESCRIBE lab.nope": fails(TableNotFound("spark_catalog.lab.nope")),
-        "DESCRIBE lab.t": rows(pa.table({"col_name": ["i"], "data_type": ["int"], "comment": [None]}), {}),
-    }
-    with serving(engine) as (port, _, _):
-        yield Served(port, engine)
+    with serving_http() as live:
+        live.engine.tables["lab", "t"] = pa.table({"i": pa.array([1], pa.int32()), "s": ["x"]})
+        live.engine.answers |= {
+            "SELECT types": rows(TYPES, SQL_TYPES),
+            "INSERT": modifies(3),
+            "DESCRIBE lab.nope": fails(TableNotFound("spark_catalog.lab.nope")),
+            "DESCRIBE lab.t": rows(pa.table({"col_name": ["i"], "data_type": ["int"], "comment": [None]}), {}),
+        }
+        yield Served(live.thrift_port, live.port, live.engine, live.registry)
 
 
 @pytest.fixture(scope="session")

@@ -53,6 +53,9 @@ def test_the_product(connection: Any) -> None:
 def test_the_count_of_rows(connection: Any) -> None:
     statement = connection.createStatement()
     assert statement.executeUpdate("INSERT") == 3 and statement.getUpdateCount() == 3
+    assert not statement.execute("INSERT") and statement.getResultSet() is None
+    assert not statement.execute("USE lab") and statement.getUpdateCount() == 0
+    assert statement.execute("SELECT 1") and statement.getUpdateCount() == -1
 
 
 LISTS = [  # method, arguments, the telling column, values that it must have, in order

@@ -67,7 +67,12 @@ def rows(table: pa.Table, sql_types: Mapping[str, str] | None = None, *, time_zo
 def modifies(affected: int, inserted: int | None = None) -> Answer:
     """Answer like a DML statement that counted so many rows."""
     counts = RowCounts(affected=affected, inserted=inserted)
-    return lambda _: ResultStream(schema=pa.schema([]), has_rows=False, row_counts=counts)
+
+    def answer(context: StatementContext) -> ResultStream:
+        context.on_parsed(False)
+        return ResultStream(schema=pa.schema([]), has_rows=False, row_counts=counts)
+
+    return answer
 
 
 def fails(error: Exception) -> Answer:
@@ -170,6 +175,7 @@ class ArrowSession:
         text = text.strip().rstrip("; \n")
         if text in self.engine.answers:
             return self.engine.answers[text](context)
+        context.on_parsed(not text.startswith(("USE", "SET")))
         match text.split():
             case [verb, "1"] if verb.upper() == "SELECT":
                 return rows(pa.table({"1": pa.array([1], pa.int32())}))(context)

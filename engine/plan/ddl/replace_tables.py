@@ -2,7 +2,7 @@
 
 It stays the same table: its next version has another definition and other rows, in one commit, and all versions before
 stay readable. Until that commit the table is what it was, so that a query may read the table that it replaces. Identity
-columns give out values from their start again, as with delta-spark: those of before stand in no row of the new version.
+columns give out values from their start again, as with delta-spark: those of before are in no row of the new version.
 """
 
 from __future__ import annotations

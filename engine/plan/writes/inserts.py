@@ -144,6 +144,8 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
 
 
 def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own: Expression | None) -> Replacement:
+    if statement.if_not_exists and not _names_a_partition(statement, rows):
+        raise StatementNotSupported("INSERT … IF NOT EXISTS without OVERWRITE and a value for every partition column")
     if own is not None:
         assert isinstance(bound.target, BoundTable)
         return rows_matching(bound.target, own)
@@ -151,16 +153,21 @@ def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own:
         return _replace_on(bound, statement, statement.replace)
     if isinstance(statement.replace, ReplaceUsing):
         return ReplaceEqual(columns=tuple(_column(rows, name).name for name in statement.replace.columns))
-    if statement.if_not_exists and len(rows.static_partitions) < len(rows.config.partition_columns):
-        raise StatementNotSupported("IF NOT EXISTS without a value for every partition column")
     if not statement.overwrite:
         return KeepAll()
-    if (bound.state.value(_OVERWRITE_MODE) or "STATIC") == "DYNAMIC" and rows.config.partition_columns:
+    is_dynamic = (bound.state.value(_OVERWRITE_MODE) or "STATIC") == "DYNAMIC"
+    if is_dynamic and rows.config.partition_columns and not statement.if_not_exists:
         return ReplaceTouched()
     if rows.static_partitions:
         condition = " AND ".join(_equals(rows, name, text) for name, text in rows.static_partitions.items())
         return ReplaceMatching(condition=condition, shown=one_line(condition))
     return ReplaceAll()
+
+
+def _names_a_partition(statement: Insert, rows: WritePlan) -> bool:
+    """Whether the statement overwrites one partition, which is there or not."""
+    given = len(rows.static_partitions)
+    return statement.overwrite and given > 0 and given >= len(rows.config.partition_columns)
 
 
 def _column(rows: WritePlan, name: str) -> StructField:

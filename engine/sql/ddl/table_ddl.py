@@ -16,7 +16,6 @@ _REFUSED_CLAUSES = (
     (("CLUSTERED", "BY"), "Use CLUSTER BY or PARTITIONED BY."),
     (("SKEWED", "BY"), "Delta tables are not skewed."),
     (("ROW", "FORMAT"), "Delta tables are Parquet."),
-    (("STORED", "AS"), "Delta tables are Parquet; leave it out."),
     (("STORED", "BY"), "Delta tables are Parquet; leave it out."),
     (("DEFAULT", "COLLATION"), "Give columns a collation of their own."),
 )
@@ -96,7 +95,9 @@ def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
         for words, advice in _REFUSED_CLAUSES:
             if cursor.take(*words):
                 raise UnsupportedClause(" ".join(words), advice)
-        if cursor.take("USING"):
+        if cursor.take("STORED", "AS"):
+            _read_stored_as(cursor)
+        elif cursor.take("USING"):
             seen.add(cursor, "USING")
             table = replace(table, provider=".".join(cursor.read_names()))
         elif cursor.take("OPTIONS"):
@@ -120,6 +121,12 @@ def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
         else:
             break
     return table
+
+
+def _read_stored_as(cursor: Cursor) -> None:
+    """Hive's format of the files, which are Parquet whatever the table's format is."""
+    if cursor.take_any("PARQUET", "DELTA") is None:
+        raise UnsupportedClause("STORED AS", "Tables are stored as PARQUET; leave it out.")
 
 
 def _read_partitioning(cursor: Cursor, table: CreateTable) -> CreateTable:

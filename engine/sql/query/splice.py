@@ -5,7 +5,7 @@ The text is never printed from a tree: what the user wrote is what runs, except 
 
 * without a written alias the place becomes `` `n` AS `t` ``, so `t.c` and `t.*` keep their meaning, else `` `n` ``;
 * a qualifier of several parts (`s.t.c`, `cat.s.t.*`) becomes `` `t` ``, all that Spark knows of `` `n` AS `t` ``;
-* names stand in backticks, since the text around may touch them (``FROM`t` ``);
+* names are in backticks, since the text around may touch them (``FROM`t` ``);
 * where `` `t` `` would not lead there (two tables called t in one FROM, an inner t between, or no alias allowed as in
   `TABLE t`), the relation gets an alias of its own, and all its qualifiers, short ones too, become that alias.
 

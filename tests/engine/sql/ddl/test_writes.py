@@ -385,7 +385,7 @@ REFUSED = [
     ("create table t (a int) clustered by (a) into 4 buckets", UnsupportedClause),
     ("create table t (a int) cluster by auto", UnsupportedClause),
     ("alter table t cluster by auto", UnsupportedClause),
-    ("create table t (a int) stored as parquet", UnsupportedClause),
+    ("create table t (a int) stored as orc", UnsupportedClause),
     ("create table t (a int) row format delimited", UnsupportedClause),
     ("create table t (a int) default collation utf8_lcase", UnsupportedClause),
     ("create external table t (a int) location '/p'", UnsupportedStatement),
