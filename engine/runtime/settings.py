@@ -232,8 +232,8 @@ _ROWS = (
     ),
     _flag(
         "gateway.show_tables.hive_shape",
-        "SHOW TABLES and SHOW VIEWS answer one column (tab_name), and queries are not described, as in Hive: for clients "
-        "that take these statements apart as Hive's.",
+        "SHOW TABLES and SHOW VIEWS answer one column (tab_name), and queries are not described, as in Hive: for "
+        "clients that take these statements apart as Hive's.",
         "false",
         is_spark=False,
     ),
