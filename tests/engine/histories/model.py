@@ -46,6 +46,7 @@ class Model:
     tables_made: int = 0
 
     def create(self) -> None:
+        self.duck.execute("SET threads = 1")  # the tables are small
         self.duck.execute("CREATE SEQUENCE keys")
         columns = ", ".join(f"{column.name} {column.sql_type.duck}" for column in self.definition.columns)
         self.duck.execute(f"CREATE TABLE t ({columns}, _key BIGINT, _change BIGINT)")
