@@ -292,9 +292,12 @@ class Service:
             answer.directResults = results
             return answer
         shaped = self._shaped(session, operation)
+        results.resultSetMetadata = shaped.metadata()
+        if not operation.has_rows:  # with a resultSet, which it never reads here, @databricks/sql fetches for ever
+            answer.directResults = results
+            return answer
         page = _fetch(operation, None, wanted.maxRows, wanted.maxBytes)
         fetched = shaped.fetched(page)
-        results.resultSetMetadata = shaped.metadata()
         if not page.has_more:
             session.forget(operation)
             results.closeOperation = t.TCloseOperationResp(SUCCESS)
