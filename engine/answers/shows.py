@@ -34,7 +34,8 @@ def show(bound: BoundStatement, statement: Show) -> Outcome:
         case ShowSchemas():
             catalog = CatalogName(statement.catalog or bound.state.catalog)
             schemas = bound.view.schemas(catalog, like_matcher(statement.pattern))
-            result = _names("namespace", [schema.name.schema for schema in schemas])
+            column = "namespace" if statement.catalog is None else "databaseName"  # only Databricks' clients say IN
+            result = _names(column, [schema.name.schema for schema in schemas])
         case ShowTables():
             result = _relations(bound, statement, (TableEntry, ViewEntry), "tableName")
         case ShowViews():

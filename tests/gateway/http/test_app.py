@@ -7,6 +7,7 @@ import json
 import pytest
 
 from gateway.http.app import BODY_BYTES_MAX, HttpOptions, create_app
+from gateway.http.hosts import KnownHosts
 from tests.gateway.arrow_engine import fails, sleeps
 from tests.gateway.http.conftest import STATEMENTS, Api, Maker
 
@@ -60,7 +61,7 @@ def test_a_body_of_any_size_is_not_read(api: Api) -> None:
 )
 def test_only_names_of_this_server_are_answered(api: Api, host: str, status: int) -> None:
     """A web page that points its own name at this machine gets nothing."""
-    app = create_app(api.lifecycle, None, HttpOptions(hosts=("proxy.example",)))  # type: ignore[arg-type]
+    app = create_app(api.lifecycle, None, HttpOptions(hosts=KnownHosts(["proxy.example"])))  # type: ignore[arg-type]
     response = app.test_client().get("/healthz", headers={"Host": host})
     assert response.status_code == status
     assert (json.loads(response.data).get("error_code") == "PERMISSION_DENIED") == (status == 403)
