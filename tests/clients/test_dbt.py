@@ -35,7 +35,12 @@ class Dbt:
     def run(self, *arguments: str, succeeds: bool = True) -> str:
         """The output of a command."""
         done = subprocess.run(
-            [self._dbt, *arguments], cwd=self.folder, env=self._environment, capture_output=True, text=True, timeout=RUN_S
+            [self._dbt, *arguments],
+            cwd=self.folder,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=RUN_S,
         )
         assert (done.returncode == 0) == succeeds, done.stdout + done.stderr
         return done.stdout
