@@ -36,6 +36,7 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.explains import ExplainWrite
 from engine.statements.foreign import Refresh, ShowAbsent
 from engine.statements.keys import AddKey, DropKey
 from engine.statements.maintenance import (
@@ -92,7 +93,7 @@ from engine.statements.variables import (
     SingleStatement,
     VariableStatement,
 )
-from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable, Update
+from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
 
 def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevaluated:

@@ -13,6 +13,7 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.explains import ExplainWrite
 from engine.statements.foreign import Refresh, ShowAbsent
 from engine.statements.maintenance import (
     AnalyzeTable,
@@ -55,7 +56,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.writes import Delete, ExplainWrite, Insert, MultiInsert, TruncateTable, Update
+from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (
     ShowCatalogs

@@ -16,6 +16,7 @@ from pyhive import hive
 from TCLIService.ttypes import TOperationState
 from thrift.transport.THttpClient import THttpClient
 
+from gateway.http.cookies import CookieSigner
 from tests.certificates import STORE_PASSWORD
 from tests.clients.conftest import Served
 from tests.clients.drivers import BeelineDriver, Driver, JdbcDriver, PythonDriver, StatementFailed, column, read_result
@@ -169,30 +170,64 @@ def test_impyla_beyond_queries(served: Served, transport: str) -> None:
     connection.close()
 
 
-def test_a_client_finds_its_session_after_the_connection_was_closed_for_idling(jvm: JavaGateway) -> None:
-    with serving_http(idle_s=0.3) as live:
-        url = f"jdbc:hive2://127.0.0.1:{live.port}/default;transportMode=http;httpPath=cliservice"
-        drivers: list[Driver] = [
-            JdbcDriver(jvm, url),
-            PythonDriver(hive.connect("127.0.0.1", live.port, username="ada", scheme="http")),
-            PythonDriver(
-                impala.dbapi.connect(
-                    "127.0.0.1",
-                    live.port,
-                    user="ada",
-                    password="x",
-                    auth_mechanism="PLAIN",
-                    use_http_transport=True,
-                    http_path="cliservice",
-                )
-            ),
-        ]
+def connect_all(jvm: JavaGateway, port: int) -> list[Driver]:
+    """Each client over HTTP in a session of its own (impyla's cursors are sessions)."""
+    url = f"jdbc:hive2://127.0.0.1:{port}/default;transportMode=http;httpPath=cliservice"
+    options = {"user": "ada", "password": "x", "auth_mechanism": "PLAIN", "http_cookie_names": ["hive.server2.auth"]}
+    connection = impala.dbapi.connect("127.0.0.1", port, use_http_transport=True, http_path="cliservice", **options)
+    return [
+        JdbcDriver(jvm, url),
+        PythonDriver(hive.connect("127.0.0.1", port, username="ada", scheme="http")),
+        PythonDriver(connection),
+    ]
+
+
+@pytest.mark.parametrize("event", ["idling", "another key"])
+def test_a_client_finds_its_session_again(jvm: JavaGateway, event: str) -> None:
+    """After its connection was closed for idling, and after its cookie is good no more."""
+    with serving_http(idle_s=0.3 if event == "idling" else 60) as live:
+        drivers = connect_all(jvm, live.port)
         for driver in drivers:
             assert driver.run("SELECT 1") == [["1"]]
         opened = len(live.engine.sessions)
-        assert eventually(lambda: live.server.connection_count() == 0)
+        if event == "idling":
+            assert eventually(lambda: live.server.connection_count() == 0)
+        else:
+            live.route._cookies = CookieSigner()
         for driver in drivers:
             assert driver.run("SELECT 1") == [["1"]]
-        assert len(live.engine.sessions) <= opened + 1  # impyla's cursors are sessions
+        assert len(live.engine.sessions) <= opened + 1
+        assert {session.principal for session in live.engine.sessions} == {"ada"}
         for driver in drivers:
             driver.close()
+
+
+def test_a_client_connects_again_after_the_server_was_stopped(jvm: JavaGateway) -> None:
+    """Its session is gone with the server, which the error says; the next connection works."""
+    with serving_http() as first:
+        drivers, port = connect_all(jvm, first.port), first.port
+        for driver in drivers:
+            assert driver.run("SELECT 1") == [["1"]]
+    for driver in drivers:
+        with pytest.raises(Exception, match="(?i)refused|connect"):
+            driver.run("SELECT 1")
+    with serving_http(port=port):
+        for driver in drivers[:2]:
+            with pytest.raises(StatementFailed, match="no handle of this server"):
+                driver.run("SELECT 1")
+        for driver in connect_all(jvm, port):
+            assert driver.run("SELECT 1") == [["1"]]
+            driver.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transport", ["http", "https"])
+@pytest.mark.parametrize("name", ["pyhive", "impyla"])
+def test_a_million_rows(served: Served, name: str, transport: str) -> None:
+    cursor = MAKERS[name](served, transport).cursor()
+    cursor.arraysize = 10_000
+    cursor.execute("ROWS 1000000")
+    count = total = 0
+    while rows := cursor.fetchmany(10_000):
+        count, total = count + len(rows), total + sum(row[0] for row in rows)
+    assert (count, total) == (1_000_000, 499_999_500_000)

@@ -37,6 +37,7 @@ from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.plans.writes import (
+    InsertPart,
     InsertPlan,
     KeepAll,
     ReplaceAll,
@@ -80,6 +81,10 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
         replacement=replacement,
         reads_table=reads_besides(bound.relations, table),
         description=_description(bound, replacement, evolves=insert.evolves),
+        more=tuple(
+            InsertPart(source=each, rows=part.rows)
+            for each, part in zip(analyzed.more_sources, insert.defaults.parts[1:], strict=True)
+        ),
         only_if_absent=statement.if_not_exists,
         numbered=numbered_write(bound.state),
         expression_checks=None
