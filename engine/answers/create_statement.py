@@ -12,6 +12,7 @@ from catalog.errors import SqlError, TableExpected
 from catalog.information_schema import is_information_schema
 from catalog.names import quote
 from engine.answers.declared_types import declared_type, literal
+from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, Outcome
 from engine.delta.definition.clustering import CLUSTERING
 from engine.delta.definition.identity_metadata import ALLOW_EXPLICIT, START, STEP, is_identity
@@ -69,6 +70,7 @@ def _lines(table: BoundTable) -> Iterator[str]:
     elements += [
         f"CONSTRAINT {quote(constraint.name)} CHECK ({constraint.expression})" for constraint in snapshot.checks
     ]
+    elements += [f"CONSTRAINT {quote(key.name)} {key_clause(key, ' NOT ENFORCED')}" for key in table.keys]
     columns = ",\n".join(f"  {element}" for element in elements)
     yield f"CREATE TABLE {table.label} (\n{columns})" if elements else f"CREATE TABLE {table.label}"
     yield f"USING {snapshot.format}"

@@ -192,6 +192,7 @@ class MergePlan:
     scan is the target of their values. `by_source` are the clauses for rows that match none of the source.
 
     `keys` are given where rows that match no row of the source do not matter.
+    `changes_all_matches`: no row that matches one of the source stays as it is.
     """
 
     table: BoundTable
@@ -205,6 +206,7 @@ class MergePlan:
     deletes: frozenset[int]
     by_source: frozenset[int]
     keys: tuple[MatchedKey, ...]
+    changes_all_matches: bool
     definition: Definition
     reads_table: bool
     description: CommitDescription

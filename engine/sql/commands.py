@@ -7,6 +7,7 @@ HISTORY|DETAIL`, and what Databricks' clients send beyond it (`USE CATALOG`, `SH
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from engine.sql.ddl.writes import parse_explained
@@ -29,6 +30,7 @@ from engine.statements.shows import (
     DescribeTable,
     FindColumns,
     FindFunctions,
+    FindKeys,
     FindSchemas,
     FindTables,
     ShowCatalogs,
@@ -222,6 +224,16 @@ def _show_functions(cursor: Cursor, *, builtin: bool = True, user: bool = True) 
     return ShowFunctions(pattern=pattern, builtin=builtin, user=user)
 
 
+def _show_keys(cursor: Cursor) -> FindKeys:
+    """`IN CATALOG c IN SCHEMA s IN TABLE t`"""
+    cursor.read("IN", "CATALOG")
+    catalog = read_catalog(cursor)
+    cursor.read("IN", "SCHEMA")
+    schema = cursor.read_name()
+    cursor.read("IN", "TABLE")
+    return FindKeys(catalog=catalog, schema=schema, table=cursor.read_name())
+
+
 def _show_tblproperties(cursor: Cursor) -> ShowTblProperties:
     table = read_table(cursor)
     key = None
@@ -280,6 +292,9 @@ _SHOWS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyTy
         ("TBLPROPERTIES",): _show_tblproperties,
         ("PARTITIONS",): _show_partitions,
         ("CREATE", "TABLE"): _show_create_table,
+        ("KEYS",): _show_keys,
+        ("PRIMARY", "KEYS"): _show_keys,
+        ("FOREIGN", "KEYS"): lambda cursor: replace(_show_keys(cursor), foreign=True),
         ("LOCKS",): show_locks,
         ("TRANSACTIONS",): lambda _: ShowAbsent(kind=Absent.TRANSACTIONS),
         ("COMPACTIONS",): lambda _: ShowAbsent(kind=Absent.COMPACTIONS),

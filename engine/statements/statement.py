@@ -34,10 +34,13 @@ from engine.statements.shows import (
     DescribeTable,
     FindColumns,
     FindFunctions,
+    FindKeys,
     FindSchemas,
     FindTables,
     ListColumns,
+    ListForeignKeys,
     ListFunctions,
+    ListPrimaryKeys,
     ListSchemas,
     ListTables,
     ShowCatalogs,
@@ -71,6 +74,7 @@ AnsweredStatement = (
     | FindTables
     | FindColumns
     | FindFunctions
+    | FindKeys
     | Refresh
     | ShowAbsent
     | DescribeTable
@@ -86,6 +90,8 @@ AnsweredStatement = (
     | ListTables
     | ListColumns
     | ListFunctions
+    | ListPrimaryKeys
+    | ListForeignKeys
 )
 """Statements that Spark has no part in: what the catalog, the logs and the session's state answer."""
 

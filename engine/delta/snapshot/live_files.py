@@ -161,6 +161,12 @@ def drop_rows(batch: RecordBatch, keys: Array) -> RecordBatch:
     return batch.filter(pa.array(mask))
 
 
+def without_files(files: pa.Table, others: pa.Table) -> pa.Table:
+    """The rows of `files` whose keys are not among those of `others`; both are of `FILES_SCHEMA`."""
+    keys = pa.chunked_array([file_keys(batch) for batch in others.to_batches()], pa.string()).combine_chunks()
+    return pa.Table.from_batches([drop_rows(batch, keys) for batch in files.to_batches()], FILES_SCHEMA)
+
+
 def find_rows(batch: RecordBatch, keys: Array) -> Any:
     """Indices of the rows whose keys are in `keys`, ascending."""
     mask = pc.is_in(file_keys(batch), value_set=keys)

@@ -122,7 +122,7 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
     """The columns are the query's, so the statement can have none of its own."""
     bound = analyzed.bound
     ensure_creatable(statement)
-    if statement.columns or statement.checks:
+    if statement.columns or statement.checks or statement.keys:
         raise ColumnsWithQuery("CREATE TABLE")
     target = free_name(bound, if_not_exists=statement.if_not_exists)
     if target is None:

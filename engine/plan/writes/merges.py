@@ -82,6 +82,9 @@ def plan_merge(analyzed: AnalyzedStatement, statement: Merge) -> MergePlan:
         deletes=frozenset(number for number, clause in clauses if isinstance(clause.action, DeleteAction)),
         by_source=frozenset(number for number, clause in clauses if clause.kind is ClauseKind.NOT_MATCHED_BY_SOURCE),
         keys=merging.keys(),
+        changes_all_matches=any(
+            clause.kind is ClauseKind.MATCHED and clause.condition is None for clause in statement.clauses
+        ),
         definition=merging.definition,
         reads_table=reads_besides(bound.relations, table, merging.target_relations),
         description=describe_merge(statement, bound.state.principal),

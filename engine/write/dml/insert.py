@@ -89,7 +89,7 @@ def _transaction(plan: InsertPlan, own: TableFormat, new: NewFiles, remainder: R
     if plan.reads_table:
         transaction.read_whole_table()
     if remainder is not None:
-        remainder.stage_in(transaction)
+        remainder.stage_in(transaction, rows_alone=not plan.reads_table)
     transaction.add_files(new)
     return transaction
 

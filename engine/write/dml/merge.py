@@ -189,12 +189,13 @@ def _transaction(plan: MergePlan, written: _Written, found: FoundRows, watch: St
         transaction.define(change_table(plan.definition.config(label), written.high_water_marks))
     if plan.reads_table:
         transaction.read_whole_table()
+    # A row that goes concurrently may leave one of the source without a match, which is to be inserted then.
+    keeps_matches = bool(plan.inserts) and not plan.changes_all_matches
     if written.remainder is not None:
-        # a row that goes concurrently may leave one of the source without a match
-        rows_alone = not (plan.reads_table or plan.inserts or plan.by_source)
-        written.remainder.stage_in(transaction, rows_alone=rows_alone)
-    else:
-        transaction.depend_on(found.reads, snapshot.files.slice(0, 0)["path"])
+        written.remainder.stage_in(transaction, rows_alone=not (plan.reads_table or keeps_matches))
+    if keeps_matches or written.remainder is None:
+        read = snapshot.files.take(found.files) if keeps_matches else snapshot.files.slice(0, 0)
+        transaction.depend_on(found.reads, read["path"])
     for new in written.new:
         transaction.stage(*new.adds)
     return transaction
