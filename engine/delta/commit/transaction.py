@@ -288,7 +288,7 @@ class Transaction:
         try:
             file, attempts = (policy or RetryPolicy()).rebase(attempt)
             if file is None:
-                raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000)
+                raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000, head.version)
         except CommitOutcomeUnknown:
             raise
         except BaseException:
