@@ -62,10 +62,11 @@ from engine.runtime.session_state import SessionState
 from engine.sql.parameters import with_condition_values
 from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
+from engine.statements.explains import ExplainWrite
 from engine.statements.maintenance import Vacuum
 from engine.statements.merges import Merge
 from engine.statements.variables import Executable, RoadStatement, SingleStatement
-from engine.statements.writes import Delete, ExplainWrite, Insert, MultiInsert, Update
+from engine.statements.writes import Delete, Insert, MultiInsert, Update
 from engine.table.rearrangement import Rearrangement
 from engine.table.watched_formats import watched
 from engine.write.commit import commit, follow_up

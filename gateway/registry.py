@@ -200,7 +200,8 @@ class Registry:
                 if operation.state.is_terminal and now - operation.last_used > self.limits.statement_idle_s:
                     _try(partial(self._drop_operation, operation.id), f"statement {operation.id}")
             for session in self.sessions():
-                if session.is_idle() and now - session.last_used > self.limits.session_idle_s:
+                may_expire = session.is_detached or session.is_idle()
+                if may_expire and now - session.last_used > self.limits.session_idle_s:
                     logger.info("session %s of %s expired", session.id, session.principal)
                     _try(partial(self._drop_session, session.id), f"session {session.id}")
 

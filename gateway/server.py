@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from catalog.errors import SqlError
 from engine.engine import Engine
@@ -125,9 +126,14 @@ class Server:
         if config.port_file:
             ensure_port_file_writable(Path(config.port_file))
         tls = TlsServer(config.tls_certificate, config.tls_key) if config.tls_certificate else None
-        hosts = KnownHosts((config.host, f"[{config.host}]", *config.http_hosts))
+        public_host = urlsplit(config.public_url).netloc
+        hosts = KnownHosts((config.host, f"[{config.host}]", *config.http_hosts, public_host))
         options = HttpOptions(
-            threads=config.http_threads, hosts=hosts, link_lifetime_s=self._config.results.link_lifetime_s
+            threads=config.http_threads,
+            hosts=hosts,
+            link_lifetime_s=self._config.results.link_lifetime_s,
+            public_url=config.public_url,
+            proxies=config.http_trusted_proxies,
         )
         app = create_app(self._lifecycle, authenticator, options)
         calls = ThriftRoute(authenticator, hosts)

@@ -24,7 +24,8 @@ _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geo
 class Session:
     """Made by the registry; `close()` cancels and closes all its operations and its engine session.
 
-    `owners` is the registry's index of operations, which the session keeps true.
+    `owners` is the registry's index of operations, which the session keeps true. `is_detached` says that no connection
+    will end it when its client is gone: without a call it expires with what it runs.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Session:
         self.principal = principal
         self.engine_session = engine_session
         self.created = self.last_used = time.monotonic()
+        self.is_detached = False
         self._submit, self._owners = submit, owners
         self._limits = limits
         self._operations: dict[uuid.UUID, Operation] = {}

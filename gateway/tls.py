@@ -9,9 +9,14 @@ handshake is to it a slow client like any other.
 from __future__ import annotations
 
 import contextlib
+import logging
+import os
 import ssl
+import threading
 
 from gateway.start_errors import TlsUnusable
+
+logger = logging.getLogger(__name__)
 
 TLS_FIRST_BYTE = 0x16
 _READ_BYTES = 64 << 10
@@ -22,26 +27,60 @@ class TlsFailed(Exception):
 
 
 class TlsServer:
-    """A certificate and its key, which may be in one file."""
+    """A certificate and its key, which may be in one file; thread-safe.
+
+    Files that were replaced are read when the next client comes, so a renewed certificate needs no restart. Those that
+    cannot be used then leave the former certificate in use until they change again.
+    """
 
     def __init__(self, certificate: str, key: str = "") -> None:
-        """Read both files, in PEM; an empty `key` is in the certificate's. Raises :class:`TlsUnusable`."""
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._context.minimum_version = ssl.TLSVersion.TLSv1_2
-        self._context.options |= ssl.OP_NO_RENEGOTIATION
-        self._context.set_alpn_protocols(["http/1.1"])
-        try:
-            # an encrypted key fails rather than asking the terminal for its password
-            self._context.load_cert_chain(certificate, key or None, password="")
-        except (OSError, ValueError) as error:  # an SSLError is an OSError
-            reason = error.reason if isinstance(error, ssl.SSLError) else getattr(error, "strerror", None)
-            raise TlsUnusable(
-                certificate, key or certificate, str(reason or error).lower().replace("_", " ")
-            ) from error
+        """Both in PEM; an empty `key` is in the certificate's file. Raises :class:`TlsUnusable`."""
+        self._certificate, self._key = certificate, key or certificate
+        self._lock = threading.Lock()
+        self._read = self._stamps()
+        self._context = _load(self._certificate, self._key)
 
     def begin(self) -> TlsSession:
         """For a new connection."""
-        return TlsSession(self._context)
+        with self._lock:
+            if (found := self._stamps()) != self._read:
+                self._read = found
+                self._reload()
+            return TlsSession(self._context)
+
+    def _reload(self) -> None:
+        try:
+            self._context = _load(self._certificate, self._key)
+        except TlsUnusable as error:
+            logger.warning("the former certificate stays in use: %s", error)
+        else:
+            logger.info("the certificate %s was read again", self._certificate)
+
+    def _stamps(self) -> list[tuple[int, int] | None]:
+        return [_stamp(path) for path in (self._certificate, self._key)]
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    """What changes with a file's content; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ino
+
+
+def _load(certificate: str, key: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    context.set_alpn_protocols(["http/1.1"])
+    try:
+        # with an empty password an encrypted key fails, rather than asking the terminal for one
+        context.load_cert_chain(certificate, key, password="")
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
+        reason = error.reason if isinstance(error, ssl.SSLError) else getattr(error, "strerror", None)
+        raise TlsUnusable(certificate, key, str(reason or error).lower().replace("_", " ")) from error
+    return context
 
 
 class TlsSession:

@@ -8,6 +8,7 @@ from engine.answers.create_statement import show_create_table
 from engine.answers.describe import describe_schema, describe_table
 from engine.answers.find import find_objects
 from engine.answers.foreign import answer_foreign
+from engine.answers.keys import find_keys, list_keys
 from engine.answers.lists import list_objects
 from engine.answers.session import reset_setting, set_setting, show_settings, use_catalog, use_schema
 from engine.answers.shows import show
@@ -28,10 +29,13 @@ from engine.statements.shows import (
     DescribeTable,
     FindColumns,
     FindFunctions,
+    FindKeys,
     FindSchemas,
     FindTables,
     ListColumns,
+    ListForeignKeys,
     ListFunctions,
+    ListPrimaryKeys,
     ListSchemas,
     ListTables,
     ShowCatalogs,
@@ -84,6 +88,10 @@ def answer(statement: AnsweredStatement, bound: BoundStatement) -> Outcome:
             return show(bound, statement)
         case FindSchemas() | FindTables() | FindColumns() | FindFunctions():
             return find_objects(bound, statement)
+        case FindKeys():
+            return find_keys(bound, statement)
+        case ListPrimaryKeys() | ListForeignKeys():
+            return list_keys(bound, statement)
         case Refresh() | ShowAbsent():
             return answer_foreign(statement)
         case ListSchemas() | ListTables() | ListColumns() | ListFunctions():

@@ -14,6 +14,7 @@ from engine.bind.bound import BoundTable, ColumnInfo, NamedRelation
 from engine.delta.schema.stats_columns import format_name
 from engine.errors.table_errors import UnsupportedDataType
 from engine.sql.dialect.type_text import parse_type
+from engine.table.keys import is_key_property
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type
 from engine.types.type_sizes import type_sizes
@@ -52,7 +53,9 @@ def _table(table: BoundTable) -> dict[str, Any]:
         "location": table.entry.location,
         "partition_columns": list(snapshot.partition_columns) or None,
         "clustering_columns": clustering or None,
-        "table_properties": dict(sorted(snapshot.details.properties.items())),
+        "table_properties": {
+            key: value for key, value in sorted(snapshot.details.properties.items()) if not is_key_property(key)
+        },
     }
 
 

@@ -33,6 +33,7 @@ from engine.bind.bound import (
     FreeName,
     NamedRelation,
     TakenName,
+    references,
 )
 from engine.bind.information_rows import information_query
 from engine.bind.sources import Sources
@@ -56,6 +57,7 @@ from engine.errors.table_errors import naming
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
 from engine.sql.parser import parse
+from engine.statements.keys import ForeignKeyDef, KeyDef
 from engine.statements.queries import (
     AsOfTimestamp,
     AsOfVersion,
@@ -67,6 +69,7 @@ from engine.statements.queries import (
 from engine.statements.tables import CreateMode
 from engine.table.changes import TableChanges
 from engine.table.formats import DEFAULT_FORMAT
+from engine.table.keys import primary_key
 from engine.table.snapshot import TableSnapshot
 
 logger = logging.getLogger(__name__)
@@ -178,6 +181,23 @@ class Binder:
         if isinstance(found, BoundView):
             raise TableExpected(found.label)
         return found
+
+    def parents(self, parts: tuple[str, ...], keys: Iterable[KeyDef]) -> tuple[BoundTable, ...]:
+        """The tables that foreign keys of the table `parts` reference, in their order, but for the table itself."""
+        own = TableName.from_parts(parts, self.state.current) if parts and path_of(parts) is None else None
+        foreign = [key.parent_parts for key in keys if isinstance(key, ForeignKeyDef)]
+        return tuple(
+            self.table(each)
+            for each in foreign
+            if path_of(each) is not None or TableName.from_parts(each, self.state.current) != own
+        )
+
+    def children(self, table: BoundTable) -> tuple[BoundTable, ...]:
+        """The tables with foreign keys to a table that has a primary key; none where it has none."""
+        if table.name is None or primary_key(table.keys) is None:
+            return ()
+        found = (each for each in self.listed(None, matches_all, matches_all) if isinstance(each, BoundTable))
+        return tuple(each for each in found if any(references(key, table.name) for key in each.keys))
 
     def restored(self, parts: tuple[str, ...], to: TimeTravel) -> BoundTable:
         """The older version of a table that RESTORE names. Raises for the newest one, and for one that is not there."""

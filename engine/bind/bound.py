@@ -27,6 +27,7 @@ from engine.statements.queries import Query
 from engine.statements.variables import SingleStatement
 from engine.table.changes import TableChanges
 from engine.table.formats import DEFAULT_FORMAT
+from engine.table.keys import ForeignKey, TableKey, keys_of
 from engine.table.rearrangement import Rearrangement
 from engine.table.scan import FileFormat
 from engine.table.snapshot import TableSnapshot
@@ -64,6 +65,16 @@ class BoundTable:
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:
         return _columns_of(self.snapshot.schema)
+
+    @property
+    def keys(self) -> tuple[TableKey, ...]:
+        """The primary key, then foreign keys by name."""
+        return keys_of(self.snapshot.details.properties, self.snapshot.schema.names)
+
+
+def references(key: TableKey, table: TableName) -> bool:
+    """Whether `key` is a foreign key to `table`."""
+    return isinstance(key, ForeignKey) and TableName(*key.parent) == table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,10 @@ from functools import partial
 
 from catalog.entries import TableEntry, ViewEntry
 from catalog.information_schema import RELATIONS
-from catalog.names import CatalogName, matches_all
+from catalog.names import CatalogName, TableName, matches_all
 from catalog.view import CatalogView
 from engine.bind.bound import BoundTable, ColumnInfo, NamedRelation
+from engine.table.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 from engine.types.schema import StructField
 from engine.types.type_sizes import type_sizes
 
@@ -48,6 +49,8 @@ def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> 
         "check_constraints": partial(_check_constraints, listed),
         "columns": partial(_columns, listed),
         "information_schema_catalog_name": partial(_catalog_names, view, catalog),
+        "key_column_usage": partial(_key_column_usage, listed),
+        "referential_constraints": partial(_referential_constraints, listed),
         "schemata": partial(_schemata, view, catalog),
         "table_constraints": partial(_table_constraints, listed),
         "tables": partial(_tables, view, catalog),
@@ -148,5 +151,44 @@ def _check_constraints(listed: Listed) -> Iterator[Row]:
 
 
 def _table_constraints(listed: Listed) -> Iterator[Row]:
-    for table, name, _ in _checks(listed):
+    tables = _tables_of(listed)
+    for table, name, _ in _checks(lambda: tables):
         yield *table.entry.name.schema_name.parts, name, *table.entry.name.parts, "CHECK", "NO", "YES"
+    for table, key in _keys(tables):
+        kind = "PRIMARY KEY" if isinstance(key, PrimaryKey) else "FOREIGN KEY"
+        yield *table.entry.name.schema_name.parts, key.name, *table.entry.name.parts, kind, "NO", "NO"
+
+
+def _tables_of(listed: Listed) -> list[BoundTable]:
+    return [relation for relation in listed() if isinstance(relation, BoundTable)]
+
+
+def _keys(tables: Iterable[BoundTable]) -> Iterator[tuple[BoundTable, TableKey]]:
+    for table in tables:
+        for key in table.keys:
+            yield table, key
+
+
+def _key_column_usage(listed: Listed) -> Iterator[Row]:
+    tables = _tables_of(listed)
+    primary = {table.entry.name: primary_key(table.keys) for table in tables}
+    for table, key in _keys(tables):
+        parent = primary.get(TableName(*key.parent)) if isinstance(key, ForeignKey) else None
+        for at, column in enumerate(key.columns):
+            referenced = None
+            if parent is not None and isinstance(key, ForeignKey) and key.parent_columns[at] in parent.columns:
+                referenced = parent.columns.index(key.parent_columns[at]) + 1
+            names = (*table.entry.name.schema_name.parts, key.name, *table.entry.name.parts)
+            yield *names, column, at + 1, referenced
+
+
+def _referential_constraints(listed: Listed) -> Iterator[Row]:
+    """The name of a primary key is unknown where its table is in another catalog, or no longer has it."""
+    tables = _tables_of(listed)
+    primary = {table.entry.name: primary_key(table.keys) for table in tables}
+    for table, key in _keys(tables):
+        if isinstance(key, ForeignKey):
+            parent = primary.get(TableName(*key.parent))
+            unique = (*key.parent[:2], None if parent is None else parent.name)
+            rules = ("NONE", "NO ACTION", "NO ACTION")
+            yield *table.entry.name.schema_name.parts, key.name, *unique, *rules

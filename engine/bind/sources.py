@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from catalog.catalog import Catalog
 from engine.concurrency.table_locks import TableLocks
 from engine.concurrency.table_pins import TablePins
+from engine.delta.maintenance.own_files import OwnFiles
 from engine.table.formats import TableFormats
 from engine.table.source_files import FileSource, NoFiles
 from engine.table.transaction import TableCommit
@@ -28,6 +29,8 @@ class Sources:
     """Told of the location of a table whose files are about to go."""
     locks: TableLocks = field(default_factory=TableLocks)
     """For statements that cannot commit at once, by location of the table."""
+    own_files: OwnFiles = field(default_factory=OwnFiles)
+    """Which tables name no files of others, for those that remove files."""
     pins: TablePins = field(default_factory=TablePins)
     """Which tables running statements use, for those that remove files."""
     close: Callable[[], None] = lambda: None

@@ -48,6 +48,7 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.explains import ExplainWrite
 from engine.statements.maintenance import (
     AnalyzeTable,
     GenerateManifest,
@@ -62,7 +63,7 @@ from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement, MaintenanceStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable, Update
+from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
 
 def plan_statement(analyzed: AnalyzedStatement) -> Plan:

@@ -232,7 +232,8 @@ _ROWS = (
     ),
     _flag(
         "gateway.show_tables.hive_shape",
-        "SHOW TABLES and SHOW VIEWS answer one column (tab_name), as Hive does, for clients that read the first.",
+        "SHOW TABLES and SHOW VIEWS answer one column (tab_name), and queries are not described, as in Hive: for "
+        "clients that take these statements apart as Hive's.",
         "false",
         is_spark=False,
     ),

@@ -7,10 +7,10 @@ HISTORY|DETAIL`, and what Databricks' clients send beyond it (`USE CATALOG`, `SH
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
-from engine.sql.ddl.inserts import parse_insert
-from engine.sql.ddl.row_changes import parse_delete, parse_update
+from engine.sql.ddl.writes import parse_explained
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS
 from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedClause, UnsupportedStatement
@@ -19,6 +19,7 @@ from engine.sql.dialect.suggestions import hint
 from engine.sql.foreign import show_grants, show_locks
 from engine.sql.query.names import read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import is_query, parse_query
+from engine.statements.explains import ExplainWrite
 from engine.statements.foreign import Absent, ShowAbsent
 from engine.statements.queries import DescribeQuery, Explain, ExplainMode
 from engine.statements.session import UseCatalog, UseSchema
@@ -29,6 +30,7 @@ from engine.statements.shows import (
     DescribeTable,
     FindColumns,
     FindFunctions,
+    FindKeys,
     FindSchemas,
     FindTables,
     ShowCatalogs,
@@ -44,7 +46,6 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import Statement
-from engine.statements.writes import ExplainWrite
 
 _MODES = ("EXTENDED", "CODEGEN", "COST", "FORMATTED")
 _NO_QUERIES = frozenset({"ANALYZE", "DESC", "DESCRIBE", "EXPLAIN", "RESET", "SET", "SHOW", "USE"})
@@ -69,17 +70,14 @@ _SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
 
 
 def parse_explain(cursor: Cursor) -> Explain | ExplainWrite:
-    """`EXPLAIN [EXTENDED|CODEGEN|COST|FORMATTED] query | INSERT … | DELETE … | UPDATE …`"""
+    """`EXPLAIN [EXTENDED|CODEGEN|COST|FORMATTED] query | INSERT … | DELETE … | UPDATE … | MERGE …`"""
     mode = ExplainMode.SIMPLE
     word = cursor.take_any(*_MODES)
     if word is not None:
         mode = ExplainMode(word.lower())
-    if cursor.take("INSERT"):
-        return ExplainWrite(mode=mode, inner=parse_insert(cursor))
-    if cursor.take("DELETE", "FROM"):
-        return ExplainWrite(mode=mode, inner=parse_delete(cursor))
-    if cursor.take("UPDATE"):
-        return ExplainWrite(mode=mode, inner=parse_update(cursor))
+    inner = parse_explained(cursor)
+    if inner is not None:
+        return ExplainWrite(mode=mode, inner=inner)
     if not is_query(cursor):
         first = next(iter(cursor.words(1)), "")
         kind = refused_kind(cursor.words(WORDS_MAX)) or (first if first in _NO_QUERIES else None)
@@ -226,6 +224,16 @@ def _show_functions(cursor: Cursor, *, builtin: bool = True, user: bool = True) 
     return ShowFunctions(pattern=pattern, builtin=builtin, user=user)
 
 
+def _show_keys(cursor: Cursor) -> FindKeys:
+    """`IN CATALOG c IN SCHEMA s IN TABLE t`"""
+    cursor.read("IN", "CATALOG")
+    catalog = read_catalog(cursor)
+    cursor.read("IN", "SCHEMA")
+    schema = cursor.read_name()
+    cursor.read("IN", "TABLE")
+    return FindKeys(catalog=catalog, schema=schema, table=cursor.read_name())
+
+
 def _show_tblproperties(cursor: Cursor) -> ShowTblProperties:
     table = read_table(cursor)
     key = None
@@ -284,6 +292,9 @@ _SHOWS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyTy
         ("TBLPROPERTIES",): _show_tblproperties,
         ("PARTITIONS",): _show_partitions,
         ("CREATE", "TABLE"): _show_create_table,
+        ("KEYS",): _show_keys,
+        ("PRIMARY", "KEYS"): _show_keys,
+        ("FOREIGN", "KEYS"): lambda cursor: replace(_show_keys(cursor), foreign=True),
         ("LOCKS",): show_locks,
         ("TRANSACTIONS",): lambda _: ShowAbsent(kind=Absent.TRANSACTIONS),
         ("COMPACTIONS",): lambda _: ShowAbsent(kind=Absent.COMPACTIONS),

@@ -70,6 +70,29 @@ def requalified(text: str, replacement: Callable[[Sequence[str]], tuple[int, str
     return select[len(_HEAD) :]
 
 
+def equal_columns(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Pairs of columns, as written and without quotes, that are equal wherever the condition is true."""
+    found, left = [], [_tree(text)]
+    while left:
+        match left.pop().unnest():
+            case exp.And(this=one, expression=other):
+                left += [one, other]
+            case exp.EQ(this=exp.Expr() as one, expression=exp.Expr() as other):
+                sides = [_path(side.unnest()) for side in (one, other)]
+                if sides[0] and sides[1]:
+                    found.append((sides[0], sides[1]))
+            case _:
+                pass
+    return found
+
+
+def _path(node: exp.Expr) -> tuple[str, ...]:
+    """Empty for what is no column."""
+    if not isinstance(node, exp.Column) or node.is_star:
+        return ()
+    return tuple(part.name for part in node.parts)
+
+
 def one_line(text: str) -> str:
     """`text` as a message or a list shows it: one blank for each comment and each white space that is more."""
     tokens = tokenize(text)

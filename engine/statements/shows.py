@@ -99,6 +99,16 @@ class FindFunctions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FindKeys:
+    """`SHOW [FOREIGN] KEYS IN CATALOG c IN SCHEMA s IN TABLE t`: the columns of the primary key, or of foreign keys."""
+
+    catalog: str
+    schema: str
+    table: str
+    foreign: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowTblProperties:
     """`SHOW TBLPROPERTIES t [('key')]`."""
 
@@ -183,3 +193,22 @@ class ListFunctions:
     """Metadata call."""
 
     pattern: str | None = None
+
+
+TablePattern = tuple[str | None, str | None, str | None]
+"""Catalog, schema and table by name, in any case; None for any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPrimaryKeys:
+    """Metadata call: the columns of primary keys, in their order."""
+
+    table: TablePattern = (None, None, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListForeignKeys:
+    """Metadata call: the columns of foreign keys of the tables `child` that reference tables `parent`."""
+
+    parent: TablePattern = (None, None, None)
+    child: TablePattern = (None, None, None)

@@ -13,6 +13,7 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.explains import ExplainWrite
 from engine.statements.foreign import Refresh, ShowAbsent
 from engine.statements.maintenance import (
     AnalyzeTable,
@@ -33,10 +34,13 @@ from engine.statements.shows import (
     DescribeTable,
     FindColumns,
     FindFunctions,
+    FindKeys,
     FindSchemas,
     FindTables,
     ListColumns,
+    ListForeignKeys,
     ListFunctions,
+    ListPrimaryKeys,
     ListSchemas,
     ListTables,
     ShowCatalogs,
@@ -52,7 +56,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.writes import Delete, ExplainWrite, Insert, MultiInsert, TruncateTable, Update
+from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (
     ShowCatalogs
@@ -70,6 +74,7 @@ AnsweredStatement = (
     | FindTables
     | FindColumns
     | FindFunctions
+    | FindKeys
     | Refresh
     | ShowAbsent
     | DescribeTable
@@ -85,6 +90,8 @@ AnsweredStatement = (
     | ListTables
     | ListColumns
     | ListFunctions
+    | ListPrimaryKeys
+    | ListForeignKeys
 )
 """Statements that Spark has no part in: what the catalog, the logs and the session's state answer."""
 

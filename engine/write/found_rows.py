@@ -35,8 +35,8 @@ from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.exec.run import Run
 from engine.plan.reads.target_reads import numbered
 from engine.plans.reads import ReadPlan, TargetRead
-from engine.pruning.predicates import Or, Predicate, conjunction
-from engine.table.scan import FILE_METADATA, Choice, ChosenFiles
+from engine.pruning.predicates import ALWAYS, Or, Predicate, conjunction, conjuncts
+from engine.table.scan import FILE_METADATA, Choice, ChosenFiles, TableRead
 from engine.write.row_sets import RowSet, RowsOfFiles, count_rows
 
 _QUESTIONS_MAX = 50
@@ -54,6 +54,8 @@ class FoundRows:
     reads: FilePredicate
     times: Mapping[int, int]
     """How often the query answered rows of a kind: more often than there are such rows where it answered one twice."""
+    scanned: TableRead | None
+    """The files that were looked at; None where none was."""
     files: pa.Array
 
     def of(self, *kinds: int) -> RowsOfFiles:
@@ -69,21 +71,46 @@ class FoundRows:
         return self.of(*self.kinds)
 
 
-def find_rows(table: BoundTable, places: TargetRead, run: Run, *, once: bool = True) -> FoundRows:
-    """Runs a query that `engine.plan.reads.target_reads` composed. Raises `ChangedRowsDiffer` where it answers a place
-    twice and should answer each `once`.
+def find_rows(
+    table: BoundTable, places: TargetRead, run: Run, *, once: bool = True, given: Predicate = ALWAYS
+) -> FoundRows:
+    """Runs a query that `engine.plan.reads.target_reads` composed. `given` is true of all rows of the table that it can
+    answer. Raises `ChangedRowsDiffer` where it answers a place twice and should answer each `once`.
     """
-    watched = _Watched.of(places)
+    watched = _Watched.of(narrowed(places, given))
     kinds: dict[int, dict[int, RowSet]] = {}
     times: dict[int, int] = {}
     for file, kind, number, bitmap, count in _answer(watched.read, run):
         kinds.setdefault(kind, {}).setdefault(file, RowSet()).add(number, bitmap)
         times[kind] = times.get(kind, 0) + count
-    reads = _LaterRows(watched.file_predicate(table), places, run)
-    found = FoundRows(kinds=kinds, reads=reads.are_in, times=times, files=watched.positions(table))
+    reads = _LaterRows(watched.file_predicate(table, given), places, run)
+    found = FoundRows(
+        kinds=kinds,
+        reads=reads.are_in,
+        times=times,
+        scanned=watched.read_last,
+        files=watched.positions(table),
+    )
     if once and sum(times.values()) != count_rows(found.all):
         raise ChangedRowsDiffer(table.label, sum(times.values()), count_rows(found.all))
     return found
+
+
+def narrowed(read: TargetRead, given: Predicate) -> TargetRead:
+    """Without the files of the target that have no row for which `given` is true."""
+    choice = read.scan.choice
+    if given == ALWAYS or choice is None:
+        return read
+    return read.over(replace(read.scan, choice=_Narrowed(choice, given)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Narrowed:
+    choice: Choice
+    given: Predicate
+
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
+        return self.choice.choose(conjunction((*conjuncts(predicate), self.given)), zone)
 
 
 def _answer(read: ReadPlan, run: Run) -> Iterator[tuple[int, int, int, bytes, int]]:
@@ -150,14 +177,18 @@ class _Watched:
         together = np.intersect1d if self.is_once else np.union1d
         return pa.array(reduce(together, chosen) if chosen else every)
 
-    def file_predicate(self, table: BoundTable) -> FilePredicate:
+    @property
+    def read_last(self) -> TableRead | None:
+        return self.choice.read if self.choice is not None else None
+
+    def file_predicate(self, table: BoundTable, given: Predicate) -> FilePredicate:
         """Spark may plan a scan more than once. If the text makes one scan of the target, each condition holds for all
         rows that count; else a condition may be of one place among several.
         """
         asked = tuple(self.choice.asked) if self.choice is not None else ()
         joined = conjunction(asked) if self.is_once or len(asked) < 2 else Or(asked)
         zone = self.choice.zone if self.choice is not None else None
-        return file_predicate(joined, table.snapshot.columns(zone))
+        return file_predicate(conjunction((*conjuncts(joined), *conjuncts(given))), table.snapshot.columns(zone))
 
 
 @dataclass(slots=True)
@@ -166,10 +197,12 @@ class _WatchedChoice:
     asked: list[Predicate] = field(default_factory=list)
     chosen: list[pa.Array | None] = field(default_factory=list)
     zone: tzinfo | None = None
+    read: TableRead | None = None
 
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
         files = self.choice.choose(predicate, zone)
         self.asked.append(predicate)
         self.chosen.append(files.rows)
         self.zone = zone
+        self.read = files.read
         return files

@@ -1,8 +1,8 @@
 """The same calls over an interface that is not a connection: bytes in, bytes out, for one principal at a time.
 
 HTTP carries one call per request, and says with each who calls. A session of such a client belongs to its principal
-and to no connection, so it ends by CloseSession or when it has been idle for too long. A client that hangs up while a
-synchronous statement runs, of which it has no handle yet, ends that statement: nobody else can.
+and to no connection, so it ends by CloseSession, or with what it runs when no call came for too long. A client that
+hangs up while a synchronous statement runs, of which it has no handle yet, ends that statement: nobody else can.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ class Conversation:
         except MalformedMessage as error:
             raise MalformedThriftMessage(str(error)) from error
         finally:
-            self._client.sessions.clear()
+            self._service.detach_sessions(self._client)
+
+    def recall(self, message: bytes, principal: str) -> bytes | None:
+        """The reply if it is known from the message before, at once."""
+        return self._dispatcher.recall(message) if principal == self._client.principal else None
 
     def _hang_up(self) -> None:
         try:

@@ -117,7 +117,7 @@ class Dispatcher:
 
     def answer(self, message: bytes) -> bytes:
         """The reply to one message. Raises :class:`~gateway.hs2.messages.MalformedMessage` for bytes that are none."""
-        recalled = self._memo.recall(message) if self._memo else None
+        recalled = self.recall(message)
         if recalled is not None:
             return recalled
         header = parse_header(message)
@@ -139,6 +139,10 @@ class Dispatcher:
             return _exception(header, TApplicationException.INTERNAL_ERROR, f"{header.name} failed")
         reply = (format_header(header.name, TMessageType.REPLY, header.sequence), _SUCCESS_FIELD, *response, _STOP)
         return self._memorize(message, header, b"".join(reply))
+
+    def recall(self, message: bytes) -> bytes | None:
+        """The reply if it is known from the message before; None otherwise. At once, whatever others do."""
+        return self._memo.recall(message) if self._memo else None
 
     def _call(self, rpc: Rpc, request: Any) -> tuple[bytes, ...] | None:
         """The response struct, None for an error that the RPC cannot express.

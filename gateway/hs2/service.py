@@ -27,7 +27,6 @@ Handles open the sessions and statements of the connection's principal only, whi
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -67,6 +66,7 @@ HIVE_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11
 SPARK_VERSION = t.TProtocolVersion.SPARK_CLI_SERVICE_PROTOCOL_V9
 FIRST_HOLD_S, HOLD_S = 2.0, 0.5
 OPEN_S = 15.0
+_TOUCH_S = 0.5
 PARSED_S, DIRECT_S = 0.5, 0.5
 _OPENED_AT_ONCE_MAX = 64
 FETCH_ROWS_MAX, FETCH_BYTES_MAX = 100_000, 8 << 20
@@ -328,6 +328,12 @@ class Service:
                 for operation in self._registry.session(session_id, client.principal).operations():
                     operation.cancel()
 
+    def detach_sessions(self, client: Client) -> None:
+        """Let the sessions that `client` opened live on without it, until they expire."""
+        while client.sessions:
+            with contextlib.suppress(SessionNotFound):
+                self._registry.session(client.sessions.pop(), client.principal).is_detached = True
+
     def cancel_awaited(self, client: Client) -> None:
         """End the statement of which `client` has no handle; it hung up."""
         if operation := client.awaited:
@@ -375,7 +381,8 @@ def _status(operation: Operation, state: OperationState) -> Any:
 def _await(session: Session, operation: Operation, client: Client) -> None:
     """Wait for the end; one that failed is dropped and its error raised, since no handle of it goes out."""
     with client.awaiting(operation):
-        state = operation.wait(threading.TIMEOUT_MAX)
+        while not (state := operation.wait(_TOUCH_S)).is_terminal:
+            session.last_used = time.monotonic()  # the client is there
     if operation.error is not None:
         session.forget(operation)
         raise operation.error

@@ -12,6 +12,7 @@ from werkzeug.exceptions import HTTPException, LengthRequired
 from gateway.authenticators import Authenticator
 from gateway.bounded import EngineCalls
 from gateway.http.authentication import challenges
+from gateway.http.forwarded import Forwarded
 from gateway.http.health import health_blueprint
 from gateway.http.hosts import KnownHosts
 from gateway.http.links import LinkSigner
@@ -31,11 +32,16 @@ _ERROR_CODES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpOptions:
-    """`threads` answer requests; `hosts` are the names by which clients may address the server."""
+    """`threads` answer requests; `hosts` are the names by which clients may address the server.
+
+    Links begin with `public_url`, where it is given, or with what one of the `proxies` says that the client asked for.
+    """
 
     threads: int = 32
     hosts: KnownHosts = field(default_factory=KnownHosts)
     link_lifetime_s: float = 900.0
+    public_url: str = ""
+    proxies: tuple[str, ...] = ()
 
 
 class _Json(DefaultJSONProvider):
@@ -58,7 +64,9 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
         signer=LinkSigner(lifetime_s=options.link_lifetime_s),
         room=WaitingRoom(options.threads),
         calls=EngineCalls(options.threads),
+        public_url=options.public_url.rstrip("/"),
     )
+    app.wsgi_app = Forwarded(app.wsgi_app, options.proxies)  # type: ignore[assignment]
     app.register_blueprint(api.blueprint())
     app.register_blueprint(health_blueprint(lifecycle))
 

@@ -38,6 +38,8 @@ from gateway.http.wire import (
 )
 from gateway.tls import TlsServer
 
+_HEAD_BYTES_KEPT = 4 << 10
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpLimits:
@@ -67,6 +69,17 @@ class Conversation(Protocol):
 
     def answer(self, message: bytes, principal: str) -> bytes: ...
 
+    def recall(self, message: bytes, principal: str) -> bytes | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCaller:
+    """Whose call came with `head`; believed again until `until`, on the monotonic clock."""
+
+    head: Head
+    principal: str
+    until: float
+
 
 class Connection:
     """Fed by the server's loop; see the module for who may call what."""
@@ -77,11 +90,13 @@ class Connection:
         self.state = State.READING
         self.request: Request | None = None
         self.conversation: Conversation | None = None
+        self.caller: KnownCaller | None = None
         self.since = time.monotonic()
         self.deadline = self.since + limits.idle_s
         self._incoming = bytearray()
         self._searched = 0
         self._head: Head | None = None
+        self._last_head: tuple[bytes, Head] | None = None
         self._ends_after_writing = False
 
     @property
@@ -186,7 +201,7 @@ class Connection:
             self._searched = len(self._incoming)
             if end is None:
                 return
-            self._head = parse_head(bytes(self._incoming[:end]), self._limits.body_bytes_max)
+            self._head = self._parse_head(bytes(self._incoming[:end]))
             del self._incoming[:end]
             self.deadline = time.monotonic() + self._limits.body_s
             if self._head.expects_continue and len(self._incoming) < self._head.length:
@@ -199,6 +214,14 @@ class Connection:
         self.request = Request(head=self._head, body=body, peer=self.peer)
         self._head, self._searched = None, 0
         self._enter(State.ANSWERING, float("inf"))
+
+    def _parse_head(self, content: bytes) -> Head:
+        """Clients that make many small calls send the same head each time."""
+        if self._last_head is None or self._last_head[0] != content:
+            head = parse_head(content, self._limits.body_bytes_max)
+            self._last_head = (content, head) if len(content) <= _HEAD_BYTES_KEPT else None
+            return head
+        return self._last_head[1]
 
     def _enter(self, state: State, seconds: float) -> None:
         self.state, self.since = state, time.monotonic()

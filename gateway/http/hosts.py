@@ -13,10 +13,15 @@ class KnownHosts:
     """The names of this machine's loopback interface, and further ones."""
 
     def __init__(self, further: Iterable[str] = ()) -> None:
-        self._names = frozenset(name.lower() for name in (*_LOOPBACK_NAMES, *further))
+        """`further` may have ports, which do not count."""
+        self._names = frozenset(map(_name, (*_LOOPBACK_NAMES, *further))) - {""}
 
     def ensure_known(self, host: str) -> None:
         """Refuse the name in a Host header that a web page may have pointed at this machine (DNS rebinding)."""
-        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-        if name.lower() not in self._names:
+        if _name(host) not in self._names:
             raise HostRefused(host)
+
+
+def _name(host: str) -> str:
+    name, _, port = host.rpartition(":")
+    return (name if port.isdigit() else host).lower()

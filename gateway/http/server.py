@@ -19,6 +19,7 @@ from gateway.http.app import BODY_BYTES_MAX
 from gateway.http.connection import Connection, HttpLimits
 from gateway.http.loop import ConnectionLoop
 from gateway.http.thrift_route import ThriftRoute
+from gateway.http.wire import Answer
 from gateway.http.workers import Workers
 from gateway.http.wsgi import run_application
 from gateway.supervision import OnDeath, ignore_death, supervised
@@ -81,7 +82,7 @@ class HttpServer:
         family = socket.getaddrinfo(*self._address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
         self.listener = socket.create_server(self._address, family=family, backlog=_BACKLOG)
         self._address = (self._address[0], int(self.listener.getsockname()[1]))
-        loop = self._loop = ConnectionLoop(self.listener, self._limits, self._dispatch, self._tls)
+        loop = self._loop = ConnectionLoop(self.listener, self._limits, self._dispatch, self._recall, self._tls)
         self._thread = supervised("http-loop", loop.run, lambda: loop.is_stopping, self._on_death)
         self._app_workers.start()
         self._thrift_workers.start()
@@ -106,6 +107,9 @@ class HttpServer:
     def _dispatch(self, connection: Connection) -> None:
         is_call = connection.request is not None and self._thrift.matches(connection.request.head)
         (self._thrift_workers if is_call else self._app_workers).put(connection)
+
+    def _recall(self, connection: Connection) -> Answer | None:
+        return self._thrift.recall(connection.request, connection) if connection.request else None
 
     def _give_back(self, connection: Connection) -> None:
         assert self._loop is not None

@@ -72,6 +72,7 @@ class StatementApi:
     signer: LinkSigner
     room: WaitingRoom
     calls: EngineCalls
+    public_url: str
     deliveries: WeakKeyDictionary[Operation, Delivery] = field(default_factory=WeakKeyDictionary)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -118,7 +119,7 @@ class StatementApi:
         accepted = request.accept_mimetypes.best_match([CONTENT_TYPES[Format.JSON_ARRAY], *_DOCUMENTS])
         if accepted in _DOCUMENTS:
             return _document(operation, delivery, index, _DOCUMENTS[accepted])
-        return delivery.result(operation, index, self.signer, _base_url())
+        return delivery.result(operation, index, self.signer, self._base_url())
 
     def follow(self, statement_id: str, index: int) -> Response:
         """The target of an external link."""
@@ -209,7 +210,7 @@ class StatementApi:
         body: Body = {"statement_id": str(operation.id), "status": status}
         if state is OperationState.FINISHED:
             body["manifest"] = delivery.manifest(operation)
-            body["result"] = delivery.result(operation, 0, self.signer, _base_url())
+            body["result"] = delivery.result(operation, 0, self.signer, self._base_url())
         return body
 
     def _registry(self) -> Registry:
@@ -217,6 +218,10 @@ class StatementApi:
         if registry is None:
             raise ServerStarting()
         return registry
+
+    def _base_url(self) -> str:
+        """What links begin with: the URL of the server as clients reach it."""
+        return self.public_url or request.root_url.rstrip("/")
 
     def _principal(self) -> str:
         return authenticate(self.authenticator, request.headers.get("Authorization"), request.remote_addr or "")
@@ -239,7 +244,3 @@ def _json_content() -> bytes:
 def _client() -> int | None:
     descriptor = request.environ.get(CLIENT_DESCRIPTOR)
     return descriptor if isinstance(descriptor, int) else None
-
-
-def _base_url() -> str:
-    return request.host_url.rstrip("/")

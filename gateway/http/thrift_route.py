@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from http import HTTPStatus
 from typing import Protocol
 
 from gateway.authenticators import Authenticator
 from gateway.http.authentication import authenticate, challenges
-from gateway.http.connection import Connection, Conversation
+from gateway.http.connection import Connection, Conversation, KnownCaller
 from gateway.http.cookies import COOKIE_NAME, CookieSigner
 from gateway.http.errors import CookieRefused, LengthMissing, MethodNotAllowed, NotThrift, ServerStarting
 from gateway.http.hosts import KnownHosts
@@ -34,6 +35,9 @@ from gateway.status import describe
 CONTENT_TYPE = "application/x-thrift"
 _PATH = re.compile(r"/(cliservice|sql/1\.0/(warehouses|endpoints)/[^/]+|sql/protocolv1/o/[^/]+/[^/]+)/?")
 _NO_STORE = ("Cache-Control", "no-store")
+_HEADERS = (("Content-Type", CONTENT_TYPE), _NO_STORE)
+_BELIEVED_S = 10.0
+"""How long the credentials of a connection's last call are not checked again for calls that need no work."""
 
 
 class Conversations(Protocol):
@@ -61,7 +65,7 @@ class ThriftRoute:
 
     def answer(self, request: Request, connection: Connection) -> Answer:
         """The answer to a request that matches; never raises for what a client sends."""
-        headers = [("Content-Type", CONTENT_TYPE), _NO_STORE]
+        headers, connection.caller = list(_HEADERS), None
         try:
             self._ensure_call(request.head)
             principal, cookie = self._log_in(request, is_secure=connection.is_encrypted)
@@ -70,7 +74,19 @@ class ThriftRoute:
             reply = self._conversation(connection).answer(request.body, principal)
         except Exception as error:  # noqa: BLE001 - `describe` logs those that are bugs
             return self._refuse(error, request.head)
+        connection.caller = KnownCaller(request.head, principal, time.monotonic() + _BELIEVED_S)
         return format_answer("200 OK", headers, [reply], request.head)
+
+    def recall(self, request: Request, connection: Connection) -> Answer | None:
+        """The answer if it is known from the call before on this connection, in which no statement and no check waits.
+
+        Before each row of a result, hive-jdbc asks once more whether the statement has ended.
+        """
+        caller, conversation = connection.caller, connection.conversation
+        if caller is None or conversation is None or request.head is not caller.head or time.monotonic() > caller.until:
+            return None
+        reply = conversation.recall(request.body, caller.principal)
+        return None if reply is None else format_answer("200 OK", _HEADERS, [reply], request.head)
 
     def _ensure_call(self, head: Head) -> None:
         self._hosts.ensure_known(head.value("host") or "localhost")

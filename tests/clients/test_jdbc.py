@@ -28,7 +28,7 @@ def test_the_parts_of_a_url(jvm: JavaGateway, served: Served) -> None:
     connection = jdbc_connect(jvm, url, user="grace")
     session = served.engine.sessions[-1]
     assert (session.principal, session.current_schema) == ("grace", "lab")
-    assert session.settings == {"spark.sql.ansi.enabled": "false"}
+    assert session.settings["spark.sql.ansi.enabled"] == "false" and session.settings["hive.exec.parallel"] == "true"
     assert read_result(connection.createStatement().executeQuery("SELECT ${n}")) == [["1"]]
     connection.close()
 
@@ -68,9 +68,9 @@ LISTS = [  # method, arguments, the telling column, values that it must have, in
     ("getColumns", (None, "lab", "t", "%"), "COLUMN_NAME", ["i", "s"]),
     ("getColumns", (None, "lab", "t", "s"), "TYPE_NAME", ["STRING"]),
     ("getFunctions", (None, None, "abs"), "FUNCTION_NAME", ["abs"]),
-    ("getPrimaryKeys", (None, "lab", "t"), "COLUMN_NAME", []),
-    ("getImportedKeys", (None, "lab", "t"), "FKCOLUMN_NAME", []),
-    ("getCrossReference", (None, "lab", "t", None, "lab", "t"), "FKCOLUMN_NAME", []),
+    ("getPrimaryKeys", (None, "lab", "t"), "COLUMN_NAME", ["id"]),
+    ("getImportedKeys", (None, "lab", "t"), "FKCOLUMN_NAME", ["parent_id"]),
+    ("getCrossReference", (None, "lab", "parent", None, "lab", "t"), "PKTABLE_NAME", ["parent"]),
 ]
 
 

@@ -1,4 +1,4 @@
-"""EXPLAIN of INSERT and DELETE: which files would change, and how; nothing does."""
+"""EXPLAIN of INSERT, DELETE and MERGE: which files would change, and how; nothing does."""
 
 from __future__ import annotations
 
@@ -19,6 +19,18 @@ EXPLAINED = [
     ("INSERT INTO parts SELECT k, p FROM parts WHERE p = 2", "no file is removed", "2 files, 1 after partition"),
     ("INSERT OVERWRITE parts VALUES (1, 1)", "all 2 files are removed", "LocalTableScan"),
     ("INSERT INTO parts REPLACE WHERE p = 1 VALUES (1, 1)", "the files of the partitions (p = 1) are removed", ""),
+    (
+        "MERGE INTO parts USING marked ON parts.k = marked.k WHEN MATCHED THEN DELETE",
+        "files without any of its values of k are not read; of the rows that change or go, files with other rows are",
+        "`parts`: version 1, 2 files",
+    ),
+    (
+        "WITH s AS (SELECT 7 AS k, 2 AS p) MERGE INTO marked t USING s ON t.k = s.k OR s.p = 1 "
+        "WHEN NOT MATCHED THEN INSERT (k) VALUES (s.p)",
+        "the source is read first; new rows and new values are in new files; no file is removed",
+        "1 files, 1 after",
+    ),
+    ("WITH s AS (SELECT 7 AS k) DELETE FROM parts WHERE p IN (SELECT k FROM s)", "are written again without them", ""),
     ("INSERT INTO marked REPLACE USING (k) VALUES (1)", "equal a new one in k, those in files with other rows", ""),
 ]
 

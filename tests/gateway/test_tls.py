@@ -143,6 +143,24 @@ def test_one_file_may_hold_both(certificate: Certificate, tmp_path: Path) -> Non
     assert isinstance(TlsServer(str(both)).begin(), TlsSession)
 
 
+def test_a_renewed_certificate_is_used_from_the_next_client_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Replaced file by file, so that the two do not fit for a moment."""
+    (renewed := tmp_path / "renewed").mkdir()
+    used, new = make_certificate(tmp_path), make_certificate(renewed)
+    tls, before = TlsServer(str(used.certificate), str(used.key)), used.client_context()
+    Pair(tls, before).shake_hands()
+    new.certificate.replace(used.certificate)
+    Pair(tls, before).shake_hands()
+    Pair(tls, before).shake_hands()
+    assert caplog.text.count("the former certificate stays in use") == 1
+    new.key.replace(used.key)
+    Pair(tls, used.client_context()).shake_hands()
+    with pytest.raises(ssl.SSLCertVerificationError):
+        Pair(tls, before).shake_hands()
+
+
 def test_tls_opens_the_server_to_nobody_else(certificate: Certificate) -> None:
     house = House(server__host="0.0.0.0", server__tls_certificate=str(certificate.certificate))
     with pytest.raises(HostNotLoopback):

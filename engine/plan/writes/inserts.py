@@ -37,6 +37,7 @@ from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.plans.writes import (
+    InsertPart,
     InsertPlan,
     KeepAll,
     ReplaceAll,
@@ -80,6 +81,10 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
         replacement=replacement,
         reads_table=reads_besides(bound.relations, table),
         description=_description(bound, replacement, evolves=insert.evolves),
+        more=tuple(
+            InsertPart(source=each, rows=part.rows)
+            for each, part in zip(analyzed.more_sources, insert.defaults.parts[1:], strict=True)
+        ),
         only_if_absent=statement.if_not_exists,
         numbered=numbered_write(bound.state),
         expression_checks=None
@@ -117,7 +122,7 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
     """The columns are the query's, so the statement can have none of its own."""
     bound = analyzed.bound
     ensure_creatable(statement)
-    if statement.columns or statement.checks:
+    if statement.columns or statement.checks or statement.keys:
         raise ColumnsWithQuery("CREATE TABLE")
     target = free_name(bound, if_not_exists=statement.if_not_exists)
     if target is None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine.sql.ddl.clauses import read_clustering, read_column, read_properties, take_check, take_if_not_exists
+from engine.sql.ddl.clauses import read_clustering, read_column, read_properties, take_constraint, take_if_not_exists
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.names import read_table
 from engine.sql.query.query import is_query, parse_query
 from engine.sql.query.time_travel import read_table_version
+from engine.statements.keys import KeyDef
 from engine.statements.tables import Check, CloneTable, ColumnDef, CreateMode, CreateTable, CreateTableLike
 
 _REFUSED_CLAUSES = (
@@ -34,31 +35,33 @@ def parse_create_table(cursor: Cursor, mode: CreateMode) -> CreateTable | Create
         if cursor.take(*words):
             return _clone(cursor, table, shallow=words[0] == "SHALLOW")
     if cursor.words(1) == ["("] and not is_query(cursor):
-        columns, checks = _read_elements(cursor)
-        table = replace(table, columns=columns, checks=checks)
+        table = _read_elements(cursor, table)
     table = _read_clauses(cursor, table)
     if cursor.take("AS") or is_query(cursor):
         table = replace(table, query=parse_query(cursor))
     return table
 
 
-def _read_elements(cursor: Cursor) -> tuple[tuple[ColumnDef, ...], tuple[Check, ...]]:
-    """`(column…, [CONSTRAINT name] CHECK (e), …)`"""
+def _read_elements(cursor: Cursor, table: CreateTable) -> CreateTable:
+    """`(column…, [CONSTRAINT name] CHECK (e), [CONSTRAINT name] PRIMARY KEY (columns), …)`"""
     columns: list[ColumnDef] = []
     checks: list[Check] = []
+    keys: list[KeyDef] = []
     cursor.read("(")
     if cursor.take(")"):
-        return (), ()
+        return table
     while True:
-        check = take_check(cursor) if _is_constraint(cursor) else None
-        if check is not None:
-            checks.append(check)
-        else:
+        constraint = take_constraint(cursor) if _is_constraint(cursor) else None
+        if constraint is None:
             columns.append(_read_top_column(cursor))
+        elif isinstance(constraint, Check):
+            checks.append(constraint)
+        else:
+            keys.append(constraint)
         if not cursor.take(","):
             break
     cursor.read(")")
-    return tuple(columns), tuple(checks)
+    return replace(table, columns=tuple(columns), checks=tuple(checks), keys=tuple(keys))
 
 
 def _is_constraint(cursor: Cursor) -> bool:

@@ -274,8 +274,8 @@ class Cursor:
     ) -> str:
         """The text up to one of `stops` (words in upper case), a comma, or a parenthesis that closes none of its own.
 
-        `ends_at` may find other ends. Stops and commas count outside of parentheses only; in a type, angles are
-        parentheses too. Refuses functions that may not be called.
+        `ends_at` may find other ends. Stops and commas count outside of parentheses and CASE expressions only; in a
+        type, angles are parentheses too. Refuses functions that may not be called.
         """
         first, depth = self._index, 0
         while not self.is_done:
@@ -288,11 +288,28 @@ class Cursor:
             ):
                 break
             depth += _depth(token, is_type=is_type)
-            self._ensure_callable(self._index)
-            self._index += 1
+            behind = self._behind_case(self._index) or self._index + 1
+            while self._index < behind:
+                self._ensure_callable(self._index)
+                self._index += 1
         if self._index == first:
             raise self.fail(f"{what} is expected")
         return self.text[self._tokens[first].start : self._tokens[self._index - 1].end + 1]
+
+    def _behind_case(self, index: int) -> int | None:
+        """Behind the END of the CASE that begins here; None if none does, as with a column of that name."""
+        depth, cases = 0, list[int]()
+        for place in range(index, len(self._tokens)):
+            kind = self._tokens[place].token_type
+            is_field = place > 0 and self._tokens[place - 1].token_type == TokenType.DOT
+            if kind == TokenType.CASE and not is_field:
+                cases.append(depth)
+            elif kind == TokenType.END and not is_field and cases and cases[-1] == depth:
+                cases.pop()
+            if not cases:
+                return place + 1 if place > index else None
+            depth += _depth(self._tokens[place], is_type=False)
+        return None
 
     def _ensure_callable(self, index: int) -> None:
         if index + 1 < len(self._tokens) and self._tokens[index + 1].token_type == TokenType.L_PAREN:

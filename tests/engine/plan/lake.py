@@ -25,6 +25,7 @@ from engine.authorize.authorize import authorize
 from engine.bind.bind import bind
 from engine.bind.binder import Binder
 from engine.bind.bound import BoundStatement, BoundTable
+from engine.delta.definition.table_draft import Definition
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Action, Add
 from engine.delta.spec.paths import LOG_DIR, commit_name
@@ -37,8 +38,9 @@ from engine.runtime.session_state import SessionState
 from engine.runtime.settings import parse_setting
 from engine.sql.dialect.type_text import parse_type
 from engine.sql.script.programs import parse_program
+from engine.table.rules import PlainRules
 from engine.types.schema import StructType, format_data_type
-from engine.types.sql_types import format_sql_type
+from engine.types.sql_types import column_sql_type, format_sql_type
 from tests.engine.delta.log_builder import add, json_lines
 from tests.engine.planned import make_table
 
@@ -69,6 +71,15 @@ class FixedAnswers:
 
     def variables_of(self, plan: ReadPlan) -> tuple[str, ...]:
         return self.variables
+
+
+def shown_columns(definition: Definition | PlainRules | None) -> str:
+    """`name type [NOT NULL]`, with commas between."""
+    assert isinstance(definition, Definition)
+    return ", ".join(
+        f"{field.name} {column_sql_type(field)}{'' if field.nullable else ' NOT NULL'}"
+        for field in definition.config("t").schema.fields
+    )
 
 
 def data_file(path: str, values: Mapping[str, str | None] | None = None, **fields: Any) -> Add:
@@ -117,9 +128,9 @@ class PlanningLake:
         return self.folder / "default" / table
 
     def snapshot(self, table: str) -> Snapshot:
-        (found,) = self.bound(f"SELECT * FROM {table}").relations
-        assert isinstance(found, BoundTable) and isinstance(found.snapshot, Snapshot)
-        return found.snapshot
+        found = bound_table(self, table).snapshot
+        assert isinstance(found, Snapshot)
+        return found
 
     def bound(self, text: str, settings: Mapping[str, str] = MappingProxyType({})) -> BoundStatement:
         state = self.state
@@ -171,3 +182,10 @@ class PlanningLake:
     def refused(self, text: str, columns: str = "", settings: Mapping[str, str] = MappingProxyType({})) -> str:
         """Its condition."""
         return self.refuse(text, columns, settings).condition
+
+
+def bound_table(planning: PlanningLake, name: str) -> BoundTable:
+    """The newest version of a table, as a statement that names it has it."""
+    (found,) = planning.bound(f"SELECT * FROM {name}").relations
+    assert isinstance(found, BoundTable)
+    return found

@@ -96,6 +96,7 @@ class Live:
     engine: ArrowEngine
     registry: Registry
     server: HttpServer
+    route: ThriftRoute
     thrift: ThriftServer
     thrift_port: int
     deaths: list[str]
@@ -115,6 +116,7 @@ def serving_http(
     threads: int = 6,
     authenticator: Authenticator | None = None,
     tls: TlsServer | None = None,
+    port: int = 0,
     is_ready: bool = True,
     limits: Limits | None = None,
     **http_limits: float,
@@ -126,14 +128,14 @@ def serving_http(
     app = create_app(lifecycle, authenticator, HttpOptions(threads=threads))
     route = ThriftRoute(authenticator, KnownHosts())
     settings = HttpSettings(threads=threads, limits=HttpLimits(**http_limits), tls=tls)  # type: ignore[arg-type]
-    server = HttpServer(app, route, "127.0.0.1", 0, settings=settings, on_death=deaths.append)
+    server = HttpServer(app, route, "127.0.0.1", port, settings=settings, on_death=deaths.append)
     server.start()
     thrift = ThriftServer(registry, authenticator, "127.0.0.1", 0, ThriftSettings(tls=tls), deaths.append)
     thrift_port = thrift.start()
     if is_ready:
         lifecycle.become_ready(registry, Ports(thrift=thrift_port, http=server.port))
         route.open(thrift.conversations())
-    yield Live(engine, registry, server, thrift, thrift_port, deaths)
+    yield Live(engine, registry, server, route, thrift, thrift_port, deaths)
     registry.drain(0)
     thrift.stop()
     server.stop()

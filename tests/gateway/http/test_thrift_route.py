@@ -14,6 +14,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.THttpClient import THttpClient
 
 from gateway.authenticators import Accepted, AuthenticationFailed, Exchange, Mechanism, parse_plain
+from gateway.hs2.conversation import Conversation
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from gateway.http.cookies import COOKIE_NAME, CookieSigner
@@ -130,6 +131,37 @@ def test_a_method_that_does_not_exist_is_a_thrift_error(live: Live) -> None:
     with connection_to(live) as connection:
         status, _, reply = post(connection, OPEN.replace(b"OpenSession", b"OpenSausage"))
         assert status == 200 and b"Unknown function OpenSausage" in reply
+
+
+def test_the_status_of_an_ended_statement_is_answered_again_without_a_worker(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the same caller only, as long as the credentials count as checked, and with each call's own number."""
+    client = client_of(live)
+    operation = execute(client, open_session(client), "SELECT 1", runAsync=True)
+    settle(client, operation)
+    message = call("GetOperationStatus", t.TGetOperationStatusReq(operation))
+    at = message.index(b"GetOperationStatus") + len("GetOperationStatus")
+    answered: list[str] = []
+    answer = Conversation.answer
+    monkeypatch.setattr(Conversation, "answer", lambda *given: answered.append(given[-1]) or answer(*given))
+    replies = []
+    with connection_to(live) as connection:
+        for number in range(40):
+            status, headers, reply = post(
+                connection, message[:at] + bytes(3) + bytes([number]) + message[at + 4 :], **basic("ada")
+            )
+            assert status == 200 and reply[at : at + 4] == bytes(3) + bytes([number])
+            replies.append(reply[:at] + reply[at + 4 :])
+        assert len(set(replies)) == 1 and answered == ["ada"]
+        refused = post(connection, message, **basic("eve"))[2]
+        assert answered == ["ada", "eve"] and refused[:at] == replies[0][:at] and refused[at + 4 :] != replies[0][at:]
+        monkeypatch.setattr("gateway.http.thrift_route._BELIEVED_S", -1.0)
+        for _ in range(2):
+            assert post(connection, message, **basic("ada"))[0] == 200
+        assert len(answered) == 4
+        client_of(live).CloseOperation(t.TCloseOperationReq(operation))
+        assert post(connection, message, **basic("ada"))[2][at + 4 :] != replies[0][at:]
 
 
 def test_a_body_is_limited() -> None:
@@ -285,10 +317,14 @@ def test_a_statement_whose_handle_is_known_outlives_its_connection(live: Live) -
     assert settle(client, operation).operationState == t.TOperationState.FINISHED_STATE
 
 
-def test_a_session_that_idles_ends() -> None:
-    with serving_http(limits=Limits(linger_s=0, session_idle_s=0.2, reap_every_s=0.05)) as live:
-        open_session(client_of(live))
+def test_a_session_without_calls_ends() -> None:
+    """With what it runs: nobody says that the client is gone. One that waits for its statement is there."""
+    with serving_http(limits=Limits(linger_s=0, session_idle_s=1.2, reap_every_s=0.05)) as live:
+        client = client_of(live)
+        execute(client, open_session(client), "SLEEP 61", runAsync=True)
+        execute(client, open_session(client), "SLEEP 2")
         assert eventually(lambda: live.registry.sessions() == ())
+        assert live.engine.runs[0].context.cancel.reason is not None
 
 
 def test_calls_are_refused_until_the_server_is_ready() -> None:

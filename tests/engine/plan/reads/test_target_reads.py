@@ -6,16 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from engine.bind.bound import BoundTable
 from engine.plan.reads.scans import scan_of
 from engine.plan.reads.target_reads import arranged, bitmaps, numbered, place_columns, places_where
-from tests.engine.plan.lake import PlanningLake
-
-
-def bound_table(planning: PlanningLake, name: str) -> BoundTable:
-    (found,) = planning.bound(f"SELECT * FROM {name}").relations
-    assert isinstance(found, BoundTable)
-    return found
+from tests.engine.plan.lake import PlanningLake, bound_table
 
 
 def test_the_place_of_a_row(planning: PlanningLake) -> None:

@@ -126,6 +126,30 @@ def test_a_name_of_the_with_clause_is_no_table() -> None:
     assert isinstance(found, Merge) and not found.is_table
 
 
+CASES = [
+    ("UPDATE SET v = CASE WHEN s.a THEN (CASE s.b WHEN 1 THEN 2 END) + s.end ELSE 0 END, w = s.case", None,
+     ["CASE WHEN s.a THEN (CASE s.b WHEN 1 THEN 2 END) + s.end ELSE 0 END", "s.case"]),
+    ("UPDATE SET v = CASE WHEN s.a THEN CASE WHEN s.b THEN 1 END END + 1", None,
+     ["CASE WHEN s.a THEN CASE WHEN s.b THEN 1 END END + 1"]),
+    ("UPDATE SET v = end", "CASE WHEN s.a THEN s.case ELSE s.b END", ["end"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("action", "condition", "values"), CASES)
+def test_the_words_of_a_case_end_nothing(action: str, condition: str | None, values: list[str]) -> None:
+    when = "" if condition is None else f" AND {condition}"
+    found = parse_program(
+        f"MERGE INTO t USING s ON CASE WHEN t.k IS NULL THEN s.k IS NULL ELSE t.k = s.k END WHEN MATCHED{when} "
+        f"THEN {action} WHEN NOT MATCHED THEN INSERT (v) VALUES (CASE WHEN s.a THEN 1 ELSE 2 END)"
+    )
+    assert isinstance(found, Merge) and found.condition.endswith("t.k = s.k END")
+    (matched, unmatched) = found.clauses
+    assert matched.condition == condition and isinstance(matched.action, SetAction)
+    assert [each.text for each in matched.action.assignments] == values
+    assert isinstance(unmatched.action, SetAction)
+    assert unmatched.action.assignments[0].text == "CASE WHEN s.a THEN 1 ELSE 2 END"
+
+
 WRONG = [
     ("update t", "SET is expected"),
     ("update t set a", "= is expected"),

@@ -1,0 +1,39 @@
+"""Random histories of a table: statements of every kind, in every layout, beside a model in DuckDB.
+
+`tests/engine/histories` has the model, the statements and what must be true after each of them. `HISTORY_SEEDS`
+(`first:last`) and `HISTORY_STATEMENTS` choose others than these: `pytest -m slow` with them runs a range again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.main import LakeEngine, LakeSession
+from tests.engine.histories.kinds import live
+
+pytestmark = pytest.mark.spark
+
+_FIRST, _, _LAST = os.environ.get("HISTORY_SEEDS", "100:140").partition(":")
+_STATEMENTS = int(os.environ.get("HISTORY_STATEMENTS", "30"))
+
+
+@pytest.fixture
+def session(engine: LakeEngine) -> Iterator[LakeSession]:
+    opened = engine.open_session("ann", settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_table_is_what_its_statements_say(session: LakeSession, lake: Path, seed: int) -> None:
+    live(session, lake, str(seed), 14)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(int(_FIRST), int(_LAST)))
+def test_many_tables_are_what_their_statements_say(session: LakeSession, lake: Path, seed: int) -> None:
+    live(session, lake, str(seed), _STATEMENTS)
