@@ -146,7 +146,9 @@ def test_what_is_refused(planning: PlanningLake, text: str) -> None:
     assert planning.refused(text, "a INT, b STRING") == REFUSED[text]
 
 
-def test_the_columns_of_the_query_differ_in_their_names(planning: PlanningLake) -> None:
-    """Also where the view has names of its own, since rows are matched by name."""
-    for text in ("CREATE VIEW v AS SELECT 1", "CREATE VIEW v (x, y) AS SELECT 1"):
-        assert planning.refused(text, "a INT, A INT") == "COLUMN_ALREADY_EXISTS"
+def test_columns_of_one_name_in_the_query(planning: PlanningLake) -> None:
+    """They need names of the view's own."""
+    assert planning.refused("CREATE VIEW v AS SELECT 1", "a INT, A INT") == "COLUMN_ALREADY_EXISTS"
+    plan = planning.plan(CatalogPlan, "CREATE VIEW v (x, y) AS SELECT 1", "a INT, A INT")
+    assert isinstance(plan.change, changes.CreateView)
+    assert [(column.name, column.source) for column in plan.change.entry.columns] == [("x", "a"), ("y", "A")]
