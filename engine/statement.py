@@ -90,9 +90,10 @@ def run_statement(
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
     own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
-    if isinstance(statement, Insert):
-        statement, own = with_condition_values(statement, own)
     written = statement.inner if isinstance(statement, ExplainWrite) else statement
+    if isinstance(written, Insert):
+        written, own = with_condition_values(written, own)
+        statement = replace(statement, inner=written) if isinstance(statement, ExplainWrite) else written
     own = named_by_position(own) if isinstance(written, Delete | Update | Merge) else own
     run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
     if isinstance(statement, Vacuum):  # reads no rows, and asks who does

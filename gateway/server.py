@@ -126,8 +126,8 @@ class Server:
         if config.port_file:
             ensure_port_file_writable(Path(config.port_file))
         tls = TlsServer(config.tls_certificate, config.tls_key) if config.tls_certificate else None
-        public_host = urlsplit(config.public_url).netloc
-        hosts = KnownHosts((config.host, f"[{config.host}]", *config.http_hosts, public_host))
+        own_name = f"[{config.host}]" if ":" in config.host else config.host
+        hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
         options = HttpOptions(
             threads=config.http_threads,
             hosts=hosts,

@@ -8,7 +8,8 @@ dispatcher makes an error a response of the same RPC. Rules that clients depend 
   asynchronous client always gets a handle and learns the rest from GetOperationStatus;
 * GetOperationStatus is held, because some clients sleep for seconds after "running" and others do not sleep at all:
   until the statement is :data:`FIRST_HOLD_S` old, later :data:`HOLD_S`. On a socket that carries one call at a time a
-  cancel waits for the held call, which is why the later ones are short;
+  cancel waits for the held call, which is why the later ones are short, and all of Databricks' clients, which ask
+  again at once;
 * a waiting statement is INITIALIZED to clients, since some take PENDING for an end;
 * a statement without rows has no result set, and says how many rows it changed: 0 for DDL, and -1 where there is a
   result set, which is what JDBC wants of getUpdateCount. An asynchronous client is told after parsing, since some never
@@ -64,7 +65,7 @@ from gateway.status import describe
 
 HIVE_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11
 SPARK_VERSION = t.TProtocolVersion.SPARK_CLI_SERVICE_PROTOCOL_V9
-FIRST_HOLD_S, HOLD_S = 2.0, 0.5
+FIRST_HOLD_S, HOLD_S, EXTENDED_HOLD_S = 2.0, 0.5, 0.25
 OPEN_S = 15.0
 _TOUCH_S = 0.5
 PARSED_S, DIRECT_S = 0.5, 0.5
@@ -217,13 +218,19 @@ class Service:
         return self._started(t.TExecuteStatementResp, operation, kind, session, request, client)
 
     def get_operation_status(self, request: Any, client: Client) -> Any:
-        _, operation = self._operation(request, client)
-        age_s = time.time() - operation.created_ms / 1000
-        state = operation.wait(max(HOLD_S, min(FIRST_HOLD_S - age_s, FIRST_HOLD_S)))
+        session, operation = self._operation(request, client)
+        state = operation.wait(self._hold_s(session, operation))
         if state.is_terminal:
             operation.tell_end()
             client.settled = operation
         return _status(operation, state)
+
+    def _hold_s(self, session: Session, operation: Operation) -> float:
+        """How long the answer to a question for the state may be held."""
+        if self._client_settings[session].version >= FIRST_SPARK_VERSION:
+            return EXTENDED_HOLD_S
+        age_s = time.time() - operation.created_ms / 1000
+        return max(HOLD_S, min(FIRST_HOLD_S - age_s, FIRST_HOLD_S))
 
     def cancel_operation(self, request: Any, client: Client) -> Any:
         with contextlib.suppress(OperationNotFound):  # it has ended, and was closed
@@ -285,9 +292,12 @@ class Service:
             answer.directResults = results
             return answer
         shaped = self._shaped(session, operation)
+        results.resultSetMetadata = shaped.metadata()
+        if not operation.has_rows:  # with a resultSet, which it never reads here, @databricks/sql fetches for ever
+            answer.directResults = results
+            return answer
         page = _fetch(operation, None, wanted.maxRows, wanted.maxBytes)
         fetched = shaped.fetched(page)
-        results.resultSetMetadata = shaped.metadata()
         if not page.has_more:
             session.forget(operation)
             results.closeOperation = t.TCloseOperationResp(SUCCESS)

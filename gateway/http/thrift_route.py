@@ -36,6 +36,7 @@ CONTENT_TYPE = "application/x-thrift"
 _PATH = re.compile(r"/(cliservice|sql/1\.0/(warehouses|endpoints)/[^/]+|sql/protocolv1/o/[^/]+/[^/]+)/?")
 _NO_STORE = ("Cache-Control", "no-store")
 _HEADERS = (("Content-Type", CONTENT_TYPE), _NO_STORE)
+_ERROR_HEADER, _ERROR_LENGTH_MAX = "X-Thriftserver-Error-Message", 2000
 _BELIEVED_S = 10.0
 """How long the credentials of a connection's last call are not checked again for calls that need no work."""
 
@@ -123,8 +124,7 @@ class ThriftRoute:
         failure = describe(error)
         status = failure.http_status
         content = {"error_code": failure.http_error_code, "message": failure.message, "sql_state": failure.sqlstate}
-        line = " ".join(failure.message.split()).encode("latin-1", "replace").decode("latin-1")
-        headers = [("Content-Type", "application/json"), _NO_STORE, ("X-Thriftserver-Error-Message", line)]
+        headers = [("Content-Type", "application/json"), _NO_STORE, (_ERROR_HEADER, one_line(failure.message))]
         if status is HTTPStatus.UNAUTHORIZED:
             headers += challenges(self._authenticator)
         elif status is HTTPStatus.METHOD_NOT_ALLOWED:
@@ -132,3 +132,9 @@ class ThriftRoute:
         elif status is HTTPStatus.SERVICE_UNAVAILABLE:
             headers.append(("Retry-After", "1"))
         return format_answer(f"{status.value} {status.phrase}", headers, [json.dumps(content).encode()], head)
+
+
+def one_line(message: str) -> str:
+    """What a header can carry of a message."""
+    line = "".join(character if character.isprintable() else "?" for character in " ".join(message.split()))
+    return line[:_ERROR_LENGTH_MAX].encode("latin-1", "replace").decode("latin-1")

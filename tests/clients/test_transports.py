@@ -98,10 +98,9 @@ def test_beeline(served: Served) -> None:
     assert BeelineDriver(jdbc_url(served, "https")).run("SELECT 1") == [["1"]]
 
 
-@pytest.mark.parametrize("transport", ["http", "tls"])
-def test_jdbc_beyond_queries(jvm: JavaGateway, served: Served, transport: str) -> None:
+def test_jdbc_beyond_queries(jvm: JavaGateway, served: Served) -> None:
     """The catalog, a parameter, a count, a cancel from another thread, a time limit, and a refused connection."""
-    connection = JdbcDriver(jvm, jdbc_url(served, transport)).connection
+    connection = JdbcDriver(jvm, jdbc_url(served, "http")).connection
     tables = connection.getMetaData().getTables(None, "lab", "%", None)
     assert column(read_result(tables), 2) == ["t"]
     prepared = connection.prepareStatement("SELECT ?")
@@ -117,7 +116,7 @@ def test_jdbc_beyond_queries(jvm: JavaGateway, served: Served, transport: str) -
     assert read_result(connection.createStatement().executeQuery("SELECT 1")) == [["1"]]
     connection.close()
     with pytest.raises(Py4JJavaError) as raised:
-        JdbcDriver(jvm, jdbc_url(served, transport).replace("/default", "/nowhere"))
+        JdbcDriver(jvm, jdbc_url(served, "http").replace("/default", "/nowhere"))
     assert "SCHEMA_NOT_FOUND" in str(raised.value)
 
 
@@ -140,12 +139,11 @@ def cancelled(connection: Any, served: Served) -> list[str]:
 
 
 def test_pyhive_beyond_queries(served: Served) -> None:
-    """A parameter, polls, a cancel, a refused statement's words, and the connection that lives on."""
+    """A parameter, a cancel, a refused statement's words, and the connection that lives on."""
     with pyhive(served, "http") as connection, connection.cursor() as cursor:
         cursor.execute("SELECT %(n)s", {"n": 1})
         assert cursor.fetchall() == [(1,)]
         cursor.execute("SLEEP 300", async_=True)
-        assert cursor.poll().operationState in (TOperationState.INITIALIZED_STATE, TOperationState.RUNNING_STATE)
         cursor.cancel()
         assert cursor.poll().operationState == TOperationState.CANCELED_STATE
         with pytest.raises(hive.OperationalError, match="Table not found lab.nope"):

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from engine.main import LakeSession
+from engine.runtime.context import StatementContext
+from engine.runtime.parameters import Parameter
 from tests.engine.lake_sessions import refuse, rows, run, version_of
 
 pytestmark = pytest.mark.spark
@@ -42,6 +44,12 @@ def test_what_would_change_is_told(session: LakeSession, lake: Path) -> None:
     for text, how, read in EXPLAINED:
         [(told,)] = rows(session, f"EXPLAIN {text}")
         assert how in told and read in told, (text, told)
+    given = [Parameter(value="1", sql_type="int"), Parameter(value="7", sql_type="int")]
+    for text in (
+        "INSERT INTO parts REPLACE WHERE p = ? VALUES (?, 1)",
+        "MERGE INTO parts USING (SELECT ? AS k) s ON parts.k = s.k AND parts.p = ? WHEN MATCHED THEN DELETE",
+    ):
+        session.execute(f"EXPLAIN {text}", StatementContext(principal="ann"), given).close()
     assert (version_of(lake, "parts"), version_of(lake, "marked")) == (1, 0)
     assert refuse(session, "EXPLAIN DELETE FROM missing").condition == "TABLE_OR_VIEW_NOT_FOUND"
     assert refuse(session, "EXPLAIN INSERT INTO parts SELECT nothing").condition.startswith("UNRESOLVED_COLUMN")

@@ -133,5 +133,6 @@ def test_files_without_any_key_are_not_read(
     if listed_max > 2:
         assert left == [3] * len(parts)
     metrics = actions(lake, "keyed", before)[0]["commitInfo"]["operationMetrics"]
+    assert int(metrics["materializeSourceTimeMs"]) <= int(metrics["executionTimeMs"])
     assert metrics["numSourceRows"] == "7" and metrics["numTargetRowsUpdated"] == "5"
     assert int(metrics["numTargetFilesAfterSkipping"]) < int(metrics["numTargetFilesBeforeSkipping"])

@@ -6,8 +6,11 @@ import contextlib
 import http.client
 import json
 import random
+import resource
 import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -28,6 +31,7 @@ from tests.gateway.hs2.test_server import OPEN, call, framed
 from tests.gateway.hs2.wire import log_in, open_session, sasl_frame
 from tests.gateway.http.conftest import STATEMENTS, Live, eventually, serving_http
 from tests.gateway.test_server import House
+from tests.paths import ROOT
 
 HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"x" * 32
 """The begin of a handshake."""
@@ -307,3 +311,48 @@ def test_both_ports_survive_damaged_handshakes(
         assert ask(connection, "SELECT 1")["status"] == {"state": "SUCCEEDED"}
     assert live.deaths == [] and [r.getMessage() for r in caplog.records if r.levelname in ("ERROR", "CRITICAL")] == []
     assert eventually(lambda: live.server.connection_count() == live.thrift.connection_count() == 0, 30)
+
+
+IDLE_CLIENTS = """
+import socket, ssl, sys
+from tests.gateway.hs2.wire import log_in
+port, authority, connections = int(sys.argv[1]), sys.argv[2], []
+context = ssl.create_default_context(cafile=authority or None)
+for _ in range(1000):
+    connection = socket.create_connection(("127.0.0.1", port), timeout=60)
+    if authority:
+        connection = context.wrap_socket(connection, server_hostname="localhost")
+    log_in(connection)
+    connections.append(connection)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_encrypted", [False, True], ids=["plain", "tls"])
+def test_a_thousand_idle_connections_take_less_than_a_hundred_megabytes(
+    live: Live, certificate: Certificate, is_encrypted: bool
+) -> None:
+    before = resident_bytes()
+    authority = str(certificate.certificate) if is_encrypted else ""
+    clients = subprocess.Popen(
+        [sys.executable, "-c", IDLE_CLIENTS, str(live.thrift_port), authority],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    assert clients.stdout and clients.stdout.readline() == b"ready\n"
+    assert live.thrift.connection_count() == 1000
+    assert resident_bytes() - before < 100 << 20
+    with plain_to(live.thrift_port) as late:  # beyond them, and served
+        log_in(late)
+        late.sendall(framed(OPEN))
+        assert late.recv(4)
+    clients.communicate()
+    assert eventually(lambda: live.thrift.connection_count() == 0, 30)
+
+
+def resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()

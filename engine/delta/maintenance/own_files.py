@@ -9,59 +9,57 @@ the same file any more, by size and time, nothing is known: the table was made a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Lock
+from dataclasses import dataclass
 
+from engine.concurrency.remembered import Remembered
 from engine.delta.log.storage import FileStatus, Storage
 from engine.delta.maintenance.needed_files import may_be_others
 from engine.delta.snapshot.replay import read_commits
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, LogPath, parse_log_path, version_prefix
 
-_TABLES_MAX = 100_000
-
 _Commits = Sequence[tuple[LogPath, FileStatus]]
 
 
-class OwnFiles:
-    """What one server has seen; threads share it."""
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A version whose files were its own, and its commit."""
 
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._seen: dict[str, tuple[int, FileStatus]] = {}
-        """Root of a table -> a version whose files were its own, and its commit."""
+    version: int
+    commit: FileStatus
+
+
+@dataclass(frozen=True, slots=True)
+class OwnFiles:
+    """What one server has seen."""
+
+    seen: Remembered
 
     def are_all(self, storage: Storage) -> bool:
         """Whether the newest version of the table is known to name no file of another one.
 
         Raises `MalformedLogEntry`, `LogFileNotFound`, and what the storage raises.
         """
-        with self._lock:
-            seen = self._seen.get(storage.root)
-        if seen is None:
+        seen = self.seen.get(storage.root)
+        if not isinstance(seen, _Seen):
             return False
-        version, commit = seen
-        commits = _commits_from(storage, version)
-        is_known = bool(commits) and commit.may_be(commits[0][1]) and not _names_others(storage, commits[1:])
-        self._remember(storage.root, commits[-1] if is_known else None)
+        commits = _commits_from(storage, seen.version)
+        is_known = bool(commits) and seen.commit.may_be(commits[0][1]) and not _names_others(storage, commits[1:])
+        self._remember(storage, commits[-1] if is_known else None)
         return is_known
 
     def look(self, snapshot: Snapshot) -> None:
         """Remembers the table, if its files are its own."""
         commits = _commits_from(snapshot.storage, snapshot.version)
-        is_there = bool(commits) and commits[0][0].version == snapshot.version and snapshot.is_in_place()
-        is_own = is_there and not may_be_others(snapshot.files.to_batches())
-        self._remember(snapshot.table_root, commits[0] if is_own else None)
+        is_own = bool(commits) and snapshot.is_in_place() and not may_be_others(snapshot.files.to_batches())
+        self._remember(snapshot.storage, commits[0] if is_own else None)
 
-    def _remember(self, root: str, commit: tuple[LogPath, FileStatus] | None) -> None:
-        with self._lock:
-            if commit is None:
-                self._seen.pop(root, None)
-            elif root in self._seen or len(self._seen) < _TABLES_MAX:
-                self._seen[root] = commit[0].version, commit[1]
+    def _remember(self, storage: Storage, commit: tuple[LogPath, FileStatus] | None) -> None:
+        self.seen.put(storage.root, None if commit is None else _Seen(commit[0].version, commit[1]))
 
 
 def _commits_from(storage: Storage, version: int) -> _Commits:
-    """As many as follow one another, oldest first."""
+    """The commit of this version and those that follow it, oldest first; none if it is not there."""
     found = (
         (path, status)
         for status in storage.list_files(LOG_DIR, version_prefix(version))

@@ -53,6 +53,7 @@ def merge(plan: MergePlan, run: Run) -> Iterator[StagedWrite]:
         yield StagedWrite(outcome=_counted(_Written()))
         return
     with drop_told(table), _source(plan, run) as source, ExitStack() as staged:
+        watch.note_source()
         found = _found(plan, source, run)
         watch.note_scan()
         written = _write(plan, source, found, run, staged)
@@ -180,7 +181,7 @@ def _insert(
 def _transaction(plan: MergePlan, written: _Written, found: FoundRows, watch: Stopwatch, **metrics: int) -> Transaction:
     """`metrics` are those that are not of the version."""
     snapshot, label = delta_snapshot(plan.table.snapshot), plan.table.label
-    metrics |= {**_metrics(written, plan.by_source), **_skipping(plan, found), **watch.metrics}
+    metrics |= {**_metrics(written, plan.by_source), **_skipping(plan, found), **watch.source_metrics, **watch.metrics}
     texts = {name: str(value) for name, value in metrics.items()}
     description = with_metrics(plan.description, **texts)
     transaction = Transaction.on(snapshot, preserving(description, plan.table), table=label)

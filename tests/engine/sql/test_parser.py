@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.errors import SqlError, TooManyNameParts
@@ -47,6 +47,7 @@ from engine.statements.shows import (
 )
 from engine.statements.statement import Statement
 from tests.engine.sql.golden import load_cases
+from tests.examples import examples
 
 ZONE = "spark.sql.session.timeZone"
 
@@ -464,19 +465,19 @@ def _ensure_parses(text: str) -> None:
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_text_is_a_statement_or_a_sql_error(text: str) -> None:
     _ensure_parses(text)
 
 
 @given(st.lists(_WORDS, max_size=25).map(" ".join))
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 def test_any_words_are_a_statement_or_a_sql_error(text: str) -> None:
     _ensure_parses(text)
 
 
 @given(st.data())
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_a_broken_query_is_a_statement_or_a_sql_error(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(load_cases())).query
     start = data.draw(st.integers(0, len(text)))

@@ -61,7 +61,8 @@ def test_a_statement_without_rows(lab: Lab, client: ThriftClient, session: t.TSe
     response = send(client, session, "INSERT")
     answer = response.directResults.operationStatus
     assert (response.operationHandle.hasResultSet, answer.hasResultSet, answer.numModifiedRows) == (False, False, 3)
-    assert cells(response.directResults.resultSet) == [[]]
+    assert (response.directResults.resultSet, response.directResults.closeOperation) == (None, None)
+    assert cells(fetch(client, response.operationHandle)) == [[]]  # the Python connector asks all the same
 
 
 def test_a_failed_statement_says_so_and_is_closed(lab: Lab, client: ThriftClient, session: t.TSessionHandle) -> None:

@@ -53,6 +53,11 @@ def test_a_body_of_any_size_is_not_read(api: Api) -> None:
         ("127.0.0.1:8080", 200),
         ("[::1]:8080", 200),
         ("proxy.example", 200),
+        ("PROXY.example:1", 200),
+        ("other.example:80", 200),
+        ("[::2]:80", 200),
+        ("[::3]:80", 403),
+        (":80", 403),
         ("evil.example", 403),
         ("evil.example:8080", 403),
         ("localhost.evil.example", 403),
@@ -61,7 +66,9 @@ def test_a_body_of_any_size_is_not_read(api: Api) -> None:
 )
 def test_only_names_of_this_server_are_answered(api: Api, host: str, status: int) -> None:
     """A web page that points its own name at this machine gets nothing."""
-    app = create_app(api.lifecycle, None, HttpOptions(hosts=KnownHosts(["proxy.example"])))  # type: ignore[arg-type]
+    app = create_app(
+        api.lifecycle, None, HttpOptions(hosts=KnownHosts(["proxy.example", "other.example:8443", "[::2]", ""]))
+    )  # type: ignore[arg-type]
     response = app.test_client().get("/healthz", headers={"Host": host})
     assert response.status_code == status
     assert (json.loads(response.data).get("error_code") == "PERMISSION_DENIED") == (status == 403)

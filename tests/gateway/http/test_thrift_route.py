@@ -18,6 +18,7 @@ from gateway.hs2.conversation import Conversation
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from gateway.http.cookies import COOKIE_NAME, CookieSigner
+from gateway.http.thrift_route import one_line
 from gateway.limits import Limits
 from tests.gateway.hs2.test_server import OPEN, call
 from tests.gateway.hs2.wire import OK, cells, execute, fetch, open_session, settle, unframed_client
@@ -97,6 +98,7 @@ NO_CALL = b"\x80\x01\x00\x01\x00\x00\x00\x04Open"
         ("POST", OPEN, {"Content-Type": "text/plain; a=application/x-thrift"}, 415, "text/plain"),
         ("POST", OPEN, {"Host": "evil.example"}, 403, "evil.example"),
         ("POST", OPEN, {"Authorization": "Negotiate YII="}, 401, "'Negotiate' is not supported"),
+        ("POST", OPEN, {"Authorization": "\x80\xff"}, 401, "is not supported"),
         ("POST", OPEN, {"Authorization": "Basic !!"}, 401, "user:password"),
         ("POST", OPEN, {"Authorization": "Basic " + base64.b64encode(b"ada").decode()}, 401, "user:password"),
         ("POST", OPEN, {"Authorization": "Basic " + base64.b64encode(b"a\0b:c").decode()}, 401, "PLAIN"),
@@ -125,6 +127,14 @@ def test_a_request_that_is_refused_says_why(
         assert (response.headers["WWW-Authenticate"] is not None) == (status == 401)
         assert response.headers["Allow"] == ("POST" if status == 405 else None)
         assert post(connection)[0] == 200  # the connection lives
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [("a\r\nb: c\n", "a b: c"), ("a\x00\x1b\x7fb", "a???b"), ("日本 é", "?? é"), ("x" * 5000, "x" * 2000)],
+)
+def test_a_message_is_one_line_of_a_header(message: str, line: str) -> None:
+    assert one_line(message) == line
 
 
 def test_a_method_that_does_not_exist_is_a_thrift_error(live: Live) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.errors import SqlError
@@ -34,6 +34,7 @@ from engine.statements.tables import (
     Identity,
 )
 from engine.statements.writes import Insert, PartitionItem, ReplaceOn, ReplaceUsing, ReplaceWhere, TruncateTable
+from tests.examples import examples
 
 ONE = Query(text="select 1")
 
@@ -448,7 +449,7 @@ _WORDS = st.sampled_from(
 
 
 @given(st.lists(_WORDS, max_size=20).map(" ".join))
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 def test_any_words_are_a_statement_or_a_sql_error(text: str) -> None:
     try:
         parse_program(text)
@@ -457,7 +458,7 @@ def test_any_words_are_a_statement_or_a_sql_error(text: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_a_broken_statement_is_a_statement_or_a_sql_error(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from([text for text, _ in INSERTS + DDL]))
     start = data.draw(st.integers(0, len(text)))
