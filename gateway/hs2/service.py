@@ -28,6 +28,7 @@ Handles open the sessions and statements of the connection's principal only, whi
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -223,7 +224,7 @@ class Service:
         operation = session.execute(
             substitute(request.statement or "", settings.variables, EXPANDED_LENGTH_MAX),
             parameters=parse_parameters(request.parameters or ()),
-            timeout_s=float(request.queryTimeout or 0) or None,
+            timeout_s=_timeout_s(request.queryTimeout),
             row_limit=limit if limit and limit > 0 else None,
         )
         self._forms[operation] = asked_form(settings.version, request)
@@ -404,6 +405,11 @@ def _negotiate(request: Any) -> int:
     asked = request.client_protocol_i64 if request.client_protocol_i64 is not None else request.client_protocol
     newest = SPARK_VERSION if (asked or 0) >= FIRST_SPARK_VERSION else HIVE_VERSION
     return int(max(0, min(asked or 0, newest)))
+
+
+def _timeout_s(asked: int | None) -> float | None:
+    """Seconds that a timer takes; None for no limit, which 0 and negative numbers are."""
+    return float(min(asked, threading.TIMEOUT_MAX)) if asked and asked > 0 else None
 
 
 def _status(operation: Operation, state: OperationState) -> Any:
