@@ -295,10 +295,13 @@ class Operation:
         if may_run:
             self.cancel_token.cancel(reason)
 
-    def fetch(self, rows_max: int, *, from_start: bool = False, bytes_max: int | None = None) -> Page:
+    def fetch(
+        self, rows_max: int, *, from_start: bool = False, bytes_max: int | None = None, is_sent: bool = True
+    ) -> Page:
         """The next `rows_max` rows after the last fetched ones, or the first ones; fewer where they pass `bytes_max`.
 
-        At least one row is answered where there is one, and rows are taken to be of one size.
+        At least one row is answered where there is one, and rows are taken to be of one size. Rows that are not sent
+        now are those of a link, which its reader gets by :meth:`page`.
         """
         with self._changed:
             buffer, offset = self._result(), 0 if from_start else self._next_row
@@ -309,7 +312,7 @@ class Operation:
                 page = Page(offset, page.rows.slice(0, fitting), True)
         with self._changed:
             self._next_row = offset + page.rows.num_rows
-        return self._note(page)
+        return self._note(page) if is_sent else page
 
     def page(self, offset: int, rows_max: int) -> Page:
         """Rows by position, which leaves the position of `fetch` alone."""

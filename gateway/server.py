@@ -141,7 +141,6 @@ class Server:
         links = RowLinkMaker(
             signer=LinkSigner(lifetime_s=self._config.results.link_lifetime_s),
             public_url=config.public_url,
-            is_behind_proxy=bool(config.http_trusted_proxies),
         )
         calls = ThriftRoute(authenticator, hosts, links)
         http = HttpServer(

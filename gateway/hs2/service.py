@@ -452,14 +452,16 @@ def _fetch_links(
     shaped: ShapedResult, operation: Operation, orientation: int | None, links: RowLinks, with_metadata: bool
 ) -> Pieces:
     """A TFetchResultsResp of links to the next rows."""
-    pages = [_fetch(operation, orientation, None, None)]
+    pages = [_fetch(operation, orientation, None, None, is_sent=False)]
     while pages[-1].has_more and len(pages) < LINKS_MAX:
-        pages.append(_fetch(operation, None, None, None))
+        pages.append(_fetch(operation, None, None, None, is_sent=False))
     urls = [links.link(operation.id, page.row_offset, page.rows.num_rows) for page in pages]
     return shaped.linked(pages, urls, with_metadata=with_metadata)
 
 
-def _fetch(operation: Operation, orientation: int | None, rows_max: int | None, bytes_max: int | None) -> Page:
+def _fetch(
+    operation: Operation, orientation: int | None, rows_max: int | None, bytes_max: int | None, *, is_sent: bool = True
+) -> Page:
     if orientation not in (None, t.TFetchOrientation.FETCH_NEXT, t.TFetchOrientation.FETCH_FIRST):
         names = {member.value: member.name for member in t.TFetchOrientation}
         raise FetchOrientationNotSupported(names.get(orientation, str(orientation)))
@@ -470,4 +472,5 @@ def _fetch(operation: Operation, orientation: int | None, rows_max: int | None, 
         max(1, min(rows_max or FETCH_ROWS_MAX, FETCH_ROWS_MAX)),
         from_start=orientation == t.TFetchOrientation.FETCH_FIRST,
         bytes_max=min(bytes_max, EXTENDED_BYTES_MAX) if bytes_max and bytes_max > 0 else FETCH_BYTES_MAX,
+        is_sent=is_sent,
     )

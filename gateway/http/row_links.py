@@ -3,7 +3,8 @@
     /api/2.0/sql/rows/<operation>/<first row>/<number of rows>?expires=…&signature=…
 
 The link carries the right to these rows (`links.py`). It begins as the client addressed the server, or with the public
-URL; behind proxies whose word is taken but without a public URL there are none, and rows come with the answers.
+URL. What came through a proxy may have been addressed otherwise, in TLS above all: without a public URL there are no
+links then, and rows come with the answers.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from gateway.http.wire import Head
 from gateway.row_links import RowLinks
 
 _PATH = re.compile(r"/api/2\.0/sql/rows/([0-9a-f-]{36})/(\d{1,18})/(\d{1,18})")
+
+_OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +48,13 @@ class RowLinkMaker:
 
     signer: LinkSigner
     public_url: str = ""
-    is_behind_proxy: bool = False
 
     def links_for(self, head: Head, *, is_encrypted: bool) -> RowLinks | None:
         """Links that the sender of a request can follow; None where its address for this server is not known."""
         if self.public_url:
             return _Links(self.signer, self.public_url.rstrip("/"))
         host = head.value("host")
-        if self.is_behind_proxy or not host:
+        if not host or any(head.value(name) is not None for name in _OF_PROXIES):
             return None
         return _Links(self.signer, f"{'https' if is_encrypted else 'http'}://{host}")
 

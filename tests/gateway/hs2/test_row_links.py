@@ -101,6 +101,28 @@ def test_direct_results_are_links_and_leave_the_statement_open(
     assert refused(link.fileLink) == 404
 
 
+def test_a_result_is_read_when_its_links_were_followed(
+    live: Live, client: ThriftClient, session: t.TSessionHandle
+) -> None:
+    operation = execute(client, session, "ROWS 2000", **ASKED)
+    links = fetch(client, operation, 100).results.resultLinks
+    (kept,) = live.registry.operations()
+    for link in links:
+        assert not kept.is_read
+        document(link.fileLink)
+    assert kept.is_read
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-Proto", "Via", "Forwarded"])
+def test_a_client_behind_a_proxy_gets_no_links(live: Live, header: str) -> None:
+    transport = THttpClient(f"{live.url}/sql/1.0/warehouses/any")
+    transport.setCustomHeaders({header: "https"})
+    client = ThriftClient(TBinaryProtocol(transport))
+    operation = execute(client, open_session(client, client_protocol_i64=42247), "ROWS 10000", **ASKED)
+    assert metadata(client, operation).resultFormat == t.TSparkRowSetType.ARROW_BASED_SET
+    transport.close()
+
+
 def refused(url: str, method: str = "GET") -> int:
     try:
         with urlopen(Request(url, method=method)) as answer:
