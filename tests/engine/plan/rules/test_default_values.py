@@ -52,9 +52,24 @@ def test_rows_that_leave_other_columns_to_the_table_are_other_parts(planning: Pl
     ]
 
 
+def test_rows_that_say_it_for_the_same_columns_are_one_part(planning: PlanningLake) -> None:
+    text = "INSERT INTO ruled (note, id) VALUES ('x', DEFAULT), ('y', 1), (DEFAULT, DEFAULT), ((('z')), (2))"
+    plan = planning.plan(InsertPlan, text)
+    (other,) = plan.more
+    null = "CAST(NULL AS string)"
+    rows = f"(VALUES ('x', NULL, 0), ('y', 1, 1), ({null}, NULL, 0), ((('z')), (2), 1)\n) AS given(c0, c1, c2)"
+    assert [(part.source.text, part.rows.insert_columns) for part in (plan, other)] == [
+        (f"SELECT c0 FROM {rows} WHERE c2 = 0", ("note",)),
+        (f"SELECT c0, c1 FROM {rows} WHERE c2 = 1", ("note", "id")),
+    ]
+
+
 REFUSED = [
     "INSERT INTO plain BY NAME SELECT DEFAULT",
+    "INSERT INTO ruled (note, id) VALUES ('x', DEFAULT), ('y', 1) LIMIT 2",
+    "INSERT INTO ruled (note, id) VALUES ('x', DEFAULT), ('y', 1) AS v (a, b)",
     "INSERT WITH SCHEMA EVOLUTION INTO ruled (note, id) VALUES ('x', DEFAULT), ('y', 1)",
+    "INSERT INTO ruled (id, note) VALUES (DEFAULT, 'x'), (1, DEFAULT) UNION ALL SELECT 1, 'x'",
     "INSERT INTO ruled (id, day) VALUES (DEFAULT, DEFAULT)",
 ]
 
