@@ -99,6 +99,13 @@ class ResultBuffer:
             rows = pa.Table.from_batches(kept, self.schema)
             return Page(offset, rows, self._rows > offset + rows.num_rows)
 
+    def exceeds(self, bytes_max: int) -> bool:
+        """Whether the result is larger, which pulls so many bytes of it."""
+        with self._lock:
+            while not self.is_exhausted and self.bytes_held <= bytes_max:
+                self._pull_to(self._rows + 1)
+            return self.bytes_held > bytes_max
+
     def count(self, cancel: CancelToken | None = None) -> int:
         """All rows, which pulls the rest of the stream; ends early where `cancel` says so."""
         with self._lock:
@@ -307,6 +314,10 @@ class Operation:
     def page(self, offset: int, rows_max: int) -> Page:
         """Rows by position, which leaves the position of `fetch` alone."""
         return self._note(self._pull(self._result(), offset, rows_max))
+
+    def exceeds(self, bytes_max: int) -> bool:
+        """Whether the result has more bytes in memory than that."""
+        return self._result().exceeds(bytes_max)
 
     def row_count(self) -> int:
         """Rows of the whole result."""
