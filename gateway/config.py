@@ -189,7 +189,9 @@ class ResultsSection:
     """Limits of results, which the server holds until they are fetched."""
 
     bytes_max: int = _setting(1 << 30, "Bytes of one result; a larger one fails.", low=1)
-    kept_max: int = _setting(1000, "Results kept for HTTP statements without a session; the oldest go first.", low=1)
+    kept_max: int = _setting(
+        1000, "Results kept for HTTP statements without a session; the oldest of whoever has most go first.", low=1
+    )
     kept_bytes_max: int = _setting(2 << 30, "Bytes of all those results together.", low=1)
     link_lifetime_s: float = _setting(900.0, "Seconds for which a link to a chunk of a result is good.", low=1)
 

@@ -28,6 +28,7 @@ from catalog.errors import InternalError, SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.errors.statement_errors import ResultTooLarge, StatementCancelled, StatementTimedOut
 from engine.runtime.context import StatementContext
+from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
 from gateway.errors import OperationClosed, ResultNotReady
 
@@ -216,6 +217,11 @@ class Operation:
         with self._changed:
             known, self._logged = 0 if from_start else self._logged, len(lines)
         return lines[known:]
+
+    @property
+    def profile(self) -> Profile:
+        """What is known of the run."""
+        return self._context.profile
 
     @property
     def time_zone(self) -> str:

@@ -8,6 +8,7 @@ from catalog.entries import TableEntry, ViewEntry
 from catalog.names import CatalogName, SchemaName, like_matcher
 from engine.bind.bound import BoundStatement, Outcome
 from engine.runtime.results import BOOLEAN, STRING, ResultStream, small_result, string_rows
+from engine.runtime.settings import HIVE_SHAPE
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.statements.shows import (
     ShowCatalogs,
@@ -20,8 +21,6 @@ from engine.statements.shows import (
 )
 
 Show = ShowCatalogs | ShowSchemas | ShowTables | ShowViews | ShowColumns | ShowFunctions | ShowCurrentNamespace
-
-HIVE_SHAPE = "gateway.show_tables.hive_shape"
 
 
 def show(bound: BoundStatement, statement: Show) -> Outcome:

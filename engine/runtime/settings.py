@@ -130,6 +130,7 @@ def _flag(key: str, doc: str, default: str | None = None, *, is_spark: bool = Tr
 TXN_APP_ID, TXN_VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+HIVE_SHAPE = "gateway.show_tables.hive_shape"
 ALLOW_OUTSIDE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
 
 _PARTITIONS = _Whole(1, 100_000)
@@ -231,9 +232,8 @@ _ROWS = (
         is_spark=False,
     ),
     _flag(
-        "gateway.show_tables.hive_shape",
-        "SHOW TABLES and SHOW VIEWS answer one column (tab_name), and queries are not described, as in Hive: for "
-        "clients that take these statements apart as Hive's.",
+        HIVE_SHAPE,
+        "SHOW TABLES and SHOW VIEWS answer one column (tab_name), and no query is described: for clients of Hive.",
         "false",
         is_spark=False,
     ),

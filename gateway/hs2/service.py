@@ -55,6 +55,7 @@ from gateway.hs2.handles import Handles
 from gateway.hs2.info import info_value, info_values
 from gateway.hs2.metadata_calls import MetadataCall
 from gateway.hs2.parameters import parse_parameters
+from gateway.hs2.progress import progress_update
 from gateway.hs2.result_form import FIRST_SPARK_VERSION, SUCCESS, ResultForm, ShapedResult, asked_form, plain_form
 from gateway.hs2.rowset import encode_with_results
 from gateway.hs2.variables import parse_configuration, substitute
@@ -223,7 +224,12 @@ class Service:
         if state.is_terminal:
             operation.tell_end()
             client.settled = operation
-        return _status(operation, state)
+        response = _status(operation, state)
+        if request.getProgressUpdate:
+            response.progressUpdateResponse = progress_update(
+                operation.profile, operation.created_ms, has_ended=state.is_terminal
+            )
+        return response
 
     def _hold_s(self, session: Session, operation: Operation) -> float:
         """How long the answer to a question for the state may be held."""

@@ -74,7 +74,7 @@ class ThriftRoute:
                 headers.append(("Set-Cookie", cookie))
             reply = self._conversation(connection).answer(request.body, principal)
         except Exception as error:  # noqa: BLE001 - `describe` logs those that are bugs
-            return self._refuse(error, request.head)
+            return self.refuse(error, request.head)
         connection.caller = KnownCaller(request.head, principal, time.monotonic() + _BELIEVED_S)
         return format_answer("200 OK", headers, [reply], request.head)
 
@@ -120,7 +120,8 @@ class ThriftRoute:
             connection.conversation = self._conversations.begin(connection.peer, connection.descriptor)
         return connection.conversation
 
-    def _refuse(self, error: Exception, head: Head) -> Answer:
+    def refuse(self, error: Exception, head: Head) -> Answer:
+        """The answer to a request that ends in `error` before it is a call."""
         failure = describe(error)
         status = failure.http_status
         content = {"error_code": failure.http_error_code, "message": failure.message, "sql_state": failure.sqlstate}
@@ -129,7 +130,7 @@ class ThriftRoute:
             headers += challenges(self._authenticator)
         elif status is HTTPStatus.METHOD_NOT_ALLOWED:
             headers.append(("Allow", "POST"))
-        elif status is HTTPStatus.SERVICE_UNAVAILABLE:
+        elif status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
             headers.append(("Retry-After", "1"))
         return format_answer(f"{status.value} {status.phrase}", headers, [json.dumps(content).encode()], head)
 

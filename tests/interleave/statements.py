@@ -31,6 +31,7 @@ from engine.delta.log.storage import Storage, open_storage
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor
+from engine.delta.spec.deletion_vectors import deletion_vector_path
 from engine.main import EngineOptions, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.session_state import SessionState
@@ -174,17 +175,20 @@ class Outcome:
     tables: str
 
 
-def outcome(lake: Path, said: Sequence[str]) -> Outcome:
-    """Fails where a table is not whole."""
+def outcome(lake: Path, said: Sequence[str], *, keeps_all: bool = True) -> Outcome:
+    """Fails where a table is not whole; `keeps_all`: each of its versions, not only the newest."""
     folders = sorted({path.parent.parent for path in lake.glob("default/*/_delta_log/*.json")})
     found = {folder.name: state_of(lake, folder) for folder in folders}
+    for folder in folders if keeps_all else ():
+        for path in _named_in_log(folder):
+            assert _file(folder, path).exists(), f"{path} of an older version is gone"
     return Outcome(tuple(said), json.dumps(found, sort_keys=True, default=str))
 
 
 def state_of(lake: Path, folder: Path) -> dict[str, Any]:
     """Rows, columns and properties of the newest version; fails if a file is missing, or if one is in no version."""
     snapshot = Snapshot.load(open_in(lake, str(folder)))
-    referred = {unquote(path) for path in _named_in_log(folder)}
+    referred = set(_named_in_log(folder))
     stray = {str(path.relative_to(folder)) for path in folder.rglob("*.parquet") if "_delta_log" not in path.parts}
     assert not stray - referred, f"files in no version: {stray - referred}"
     return {
@@ -197,8 +201,7 @@ def state_of(lake: Path, folder: Path) -> dict[str, Any]:
 def rows_of(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
     """The rows, read by nothing of ours but the vectors."""
     for file in snapshot.files.to_pylist():
-        path = Path(file["path"].removeprefix("file://"))
-        rows = pq.ParquetFile(path if path.is_absolute() else Path(snapshot.table_root) / path).read()
+        rows = pq.ParquetFile(_file(Path(snapshot.table_root), file["path"])).read()
         if file["deletion_vector"] is not None:
             deleted = load_deleted_rows(snapshot.storage, DeletionVectorDescriptor(**file["deletion_vector"]))
             rows = rows.take(np.setdiff1d(np.arange(rows.num_rows), deleted))
@@ -208,11 +211,30 @@ def rows_of(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
 
 
 def _named_in_log(folder: Path) -> Iterator[str]:
+    """Files of rows, of changes and of vectors."""
     for log in folder.glob("_delta_log/*.json"):
         for line in log.read_text().splitlines():
             for action in json.loads(line).values():
                 if "path" in action:
-                    yield action["path"]
+                    yield unquote(action["path"])
+                vector = action.get("deletionVector")
+                if vector and vector["storageType"] == "u":
+                    yield deletion_vector_path(_descriptor(vector))
+
+
+def _descriptor(vector: dict[str, Any]) -> DeletionVectorDescriptor:
+    return DeletionVectorDescriptor(
+        storage_type=vector["storageType"],
+        path_or_inline_dv=vector["pathOrInlineDv"],
+        offset=vector.get("offset"),
+        size_in_bytes=vector["sizeInBytes"],
+        cardinality=vector["cardinality"],
+    )
+
+
+def _file(folder: Path, path: str) -> Path:
+    path = path.removeprefix("file://")
+    return Path(path) if path.startswith("/") else folder / path
 
 
 # --- Every order -----------------------------------------------------------------------------------------------------
@@ -249,7 +271,8 @@ def explored(
     serial, found = set(), dict[Outcome, int]()
     runs: list[tuple[Run, Outcome]] = []
     for run, lake in explore(make, switches_max):
-        left = outcome(lake, [said if isinstance(said, str) else repr(said) for said in run.results])
+        said = [each if isinstance(each, str) else repr(each) for each in run.results]
+        left = outcome(lake, said, keeps_all=not beside)
         runs.append((run, left))
         found[left] = found.get(left, 0) + 1
         if _is_serial(run.order):

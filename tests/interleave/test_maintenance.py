@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import time
+import uuid
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from engine.delta.commit.conflict_errors import MetadataChanged
 from engine.delta.commit.transaction import Transaction
 from engine.delta.spec.actions import Add
 from engine.table.operations import TableOperation
@@ -25,16 +27,26 @@ from tests.interleave.statements import Lane, Server, Statement, explored
 
 def append(server: Server, lane: Lane) -> None:
     """Of one row, without a look at others."""
-    folder, name = server.lake / "default" / "t", "p=0/appended.parquet"
+    folder, name = server.lake / "default" / "t", f"p=0/{uuid.uuid4()}.parquet"
     with server.shared.pins.statement(lambda: time.time_ns() // 1_000_000) as uses:
-        snapshot = watched(server.formats(lane), uses)["delta"].load(str(folder))
-        pq.write_table(pa.table({"k": pa.array([100], pa.int64())}), folder / name)
-        transaction = Transaction.on(snapshot, describe(TableOperation.APPEND))  # type: ignore[arg-type]
-        size = (folder / name).stat().st_size
-        transaction.stage(
-            Add(path=name, partition_values={"p": "0"}, size=size, modification_time=1, stats='{"numRecords":1}')
-        )
-        transaction.commit()
+        while True:
+            snapshot = watched(server.formats(lane), uses)["delta"].load(str(folder))
+            (folder / name).parent.mkdir(exist_ok=True)
+            pq.write_table(pa.table({"k": pa.array([100], pa.int64())}), folder / name)
+            transaction = Transaction.on(snapshot, describe(TableOperation.APPEND))  # type: ignore[arg-type]
+            add = Add(
+                path=name,
+                partition_values={"p": "0"} if snapshot.partition_columns else {},
+                size=(folder / name).stat().st_size,
+                modification_time=1,
+                stats='{"numRecords":1}',
+            )
+            transaction.stage(add)
+            try:
+                transaction.commit()
+                return
+            except MetadataChanged:
+                (folder / name).unlink()
 
 
 STATEMENTS: dict[str, Statement] = {

@@ -15,8 +15,11 @@ from engine.delta.schema.type_widening import is_widening
 from engine.types.schema import ArrayType, DataType, MapType, StructType
 
 
-def is_readable_with(old: TableConfig, new: TableConfig) -> bool:
-    """Whether rows written under `old` lose nothing when they are read under `new`."""
+def is_readable_with(old: TableConfig, new: TableConfig, *, without_dropped: bool = False) -> bool:
+    """Whether rows written under `old` lose nothing when they are read under `new`.
+
+    `without_dropped`: but the values of columns that `new` does not have.
+    """
     if old.partition_keys != new.partition_keys:
         return False
     old_mode, new_mode = old.column_mapping_mode, new.column_mapping_mode
@@ -24,6 +27,8 @@ def is_readable_with(old: TableConfig, new: TableConfig) -> bool:
     def reads_struct(before: StructType, after: StructType) -> bool:
         for item in before.fields:
             found = after.field(item.name)
+            if found is None and without_dropped:
+                continue
             if found is None or physical_name(found, new_mode) != physical_name(item, old_mode):
                 return False
             if old_mode == new_mode == "id" and column_id(found) != column_id(item):

@@ -90,6 +90,7 @@ def load_change_feed(
     """
     changed = ChangedFiles(table.storage, versions)
     configs: list[tuple[int, TableConfig]] = []
+    redefined = False
     if versions:
         changes = load_changes(table, versions[0], versions[-1], times)
         configs.append((versions[0], load(versions[0]).config))
@@ -100,9 +101,15 @@ def load_change_feed(
                 metadata, protocol = actions.metadata or config.metadata, actions.protocol or config.protocol
                 configs.append((change.version, TableConfig.of(config.table, protocol, metadata)))
                 _ensure_feed(versions, *configs[-1])
+            elif change.version == since:
+                redefined = actions.metadata is not None
             changed.take(change)
     read_version, read = _choose_columns(table, versions, configs)
     _ensure_readable(versions, configs, read_version, read)
+    if redefined and versions[0] > 0 and changed.reads_removed(versions[0]):
+        before = load(versions[0] - 1).config
+        if not is_readable_with(before, read, without_dropped=True):
+            raise IncompatibleDataSchema(read.table, versions[0], versions[-1], read_version)
     return ChangeFeed(
         versions=versions,
         read_version=read_version,

@@ -131,19 +131,19 @@ def cluster(history: History) -> Statement | None:
 
 
 _DROPPED = {
-    "deletionVectors": {"delta.enableDeletionVectors": "false"},
-    "typeWidening": {"delta.enableTypeWidening": "false"},
-    "v2Checkpoint": {"delta.checkpointPolicy": "classic"},
-    "rowTracking": {"delta.enableRowTracking": "false"},
-    "inCommitTimestamp": {"delta.enableInCommitTimestamps": "false"},
+    "deletionVectors": ("delta.enableDeletionVectors", "true", "false"),
+    "typeWidening": ("delta.enableTypeWidening", "true", "false"),
+    "inCommitTimestamp": ("delta.enableInCommitTimestamps", "true", "false"),
 }
+"""Feature -> property, its value with the feature and without."""
 
 
 def drop_feature(history: History) -> Statement | None:
     """Of those that the table has on."""
-    on = [name for name, off in _DROPPED.items() if history.definition.properties.keys() & off]
+    on = [name for name, (key, value, _) in _DROPPED.items() if history.definition.properties.get(key) == value]
     if not on:
         return None
     name = history.random.choice(on)
-    definition = history.definition.with_properties(_DROPPED[name])
+    key, _, off = _DROPPED[name]
+    definition = history.definition.with_properties({key: off})
     return _defined(f"ALTER TABLE {history.name} DROP FEATURE {name}", definition)

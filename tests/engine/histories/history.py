@@ -41,8 +41,8 @@ class Told(Enum):
 
     EXACTLY = auto()
     """The rows that went, came and changed."""
-    IN_EFFECT = auto()
-    """Also rows that go and come back the same."""
+    IF_READABLE = auto()
+    """Also rows that go and come back the same; nothing where files of before have other columns than those after."""
     NOT_AT_ALL = auto()
 
 

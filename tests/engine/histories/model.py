@@ -33,6 +33,8 @@ class Version:
     """Key -> the id of the row, and the version of its last change, where the table tracks rows."""
     is_settled: bool
     """The last one of its statement: an ALTER TABLE may have changed less of the definition before."""
+    is_replaced: bool
+    """Its columns may be others than those that had their names before."""
 
 
 @dataclass
@@ -120,14 +122,14 @@ class Model:
 
     # --- Versions
 
-    def keep_version(self, row_ids: dict[int, tuple[int, int]], times: int = 1) -> None:
+    def keep_version(self, row_ids: dict[int, tuple[int, int]], times: int = 1, *, is_replaced: bool = False) -> None:
         """What the table is now, as the next `times` versions."""
         self.tables_made += 1
         table = f"v{self.tables_made}"
         self.duck.execute(f"CREATE TABLE {table} AS SELECT * FROM t")
         self.row_ids_from = -1
         for number in range(times):
-            self.versions.append(Version(self.definition, table, row_ids, is_settled=number == times - 1))
+            self.versions.append(Version(self.definition, table, row_ids, number == times - 1, is_replaced))
 
     def forget_versions(self) -> None:
         self.versions.clear()

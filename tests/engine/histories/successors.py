@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.engine.histories.checks import rows_of
+from tests.engine.histories.checks import features_of, rows_of
 from tests.engine.histories.definition import Column, Definition
 from tests.engine.histories.history import History, Statement, Told
 from tests.engine.histories.layouts import random_layout, random_properties
@@ -20,6 +20,8 @@ def replace_as(history: History) -> Statement:
         properties["delta.columnMapping.mode"] = old.properties["delta.columnMapping.mode"]
     columns = tuple(Column(each.name, each.of) for each in old.columns)
     partitions, clustered = random_layout(history.random, list(columns), properties)
+    if "clustering" in features_of(history):
+        partitions = ()
     new = Definition(columns, partitions, clustered, properties)
     text = (
         f"CREATE OR REPLACE TABLE {history.name} {new.layout_text()} "
@@ -37,7 +39,7 @@ def replace_as(history: History) -> Statement:
         assert found.items() >= properties.items()
         history.given_out.clear()
 
-    return Statement(text, effect, told=Told.IN_EFFECT, also=also)
+    return Statement(text, effect, told=Told.IF_READABLE, also=also)
 
 
 def clone(history: History) -> Statement:

@@ -134,4 +134,4 @@ def restore(history: History) -> Statement | None:
         model.go_back(version)
 
     text = f"RESTORE TABLE {history.name} TO VERSION AS OF {version}"
-    return Statement(text, effect, commits=Commits.ANY, told=Told.IN_EFFECT)
+    return Statement(text, effect, commits=Commits.ANY, told=Told.IF_READABLE)

@@ -320,6 +320,24 @@ def test_calls_that_wait_hold_up_nobody(live: Live) -> None:
     assert len(live.registry.sessions()) == 2  # sessions stay
 
 
+def test_calls_leave_connections_to_others() -> None:
+    with serving_http(connections_max=10) as live:
+        session = open_session(client_of(live))
+        body = call("ExecuteStatement", t.TExecuteStatementReq(session, "SLEEP 60"))
+        waiting = [send(live, body) for _ in range(9)]
+        assert eventually(lambda: len(live.registry.operations()) == 9)
+        with connection_to(live) as connection:
+            status, headers, content = post(connection, body, **basic("ada"))
+            assert status == 429 and headers["Retry-After"] and b"9 calls" in content
+            connection.request("GET", "/healthz")
+            response = connection.getresponse()
+            assert response.status == 200 and response.read()
+            waiting.pop().close()
+            assert eventually(lambda: post(connection, **basic("ada"))[0] == 200)
+        for one in waiting:
+            one.close()
+
+
 def test_a_statement_whose_handle_is_known_outlives_its_connection(live: Live) -> None:
     client = client_of(live)
     operation = execute(client, open_session(client), "SLEEP 0.7", runAsync=True)

@@ -172,7 +172,21 @@ def _log_was_cleaned_up(log: LogBuilder) -> None:
     log.drop(commit_name(0), commit_name(1))
 
 
+def _redefined(log: LogBuilder, *types: tuple[str, str]) -> None:
+    """A file is there; the next version has other columns instead of it, and another file."""
+    log.commit(add("a", partition_values={"day": "1"}))
+    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in types]
+    schema = json.dumps({"type": "struct", "fields": fields})
+    metadata = Metadata(id="t", schema_string=schema, partition_columns=("day",), configuration=FEED)
+    log.commit(metadata, remove("a", size=5, partition_values={"day": "1"}), add("b", partition_values={"day": "1"}))
+
+
+def _types_are_replaced(log: LogBuilder) -> None:
+    _redefined(log, ("id", "string"), ("day", "string"))
+
+
 REFUSED = (
+    (_types_are_replaced, 2, "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA"),
     (_removed_file_is_gone, 2, "DELTA_FILE_NOT_FOUND"),
     (_column_has_a_name_of_the_feed, 1, "DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS"),
     (_feature_came_and_went, 1, "DELTA_UNSUPPORTED_FEATURES_FOR_READ"),
@@ -187,6 +201,23 @@ def test_what_cannot_be_told_is_refused(history: Any, first: int, condition: str
     with pytest.raises(DeltaError) as caught:
         load(log, first)
     assert caught.value.condition == condition
+
+
+def test_removed_rows_are_told_without_the_columns_that_went_with_them() -> None:
+    log = feed_log()
+    _redefined(log, ("day", "string"))
+    found = load(log, 2)
+    assert found.table_columns.names == ("day",) and sorted(found.data_files["path"].to_pylist()) == ["a", "b"]
+
+
+def test_files_that_are_rewritten_for_other_columns_tell_nothing() -> None:
+    log = feed_log()
+    log.commit(add("a", partition_values={"day": "1"}))
+    fields = [{"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("id", "day")]
+    schema = json.dumps({"type": "struct", "fields": fields})
+    metadata = Metadata(id="t", schema_string=schema, partition_columns=("day",), configuration=FEED)
+    log.commit(metadata, remove("a", data_change=False), add("b", data_change=False))
+    assert not len(load(log, 2).data_files)
 
 
 def test_a_range_after_the_refused_part_is_told() -> None:
