@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
+from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.composed import Names
 from engine.sql.script.programs import parse_program
 from engine.statements.explains import ExplainWrite
@@ -191,6 +192,20 @@ def test_what_changes_rows_is_explained(text: str) -> None:
     assert isinstance(found, ExplainWrite) and found.inner == parse_program(text)
     with pytest.raises(SqlError):
         parse_program(f"EXPLAIN {text} )")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DELETE FROM t WHERE k IN (SELECT k FROM t)",
+        "UPDATE t SET k = 1",
+        "MERGE INTO t USING u ON t.k = u.k WHEN MATCHED THEN DELETE",
+        "MERGE INTO t USING t ON t.k = t.k WHEN NOT MATCHED THEN INSERT *",
+    ],
+)
+def test_what_with_defines_is_not_changed(text: str) -> None:
+    with pytest.raises(UnsupportedClause):
+        parse_program(f"WITH t AS (SELECT 3 AS k) {text}")
 
 
 def test_a_source_without_alias_keeps_its_name() -> None:
