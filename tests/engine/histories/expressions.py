@@ -85,7 +85,7 @@ class Expressions:
         if chance < 0.6:
             others = [each.name for each in self.definition.columns if each.of == of and each.role is not Role.IDENTITY]
             return Sql(*[f"{alias}{self.random.choice(others)}"] * 2)
-        if chance < 0.68 and of not in NOT_COMPARED:
+        if chance < 0.68 and of not in NOT_COMPARED | {"boolean"}:
             inner = self.condition("o.")
             return fill(
                 f"(SELECT {self.random.choice(('min', 'max'))}(o.{name}) FROM %s AS o WHERE %s)", self.table, inner
@@ -98,8 +98,10 @@ class Expressions:
                 return same(f"({column} % 4) + 1")[0]
             case "string":
                 return same(f"substring(concat(coalesce({column}, ''), 'x'), 1, 4)")[0]
-            case "decimal" | "double":
+            case "decimal":
                 return same(f"-{column}")[0]
+            case "double":
+                return same(f"{column} + 1e0")[0]
             case "date":
                 return Sql(f"date_add({column}, 1)", f"CAST({column} + INTERVAL 1 DAY AS DATE)")
             case "boolean":
