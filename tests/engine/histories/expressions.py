@@ -85,7 +85,7 @@ class Expressions:
         if chance < 0.6:
             others = [each.name for each in self.definition.columns if each.of == of and each.role is not Role.IDENTITY]
             return Sql(*[f"{alias}{self.random.choice(others)}"] * 2)
-        if chance < 0.68 and of not in NOT_COMPARED | {"boolean"}:
+        if chance < 0.68 and of not in NOT_COMPARED:
             inner = self.condition("o.")
             return fill(
                 f"(SELECT {self.random.choice(('min', 'max'))}(o.{name}) FROM %s AS o WHERE %s)", self.table, inner
