@@ -30,7 +30,8 @@ serve: install ## serve LAKE=folder (a small sample lake if not given) to Thrift
 check: $(VENV)/.installed-test ## style, types and the tests that need no Spark: the inner loop
 	$(BIN)/ruff check -q
 	$(BIN)/mypy
-	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" tests/tidy tests/catalog tests/engine $(TEST_ARGS)
+	HYPOTHESIS_PROFILE=quick $(RUN) pytest -q -m "not spark and not clients and not slow and not oracle and not bench" \
+	    -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder tests/tidy tests/catalog tests/engine $(TEST_ARGS)
 
 test: $(VENV)/.installed-test java ## run the tests, in PROCESSES=2 with a Spark each
 	$(RUN) pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder $(TEST_ARGS)
@@ -58,7 +59,7 @@ oracle: $(VENV)/.installed-test $(ORACLE)/.installed $(SQL_TESTS) java ## compar
 	$(RUN) pytest -m oracle $(TEST_ARGS)
 
 clean: ## remove the environment and everything made by tests
-	rm -rf $(VENV) $(ORACLE) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
+	rm -rf $(VENV) $(ORACLE) .clients build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .bench
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 java:

@@ -39,7 +39,16 @@ RELATIONS: Mapping[str, Columns] = MappingProxyType(
             "datetime_precision int, is_identity, identity_generation, identity_start, identity_increment, "
             "is_generated, generation_expression, partition_ordinal_position int, comment"
         ),
+        "constraint_column_usage": _columns(f"{_TABLE}, column_name, {_CONSTRAINT}"),
+        "constraint_table_usage": _columns(f"{_CONSTRAINT}, {_TABLE}"),
         "information_schema_catalog_name": _columns("catalog_name"),
+        "key_column_usage": _columns(
+            f"{_CONSTRAINT}, {_TABLE}, column_name, ordinal_position int, position_in_unique_constraint int"
+        ),
+        "referential_constraints": _columns(
+            f"{_CONSTRAINT}, unique_constraint_catalog, unique_constraint_schema, unique_constraint_name, "
+            "match_option, update_rule, delete_rule"
+        ),
         "schemata": _columns("catalog_name, schema_name, schema_owner, comment, storage_location"),
         "table_constraints": _columns(f"{_CONSTRAINT}, {_TABLE}, constraint_type, is_deferrable, enforced"),
         "tables": _columns(

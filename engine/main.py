@@ -46,7 +46,14 @@ from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTI
 from engine.sql.script.script_errors import PositionalScriptParameters
 from engine.statement import parse_statement, run_statement
 from engine.statements.statement import Statement
-from engine.statements.variables import Executable, ExecuteImmediate, NamedByExpressions, RoadStatement, Script
+from engine.statements.variables import (
+    Executable,
+    ExecuteImmediate,
+    NamedByExpressions,
+    RoadStatement,
+    Script,
+    may_answer_rows,
+)
 from engine.table.formats import formats_of
 from engine.write.folder_marks import is_abandoned
 
@@ -200,6 +207,7 @@ class LakeSession:
             case NamedByExpressions() as named:
                 return self._execute(*with_names(named, self._road(context), (), parameters), context)
             case statement:
+                context.on_parsed(may_answer_rows(statement))
                 return self._take(statement, (), parameters, context).result
 
     def run(self, statement: Statement, context: StatementContext) -> ResultStream:

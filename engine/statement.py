@@ -27,8 +27,8 @@ from engine.bind.sources import Sources
 from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.conflict_errors import (
+    ConcurrentDrop,
     ConcurrentModification,
-    ConcurrentTransaction,
     FeatureDropConflict,
     MetadataChanged,
 )
@@ -62,10 +62,11 @@ from engine.runtime.session_state import SessionState
 from engine.sql.parameters import with_condition_values
 from engine.sql.script.programs import parse_program
 from engine.statements.catalog import CreateView
+from engine.statements.explains import ExplainWrite
 from engine.statements.maintenance import Vacuum
 from engine.statements.merges import Merge
 from engine.statements.variables import Executable, RoadStatement, SingleStatement
-from engine.statements.writes import Delete, ExplainWrite, Insert, MultiInsert, Update
+from engine.statements.writes import Delete, Insert, MultiInsert, Update
 from engine.table.rearrangement import Rearrangement
 from engine.table.watched_formats import watched
 from engine.write.commit import commit, follow_up
@@ -89,9 +90,10 @@ def run_statement(
 ) -> Outcome:
     """Take `statement` down the road. Raises `SqlError`; nothing else that is not a bug."""
     own = () if isinstance(statement, CreateView) else parameters  # a view is kept as text, where no marker has a value
-    if isinstance(statement, Insert):
-        statement, own = with_condition_values(statement, own)
     written = statement.inner if isinstance(statement, ExplainWrite) else statement
+    if isinstance(written, Insert):
+        written, own = with_condition_values(written, own)
+        statement = replace(statement, inner=written) if isinstance(statement, ExplainWrite) else written
     own = named_by_position(own) if isinstance(written, Delete | Update | Merge) else own
     run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
     if isinstance(statement, Vacuum):  # reads no rows, and asks who does
@@ -110,13 +112,18 @@ def _run_pinned(
     inserts = [with_condition_values(each, run.parameters)[0] for each in statement.inserts]
     pinned = replace(sources, formats=sources.formats.pinned())
     plans = [_planned(each, state, pinned, run) for each in inserts]
-    finish = [partial(_completed, each, plan, state, sources, run) for each, plan in zip(inserts, plans, strict=True)]
+    finish = [
+        partial(_completed, each, plan, state, sources, run, is_part=True)
+        for each, plan in zip(inserts, plans, strict=True)
+    ]
     return one_by_one(statement.inserts, finish)
 
 
-def _completed(statement: SingleStatement, plan: Plan, state: SessionState, sources: Sources, run: Run) -> Outcome:
+def _completed(
+    statement: SingleStatement, plan: Plan, state: SessionState, sources: Sources, run: Run, *, is_part: bool = False
+) -> Outcome:
     """The outcome of `plan`, with the compaction that its table asks for, which may fail without failing it."""
-    outcome = _carried(statement, plan, state, sources, run)
+    outcome = _carried(statement, plan, state, sources, run, is_part=is_part)
     compaction = auto_compaction(plan)
     if compaction is not None:
         unmarked = replace(run, parameters=())
@@ -127,8 +134,12 @@ def _completed(statement: SingleStatement, plan: Plan, state: SessionState, sour
     return outcome
 
 
-def _carried(statement: SingleStatement, first: Plan, state: SessionState, sources: Sources, run: Run) -> Outcome:
-    """The outcome of `first`, or of a plan on newer versions where the retry policy asks for it."""
+def _carried(
+    statement: SingleStatement, first: Plan, state: SessionState, sources: Sources, run: Run, *, is_part: bool = False
+) -> Outcome:
+    """The outcome of `first`, or of a plan on newer versions where the retry policy asks for it. `is_part`: of several
+    INSERTs that read one version of their source.
+    """
     policy = RetryPolicy(wait=run.context.cancel.pause)
     if isinstance(first, OptimizePlan):
         return _step_by_step(statement, first, state, sources, run)
@@ -149,12 +160,15 @@ def _carried(statement: SingleStatement, first: Plan, state: SessionState, sourc
                 if rewrites == policy.runs_max:  # others went on writing files that have to be rewritten
                     raise FeatureDropConflict(tried.table.label, tried.table.snapshot.version, "write")
 
+    def may_run_again(error: SqlError) -> bool:
+        return _may_run_again(tried, error, is_part=is_part)
+
     locked = _table_to_lock(first)
     if locked is None:
-        return policy.run_again(once, lambda error: _may_run_again(tried, error))
+        return policy.run_again(once, may_run_again)
     with sources.locks.hold(locked, run.context.cancel):
         is_fresh = False  # who held the lock may have committed since
-        return policy.run_again(once, lambda error: _may_run_again(tried, error))
+        return policy.run_again(once, may_run_again)
 
 
 def _step_by_step(
@@ -172,7 +186,7 @@ def _step_by_step(
         return _finished(replace(plan, left=left), sources, run, policy)
 
     while True:
-        outcome = policy.run_again(once, lambda error: isinstance(error, ConcurrentModification))
+        outcome = policy.run_again(once, _is_lost_race)
         left = outcome.left
         if left is None:
             return outcome
@@ -248,12 +262,15 @@ def _is_step(plan: Plan) -> bool:
     return isinstance(plan, BackfillPlan)
 
 
-def _may_run_again(plan: Plan, error: SqlError) -> bool:
+def _may_run_again(plan: Plan, error: SqlError, *, is_part: bool) -> bool:
     """Whether what stopped `plan` is a reason to plan the statement again, on the newest versions."""
-    if _is_step(plan):
-        return isinstance(error, ConcurrentModification)
-    if isinstance(plan, AlterPlan | TruncateHistoryPlan) and plan.description.exclusive:  # DROP FEATURE
-        return isinstance(error, ConcurrentModification)
-    if isinstance(plan, CopyPlan) and isinstance(error, ConcurrentTransaction):
-        return True  # another server's, which may have loaded other files
-    return isinstance(error, MetadataChanged) and _table_to_lock(plan) is not None
+    if isinstance(plan, RewritePlan) and plan.is_last:
+        return False  # it holds all files of the table: writing them again would be asking for the next conflict
+    if is_part:  # the source would be read at another version than by the other INSERTs
+        return isinstance(error, MetadataChanged) and _table_to_lock(plan) is not None
+    return _is_lost_race(error)
+
+
+def _is_lost_race(error: SqlError) -> bool:
+    """A table of the same name that was made since may be meant for something else."""
+    return isinstance(error, ConcurrentModification) and not isinstance(error, ConcurrentDrop)

@@ -1,4 +1,15 @@
-"""Who a client is. A front end takes user and password off its wire and gets a principal back, or an error.
+"""Who a client is. A front end carries the messages of an authentication exchange and gets a principal, or an error.
+
+A mechanism sees the whole exchange and not a user and a password, since not all have these: the front end names the
+mechanism that the client chose, gets an :class:`Exchange`, hands it each message of the client as bytes and sends back
+what it answers, until it accepts or raises. SASL (Thrift over TCP) carries any number of messages; HTTP (one
+`Authorization` header) and OpenSession (a user and a password in its request) carry one, which :func:`log_in` is for.
+
+The messages of each mechanism are the same on every front end:
+
+    ANONYMOUS   nothing (RFC 4505): the client names no one
+    PLAIN       authzid NUL user NUL password (RFC 4616); HTTP's Basic, and the fields of OpenSession, become it
+    BEARER      a token (RFC 6750)
 
 There is one implementation so far: :class:`Anonymous` believes any name, but only from this machine.
 """
@@ -7,6 +18,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from catalog.errors import SqlError
@@ -15,28 +27,103 @@ ANONYMOUS = "anonymous"
 """The principal of a client that gives no name; also what JDBC drivers send for none."""
 
 
+class Mechanism(StrEnum):
+    ANONYMOUS = "ANONYMOUS"
+    PLAIN = "PLAIN"
+    BEARER = "BEARER"
+
+
 @dataclass(eq=False)
 class AuthenticationFailed(SqlError, condition="AUTHENTICATION_FAILED", sqlstate="28000"):
     reason: str
     template = "The client could not be authenticated: {reason}"
 
 
-class Authenticator(Protocol):
-    def authenticate(self, user: str, password: str, peer: str) -> str:
-        """The principal of `user`; `peer` is the client's IP address. Raises :class:`AuthenticationFailed`."""
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """The client has to answer `message` with one of its own."""
+
+    message: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The client is `principal`; `message` is for the client, where the mechanism proves who the server is."""
+
+    principal: str
+    message: bytes = b""
+
+
+class Exchange(Protocol):
+    """One client's authentication."""
+
+    def receive(self, message: bytes) -> Challenge | Accepted:
+        """The answer to the client's next message. Raises :class:`AuthenticationFailed`, which ends the exchange."""
         ...
+
+
+class Authenticator(Protocol):
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """Those that it knows, the preferred ones first."""
+        ...
+
+    def begin(self, mechanism: Mechanism, peer: str) -> Exchange:
+        """A new exchange by one of its mechanisms; `peer` is the client's IP address."""
+        ...
+
+
+def log_in(authenticator: Authenticator, mechanism: Mechanism, message: bytes, peer: str) -> str:
+    """The principal of a client that has one message to send. Raises :class:`AuthenticationFailed`."""
+    if mechanism not in authenticator.mechanisms:
+        known = ", ".join(authenticator.mechanisms)
+        raise AuthenticationFailed(f"the mechanism {mechanism} is not supported, only {known}.")
+    answer = authenticator.begin(mechanism, peer).receive(message)
+    if isinstance(answer, Challenge):
+        raise AuthenticationFailed(
+            f"the mechanism {mechanism} needs several messages, which this interface cannot carry."
+        )
+    return answer.principal
+
+
+def plain_message(user: str, password: str) -> bytes:
+    """The message of PLAIN for a user who acts as themselves."""
+    return f"\0{user}\0{password}".encode()
+
+
+def parse_plain(message: bytes) -> tuple[str, str]:
+    """User and password of a PLAIN message. Raises :class:`AuthenticationFailed`."""
+    try:
+        identity, user, password = message.decode("utf-8").split("\0")
+    except ValueError:  # also what a wrong encoding is
+        raise AuthenticationFailed("the credentials are no PLAIN message.") from None
+    if identity not in ("", user):
+        raise AuthenticationFailed("acting for another user is not allowed.")
+    return user, password
 
 
 @dataclass(frozen=True, slots=True)
 class Anonymous:
     """Believes every name without a password, from the loopback interface only."""
 
-    def authenticate(self, user: str, password: str, peer: str) -> str:
-        if not _is_loopback(peer):
+    mechanisms: tuple[Mechanism, ...] = (Mechanism.PLAIN, Mechanism.BEARER, Mechanism.ANONYMOUS)
+
+    def begin(self, mechanism: Mechanism, peer: str) -> Exchange:
+        return _Believing(mechanism, peer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Believing:
+    mechanism: Mechanism
+    peer: str
+
+    def receive(self, message: bytes) -> Accepted:
+        user = parse_plain(message)[0] if self.mechanism is Mechanism.PLAIN else ""
+        if not _is_loopback(self.peer):
             raise AuthenticationFailed(
                 "this server has no authentication configured, so it serves clients on its own machine only."
             )
-        return user or ANONYMOUS
+        return Accepted(user or ANONYMOUS)
 
 
 def _is_loopback(peer: str) -> bool:

@@ -43,7 +43,7 @@ class Statement:
         """Rows as text, a chunk at a time."""
         result = self._answer["result"]
         while True:
-            yield result["data_array"]
+            yield result.get("data_array", [])
             if result.get("next_chunk_index") is None:
                 return
             result = self._client.ask("GET", f"{self._path}/result/chunks/{result['next_chunk_index']}")

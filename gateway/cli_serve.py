@@ -157,6 +157,11 @@ def _flags(arguments: argparse.Namespace) -> dict[str, object]:
 def _how_to_connect(config: Config, ports: Ports) -> str:
     host = f"[{config.server.host}]" if ":" in config.server.host else config.server.host
     url = f"http://{host}:{ports.http}"
+    tls = (
+        f"  TLS     https://{host}:{ports.http}, jdbc:hive2://{host}:{ports.thrift}/;ssl=true\n"
+        if config.server.tls_certificate
+        else ""
+    )
     return f"""\
 delta-gateway {VERSION} serves {config.lake.folder}
   Thrift  {host}:{ports.thrift}
@@ -165,5 +170,6 @@ delta-gateway {VERSION} serves {config.lake.folder}
   HTTP    {url}
           delta-gateway sql "SHOW TABLES" --server {url}
           curl --json '{{"statement": "SHOW TABLES"}}' {url}/api/2.0/sql/statements
-Ctrl-C or SIGTERM stops it.
+          beeline -u "jdbc:hive2://{host}:{ports.http}/;transportMode=http;httpPath=cliservice"
+{tls}Ctrl-C or SIGTERM stops it.
 """

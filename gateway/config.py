@@ -6,6 +6,7 @@ reference in `deploy/gateway.example.toml`.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -53,6 +54,14 @@ def _is_memory(text: str) -> bool:
     return size is not None and _MEMORY_MIN <= int(size[1]) * _MEMORY_UNITS[size[2]] <= _MEMORY_MAX
 
 
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True
+
+
 def _is_usable_folder(text: str) -> bool:
     """Tried out, since permissions do not tell of a file system that is read-only."""
     if not text:
@@ -72,6 +81,11 @@ _MASTER_RULE = Rule(
     ).fullmatch,
 )
 _MEMORY_RULE = Rule("a size from 512m to 4t, such as 2g,", _is_memory)
+_URL_RULE = Rule(
+    "a URL such as https://sql.example.com or https://example.com/sql",
+    re.compile(r"(https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[^\s?#]*)?)?").fullmatch,
+)
+_NETWORKS_RULE = Rule("a list of IP addresses and networks", lambda items: all(map(_is_network, items)))
 _FOLDER_RULE = Rule("a folder that exists and can be written", _is_usable_folder)
 
 
@@ -97,6 +111,24 @@ class ServerSection:
         "Requests for other names than these, localhost and the address itself are refused, so that no web page can "
         "reach the API through a name of its own.",
     )
+    http_trusted_proxies: tuple[str, ...] = _setting(
+        (),
+        "Addresses and networks of proxies, such as 127.0.0.1 or 10.0.0.0/8, whose headers X-Forwarded-Proto, -Host "
+        "and -Prefix say how the links in answers begin. From other addresses these headers mean nothing.",
+        rule=_NETWORKS_RULE,
+    )
+    public_url: str = _setting(
+        "",
+        "URL under which clients reach the HTTP port, such as https://sql.example.com behind a proxy; the links in "
+        "answers begin with it. Empty: the URL that the client asked for.",
+        rule=_URL_RULE,
+    )
+    tls_certificate: str = _setting(
+        "",
+        "PEM file with the server's certificate and its chain. Both ports then take TLS beside plaintext, told apart "
+        "by a connection's first byte. Empty: plaintext only.",
+    )
+    tls_key: str = _setting("", "PEM file with the certificate's key, without a password; empty: in tls_certificate.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +189,9 @@ class ResultsSection:
     """Limits of results, which the server holds until they are fetched."""
 
     bytes_max: int = _setting(1 << 30, "Bytes of one result; a larger one fails.", low=1)
-    kept_max: int = _setting(1000, "Results kept for HTTP statements without a session; the oldest go first.", low=1)
+    kept_max: int = _setting(
+        1000, "Results kept for HTTP statements without a session; the oldest of whoever has most go first.", low=1
+    )
     kept_bytes_max: int = _setting(2 << 30, "Bytes of all those results together.", low=1)
     link_lifetime_s: float = _setting(900.0, "Seconds for which a link to a chunk of a result is good.", low=1)
 

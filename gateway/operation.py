@@ -28,6 +28,7 @@ from catalog.errors import InternalError, SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.errors.statement_errors import ResultTooLarge, StatementCancelled, StatementTimedOut
 from engine.runtime.context import StatementContext
+from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
 from gateway.errors import OperationClosed, ResultNotReady
 
@@ -149,7 +150,9 @@ class Operation:
             cancel=self.cancel_token,
             statement_id=self.id.hex,
             result_bytes_max=result_bytes_max,
+            on_parsed=self._note_parsed,
         )
+        self._may_answer_rows: bool | None = None
         self._run, self._whole = run, whole
         self._state = OperationState.PENDING
         self._changed = threading.Condition()
@@ -171,6 +174,10 @@ class Operation:
         """Columns of the result; raises the error of an operation that has none."""
         return self._result().schema
 
+    def ensure_result(self) -> None:
+        """Raise the error of an operation that has no result."""
+        self._result()
+
     @property
     def is_read(self) -> bool:
         """Whether its client was told that it ended, and got all rows there are."""
@@ -190,6 +197,11 @@ class Operation:
         return self._stream is not None and self._stream.has_rows
 
     @property
+    def may_have_rows(self) -> bool:
+        """Whether it has a result set, as far as that is known by now."""
+        return self.has_rows if self._stream else self._may_answer_rows is not False
+
+    @property
     def rows_modified(self) -> int | None:
         return self._stream.rows_modified if self._stream else None
 
@@ -205,6 +217,11 @@ class Operation:
         with self._changed:
             known, self._logged = 0 if from_start else self._logged, len(lines)
         return lines[known:]
+
+    @property
+    def profile(self) -> Profile:
+        """What is known of the run."""
+        return self._context.profile
 
     @property
     def time_zone(self) -> str:
@@ -248,6 +265,11 @@ class Operation:
         with self._changed:
             self._changed.wait_for(lambda: self._state.is_terminal, timeout_s)
             return self._state
+
+    def wait_until_parsed(self, timeout_s: float) -> None:
+        """Sleep until `may_have_rows` knows what the text says, or the state is terminal."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._may_answer_rows is not None or self._state.is_terminal, timeout_s)
 
     def on_end(self, callback: Callable[[], None]) -> None:
         """Run `callback` once the state is terminal: on the thread that ends the operation, or at once."""
@@ -319,6 +341,11 @@ class Operation:
                 buffer.close()
                 raise
         return stream, buffer
+
+    def _note_parsed(self, may_answer_rows: bool) -> None:
+        with self._changed:
+            self._may_answer_rows = may_answer_rows
+            self._changed.notify_all()
 
     def _pull(self, buffer: ResultBuffer, offset: int, rows_max: int) -> Page:
         self.last_used = time.monotonic()

@@ -10,7 +10,8 @@ everybody else an id is an unknown one, so that nobody learns which ids exist. T
 `linked_operation`, for links that were signed for one chunk.
 
 A session that was opened for one statement retires when that statement ends (`retire_after`): it no longer counts, and
-the operation stays behind with its rows until it is closed, expires, or must make room for newer ones.
+the operation stays behind with its rows until it is closed, expires, or must make room for newer ones, first those of
+the principal that keeps the most.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import logging
 import threading
 import time
 import uuid
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -176,15 +177,23 @@ class Registry:
             old.close()
 
     def _take_excess(self) -> list[Session]:
-        """Remove retired sessions, oldest first, until the newest ones keep within the limits."""
+        """Remove retired sessions until the others keep within the limits: the oldest of whoever has the most.
+
+        So nobody's results go because somebody else asks for many. The newest result stays, however large it is.
+        """
         dropped = []
-        size = sum(operation.result_bytes for _, operation in self._retired.values())
-        while len(self._retired) > self.limits.kept_max or (
-            size > self.limits.kept_bytes_max and len(self._retired) > 1
-        ):
-            _, (session, operation) = self._retired.popitem(last=False)
-            size -= operation.result_bytes
-            dropped.append(session)
+        while len(self._retired) > 1:
+            size = sum(operation.result_bytes for _, operation in self._retired.values())
+            is_large = size > self.limits.kept_bytes_max
+            if len(self._retired) <= self.limits.kept_max and not is_large:
+                break
+            held: Counter[str] = Counter()
+            older = list(self._retired.values())[:-1]
+            for session, operation in older:
+                held[session.principal] += operation.result_bytes if is_large else 1
+            owner = held.most_common(1)[0][0]
+            oldest = next(session for session, _ in older if session.principal == owner)
+            dropped.append(self._retired.pop(oldest.id)[0])
         return dropped
 
     def _submit(self, operation: Operation) -> None:
@@ -200,7 +209,8 @@ class Registry:
                 if operation.state.is_terminal and now - operation.last_used > self.limits.statement_idle_s:
                     _try(partial(self._drop_operation, operation.id), f"statement {operation.id}")
             for session in self.sessions():
-                if session.is_idle() and now - session.last_used > self.limits.session_idle_s:
+                may_expire = session.is_detached or session.is_idle()
+                if may_expire and now - session.last_used > self.limits.session_idle_s:
                     logger.info("session %s of %s expired", session.id, session.principal)
                     _try(partial(self._drop_session, session.id), f"session {session.id}")
 

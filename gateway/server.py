@@ -1,6 +1,7 @@
 """The composition root: what the server is made of, in which order it starts and how it ends.
 
-    start   check host, ports and port file → HTTP (health only) → engine (catalog, Spark) → registry → Thrift → ready
+    start   check host, ports, port file, certificate → HTTP (health only) → engine (catalog, Spark) → registry → Thrift
+            → ready
     drain   refuse new statements → running ones end, or are cancelled at the deadline → Thrift → Spark → HTTP
 
 A part that fails to start takes down those that had started. HTTP starts first and ends last, so that health checks
@@ -13,6 +14,7 @@ import logging
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from catalog.errors import SqlError
 from engine.engine import Engine
@@ -20,9 +22,11 @@ from engine.exec.session import SparkOptions, Supervision
 from engine.main import EngineOptions, open_engine
 from gateway.authenticators import Anonymous
 from gateway.config import Config
-from gateway.hs2.server import ThriftServer
+from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
-from gateway.http.server import HttpServer
+from gateway.http.hosts import KnownHosts
+from gateway.http.server import HttpServer, HttpSettings
+from gateway.http.thrift_route import ThriftRoute
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.listening import (
     ensure_loopback,
@@ -33,6 +37,7 @@ from gateway.listening import (
 )
 from gateway.registry import Registry
 from gateway.supervision import OnDeath, ignore_death
+from gateway.tls import TlsServer
 
 logger = logging.getLogger(__name__)
 
@@ -120,13 +125,26 @@ class Server:
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
             ensure_port_file_writable(Path(config.port_file))
+        tls = TlsServer(config.tls_certificate, config.tls_key) if config.tls_certificate else None
+        own_name = f"[{config.host}]" if ":" in config.host else config.host
+        hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
         options = HttpOptions(
             threads=config.http_threads,
-            hosts=(config.host, f"[{config.host}]", *config.http_hosts),
+            hosts=hosts,
             link_lifetime_s=self._config.results.link_lifetime_s,
+            public_url=config.public_url,
+            proxies=config.http_trusted_proxies,
         )
         app = create_app(self._lifecycle, authenticator, options)
-        http = HttpServer(app, config.host, config.http_port, threads=config.http_threads, on_death=self._on_death)
+        calls = ThriftRoute(authenticator, hosts)
+        http = HttpServer(
+            app,
+            calls,
+            config.host,
+            config.http_port,
+            settings=HttpSettings(threads=config.http_threads, tls=tls),
+            on_death=self._on_death,
+        )
         http.start()
         parts.callback(http.stop)
         engine = self._engine_factory(self._config, self._progress, self._lifecycle.fail)
@@ -134,9 +152,12 @@ class Server:
         registry = Registry(engine, self._config.limits(), self._on_death)
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
-        thrift = ThriftServer(registry, authenticator, config.host, config.thrift_port, on_death=self._on_death)
+        thrift = ThriftServer(
+            registry, authenticator, config.host, config.thrift_port, ThriftSettings(tls=tls), self._on_death
+        )
         parts.callback(thrift.stop)
         ports = Ports(thrift=thrift.start(), http=http.port)
+        calls.open(thrift.conversations())
         self._lifecycle.become_ready(registry, ports)
         if config.port_file:
             write_port_file(Path(config.port_file), ports)

@@ -24,7 +24,8 @@ _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geo
 class Session:
     """Made by the registry; `close()` cancels and closes all its operations and its engine session.
 
-    `owners` is the registry's index of operations, which the session keeps true.
+    `owners` is the registry's index of operations, which the session keeps true. `is_detached` says that no connection
+    will end it when its client is gone: without a call it expires with what it runs.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Session:
         self.principal = principal
         self.engine_session = engine_session
         self.created = self.last_used = time.monotonic()
+        self.is_detached = False
         self._submit, self._owners = submit, owners
         self._limits = limits
         self._operations: dict[uuid.UUID, Operation] = {}
@@ -51,18 +53,21 @@ class Session:
         *,
         parameters: Sequence[Parameter] = (),
         timeout_s: float | None = None,
+        row_limit: int | None = None,
         through: Callable[[ResultStream], ResultStream] | None = None,
     ) -> Operation:
         """Start SQL text; returns at once. Errors of the statement are the operation's, not this call's.
 
-        A front end that must know the whole result before it can answer gives `through`, which may cut the stream
-        short; the result is then pulled on the statement's own thread, while it still counts as running.
+        The result is cut after `row_limit` rows. A front end that must know the whole result before it can answer gives
+        `through`, which may cut the stream short; the result is then pulled on the statement's own thread, while it
+        still counts as running.
         """
 
         _ensure_flat(parameters)
 
         def run(context: StatementContext) -> ResultStream:
             stream = self.engine_session.execute(text, context, parameters)
+            stream = stream if row_limit is None else stream.limited(row_limit)
             return through(stream) if through else stream
 
         return self._start(text, run, timeout_s, whole=through is not None)

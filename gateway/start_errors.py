@@ -67,6 +67,17 @@ class PortInUse(SqlError, condition="PORT_UNAVAILABLE", sqlstate="08001"):
 
 
 @dataclass(eq=False)
+class TlsUnusable(SqlError, condition="TLS_UNUSABLE", sqlstate="F0000"):
+    certificate: str
+    key: str
+    reason: str
+    template = (
+        "The certificate {certificate} with the key {key} cannot be used: {reason}. server.tls_certificate must name a "
+        "PEM file with the certificate and its chain, server.tls_key one with its key, without a password."
+    )
+
+
+@dataclass(eq=False)
 class StartFailed(SqlError, condition="START_FAILED", sqlstate="58000"):
     reason: str
     template = "The server cannot start: {reason}. Run with --log-level debug for the details."

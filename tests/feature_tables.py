@@ -118,7 +118,6 @@ _VARIANT = FeatureTable(
     rows=pa.table({"v": _variants()}),
     shown="CAST(v AS BIGINT)",
     values=(7, 7, 7),
-    is_appended=False,
 )
 _SHREDDED = replace(
     _VARIANT, reader=("variantShredding", "variantType"), configuration=_keys({"enableVariantShredding": "true"})

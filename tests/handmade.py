@@ -1,4 +1,4 @@
-"""Tables made by hand: data files from Arrow, and a log whose actions stand here as JSON, as others may write it.
+"""Tables made by hand: data files from Arrow, and a log whose actions are given here as JSON, as others may write it.
 
 Nothing of the product takes part, so that it cannot be wrong in the same way when it reads.
 """

@@ -26,6 +26,7 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.explains import ExplainWrite
 from engine.statements.maintenance import (
     AnalyzeTable,
     GenerateManifest,
@@ -40,7 +41,7 @@ from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Delete, ExplainWrite, Insert, ReplaceOn, TruncateTable, Update
+from engine.statements.writes import Delete, Insert, ReplaceOn, TruncateTable, Update
 
 
 class Analyzer(Protocol):
@@ -72,7 +73,7 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             if query is None or isinstance(bound.target, TakenName):
                 return AnalyzedStatement(bound=bound)
             return _with_columns(bound, read_plan(query, bound.relations), analyzer)
-        case Merge(source=source):
+        case Merge(source=source) | ExplainWrite(inner=Merge(source=source)):
             read = read_plan(source, bound.relations[: len(source.relations)])
             return _with_columns(bound, read, analyzer)
         case (Insert() as insert) | ExplainWrite(inner=Insert() as insert):
@@ -127,7 +128,7 @@ def _copy(bound: BoundStatement, statement: CopyInto, analyzer: Analyzer) -> Ana
 
 def _insert(bound: BoundStatement, statement: Insert, analyzer: Analyzer) -> AnalyzedStatement:
     found = insert_rows(bound, statement)
-    source = found.without_defaults(read_plan(statement.source, bound.relations, found.edits))
+    source, *more = found.sources(read_plan(statement.source, bound.relations, found.edits))
     needs_columns = statement.by_name or found.evolves or isinstance(statement.replace, ReplaceOn)
     columns = analyzer.columns_of(source) if needs_columns else None
-    return AnalyzedStatement(bound=bound, source=source, columns=columns, insert=found)
+    return AnalyzedStatement(bound=bound, source=source, columns=columns, insert=found, more_sources=tuple(more))

@@ -14,13 +14,15 @@ class AnalyzedStatement:
     """An authorised statement; what is None the statement does not have, or its plan does not depend on.
 
     `source` is its query over scans of the pinned tables, `columns` what Spark says that the query answers, and
-    `insert` what an INSERT says of the rows, and `variables` are the session variables that the query of a view reads.
+    `insert` what an INSERT says of the rows, whose parts but the first have `more_sources`; `variables` are the session
+    variables that the query of a view reads.
     """
 
     bound: BoundStatement
     source: ReadPlan | None = None
     columns: tuple[QueryColumn, ...] | None = None
     insert: InsertRows | None = None
+    more_sources: tuple[ReadPlan, ...] = ()
     variables: tuple[str, ...] = ()
 
     @property

@@ -7,6 +7,8 @@ from typing import assert_never
 from engine.answers.create_statement import show_create_table
 from engine.answers.describe import describe_schema, describe_table
 from engine.answers.find import find_objects
+from engine.answers.foreign import answer_foreign
+from engine.answers.keys import find_keys, list_keys
 from engine.answers.lists import list_objects
 from engine.answers.session import reset_setting, set_setting, show_settings, use_catalog, use_schema
 from engine.answers.shows import show
@@ -18,6 +20,7 @@ from engine.answers.tables import (
     show_tbl_properties,
 )
 from engine.bind.bound import BoundStatement, Outcome
+from engine.statements.foreign import Refresh, ShowAbsent
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
     DescribeDetail,
@@ -25,10 +28,14 @@ from engine.statements.shows import (
     DescribeSchema,
     DescribeTable,
     FindColumns,
+    FindFunctions,
+    FindKeys,
     FindSchemas,
     FindTables,
     ListColumns,
+    ListForeignKeys,
     ListFunctions,
+    ListPrimaryKeys,
     ListSchemas,
     ListTables,
     ShowCatalogs,
@@ -79,8 +86,14 @@ def answer(statement: AnsweredStatement, bound: BoundStatement) -> Outcome:
             return show(bound, statement)
         case ShowColumns() | ShowFunctions():
             return show(bound, statement)
-        case FindSchemas() | FindTables() | FindColumns():
+        case FindSchemas() | FindTables() | FindColumns() | FindFunctions():
             return find_objects(bound, statement)
+        case FindKeys():
+            return find_keys(bound, statement)
+        case ListPrimaryKeys() | ListForeignKeys():
+            return list_keys(bound, statement)
+        case Refresh() | ShowAbsent():
+            return answer_foreign(statement)
         case ListSchemas() | ListTables() | ListColumns() | ListFunctions():
             return list_objects(bound, statement)
         case _:

@@ -12,10 +12,12 @@ from catalog.errors import SqlError, TableExpected
 from catalog.information_schema import is_information_schema
 from catalog.names import quote
 from engine.answers.declared_types import declared_type, literal
+from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, Outcome
 from engine.delta.definition.clustering import CLUSTERING
 from engine.delta.definition.identity_metadata import ALLOW_EXPLICIT, START, STEP, is_identity
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.features import FEATURES
 from engine.delta.spec.properties import (
     CONSTRAINT_PREFIX,
     FEATURE_PREFIX,
@@ -68,6 +70,7 @@ def _lines(table: BoundTable) -> Iterator[str]:
     elements += [
         f"CONSTRAINT {quote(constraint.name)} CHECK ({constraint.expression})" for constraint in snapshot.checks
     ]
+    elements += [f"CONSTRAINT {quote(key.name)} {key_clause(key, ' NOT ENFORCED')}" for key in table.keys]
     columns = ",\n".join(f"  {element}" for element in elements)
     yield f"CREATE TABLE {table.label} (\n{columns})" if elements else f"CREATE TABLE {table.label}"
     yield f"USING {snapshot.format}"
@@ -101,7 +104,8 @@ def _protocol_properties(label: str, snapshot: Snapshot) -> list[tuple[str, str]
             return []
         versions = {MIN_READER_VERSION: protocol.min_reader_version, MIN_WRITER_VERSION: protocol.min_writer_version}
         return [(key, str(version)) for key, version in versions.items()]
-    said = {name for name in present if name not in implied or name == _DEFAULTS} - {CLUSTERING}
+    clustering = {name for name, feature in FEATURES.items() if CLUSTERING in (name, feature.same_as)}
+    said = {name for name in present if name not in implied or name == _DEFAULTS} - clustering
     return [(f"{FEATURE_PREFIX}{name}", "supported") for name in sorted(said)]
 
 

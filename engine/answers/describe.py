@@ -12,11 +12,14 @@ from datetime import UTC, datetime
 
 from catalog.errors import SqlError
 from catalog.names import SchemaName
+from engine.answers.described_json import described_json
+from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
 from engine.delta.definition.clustering import field_at
 from engine.delta.schema.stats_columns import format_name
 from engine.runtime.results import string_rows
 from engine.statements.shows import DescribeSchema, DescribeTable
+from engine.table.keys import is_key_property
 from engine.table.snapshot import TableDetails
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type
@@ -33,6 +36,10 @@ def describe_table(bound: BoundStatement, statement: DescribeTable) -> Outcome:
         column = _find_column(relation, statement.column_parts)
         rows = (("col_name", column.name), ("data_type", column.type), ("comment", column.comment or "NULL"))
         return Outcome(result=string_rows(("info_name", "info_value"), rows))
+    if statement.as_json:
+        return Outcome(
+            result=string_rows(("json_metadata",), [(described_json(relation, relation_details(relation)),)])
+        )
     rows_ = [*_columns(relation), *(_details(relation) if statement.extended else ())]
     return Outcome(result=string_rows(COLUMNS, rows_))
 
@@ -106,7 +113,8 @@ def _view_details(view: BoundView) -> dict[str, str | None]:
 def _table_details(table: BoundTable) -> dict[str, str | None]:
     snapshot, entry = table.snapshot, table.entry
     details = snapshot.details
-    properties = dict(sorted(details.properties.items())) | version_properties(details)
+    own = {key: value for key, value in sorted(details.properties.items()) if not is_key_property(key)}
+    properties = own | version_properties(details)
     return {
         "Catalog": table.name.catalog if table.name else "",
         "Database": table.name.schema if table.name else "",
@@ -130,6 +138,12 @@ def _details(relation: NamedRelation) -> Iterator[Row]:
     yield "# Detailed Table Information", "", ""
     for key, value in relation_details(relation).items():
         yield key, value, ""
+    keys = relation.keys if isinstance(relation, BoundTable) else ()
+    if keys:
+        yield "", "", ""
+        yield "# Constraints", "", ""
+    for each in keys:
+        yield each.name, key_clause(each), ""
 
 
 def _time(milliseconds: int | None) -> str | None:

@@ -1,6 +1,7 @@
-"""The Databricks clients' metadata statements: `SHOW SCHEMAS|TABLES|COLUMNS IN [ALL CATALOGS | CATALOG c] …`.
+"""The Databricks clients' metadata statements: `SHOW SCHEMAS|TABLES|COLUMNS|FUNCTIONS IN [ALL CATALOGS | CATALOG c] …`.
 
-Column names are what those clients look for; patterns may be SHOW's or a metadata call's.
+Columns are those that Databricks answers, in its order, because clients look for them by name and by place
+(databricks-sql-connector filters tables by the sixth column). Patterns may be SHOW's or a metadata call's.
 """
 
 from __future__ import annotations
@@ -12,39 +13,54 @@ from catalog.entries import Relation, TableEntry
 from catalog.names import any_matcher
 from engine.bind.bound import BoundStatement, Outcome
 from engine.runtime.results import BOOLEAN, INT, STRING, small_result
-from engine.statements.shows import FindColumns, FindSchemas, FindTables
+from engine.statements.shows import FindColumns, FindFunctions, FindSchemas, FindTables
+from engine.types.type_sizes import type_sizes
 
-FindStatement = FindSchemas | FindTables | FindColumns
+FindStatement = FindSchemas | FindTables | FindColumns | FindFunctions
+
+_COLUMNS = {
+    **dict.fromkeys(("col_name", "catalogName", "namespace", "tableName", "columnType"), STRING),
+    **dict.fromkeys(("columnSize", "decimalDigits", "radix"), INT),
+    "isNullable": STRING,
+    "remarks": STRING,
+    "ordinalPosition": INT,
+    **dict.fromkeys(("isAutoIncrement", "isGenerated"), STRING),
+}
+_FUNCTIONS = dict.fromkeys(
+    ("functionName", "namespace", "catalogName", "remarks", "functionType", "specificName"), STRING
+)
 
 
 def find_objects(bound: BoundStatement, statement: FindStatement) -> Outcome:
     """The rows of one such statement."""
     match statement:
-        case FindSchemas(pattern=pattern):
+        case FindSchemas(catalog=catalog, pattern=pattern):
             columns = {"databaseName": STRING, "catalogName": STRING}
             rows: list[tuple[object, ...]] = [
                 (schema.name.schema, schema.name.catalog)
-                for schema in bound.view.find_schemas(None, any_matcher(pattern))
+                for schema in bound.view.find_schemas(catalog, any_matcher(pattern))
             ]
         case FindTables():
-            columns = {"namespace": STRING, "tableName": STRING, "isTemporary": BOOLEAN, "catalogName": STRING}
-            columns |= {"tableType": STRING, "remarks": STRING}
+            columns = {"namespace": STRING, "tableName": STRING, "isTemporary": BOOLEAN, "information": STRING}
+            columns |= dict.fromkeys(("catalogName", "tableType", "remarks"), STRING)
             found = bound.view.find_relations(
                 statement.catalog, any_matcher(statement.schema_pattern), any_matcher(statement.table_pattern)
             )
-            rows = [_table_row(relation) for relation in found]
+            comments = bound.comments()
+            rows = [_table_row(relation, comments.get(relation.name, relation.comment)) for relation in found]
         case FindColumns():
-            columns = dict.fromkeys(("catalogName", "namespace", "tableName", "col_name", "columnType"), STRING)
-            columns |= {"isNullable": STRING, "ordinalPosition": INT, "remarks": STRING}
+            columns = _COLUMNS
             rows = list(_column_rows(bound, statement))
+        case FindFunctions():
+            columns, rows = _FUNCTIONS, []
         case _:
             assert_never(statement)
     return Outcome(result=small_result(columns, rows))
 
 
-def _table_row(relation: Relation) -> tuple[object, ...]:
+def _table_row(relation: Relation, comment: str | None) -> tuple[object, ...]:
     kind = "TABLE" if isinstance(relation, TableEntry) else "VIEW"
-    return relation.name.schema, relation.name.table, False, relation.name.catalog, kind, relation.comment or ""
+    return relation.name.schema, relation.name.table, False, "", relation.name.catalog, kind, comment or ""
 
 
 def _column_rows(bound: BoundStatement, statement: FindColumns) -> Iterator[tuple[object, ...]]:
@@ -52,6 +68,9 @@ def _column_rows(bound: BoundStatement, statement: FindColumns) -> Iterator[tupl
     for relation in bound.named:
         for position, column in enumerate(relation.columns):
             if matches(column.name):
+                sizes = type_sizes(column.type)
+                size = sizes.precision if sizes.length is None else sizes.length
+                numbers = (size, sizes.scale, sizes.radix)
                 nullable = "true" if column.nullable else "false"
-                described = (column.name, column.type, nullable, position, column.comment or "")
-                yield (*relation.entry.name.parts, *described)
+                described = (nullable, column.comment or "", position, "NO", "NO")
+                yield column.name, *relation.entry.name.parts, column.type, *numbers, *described

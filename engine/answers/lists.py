@@ -42,11 +42,12 @@ def list_objects(bound: BoundStatement, statement: ListStatement) -> Outcome:
 
 def _tables(bound: BoundStatement, statement: ListTables) -> ResultStream:
     rows = []
+    comments = bound.comments()
     schemas, tables = jdbc_matcher(statement.schema_pattern), jdbc_matcher(statement.table_pattern)
     for relation in bound.view.find_relations(statement.catalog, schemas, tables):
         kind = "TABLE" if isinstance(relation, TableEntry) else "VIEW"
         if not statement.types or kind in statement.types:
-            rows.append((*relation.name.parts, kind, relation.comment))
+            rows.append((*relation.name.parts, kind, comments.get(relation.name, relation.comment)))
     columns = {"catalog": STRING, "schema": STRING, "table": STRING, "type": STRING, "comment": STRING}
     return small_result(columns, rows)
 

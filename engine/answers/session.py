@@ -8,9 +8,10 @@ from catalog.errors import SchemaNotFound
 from catalog.names import CatalogName, SchemaName
 from engine.bind.bound import BoundStatement, Outcome
 from engine.errors.variable_errors import VariableSetAsSetting
+from engine.runtime.foreign_settings import FOREIGN_MAX, is_foreign
 from engine.runtime.results import empty_result, string_rows
 from engine.runtime.session_state import SessionState
-from engine.runtime.settings import SETTINGS, find_setting, parse_setting
+from engine.runtime.settings import SETTINGS, TooManyForeignSettings, find_setting, parse_setting
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 
 _UNSET = "<undefined>"
@@ -39,6 +40,8 @@ def set_setting(bound: BoundStatement, statement: SetSetting) -> Outcome:
     if statement.key.lower().removeprefix("system.").removeprefix("session.") in bound.state.variables.variables:
         raise VariableSetAsSetting(statement.key)
     setting, value = parse_setting(statement.key, statement.value)
+    if setting.key not in bound.state.values and is_foreign(setting.key):
+        _ensure_room(bound.state)
     return Outcome(
         result=string_rows(("key", "value"), ((setting.key, value),)),
         change=lambda state: state.with_value(setting.key, value),
@@ -61,6 +64,11 @@ def reset_setting(bound: BoundStatement, statement: ResetSetting) -> Outcome:
     """Spark's or the server's default again, for one setting or all."""
     key = None if statement.key is None else find_setting(statement.key).key
     return Outcome(result=empty_result(), change=lambda state: state.without(key))
+
+
+def _ensure_room(state: SessionState) -> None:
+    if sum(map(is_foreign, state.values)) >= FOREIGN_MAX:
+        raise TooManyForeignSettings(FOREIGN_MAX)
 
 
 def _use(schema: SchemaName) -> Outcome:

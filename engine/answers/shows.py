@@ -8,6 +8,7 @@ from catalog.entries import TableEntry, ViewEntry
 from catalog.names import CatalogName, SchemaName, like_matcher
 from engine.bind.bound import BoundStatement, Outcome
 from engine.runtime.results import BOOLEAN, STRING, ResultStream, small_result, string_rows
+from engine.runtime.settings import HIVE_SHAPE
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.statements.shows import (
     ShowCatalogs,
@@ -21,8 +22,6 @@ from engine.statements.shows import (
 
 Show = ShowCatalogs | ShowSchemas | ShowTables | ShowViews | ShowColumns | ShowFunctions | ShowCurrentNamespace
 
-HIVE_SHAPE = "gateway.show_tables.hive_shape"
-
 
 def show(bound: BoundStatement, statement: Show) -> Outcome:
     """The rows of one SHOW."""
@@ -34,7 +33,8 @@ def show(bound: BoundStatement, statement: Show) -> Outcome:
         case ShowSchemas():
             catalog = CatalogName(statement.catalog or bound.state.catalog)
             schemas = bound.view.schemas(catalog, like_matcher(statement.pattern))
-            result = _names("namespace", [schema.name.schema for schema in schemas])
+            column = "namespace" if statement.catalog is None else "databaseName"  # only Databricks' clients say IN
+            result = _names(column, [schema.name.schema for schema in schemas])
         case ShowTables():
             result = _relations(bound, statement, (TableEntry, ViewEntry), "tableName")
         case ShowViews():

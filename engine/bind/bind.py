@@ -9,9 +9,12 @@ from typing import assert_never
 
 from catalog.names import (
     PATH_SCHEMA,
+    Matcher,
     any_matcher,
+    fold,
     jdbc_matcher,
     like_matcher,
+    matches_all,
 )
 from engine.bind.binder import Binder
 from engine.bind.bound import (
@@ -21,7 +24,7 @@ from engine.bind.bound import (
 )
 from engine.bind.source_files import bind_files
 from engine.bind.time_travel import Unevaluated, ValueNeeded
-from engine.statements.alters import AlterTable, SetLocation
+from engine.statements.alters import AlterTable, DropConstraint, SetLocation
 from engine.statements.catalog import (
     Commentable,
     CommentOn,
@@ -33,6 +36,9 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.explains import ExplainWrite
+from engine.statements.foreign import Refresh, ShowAbsent
+from engine.statements.keys import AddKey, DropKey
 from engine.statements.maintenance import (
     AnalyzeTable,
     GenerateManifest,
@@ -55,10 +61,14 @@ from engine.statements.shows import (
     DescribeSchema,
     DescribeTable,
     FindColumns,
+    FindFunctions,
+    FindKeys,
     FindSchemas,
     FindTables,
     ListColumns,
+    ListForeignKeys,
     ListFunctions,
+    ListPrimaryKeys,
     ListSchemas,
     ListTables,
     ShowCatalogs,
@@ -83,7 +93,7 @@ from engine.statements.variables import (
     SingleStatement,
     VariableStatement,
 )
-from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable, Update
+from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
 
 def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevaluated:
@@ -116,7 +126,9 @@ def _named(
         case CreateTable(table_parts=parts, location=location, provider=provider, query=written, mode=mode):
             replaced = binder.replaced_table(parts, location, mode, provider)
             target = replaced or binder.new_table(parts, location, provider)
-            return target, binder.relations(written.relations, current) if written else ()
+            if written is None:
+                return target, binder.parents(parts, statement.all_keys)
+            return target, binder.relations(written.relations, current)
         case Insert(table_parts=parts, source=source):
             return binder.table(parts), binder.relations(source.relations, current)
         case ExplainWrite(inner=inner):
@@ -125,8 +137,8 @@ def _named(
             return binder.table(parts[:-1]), ()
         case CommentOn(kind=Commentable.TABLE, parts=parts):
             return binder.table(parts), ()
-        case AlterTable(table_parts=parts, changes=(SetLocation(location=location),)):
-            return binder.table(parts), (binder.table((PATH_SCHEMA, location)),)
+        case AlterTable():
+            return _altered(statement, binder)
         case Delete(table_parts=parts, rows=rows):
             return binder.table(parts), binder.relations(rows.query.relations, current)
         case Update(table_parts=parts, rows=rows, values=values):
@@ -135,7 +147,7 @@ def _named(
         case Merge(table_parts=parts) as merge:
             named = tuple(relation for query in merge.queries for relation in query.relations)
             return binder.table(parts), binder.relations(named, current)
-        case TruncateTable(table_parts=parts) | AlterTable(table_parts=parts):
+        case TruncateTable(table_parts=parts):
             return binder.table(parts), ()
         case Vacuum(table_parts=parts) | RepairTable(table_parts=parts):
             return binder.table(parts), ()
@@ -167,6 +179,24 @@ def _named(
             assert_never(statement)
 
 
+def _named_so(name: str | None) -> Matcher:
+    return matches_all if name is None else lambda other: fold(other) == fold(name)
+
+
+def _altered(statement: AlterTable, binder: Binder) -> tuple[Target | None, tuple[BoundRelation, ...]]:
+    """The table, and other tables that the change has to look at."""
+    table = binder.table(statement.table_parts)
+    match statement.changes[0]:
+        case SetLocation(location=location):
+            return table, (binder.table((PATH_SCHEMA, location)),)
+        case AddKey(key=key):
+            return table, binder.parents((), (key,))
+        case DropConstraint() | DropKey(columns=()):
+            return table, binder.children(table)
+        case _:
+            return table, ()
+
+
 def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation, ...]:
     """The tables and views of which the statement tells something."""
     match statement:
@@ -179,15 +209,25 @@ def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation,
             return (binder.described(parts),)
         case DescribeDetail(table_parts=parts) | DescribeHistory(table_parts=parts) | ShowPartitions(table_parts=parts):
             return (binder.table(parts),)
+        case ListTables(catalog=catalog, schema_pattern=schemas, table_pattern=names):
+            return binder.commented(catalog, jdbc_matcher(schemas), jdbc_matcher(names))
+        case FindTables(catalog=catalog, schema_pattern=schemas, table_pattern=names):
+            return binder.commented(catalog, any_matcher(schemas), any_matcher(names))
         case ListColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
             return tuple(binder.listed(catalog, jdbc_matcher(schemas), jdbc_matcher(names)))
+        case FindKeys(catalog=catalog, schema=schema, table=name):
+            return (binder.described((catalog, schema, name)),)
+        case ListPrimaryKeys(table=asked) | ListForeignKeys(child=asked):
+            return tuple(binder.listed(asked[0], _named_so(asked[1]), _named_so(asked[2])))
         case FindColumns(catalog=catalog, schema_pattern=schemas, table_pattern=names):
             return tuple(binder.listed(catalog, any_matcher(schemas), any_matcher(names)))
         case ShowTableExtended(schema_parts=parts, pattern=pattern):
             return tuple(binder.listed_in(binder.schema(parts), like_matcher(pattern)))
         case ShowCatalogs() | ShowSchemas() | ShowTables() | ShowViews() | ShowFunctions() | ShowCurrentNamespace():
             return ()
-        case FindSchemas() | FindTables() | DescribeSchema() | ListSchemas() | ListTables() | ListFunctions():
+        case Refresh(table_parts=named) | ShowAbsent(table_parts=named):
+            return () if named is None else (binder.described(named),)
+        case FindSchemas() | FindFunctions() | DescribeSchema() | ListSchemas() | ListFunctions():
             return ()
         case UseSchema() | UseCatalog() | SetSetting() | ShowSettings() | ResetSetting():
             return ()

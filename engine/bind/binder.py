@@ -6,6 +6,7 @@ names several times is loaded once per version, so that all its names see the sa
 
 from __future__ import annotations
 
+import itertools
 import logging
 import uuid
 from collections.abc import Iterable, Iterator
@@ -32,6 +33,7 @@ from engine.bind.bound import (
     FreeName,
     NamedRelation,
     TakenName,
+    references,
 )
 from engine.bind.information_rows import information_query
 from engine.bind.sources import Sources
@@ -55,6 +57,7 @@ from engine.errors.table_errors import naming
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
 from engine.sql.parser import parse
+from engine.statements.keys import ForeignKeyDef, KeyDef
 from engine.statements.queries import (
     AsOfTimestamp,
     AsOfVersion,
@@ -66,11 +69,15 @@ from engine.statements.queries import (
 from engine.statements.tables import CreateMode
 from engine.table.changes import TableChanges
 from engine.table.formats import DEFAULT_FORMAT
+from engine.table.keys import primary_key
 from engine.table.snapshot import TableSnapshot
 
 logger = logging.getLogger(__name__)
 
 _FOLDER_BYTES_MAX = NAME_BYTES_MAX - 33
+
+_COMMENTED_MAX = 1000
+"""Tables of a list whose logs are opened for their comments, which takes about a second for so many."""
 
 VIEW_DEPTH_MAX = 100
 """Views on views; Spark's own limit."""
@@ -152,7 +159,7 @@ class Binder:
         return BoundView(entry=found, query=query, relations=inner)
 
     def described(self, parts: tuple[str, ...]) -> NamedRelation:
-        """A name whose columns are asked for: those of a view stand in its record, whatever became of its tables."""
+        """A name whose columns are asked for: those of a view are in its record, whatever became of its tables."""
         if path_of(parts) is None:
             found = self.state.temporary_view(parts) or self.view.resolve(
                 TableName.from_parts(parts, self.state.current)
@@ -174,6 +181,23 @@ class Binder:
         if isinstance(found, BoundView):
             raise TableExpected(found.label)
         return found
+
+    def parents(self, parts: tuple[str, ...], keys: Iterable[KeyDef]) -> tuple[BoundTable, ...]:
+        """The tables that foreign keys of the table `parts` reference, in their order, but for the table itself."""
+        own = TableName.from_parts(parts, self.state.current) if parts and path_of(parts) is None else None
+        foreign = [key.parent_parts for key in keys if isinstance(key, ForeignKeyDef)]
+        return tuple(
+            self.table(each)
+            for each in foreign
+            if path_of(each) is not None or TableName.from_parts(each, self.state.current) != own
+        )
+
+    def children(self, table: BoundTable) -> tuple[BoundTable, ...]:
+        """The tables with foreign keys to a table that has a primary key; none where it has none."""
+        if table.name is None or primary_key(table.keys) is None:
+            return ()
+        found = (each for each in self.listed(None, matches_all, matches_all) if isinstance(each, BoundTable))
+        return tuple(each for each in found if any(references(key, table.name) for key in each.keys))
 
     def restored(self, parts: tuple[str, ...], to: TimeTravel) -> BoundTable:
         """The older version of a table that RESTORE names. Raises for the newest one, and for one that is not there."""
@@ -301,6 +325,11 @@ class Binder:
     def listed(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> Iterator[NamedRelation]:
         """Tables and views by pattern."""
         yield from self._readable(self.view.find_relations(catalog, schemas, tables))
+
+    def commented(self, catalog: str | None, schemas: Matcher, tables: Matcher) -> tuple[NamedRelation, ...]:
+        """Those whose comments a list of tables shows: a table's is in its log, so none where they are many."""
+        found = tuple(itertools.islice(self.view.find_relations(catalog, schemas, tables), _COMMENTED_MAX + 1))
+        return tuple(self._readable(found)) if len(found) <= _COMMENTED_MAX else ()
 
     def _readable(self, relations: Iterable[CatalogRelation]) -> Iterator[NamedRelation]:
         """For lists: views by their record alone, tables if their log can be read; else the server's log has a line."""

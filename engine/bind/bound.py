@@ -11,7 +11,7 @@ runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -27,6 +27,7 @@ from engine.statements.queries import Query
 from engine.statements.variables import SingleStatement
 from engine.table.changes import TableChanges
 from engine.table.formats import DEFAULT_FORMAT
+from engine.table.keys import ForeignKey, TableKey, keys_of
 from engine.table.rearrangement import Rearrangement
 from engine.table.scan import FileFormat
 from engine.table.snapshot import TableSnapshot
@@ -65,6 +66,16 @@ class BoundTable:
     def columns(self) -> tuple[ColumnInfo, ...]:
         return _columns_of(self.snapshot.schema)
 
+    @property
+    def keys(self) -> tuple[TableKey, ...]:
+        """The primary key, then foreign keys by name."""
+        return keys_of(self.snapshot.details.properties, self.snapshot.schema.names)
+
+
+def references(key: TableKey, table: TableName) -> bool:
+    """Whether `key` is a foreign key to `table`."""
+    return isinstance(key, ForeignKey) and TableName(*key.parent) == table
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundChanges:
@@ -75,7 +86,7 @@ class BoundChanges:
 
     @property
     def name(self) -> None:
-        """Nothing can stand for it but its alias."""
+        """Only its alias can refer to it."""
 
     @property
     def label(self) -> str:
@@ -124,7 +135,7 @@ class BoundFiles:
 
     @property
     def name(self) -> None:
-        """Nothing can stand for them but their alias."""
+        """Only their alias can refer to them."""
 
     @property
     def label(self) -> str:
@@ -195,6 +206,15 @@ class BoundStatement:
     def named(self) -> tuple[NamedRelation, ...]:
         """The tables and views among the relations."""
         return tuple(relation for relation in self.relations if isinstance(relation, BoundTable | BoundView))
+
+    def comments(self) -> Mapping[TableName, str]:
+        """Those of the tables and views among the relations, a table's own from its log."""
+        found = {
+            relation.entry.name: (relation.snapshot.details.description if isinstance(relation, BoundTable) else None)
+            or relation.entry.comment
+            for relation in self.named
+        }
+        return {name: comment for name, comment in found.items() if comment}
 
     @property
     def tables(self) -> tuple[BoundTable, ...]:

@@ -7,26 +7,21 @@ needed, and a condition on them runs no job. What only the catalog says is liste
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from catalog.entries import TableEntry, ViewEntry
 from catalog.information_schema import RELATIONS
-from catalog.names import CatalogName, matches_all
+from catalog.names import CatalogName, TableName, matches_all
 from catalog.view import CatalogView
 from engine.bind.bound import BoundTable, ColumnInfo, NamedRelation
+from engine.table.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 from engine.types.schema import StructField
+from engine.types.type_sizes import type_sizes
 
 Row = tuple[object, ...]
 Listed = Callable[[], Iterable[NamedRelation]]
 """The tables and views, each with its log looked into."""
-
-_PRECISIONS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19, "float": 24, "double": 53}
-_BINARY = frozenset({"float", "double"})
-_LENGTHS = re.compile(r"(?:var)?char\((\d+)\)")
-_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-_DATETIME_PRECISIONS = {"date": 0, "timestamp": 6, "timestamp_ntz": 6}
 
 
 def information_query(entry: ViewEntry, view: CatalogView, catalog: str | None, listed: Listed) -> str:
@@ -53,7 +48,11 @@ def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> 
         "catalogs": partial(_catalogs, view, catalog),
         "check_constraints": partial(_check_constraints, listed),
         "columns": partial(_columns, listed),
+        "constraint_column_usage": partial(_constraint_column_usage, listed),
+        "constraint_table_usage": partial(_constraint_table_usage, listed),
         "information_schema_catalog_name": partial(_catalog_names, view, catalog),
+        "key_column_usage": partial(_key_column_usage, listed),
+        "referential_constraints": partial(_referential_constraints, listed),
         "schemata": partial(_schemata, view, catalog),
         "table_constraints": partial(_table_constraints, listed),
         "tables": partial(_tables, view, catalog),
@@ -114,20 +113,9 @@ def _columns(listed: Listed) -> Iterator[Row]:
 
 def _type_columns(column: ColumnInfo) -> Row:
     """The type whole and its name, then lengths and precisions where it has them."""
-    base = re.split(r"[(<]", column.type, maxsplit=1)[0]
-    length, number = _LENGTHS.fullmatch(column.type), _DECIMAL.fullmatch(column.type)
-    precision = int(number[1]) if number else _PRECISIONS.get(base)
-    scale = int(number[2]) if number else 0 if precision is not None and base not in _BINARY else None
-    radix = None if precision is None else 2 if base in _BINARY else 10
-    return (
-        column.type,
-        base.upper(),
-        int(length[1]) if length else None,
-        precision,
-        radix,
-        scale,
-        _DATETIME_PRECISIONS.get(base),
-    )
+    sizes = type_sizes(column.type)
+    numbers = (sizes.length, sizes.precision, sizes.radix, sizes.scale, sizes.datetime_precision)
+    return column.type, sizes.name.upper(), *numbers
 
 
 def _value_columns(field: StructField | None) -> Row:
@@ -165,5 +153,60 @@ def _check_constraints(listed: Listed) -> Iterator[Row]:
 
 
 def _table_constraints(listed: Listed) -> Iterator[Row]:
-    for table, name, _ in _checks(listed):
+    tables = _tables_of(listed)
+    for table, name, _ in _checks(lambda: tables):
         yield *table.entry.name.schema_name.parts, name, *table.entry.name.parts, "CHECK", "NO", "YES"
+    for table, key in _keys(tables):
+        kind = "PRIMARY KEY" if isinstance(key, PrimaryKey) else "FOREIGN KEY"
+        yield *table.entry.name.schema_name.parts, key.name, *table.entry.name.parts, kind, "NO", "NO"
+
+
+def _tables_of(listed: Listed) -> list[BoundTable]:
+    return [relation for relation in listed() if isinstance(relation, BoundTable)]
+
+
+def _keys(tables: Iterable[BoundTable]) -> Iterator[tuple[BoundTable, TableKey]]:
+    for table in tables:
+        for key in table.keys:
+            yield table, key
+
+
+def _constraint_column_usage(listed: Listed) -> Iterator[Row]:
+    """The columns that a key is about: a foreign key is about those that it references."""
+    for table, key in _keys(_tables_of(listed)):
+        names = (*table.entry.name.schema_name.parts, key.name)
+        if isinstance(key, ForeignKey):
+            yield from ((*key.parent, column, *names) for column in key.parent_columns)
+        else:
+            yield from ((*table.entry.name.parts, column, *names) for column in key.columns)
+
+
+def _constraint_table_usage(listed: Listed) -> Iterator[Row]:
+    for table, key in _keys(_tables_of(listed)):
+        about = key.parent if isinstance(key, ForeignKey) else table.entry.name.parts
+        yield *table.entry.name.schema_name.parts, key.name, *about
+
+
+def _key_column_usage(listed: Listed) -> Iterator[Row]:
+    tables = _tables_of(listed)
+    primary = {table.entry.name: primary_key(table.keys) for table in tables}
+    for table, key in _keys(tables):
+        parent = primary.get(TableName(*key.parent)) if isinstance(key, ForeignKey) else None
+        for at, column in enumerate(key.columns):
+            referenced = None
+            if parent is not None and isinstance(key, ForeignKey) and key.parent_columns[at] in parent.columns:
+                referenced = parent.columns.index(key.parent_columns[at]) + 1
+            names = (*table.entry.name.schema_name.parts, key.name, *table.entry.name.parts)
+            yield *names, column, at + 1, referenced
+
+
+def _referential_constraints(listed: Listed) -> Iterator[Row]:
+    """The name of a primary key is unknown where its table is in another catalog, or no longer has it."""
+    tables = _tables_of(listed)
+    primary = {table.entry.name: primary_key(table.keys) for table in tables}
+    for table, key in _keys(tables):
+        if isinstance(key, ForeignKey):
+            parent = primary.get(TableName(*key.parent))
+            unique = (*key.parent[:2], None if parent is None else parent.name)
+            rules = ("NONE", "NO ACTION", "NO ACTION")
+            yield *table.entry.name.schema_name.parts, key.name, *unique, *rules

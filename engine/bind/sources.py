@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from catalog.catalog import Catalog
+from engine.concurrency.remembered import Remembered
 from engine.concurrency.table_locks import TableLocks
 from engine.concurrency.table_pins import TablePins
 from engine.table.formats import TableFormats
@@ -28,6 +29,8 @@ class Sources:
     """Told of the location of a table whose files are about to go."""
     locks: TableLocks = field(default_factory=TableLocks)
     """For statements that cannot commit at once, by location of the table."""
+    own_files: Remembered = field(default_factory=Remembered)
+    """Which tables name no files of others, for those that remove files."""
     pins: TablePins = field(default_factory=TablePins)
     """Which tables running statements use, for those that remove files."""
     close: Callable[[], None] = lambda: None

@@ -1,7 +1,7 @@
 """What the expressions of AS OF and of `table_changes` mean: versions and times.
 
 They are Spark's to evaluate, in the session's zone; a plain number is a version without asking. A string is a time, as
-Delta has it, also where digits alone stand in it.
+Delta has it, also where it is digits alone.
 
 Binding runs nothing. Where it meets an expression whose value it does not know yet it stops with :class:`Unevaluated`;
 the road has the expression evaluated and binds again, with what was pinned before and one value more.

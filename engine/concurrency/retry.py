@@ -7,7 +7,8 @@ There are three answers, and this module is the only place that gives them:
    writer got through, so many are allowed; after the first few, writers that keep meeting pause.
 2. **Run again.** The commits that won changed what the statement was planned from: it is bound, planned and executed
    again on the newest version (:meth:`RetryPolicy.run_again`, called by the road of a statement). Nothing is visible of
-   a lost run, and its files are removed, so this is what the user would have to do.
+   a lost run, and its files are removed, so this is what the user would have to do. No run begins after `runs_s_max`:
+   a statement that takes longer than that is not repeated without its user knowing.
 3. **Give up** with the conflict, when the policy allows no more attempts.
 
 A pause is random, and its upper bound doubles with each loss: writers that met once are not to meet again, and the more
@@ -37,6 +38,7 @@ class RetryPolicy:
     rebases_max: int = 1000
     rebase_s_max: float = 300.0
     runs_max: int = 20
+    runs_s_max: float = 300.0
     pause_min_s: float = 0.02
     pause_max_s: float = 1.0
     """The longest pause after the first loss, and after any."""
@@ -57,11 +59,12 @@ class RetryPolicy:
 
     def run_again(self, run: Callable[[], T], is_lost_race: Callable[[SqlError], bool]) -> T:
         """What `run` returns. Raises what it raises, unless that is a lost race and another run is allowed."""
+        begun_s = time.monotonic()
         for lost in range(self.runs_max - 1):
             try:
                 return run()
             except SqlError as error:
-                if not is_lost_race(error):
+                if not is_lost_race(error) or time.monotonic() - begun_s > self.runs_s_max:
                     raise
             self._pause(lost)
         return run()

@@ -30,6 +30,12 @@ def delta_snapshot(snapshot: TableSnapshot, operation: str = "The statement") ->
     return snapshot
 
 
+def delta_storage(folder: TableFolder) -> Storage:
+    """The folder of a Delta table."""
+    assert isinstance(folder, Storage)
+    return folder
+
+
 def delta_config(rules: TableRules, operation: str = "The statement") -> TableConfig:
     """What governs a Delta table, or one that is being made. Raises `DeltaOnlyOperation`."""
     if not isinstance(rules, TableConfig):
@@ -41,8 +47,7 @@ def describe_delta_files(
     folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
 ) -> NewFiles:
     """Reads the footer of each file; as `describe_files`."""
-    assert isinstance(folder, Storage)
-    return describe_files(folder, delta_config(rules), files, measured)
+    return describe_files(delta_storage(folder), delta_config(rules), files, measured)
 
 
 @dataclass(frozen=True, slots=True)

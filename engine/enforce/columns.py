@@ -1,9 +1,12 @@
 """Which column of the table each column of the query becomes.
 
 By position, for all columns of the table or those of the column list; by name with BY NAME. Columns whose value the
-PARTITION clause says are not the query's to give. Number and types are matched by Spark's own store assignment
-(`RowEnforcer`): it refuses a cast that may lose something and a text that is too long for its char or varchar, except
-that blanks at the end of a varchar go as far as they are too many ('abc  ' is 'abc' in VARCHAR(3)), and pads a char.
+PARTITION clause says are not the query's to give. Types are matched by store assignment (`StoreAssignment.java`), as
+`spark.sql.storeAssignmentPolicy` says. ANSI: each value is cast by an ANSI cast, so the text of a number or a date is
+one, and any other text an error; STRICT refuses a statement whose casts may lose something; LEGACY makes NULL of what
+cannot be cast. Numbers of columns are Spark's to compare, as are lengths: a text that is too long for its char or
+varchar is refused, except that blanks at the end of a varchar go as far as they are too many ('abc  ' is 'abc' in
+VARCHAR(3)), and a char is padded.
 """
 
 from __future__ import annotations
@@ -16,7 +19,6 @@ from engine.enforce.errors import NoPartitionColumn, PartitionColumnListed
 from engine.plans.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
 from engine.types.schema import StructField
-from engine.types.sql_types import ddl_type
 
 
 def match_columns(plan: WritePlan) -> WritePlan:
@@ -39,14 +41,8 @@ def match_columns(plan: WritePlan) -> WritePlan:
     return replace(
         plan,
         target_columns=target_columns,
-        constants={name: _static_partition(plan, name, text) for name, text in static_partitions.items()},
+        constants={name: parse_expression(text).in_parentheses for name, text in static_partitions.items()},
     )
-
-
-def _static_partition(plan: WritePlan, name: str, text: str) -> str:
-    column = plan.schema.field(name)
-    assert column is not None
-    return f"CAST({parse_expression(text).in_parentheses} AS {ddl_type(column.data_type)})"
 
 
 def _insert_columns(plan: WritePlan, names: Iterable[str]) -> tuple[StructField, ...]:

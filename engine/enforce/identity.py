@@ -26,7 +26,7 @@ from engine.delta.definition.metadata_changes import SetColumnMetadata
 from engine.enforce.errors import IdentityValueGiven
 from engine.errors.statement_errors import IdentityExhausted
 from engine.plans.write_plan import WritePlan
-from engine.table.identity import GREATEST, LEAST
+from engine.table.identity import GREATEST, LEAST, IdentityColumn
 
 Extremes = Mapping[str, tuple[int, int]]
 """Column -> the least and the greatest value that was written to it."""
@@ -57,13 +57,19 @@ def with_values_taken(plan: WritePlan, taken: Extremes) -> WritePlan:
     return replace(plan, identities=tuple(identities))
 
 
-def moved_high_water_marks(plan: WritePlan, written: Extremes) -> tuple[SetColumnMetadata, ...]:
+def joined(one: Extremes, other: Extremes) -> Extremes:
+    """Of both writes."""
+    both = {name: (min(one[name][0], other[name][0]), max(one[name][1], other[name][1])) for name in one.keys() & other}
+    return {**one, **other, **both}
+
+
+def moved_high_water_marks(identities: Iterable[IdentityColumn], written: Extremes) -> tuple[SetColumnMetadata, ...]:
     """The changes of the high-water marks that follow from the written values."""
-    return tuple(_moved(plan, written))
+    return tuple(_moved(identities, written))
 
 
-def _moved(plan: WritePlan, written: Extremes) -> Iterable[SetColumnMetadata]:
-    for column in plan.identities:
+def _moved(identities: Iterable[IdentityColumn], written: Extremes) -> Iterable[SetColumnMetadata]:
+    for column in identities:
         if column.name in written:
             high_water_mark = column.high_water_mark_after(*written[column.name])
             if high_water_mark is not None and high_water_mark != column.high_water_mark:

@@ -140,12 +140,12 @@ def _counted(plan: WritePlan, known: Sequence[str]) -> Step:
 
 
 def _filled(plan: WritePlan, names: Sequence[str], texts: Mapping[str, str]) -> Step:
-    """The values that the query does not give are assigned as its own are: char and varchar have their lengths."""
+    """The values that the query does not give are assigned as its own are: by store assignment, and with lengths."""
     columns = {column.name: column for column in (*plan.schema.fields, *plan.extra_columns)}
     fields = [columns[name] for name in names]
     assigned = [_plain(field) if field.name in texts else replace(_plain(field), metadata={}) for field in fields]
-    is_limited = any(field.metadata for field in assigned)
-    return replace(_columns(names, texts), assigned=StructType(tuple(assigned)).to_json() if is_limited else None)
+    is_assigned = bool(plan.static_partitions) or any(field.metadata for field in assigned)
+    return replace(_columns(names, texts), assigned=StructType(tuple(assigned)).to_json() if is_assigned else None)
 
 
 def _first_stored(plan: WritePlan) -> str:

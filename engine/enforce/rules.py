@@ -54,7 +54,10 @@ def enforce(plan: Plan) -> Plan:
     if isinstance(plan, AnsweringPlan):
         return plan
     match plan:
-        case InsertPlan() | UpdatePlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
+        case InsertPlan(more=more):
+            parts = tuple(replace(part, rows=enforce_rules(part.rows)) for part in more)
+            return replace(plan, rows=enforce_rules(plan.rows), more=parts)
+        case UpdatePlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
             return replace(plan, rows=enforce_rules(plan.rows))
         case MergePlan(table=table, updates=updates, inserts=inserts, deletes=deletes):
             if updates or deletes:

@@ -50,6 +50,7 @@ _FIXED_CONF = MappingProxyType(
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.runSQLOnFiles": "false",
         "spark.sql.variable.substitute": "false",
+        "spark.sql.variant.writeShredding.enabled": "false",
     }
 )
 _DEFAULT_CONF = MappingProxyType(

@@ -116,7 +116,9 @@ def _translate(error: Py4JJavaError, jvm: Any, labels: Mapping[str, str]) -> Sql
     text, _, quoted = text.partition(_QUOTED)
     if condition == _WRITE_FAILED:  # which says where it happened, not what
         text += f" {known['cause']}"
-    if fragment := known.get("fragment") or quoted:
+    if known.get("column"):  # whose value is made where the rows are written: the message has the value
+        text = f"A value for the column {known['column']} cannot be stored; nothing was written. {text}"
+    elif fragment := known.get("fragment") or quoted:
         text += _QUOTED + (fragment if len(fragment) <= _FRAGMENT_MAX else fragment[:_FRAGMENT_MAX] + " …")
     return SparkFailure(condition, sqlstate, restore_names(text, labels)[:_SHOWN_MAX])
 

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundStatement, BoundTable
+from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.ddl.alters import plan_alter, plan_comment
 from engine.plan.ddl.catalog_ddl import (
     plan_comment_on_names,
@@ -36,6 +37,7 @@ from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, SchemaPlan
 from engine.plans.variables import EvaluatePlan
 from engine.pruning.metadata_answers import NoAnswer
+from engine.runtime.settings import HIVE_SHAPE
 from engine.statements.alters import AlterTable
 from engine.statements.catalog import (
     Commentable,
@@ -48,6 +50,7 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.explains import ExplainWrite
 from engine.statements.maintenance import (
     AnalyzeTable,
     GenerateManifest,
@@ -62,7 +65,7 @@ from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.statement import AnsweredStatement, MaintenanceStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Delete, ExplainWrite, Insert, TruncateTable, Update
+from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
 
 def plan_statement(analyzed: AnalyzedStatement) -> Plan:
@@ -81,6 +84,8 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
         case ExplainWrite() as explain:
             return explain_write(analyzed, explain)
         case DescribeQuery():
+            if bound.state.value(HIVE_SHAPE) == "true":  # pandas takes what can be described for a table's name
+                raise StatementNotSupported(f"DESCRIBE of a query in a session with {HIVE_SHAPE}")
             return SchemaPlan(read=analyzed.query)
         case DeclareVariables() as declare:
             return plan_declare(declare)

@@ -17,7 +17,7 @@ from engine.table.scan import Scan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewScan:
-    """A view of a statement, known as `relation`: the query `text` over relations that stand before it.
+    """A view of a statement, known as `relation`: the query `text` over relations that precede it.
 
     `columns` are pairs of a column of the query and the view's name for it; empty: the query's own.
     """

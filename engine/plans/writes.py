@@ -13,9 +13,11 @@ from engine.delta.spec.actions import SetTransaction
 from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
 from engine.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.plans.write_plan import WritePlan
+from engine.pruning.predicates import Path
 from engine.sql.expressions import Expression
 from engine.table.operations import CommitDescription
 from engine.table.scan import Scan
+from engine.types.schema import DataType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +75,16 @@ Replacement = KeepAll | ReplaceAll | ReplaceMatching | ReplaceTouched | ReplaceR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InsertPart:
+    """More rows of an INSERT, that give values for other columns."""
+
+    source: ReadPlan
+    rows: WritePlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InsertPlan:
-    """Write the rows of `source` into `table`, as `rows` says when the rules have been over it.
+    """Write the rows of `source` into `table`, as `rows` says when the rules have been over it, and those of `more`.
 
     `columns` are those of `source` where they are known, `definition` is the table's where it has new
     columns.
@@ -91,6 +101,7 @@ class InsertPlan:
     replacement: Replacement
     reads_table: bool
     description: CommitDescription
+    more: tuple[InsertPart, ...] = ()
     only_if_absent: bool = False
     expression_checks: ExpressionCheckPlan | None = None
     numbered: SetTransaction | None = None
@@ -155,6 +166,18 @@ class ChangedValues:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MatchedKey:
+    """A column of the table (a path of names) that equals one of the source wherever rows match; `of_source` is SQL
+    over the source's scan, of values that compare with those of the column as they are.
+    """
+
+    path: Path
+    of_source: str
+    data_type: DataType
+    """Of the source's values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MergePlan:
     """Change, remove and add rows of `table` by those of a source.
 
@@ -167,6 +190,9 @@ class MergePlan:
 
     `updates` are for rows of the table, `deletes` the clauses whose rows go, `inserts` for rows of the source, whose
     scan is the target of their values. `by_source` are the clauses for rows that match none of the source.
+
+    `keys` are given where rows that match no row of the source do not matter.
+    `changes_all_matches`: no row that matches one of the source stays as it is.
     """
 
     table: BoundTable
@@ -179,6 +205,8 @@ class MergePlan:
     inserts: tuple[ChangedValues, ...]
     deletes: frozenset[int]
     by_source: frozenset[int]
+    keys: tuple[MatchedKey, ...]
+    changes_all_matches: bool
     definition: Definition
     reads_table: bool
     description: CommitDescription

@@ -15,12 +15,17 @@ from engine.runtime.profile import Profile
 from engine.runtime.variables import VisibleVariables
 
 
+def _ignore(_: bool) -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementContext:
     """One run: principal, cancel switch, id and clock; `profile` is told what was read.
 
     `instant_us` (microseconds since the epoch) is what `current_timestamp()` answers, in all queries of the run.
-    `variables` are those that its queries may name.
+    `variables` are those that its queries may name. `on_parsed` is told, once the text is parsed, whether the statement
+    may answer rows: some protocols have to say so before it has run.
     """
 
     principal: str
@@ -31,3 +36,4 @@ class StatementContext:
     result_bytes_max: int = 1 << 30
     profile: Profile = field(default_factory=Profile)
     variables: VisibleVariables = VisibleVariables()
+    on_parsed: Callable[[bool], None] = _ignore

@@ -28,7 +28,7 @@ FLAGS = (
     ("spark.sql.legacy.allowParameterlessCount", "count() without arguments counts nothing."),
     ("spark.sql.legacy.allowStarWithSingleTableIdentifierInCount", "count(t.*) counts rows without nulls."),
     ("spark.sql.legacy.allowZeroIndexInFormatString", "Arguments of format_string may count from 0."),
-    ("spark.sql.legacy.bangEqualsNot", "! may stand for NOT in front of LIKE, IN and others."),
+    ("spark.sql.legacy.bangEqualsNot", "! may be used for NOT in front of LIKE, IN and others."),
     ("spark.sql.legacy.castComplexTypesToString.enabled", "Maps and structs become text in brackets."),
     ("spark.sql.legacy.codingErrorAction", "encode and decode put a mark for what they cannot map."),
     ("spark.sql.legacy.createEmptyCollectionUsingStringType", "array() and map() have elements of type STRING."),
@@ -70,7 +70,7 @@ FLAGS = (
     ("spark.sql.optimizer.optimizeOneRowRelationSubquery", "Replace subqueries of one row by their columns."),
     (
         "spark.sql.optimizer.optimizeOneRowRelationSubquery.alwaysInline",
-        "Replace subqueries of one row by their columns wherever they stand.",
+        "Replace subqueries of one row by their columns wherever they are.",
     ),
     (
         "spark.sql.optimizer.optimizeUncorrelatedInSubqueriesInJoinCondition.enabled",

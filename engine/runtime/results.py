@@ -11,7 +11,7 @@ and calendar intervals as text (`1-2`, `1 years 2 days`), variant as JSON text; 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -81,10 +81,22 @@ class ResultStream:
         """Pull the batches; each has `schema`."""
         yield from self.source
 
+    def limited(self, rows_max: int) -> ResultStream:
+        """The first `rows_max` rows of this stream, which must not be pulled beside it."""
+        return replace(self, source=_first_rows(self.batches(), rows_max), on_close=self.close)
+
     def close(self) -> None:
         if not self._closed:
             self._closed = True
             self.on_close()
+
+
+def _first_rows(batches: Iterator[pa.RecordBatch], rows_max: int) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield batch.slice(0, rows_max)
+        rows_max -= batch.num_rows
+        if rows_max <= 0:
+            return
 
 
 def empty_result() -> ResultStream:

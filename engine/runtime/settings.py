@@ -1,5 +1,7 @@
 """Settings that a session may change, as a table: anything that is not in it is refused by name.
 
+Only the settings of other programs (`foreign_settings.py`) are taken and do nothing.
+
 `SET spark.…` reaches the machine (files, classes, jobs of others), so the list is by allowance: a key is here because
 changing it in one session can only change that session's own answers or speed. Names are Spark's where Spark has the
 setting, so that clients that send them (dbt, JDBC URLs, notebooks) find them; the gateway's own start with `gateway.`.
@@ -19,6 +21,7 @@ from catalog.errors import SqlError
 from engine.delta.spec.properties import DELTA_PREFIX, MIN_READER_VERSION, MIN_WRITER_VERSION, PROPERTIES
 from engine.delta.spec.properties import parse_setting as parse_table_property
 from engine.runtime import query_settings
+from engine.runtime.foreign_settings import VALUE_CHARACTERS_MAX, foreign_key, is_foreign
 
 
 @dataclass(eq=False)
@@ -36,6 +39,12 @@ class InvalidSettingValue(SqlError, condition="INVALID_CONF_VALUE", sqlstate="22
     value: str
     expected: str
     template = "The value '{value}' of the setting {key} is invalid: {expected} is expected."
+
+
+@dataclass(eq=False)
+class TooManyForeignSettings(SqlError, condition="CONFIG_NOT_AVAILABLE.TOO_MANY", sqlstate="42K0I"):
+    limit: int
+    template = "The session keeps its {limit} settings of other programs, which change nothing. Reset some with RESET."
 
 
 Check = Callable[[str], str | None]
@@ -121,6 +130,7 @@ def _flag(key: str, doc: str, default: str | None = None, *, is_spark: bool = Tr
 TXN_APP_ID, TXN_VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+HIVE_SHAPE = "gateway.show_tables.hive_shape"
 ALLOW_OUTSIDE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
 
 _PARTITIONS = _Whole(1, 100_000)
@@ -155,9 +165,9 @@ _ROWS = (
     ),
     Setting(
         key="spark.sql.storeAssignmentPolicy",
-        doc="Which casts a write may make.",
-        check=_one_of("ANSI", "STRICT"),
-        expected="ANSI or STRICT",
+        doc="Casts of written values: ANSI with errors for wrong ones, STRICT none that may lose, LEGACY with nulls.",
+        check=_one_of("ANSI", "STRICT", "LEGACY"),
+        expected="ANSI, STRICT or LEGACY",
     ),
     Setting(
         key="spark.sql.sources.partitionOverwriteMode",
@@ -215,15 +225,15 @@ _ROWS = (
     ),
     Setting(
         key="gateway.statement.timeout",
-        doc="Seconds after which a statement is ended; 0 never. The server's own limit stays in force.",
+        doc="Seconds after which a statement is ended; 0 never. The server's own limit stays. Also STATEMENT_TIMEOUT.",
         check=_TIMEOUT_S,
         expected=f"{_TIMEOUT_S.expected}, of seconds,",
         default="0",
         is_spark=False,
     ),
     _flag(
-        "gateway.show_tables.hive_shape",
-        "SHOW TABLES and SHOW VIEWS answer one column (tab_name), as Hive does, for clients that read the first.",
+        HIVE_SHAPE,
+        "SHOW TABLES and SHOW VIEWS answer one column (tab_name), and no query is described: for clients of Hive.",
         "false",
         is_spark=False,
     ),
@@ -275,23 +285,45 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
     {row.key.lower(): row for row in (*_ROWS, *_QUERY_ROWS, *_TABLE_DEFAULTS)}
 )
 
-_ALIASES = {"timezone": "spark.sql.session.timezone", "ansi_mode": "spark.sql.ansi.enabled"}
+_ALIASES = {
+    "ansi_mode": "spark.sql.ansi.enabled",
+    "legacy_time_parser_policy": "spark.sql.legacy.timeparserpolicy",
+    "statement_timeout": "gateway.statement.timeout",
+    "timezone": "spark.sql.session.timezone",
+}
+"""Databricks' parameters, which its clients may put into quotes."""
+_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 
 
 def find_setting(key: str) -> Setting:
     """The row for `key`, in any case and under its short names; refuses others by name."""
     folded = key.strip().lower()
     setting = SETTINGS.get(_ALIASES.get(folded, folded))
+    if setting is None and is_foreign(folded):
+        return _foreign(key.strip())
     if setting is None:
         near = get_close_matches(folded, SETTINGS, n=1, cutoff=0.75)
         raise SettingNotAvailable(key, f" Did you mean {SETTINGS[near[0]].key}?" if near else "")
     return setting
 
 
+def _foreign(key: str) -> Setting:
+    return Setting(
+        key=foreign_key(key),
+        doc="A setting of another program, which changes nothing here.",
+        check=lambda value: value if len(value) <= VALUE_CHARACTERS_MAX else None,
+        expected=f"a text of up to {VALUE_CHARACTERS_MAX} characters",
+        is_spark=False,
+    )
+
+
 def parse_setting(key: str, value: str) -> tuple[Setting, str]:
     """The row and the canonical spelling of `value`; refuses a value that the row does not allow."""
     setting = find_setting(key)
-    canonical = setting.check(value.strip())
+    text = value.strip()
+    if key.strip().lower() in _ALIASES and (quoted := _QUOTED.fullmatch(text)):
+        text = quoted[1] or quoted[2]
+    canonical = setting.check(text)
     if canonical is None:
         raise InvalidSettingValue(setting.key, value, setting.expected)
     return setting, canonical

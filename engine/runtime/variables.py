@@ -14,7 +14,7 @@ from types import MappingProxyType
 from engine.errors.variable_errors import VariableAlreadyExists, VariableNotFound
 
 SESSION = "session"
-"""The scope of the session's own variables, before which `system` may stand."""
+"""The scope of the session's own variables, which `system` may precede."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,20 @@ HISTORY|DETAIL`, and what Databricks' clients send beyond it (`USE CATALOG`, `SH
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
-from engine.sql.ddl.inserts import parse_insert
-from engine.sql.ddl.row_changes import parse_delete, parse_update
+from engine.sql.ddl.writes import parse_explained
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS
-from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedStatement
+from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedClause, UnsupportedStatement
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
 from engine.sql.dialect.suggestions import hint
+from engine.sql.foreign import show_grants, show_locks
 from engine.sql.query.names import read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import is_query, parse_query
+from engine.statements.explains import ExplainWrite
+from engine.statements.foreign import Absent, ShowAbsent
 from engine.statements.queries import DescribeQuery, Explain, ExplainMode
 from engine.statements.session import UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -26,6 +29,8 @@ from engine.statements.shows import (
     DescribeSchema,
     DescribeTable,
     FindColumns,
+    FindFunctions,
+    FindKeys,
     FindSchemas,
     FindTables,
     ShowCatalogs,
@@ -41,7 +46,6 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import Statement
-from engine.statements.writes import ExplainWrite
 
 _MODES = ("EXTENDED", "CODEGEN", "COST", "FORMATTED")
 _NO_QUERIES = frozenset({"ANALYZE", "DESC", "DESCRIBE", "EXPLAIN", "RESET", "SET", "SHOW", "USE"})
@@ -57,28 +61,23 @@ _OTHER_SHOWS = tuple(
             "CREDENTIALS",
             "CURRENT",
             "EXTERNAL",
-            "GRANT",
-            "GRANTS",
         ),
-        *("GROUPS", "IDENTIFIER", "INDEX", "INDEXES", "LOCKS", "MATERIALIZED", "POLICIES", "PRINCIPALS", "PROCEDURES"),
-        *("PROVIDERS", "RECIPIENTS", "ROLE", "ROLES", "SHARES", "STORAGE", "TABLE", "TRANSACTIONS", "USERS", "VOLUMES"),
+        *("GROUPS", "IDENTIFIER", "INDEX", "INDEXES", "MATERIALIZED", "POLICIES", "PRINCIPALS", "PROCEDURES"),
+        *("PROVIDERS", "RECIPIENTS", "ROLE", "SHARES", "STORAGE", "TABLE", "USERS", "VOLUMES"),
     )
 )
 _SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
 
 
 def parse_explain(cursor: Cursor) -> Explain | ExplainWrite:
-    """`EXPLAIN [EXTENDED|CODEGEN|COST|FORMATTED] query | INSERT … | DELETE … | UPDATE …`"""
+    """`EXPLAIN [EXTENDED|CODEGEN|COST|FORMATTED] query | INSERT … | DELETE … | UPDATE … | MERGE …`"""
     mode = ExplainMode.SIMPLE
     word = cursor.take_any(*_MODES)
     if word is not None:
         mode = ExplainMode(word.lower())
-    if cursor.take("INSERT"):
-        return ExplainWrite(mode=mode, inner=parse_insert(cursor))
-    if cursor.take("DELETE", "FROM"):
-        return ExplainWrite(mode=mode, inner=parse_delete(cursor))
-    if cursor.take("UPDATE"):
-        return ExplainWrite(mode=mode, inner=parse_update(cursor))
+    inner = parse_explained(cursor)
+    if inner is not None:
+        return ExplainWrite(mode=mode, inner=inner)
     if not is_query(cursor):
         first = next(iter(cursor.words(1)), "")
         kind = refused_kind(cursor.words(WORDS_MAX)) or (first if first in _NO_QUERIES else None)
@@ -152,14 +151,16 @@ def _describe_table(cursor: Cursor) -> DescribeTable:
     if cursor.words(2) == ["PARTITION", "("]:
         raise UnsupportedStatement("DESCRIBE TABLE … PARTITION")
     column = cursor.read_names() if cursor.is_name() and cursor.words(2) != ["AS", "JSON"] else ()
-    if cursor.take("AS", "JSON"):
-        raise UnsupportedStatement("DESCRIBE TABLE … AS JSON")
-    return DescribeTable(table_parts=parts, extended=extended, column_parts=column)
+    as_json = cursor.take("AS", "JSON")
+    if as_json and (column or not extended):
+        raise UnsupportedClause("AS JSON without EXTENDED, or of a column", "Write DESCRIBE TABLE EXTENDED t AS JSON.")
+    return DescribeTable(table_parts=parts, extended=extended, column_parts=column, as_json=as_json)
 
 
 def _show_schemas(cursor: Cursor) -> ShowSchemas | FindSchemas:
-    if cursor.take("IN", "ALL", "CATALOGS") or cursor.take("FROM", "ALL", "CATALOGS"):
-        return FindSchemas(pattern=_take_pattern(cursor))
+    is_wide, catalog = _take_catalogs(cursor)
+    if is_wide:
+        return FindSchemas(catalog=catalog, pattern=_take_pattern(cursor))
     catalog = read_catalog(cursor) if cursor.take_any("FROM", "IN") else None
     return ShowSchemas(catalog=catalog, pattern=_take_pattern(cursor))
 
@@ -170,7 +171,7 @@ def _show_tables(cursor: Cursor) -> ShowTables | FindTables:
         return FindTables(
             catalog=catalog,
             schema_pattern=_take_named_pattern(cursor, "SCHEMA"),
-            table_pattern=_take_named_pattern(cursor, "TABLE"),
+            table_pattern=_take_named_pattern(cursor, "TABLE") or _take_pattern(cursor),
         )
     return ShowTables(schema_parts=_take_schema(cursor), pattern=_take_pattern(cursor))
 
@@ -209,13 +210,28 @@ def _show_columns(cursor: Cursor) -> ShowColumns | FindColumns:
     return ShowColumns(table_parts=table)
 
 
-def _show_functions(cursor: Cursor, *, builtin: bool = True, user: bool = True) -> ShowFunctions:
+def _show_functions(cursor: Cursor, *, builtin: bool = True, user: bool = True) -> ShowFunctions | FindFunctions:
+    is_wide, catalog = _take_catalogs(cursor)
+    if is_wide:
+        _take_named_pattern(cursor, "SCHEMA")
+        _take_pattern(cursor)
+        return FindFunctions(catalog=catalog)
     if cursor.take_any("FROM", "IN"):
         read_schema(cursor)  # functions belong to no schema here, so each schema shows all
     pattern = _take_pattern(cursor)
     if pattern is None and cursor.is_name():
         pattern = cursor.read_names()[-1]
     return ShowFunctions(pattern=pattern, builtin=builtin, user=user)
+
+
+def _show_keys(cursor: Cursor) -> FindKeys:
+    """`IN CATALOG c IN SCHEMA s IN TABLE t`"""
+    cursor.read("IN", "CATALOG")
+    catalog = read_catalog(cursor)
+    cursor.read("IN", "SCHEMA")
+    schema = cursor.read_name()
+    cursor.read("IN", "TABLE")
+    return FindKeys(catalog=catalog, schema=schema, table=cursor.read_name())
 
 
 def _show_tblproperties(cursor: Cursor) -> ShowTblProperties:
@@ -276,6 +292,16 @@ _SHOWS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyTy
         ("TBLPROPERTIES",): _show_tblproperties,
         ("PARTITIONS",): _show_partitions,
         ("CREATE", "TABLE"): _show_create_table,
+        ("KEYS",): _show_keys,
+        ("PRIMARY", "KEYS"): _show_keys,
+        ("FOREIGN", "KEYS"): lambda cursor: replace(_show_keys(cursor), foreign=True),
+        ("LOCKS",): show_locks,
+        ("TRANSACTIONS",): lambda _: ShowAbsent(kind=Absent.TRANSACTIONS),
+        ("COMPACTIONS",): lambda _: ShowAbsent(kind=Absent.COMPACTIONS),
+        ("CURRENT", "ROLES"): lambda _: ShowAbsent(kind=Absent.ROLES),
+        ("ROLES",): lambda _: ShowAbsent(kind=Absent.ROLES),
+        ("GRANT",): show_grants,
+        ("GRANTS",): show_grants,
     }
 )
 
@@ -304,11 +330,12 @@ def _take_schema(cursor: Cursor) -> tuple[str, ...]:
 
 def _take_catalogs(cursor: Cursor) -> tuple[bool, str | None]:
     """`IN ALL CATALOGS` (True, None), `IN CATALOG c` (True, c), or neither (False, None)."""
-    if cursor.take("IN", "ALL", "CATALOGS"):
-        return True, None
-    if cursor.words(2) == ["IN", "CATALOG"] and cursor.count > 2 and cursor.words(3)[2:] != ["."]:
-        cursor.read("IN", "CATALOG")
-        return True, read_catalog(cursor)
+    for word in ("IN", "FROM"):
+        if cursor.take(word, "ALL", "CATALOGS"):
+            return True, None
+        if cursor.words(2) == [word, "CATALOG"] and cursor.count > 2 and cursor.words(3)[2:] not in (["."], ["LIKE"]):
+            cursor.read(word, "CATALOG")
+            return True, read_catalog(cursor)
     return False, None
 
 

@@ -1,7 +1,7 @@
 """Expressions that a table's log keeps as text: constraints, generated columns, defaults.
 
-Spark evaluates them; here a text is only proven to be one whole expression, so that it can stand where an expression
-stands and nothing else comes in with it, and the columns in it are found.
+Spark evaluates them; here a text is only proven to be one whole expression, so that it can be put where an expression
+is expected and nothing else comes in with it, and the columns in it are found.
 """
 
 from __future__ import annotations
@@ -68,6 +68,29 @@ def requalified(text: str, replacement: Callable[[Sequence[str]], tuple[int, str
     for start, end, instead in sorted(edits, reverse=True):
         select = select[:start] + instead + select[end:]
     return select[len(_HEAD) :]
+
+
+def equal_columns(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Pairs of columns, as written and without quotes, that are equal wherever the condition is true."""
+    found, left = [], [_tree(text)]
+    while left:
+        match left.pop().unnest():
+            case exp.And(this=one, expression=other):
+                left += [one, other]
+            case exp.EQ(this=exp.Expr() as one, expression=exp.Expr() as other):
+                sides = [_path(side.unnest()) for side in (one, other)]
+                if sides[0] and sides[1]:
+                    found.append((sides[0], sides[1]))
+            case _:
+                pass
+    return found
+
+
+def _path(node: exp.Expr) -> tuple[str, ...]:
+    """Empty for what is no column."""
+    if not isinstance(node, exp.Column) or node.is_star:
+        return ()
+    return tuple(part.name for part in node.parts)
 
 
 def one_line(text: str) -> str:

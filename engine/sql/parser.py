@@ -33,6 +33,7 @@ from engine.sql.dialect.errors import (
 )
 from engine.sql.dialect.refusals import REFUSED_STATEMENTS, WORDS_MAX, refused_kind
 from engine.sql.dialect.tokens import unclosed_comment
+from engine.sql.foreign import parse_invalidate, parse_msck, parse_refresh
 from engine.sql.query.query import parse_query
 from engine.sql.settings_text import parse_reset, parse_set
 from engine.statements.statement import AnyStatement, Statement
@@ -57,6 +58,9 @@ _STATEMENTS: Mapping[str, Callable[[Cursor], Statement]] = MappingProxyType(
         "DESC": parse_describe,
         "DESCRIBE": parse_describe,
         "EXPLAIN": parse_explain,
+        "INVALIDATE": parse_invalidate,
+        "MSCK": parse_msck,
+        "REFRESH": parse_refresh,
         "SHOW": parse_show,
         "USE": parse_use,
     }

@@ -23,6 +23,7 @@ _INTERVAL = re.compile(
     r"(?is)INTERVAL\s+(?P<sign>[+-]?)\s*'?(?P<inner_sign>[+-]?)\s*(?P<hours>\d{1,2})(?::(?P<minutes>[0-5]?\d))?'?"
     r"\s+(?P<unit>HOURS?(?:\s+TO\s+MINUTE)?|MINUTES?)"
 )
+_ZONE_WORDS = re.compile(r"(?i)(LOCAL$|INTERVAL\b)")
 _QUOTED_WHOLE = re.compile(r"`((?:[^`]|``)*)`")
 
 
@@ -40,6 +41,8 @@ def parse_set(rest: str) -> SetSetting | ShowSettings | ResetSetting:
     assignment = _ASSIGNMENT.fullmatch(rest)
     if assignment is not None:
         value = assignment["value"].strip()
+        if _key(assignment).lower() == "timezone" and _ZONE_WORDS.match(value):  # Databricks' SET TIME ZONE
+            return _set_time_zone(value)
         quoted = _QUOTED_WHOLE.fullmatch(value)
         return SetSetting(key=_key(assignment), value=quoted[1].replace("``", "`") if quoted else value)
     alone = _KEY_ALONE.fullmatch(rest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statements.keys import AddKey, DropKey
 from engine.statements.tables import Check, ColumnDef, Position, Properties
 
 
@@ -101,6 +102,8 @@ TableChange = (
     | SyncIdentity
     | AddConstraint
     | DropConstraint
+    | AddKey
+    | DropKey
     | SetProperties
     | UnsetProperties
     | RenameTable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from catalog.names import fold
 from engine.statements.queries import Query, TargetQuery
 from engine.statements.writes import Assignment
 
@@ -50,7 +51,8 @@ class MergeClause:
 class Merge:
     """`MERGE [WITH SCHEMA EVOLUTION] INTO t [AS alias] USING source [AS source_alias] ON condition clauses`
 
-    `source` is all of the source, `is_table` whether that is a table and nothing else.
+    `source` is all of the source, `is_table` whether that is a table and nothing else; `source_parts` is its name if it
+    has no alias.
 
     `pairs` are the rows of the table with those of the source that they match, `unmatched` those that match none (None
     where no clause is for them). Both select first the number of the clause that a row is for, counted from 1 over all
@@ -66,7 +68,15 @@ class Merge:
     pairs: TargetQuery
     unmatched: TargetQuery | None
     alias: str | None = None
+    source_parts: tuple[str, ...] | None = None
     schema_evolution: bool = False
+
+    @property
+    def is_of_one_name(self) -> bool:
+        """Whether a last name alone means both the table and the source."""
+        if self.alias is not None or self.source_parts is None:
+            return False
+        return fold(self.table_parts[-1]) == fold(self.source_parts[-1])
 
     @property
     def queries(self) -> tuple[Query, ...]:

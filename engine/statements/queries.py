@@ -1,4 +1,4 @@
-"""Queries: what the text says, the relations that it names and where they stand in it."""
+"""Queries: what the text says, the relations that it names and their places in it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Relation:
     `name_parts` as written, without quotes, one to three (``delta.`/p` `` is `("delta", "/p")`). `span` covers the name
     and its time travel clause, or the whole call of `table_changes`, nothing else. `alias` is the written alias, or
     None; `alias_at` is where one may be put in (after a TABLESAMPLE clause), None where the grammar allows none
-    (`TABLE t`) and where no qualifier can stand for the relation.
+    (`TABLE t`) and where no qualifier can refer to the relation.
     """
 
     name_parts: tuple[str, ...]
@@ -61,7 +61,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A relation without a written alias that a qualifier may stand for.
+    """A relation without a written alias that a qualifier may refer to.
 
     `level` counts scopes outwards from the qualifier: the innermost candidate wins. `is_shadowed` says that another
     source of the same last name is in sight, so that the last name alone would not lead to this relation.
@@ -137,13 +137,15 @@ class TargetQuery:
     """A query over the table that a statement changes: which rows it means, or what their new values are.
 
     `target` is the one of its relations that is this table, `items` where columns are put in when the table is known:
-    in the place of all that is selected, or after it. `source` is where the source of a MERGE is put in.
+    in the place of all that is selected, or after it. `source` is where the source of a MERGE is put in;
+    `source_relation` is the one of its relations that is there, None where a placeholder is.
     """
 
     query: Query
     items: Span
     target: int | None
     source: Span | None = None
+    source_relation: int | None = None
 
 
 class ExplainMode(StrEnum):

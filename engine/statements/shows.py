@@ -66,14 +66,15 @@ class ShowCurrentNamespace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindSchemas:
-    """`SHOW SCHEMAS IN ALL CATALOGS [LIKE 'pattern']`, as the Databricks clients list schemas."""
+    """`SHOW SCHEMAS IN CATALOG c | ALL CATALOGS [LIKE 'pattern']`, as the Databricks clients list schemas."""
 
+    catalog: str | None = None
     pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindTables:
-    """`SHOW TABLES IN CATALOG c | ALL CATALOGS [SCHEMA LIKE 'p'] [TABLE LIKE 'p']`; `catalog` None for all."""
+    """`SHOW TABLES IN CATALOG c | ALL CATALOGS [SCHEMA LIKE 'p'] [[TABLE] LIKE 'p']`; `catalog` None for all."""
 
     catalog: str | None = None
     schema_pattern: str | None = None
@@ -88,6 +89,23 @@ class FindColumns:
     schema_pattern: str | None = None
     table_pattern: str | None = None
     column_pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindFunctions:
+    """`SHOW FUNCTIONS IN CATALOG c | ALL CATALOGS [SCHEMA LIKE 'p'] [LIKE 'p']`: those of schemas, not Spark's."""
+
+    catalog: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindKeys:
+    """`SHOW [FOREIGN] KEYS IN CATALOG c IN SCHEMA s IN TABLE t`: the columns of the primary key, or of foreign keys."""
+
+    catalog: str
+    schema: str
+    table: str
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,11 +131,12 @@ class ShowCreateTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeTable:
-    """`DESCRIBE [TABLE] [EXTENDED|FORMATTED] t [column]`."""
+    """`DESCRIBE [TABLE] [EXTENDED|FORMATTED] t [column] [AS JSON]`."""
 
     table_parts: tuple[str, ...]
     extended: bool = False
     column_parts: tuple[str, ...] = ()
+    as_json: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,3 +193,22 @@ class ListFunctions:
     """Metadata call."""
 
     pattern: str | None = None
+
+
+TablePattern = tuple[str | None, str | None, str | None]
+"""Catalog, schema and table by name, in any case; None for any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPrimaryKeys:
+    """Metadata call: the columns of primary keys, in their order."""
+
+    table: TablePattern = (None, None, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListForeignKeys:
+    """Metadata call: the columns of foreign keys of the tables `child` that reference tables `parent`."""
+
+    parent: TablePattern = (None, None, None)
+    child: TablePattern = (None, None, None)

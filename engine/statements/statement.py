@@ -13,6 +13,8 @@ from engine.statements.catalog import (
     DropView,
 )
 from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.explains import ExplainWrite
+from engine.statements.foreign import Refresh, ShowAbsent
 from engine.statements.maintenance import (
     AnalyzeTable,
     GenerateManifest,
@@ -31,10 +33,14 @@ from engine.statements.shows import (
     DescribeSchema,
     DescribeTable,
     FindColumns,
+    FindFunctions,
+    FindKeys,
     FindSchemas,
     FindTables,
     ListColumns,
+    ListForeignKeys,
     ListFunctions,
+    ListPrimaryKeys,
     ListSchemas,
     ListTables,
     ShowCatalogs,
@@ -50,7 +56,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.writes import Delete, ExplainWrite, Insert, MultiInsert, TruncateTable, Update
+from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (
     ShowCatalogs
@@ -67,6 +73,10 @@ AnsweredStatement = (
     | FindSchemas
     | FindTables
     | FindColumns
+    | FindFunctions
+    | FindKeys
+    | Refresh
+    | ShowAbsent
     | DescribeTable
     | DescribeSchema
     | DescribeHistory
@@ -80,6 +90,8 @@ AnsweredStatement = (
     | ListTables
     | ListColumns
     | ListFunctions
+    | ListPrimaryKeys
+    | ListForeignKeys
 )
 """Statements that Spark has no part in: what the catalog, the logs and the session's state answer."""
 

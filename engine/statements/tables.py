@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from engine.statements.keys import KeyDef
 from engine.statements.queries import Query, TimeTravel
 
 
@@ -52,6 +53,7 @@ class ColumnDef:
     identity: Identity | None = None
     comment: str | None = None
     checks: tuple[Check, ...] = ()
+    keys: tuple[KeyDef, ...] = ()
     position: Position | None = None
 
 
@@ -79,6 +81,8 @@ class CreateTable:
     table_parts: tuple[str, ...]
     columns: tuple[ColumnDef, ...] = ()
     checks: tuple[Check, ...] = ()
+    keys: tuple[KeyDef, ...] = ()
+    """Those of the table; columns have theirs."""
     provider: str | None = None
     partitioned_by: tuple[str, ...] = ()
     cluster_by: tuple[tuple[str, ...], ...] | None = None
@@ -87,6 +91,10 @@ class CreateTable:
     options: Properties = ()
     properties: Properties = ()
     query: Query | None = None
+
+    @property
+    def all_keys(self) -> tuple[KeyDef, ...]:
+        return (*(key for column in self.columns for key in column.keys), *self.keys)
 
     @property
     def if_not_exists(self) -> bool:

@@ -10,9 +10,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from engine.statements.alters import AlterTable
+from engine.statements.catalog import (
+    CommentOn,
+    CreateCatalog,
+    CreateSchema,
+    CreateView,
+    DropCatalog,
+    DropSchema,
+    DropView,
+)
+from engine.statements.merges import Merge
 from engine.statements.queries import Query, Span
+from engine.statements.session import ResetSetting, UseCatalog, UseSchema
 from engine.statements.statement import OneStatement
-from engine.statements.writes import MultiInsert
+from engine.statements.tables import CreateTable, CreateTableLike, DropTable
+from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable, Update
 
 Names = tuple[str, ...]
 """A dotted name, its parts as written."""
@@ -227,3 +240,15 @@ class Script:
 
 Executable = RoadStatement | ExecuteImmediate | NamedByExpressions | Script
 """What a text of SQL may be."""
+
+_WITHOUT_ROWS = (
+    *(Insert, MultiInsert, Delete, Update, Merge, TruncateTable),
+    *(CreateTable, CreateTableLike, AlterTable, DropTable, CreateView, DropView, CommentOn),
+    *(CreateSchema, DropSchema, CreateCatalog, DropCatalog, UseSchema, UseCatalog, ResetSetting),
+    *(DeclareVariables, SetVariables, DropVariable),
+)
+
+
+def may_answer_rows(statement: Executable) -> bool:
+    """Whether `statement` may have a result set; what a text inside of it answers is not known before it runs."""
+    return not isinstance(statement, _WITHOUT_ROWS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.statements.queries import ExplainMode, Query, Span, TargetQuery
+from engine.statements.queries import Query, Span, TargetQuery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,18 +39,24 @@ class ReplaceOn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefaultMarker:
-    """DEFAULT in the place of a value: `column` counts the columns of the source from 0, `span` is in its text."""
+    """DEFAULT in the place of a value: `row` and `column` count those of the source from 0, `span` is in its text."""
 
+    row: int
     column: int
     span: Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:
-    """The `markers` of a source, and in how many rows of VALUES, or lists of SELECT, they could stand."""
+    """The `markers` of a source, and in how many rows of VALUES, or lists of SELECT, they could be.
+
+    `row_ends` are where each row of VALUES could have one more value; empty if the source is not VALUES alone, with
+    parentheses around each row.
+    """
 
     markers: tuple[DefaultMarker, ...] = ()
     rows: int = 0
+    row_ends: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +120,3 @@ class MultiInsert:
     """`[WITH …] FROM source INSERT … INSERT …`: each has the common clauses in its own source."""
 
     inserts: tuple[Insert, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainWrite:
-    """`EXPLAIN [mode] INSERT …|DELETE …|UPDATE …`: nothing runs."""
-
-    mode: ExplainMode
-    inner: Insert | Delete | Update

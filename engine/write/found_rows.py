@@ -9,35 +9,54 @@ place: a condition is evaluated once, may have subqueries, and need not give the
 The scan of such a query numbers the files in the constant that a table with row tracking has for its row ids, so that
 `_metadata.base_row_id` is the position of a row's file in the snapshot, and no column is added that `*` would show.
 
-A commit depends on the files that the scan was asked for, with what Spark pushed into it: a file that is added
-concurrently matters if it may hold rows that the same filters leave.
+A commit depends on the rows that the query would have found in files that others added since. By what Spark pushed into
+the scan, and the statistics of these files, most of them are ruled out; of the others the same query is asked again,
+over these files alone. So a join depends on the rows that have a match, whatever Spark knew of the keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from functools import reduce
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from catalog.errors import SqlError
 from engine.bind.bound import BoundTable
 from engine.delta.commit.read_set import FilePredicate, file_predicate
+from engine.delta.log.file_table import Array, RecordBatch
+from engine.delta.snapshot.table_scan import with_decoded_vectors
 from engine.errors.change_errors import ChangedRowsDiffer
+from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.exec.run import Run
 from engine.plan.reads.target_reads import numbered
 from engine.plans.reads import ReadPlan, TargetRead
-from engine.pruning.predicates import Or, Predicate, conjunction
-from engine.table.scan import FILE_METADATA, Choice, ChosenFiles
+from engine.pruning.predicates import ALWAYS, Or, Predicate, conjunction, conjuncts
+from engine.table.scan import FILE_METADATA, Choice, ChosenFiles, TableRead
 from engine.write.row_sets import RowSet, RowsOfFiles, count_rows
+
+_QUESTIONS_MAX = 50
+"""Commits of others about which the query is asked again; about more of them it is as good to run the statement again.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRows:
-    """`kinds` are the rows by what happens to them, as the query numbers it; `reads` is what they depend on."""
+    """`kinds` are the rows by what happens to them, as the query numbers it; `reads` is what they depend on: files that
+    hold such rows. `files` are the positions of the files in which they were looked for.
+    """
 
     kinds: Mapping[int, RowsOfFiles]
     reads: FilePredicate
     times: Mapping[int, int]
     """How often the query answered rows of a kind: more often than there are such rows where it answered one twice."""
+    scanned: TableRead | None
+    """The files that were looked at; None where none was."""
+    files: pa.Array
 
     def of(self, *kinds: int) -> RowsOfFiles:
         """The rows of these kinds."""
@@ -52,26 +71,89 @@ class FoundRows:
         return self.of(*self.kinds)
 
 
-def find_rows(table: BoundTable, places: TargetRead, run: Run, *, once: bool = True) -> FoundRows:
-    """Runs a query that `engine.plan.reads.target_reads` composed. Raises `ChangedRowsDiffer` where it answers a place
-    twice and should answer each `once`.
+def find_rows(
+    table: BoundTable, places: TargetRead, run: Run, *, once: bool = True, given: Predicate = ALWAYS
+) -> FoundRows:
+    """Runs a query that `engine.plan.reads.target_reads` composed. `given` is true of all rows of the table that it can
+    answer. Raises `ChangedRowsDiffer` where it answers a place twice and should answer each `once`.
     """
-    watched = _Watched.of(places)
-    context = replace(run.context, statement_id=f"{run.context.statement_id}-matching")
+    watched = _Watched.of(narrowed(places, given))
     kinds: dict[int, dict[int, RowSet]] = {}
     times: dict[int, int] = {}
-    result = run.executor.run_query(watched.read, context, run.parameters)
-    try:
-        for batch in result.batches():
-            for file, kind, number, bitmap, count in zip(*(c.to_pylist() for c in batch.columns), strict=True):
-                kinds.setdefault(kind, {}).setdefault(file, RowSet()).add(number, bitmap)
-                times[kind] = times.get(kind, 0) + count
-    finally:
-        result.close()
-    found = FoundRows(kinds=kinds, reads=watched.file_predicate(table), times=times)
+    for file, kind, number, bitmap, count in _answer(watched.read, run):
+        kinds.setdefault(kind, {}).setdefault(file, RowSet()).add(number, bitmap)
+        times[kind] = times.get(kind, 0) + count
+    reads = _LaterRows(watched.file_predicate(table, given), places, run)
+    found = FoundRows(
+        kinds=kinds,
+        reads=reads.are_in,
+        times=times,
+        scanned=watched.read_last,
+        files=watched.positions(table),
+    )
     if once and sum(times.values()) != count_rows(found.all):
         raise ChangedRowsDiffer(table.label, sum(times.values()), count_rows(found.all))
     return found
+
+
+def narrowed(read: TargetRead, given: Predicate) -> TargetRead:
+    """Without the files of the target that have no row for which `given` is true."""
+    choice = read.scan.choice
+    if given == ALWAYS or choice is None:
+        return read
+    return read.over(replace(read.scan, choice=_Narrowed(choice, given)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Narrowed:
+    choice: Choice
+    given: Predicate
+
+    def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
+        return self.choice.choose(conjunction((*conjuncts(predicate), self.given)), zone)
+
+
+def _answer(read: ReadPlan, run: Run) -> Iterator[tuple[int, int, int, bytes, int]]:
+    """What the query answers: file, kind, number of the bitmap, bitmap, how often."""
+    context = replace(run.context, statement_id=f"{run.context.statement_id}-matching")
+    result = run.executor.run_query(read, context, run.parameters)
+    try:
+        for batch in result.batches():
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    finally:
+        result.close()
+
+
+@dataclass(slots=True)
+class _LaterRows:
+    """Whether files that others added since hold rows that the query would have found."""
+
+    may_hold: FilePredicate
+    places: TargetRead
+    run: Run
+    questions: int = 0
+
+    def are_in(self, files: RecordBatch) -> Array:
+        """A mask over `FILES_SCHEMA`; true for all that may hold some where one does, since one is a conflict."""
+        mask = pc.fill_null(self.may_hold(files), True)
+        if not pc.any(mask).as_py() or self.questions == _QUESTIONS_MAX:
+            return mask
+        self.questions += 1
+        return mask if self._holds(files.filter(mask)) else pa.repeat(False, len(mask))
+
+    def _holds(self, files: RecordBatch) -> bool:
+        try:
+            table = with_decoded_vectors(pa.Table.from_batches([files]))
+            read = _numbered(self.places.over(replace(self.places.scan, files=table, choice=None)))
+            return any(True for _ in _answer(read.read, self.run))
+        except (StatementCancelled, StatementTimedOut):
+            raise
+        except SqlError:  # a file that went again, or that cannot be read
+            return True
+
+
+def _numbered(places: TargetRead) -> TargetRead:
+    return places.over(*(numbered(scan) for scan in places.read.scans if scan.metadata != FILE_METADATA))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,27 +167,42 @@ class _Watched:
     @classmethod
     def of(cls, places: TargetRead) -> _Watched:
         choice = _WatchedChoice(places.scan.choice) if places.scan.choice is not None else None
-        scans = [numbered(scan) for scan in places.read.scans if scan.metadata != FILE_METADATA]
-        own = [replace(scan, choice=choice) for scan in scans if scan.relation == places.target]
-        return cls(places.over(*scans, *own).read, choice, places.is_once)
+        read = _numbered(places)
+        return cls(read.over(replace(read.scan, choice=choice)).read, choice, places.is_once)
 
-    def file_predicate(self, table: BoundTable) -> FilePredicate:
+    def positions(self, table: BoundTable) -> pa.Array:
+        """Of the files that were read, ascending; of a table that is scanned more than once those of all scans."""
+        every = np.arange(table.snapshot.num_files)
+        chosen = [every if rows is None else np.asarray(rows) for rows in self.choice.chosen] if self.choice else []
+        together = np.intersect1d if self.is_once else np.union1d
+        return pa.array(reduce(together, chosen) if chosen else every)
+
+    @property
+    def read_last(self) -> TableRead | None:
+        return self.choice.read if self.choice is not None else None
+
+    def file_predicate(self, table: BoundTable, given: Predicate) -> FilePredicate:
         """Spark may plan a scan more than once. If the text makes one scan of the target, each condition holds for all
         rows that count; else a condition may be of one place among several.
         """
         asked = tuple(self.choice.asked) if self.choice is not None else ()
         joined = conjunction(asked) if self.is_once or len(asked) < 2 else Or(asked)
         zone = self.choice.zone if self.choice is not None else None
-        return file_predicate(joined, table.snapshot.columns(zone))
+        return file_predicate(conjunction((*conjuncts(joined), *conjuncts(given))), table.snapshot.columns(zone))
 
 
 @dataclass(slots=True)
 class _WatchedChoice:
     choice: Choice
     asked: list[Predicate] = field(default_factory=list)
+    chosen: list[pa.Array | None] = field(default_factory=list)
     zone: tzinfo | None = None
+    read: TableRead | None = None
 
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
+        files = self.choice.choose(predicate, zone)
         self.asked.append(predicate)
+        self.chosen.append(files.rows)
         self.zone = zone
-        return self.choice.choose(predicate, zone)
+        self.read = files.read
+        return files

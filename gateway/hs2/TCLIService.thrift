@@ -2,10 +2,9 @@
  * The HiveServer2 service as this gateway speaks it.
  *
  * Names, field ids and enum numbers are those of Apache Hive's service-rpc up to HIVE_CLI_SERVICE_PROTOCOL_V11, with
- * GetLog as older clients call it. Field ids from 1281 on, and SPARK_CLI_SERVICE_PROTOCOL_V1 to V9, are the extensions
- * that Databricks' clients send and understand; Hive's own clients skip them. UploadData and DownloadData are left out
- * on purpose: to us they are unknown methods. Fields that Hive marks `required` are so marked here only where we send
- * them; the server checks what it reads by itself.
+ * GetLog as older clients call it. Field ids from 1281 on, TStatus.displayMessage, and SPARK_CLI_SERVICE_PROTOCOL_V1 to
+ * V9, are the extensions that Databricks' clients send and understand; Hive's own clients skip them. Fields that Hive
+ * marks `required` are so marked here only where we send them; the server checks what it reads by itself.
  *
  * How the Python modules are made from this file: gen/README.md.
  */
@@ -54,7 +53,7 @@ struct TStatus {
   3: optional string sqlState,
   4: optional i32 errorCode,
   5: optional string errorMessage,
-  1281: optional string displayMessage
+  6: optional string displayMessage
 }
 
 // ------------------------------------------------------------------------------------------------------------ handles
@@ -65,7 +64,8 @@ struct THandleIdentifier {
 }
 
 struct TSessionHandle {
-  1: required THandleIdentifier sessionId
+  1: required THandleIdentifier sessionId,
+  3329: optional TProtocolVersion serverProtocolVersion
 }
 
 enum TOperationType {
@@ -232,13 +232,23 @@ struct TSparkArrowBatch {
   2: required i64 rowCount
 }
 
+struct TSparkArrowResultLink {
+  1: required string fileLink,
+  2: required i64 expiryTime,           // s since 1970
+  3: required i64 startRowOffset,
+  4: required i64 rowCount,
+  5: required i64 bytesNum,             // of the document, before it is compressed
+  6: optional map<string, string> httpHeaders
+}
+
 struct TRowSet {
   1: required i64 startRowOffset,
   2: required list<TRow> rows,
   3: optional list<TColumn> columns,
   4: optional binary binaryColumns,
   5: optional i32 columnCount,
-  1281: optional list<TSparkArrowBatch> arrowBatches
+  1281: optional list<TSparkArrowBatch> arrowBatches,
+  1282: optional list<TSparkArrowResultLink> resultLinks
 }
 
 enum TSparkRowSetType {
@@ -255,12 +265,23 @@ struct TNamespace {
   2: optional Identifier schemaName
 }
 
+union TGetInfoValue {
+  1: optional string stringValue,
+  2: optional i16 smallIntValue,
+  3: optional i32 integerBitmask,
+  4: optional i32 integerFlag,
+  5: optional i32 binaryValue,
+  6: optional i64 lenValue
+}
+
 struct TOpenSessionReq {
   1: optional TProtocolVersion client_protocol,
   2: optional string username,
   3: optional string password,
   4: optional map<string, string> configuration,
+  1281: optional list<i32> getInfos,        // types of GetInfo that are asked for with the session
   1282: optional i64 client_protocol_i64,   // goes before client_protocol, which is -7 or unset beside it
+  1283: optional map<string, string> connectionProperties,
   1284: optional TNamespace initialNamespace,
   1285: optional bool canUseMultipleCatalogs
 }
@@ -270,6 +291,7 @@ struct TOpenSessionResp {
   2: required TProtocolVersion serverProtocolVersion,
   3: optional TSessionHandle sessionHandle,
   4: optional map<string, string> configuration,
+  1281: optional list<TGetInfoValue> getInfos,
   1284: optional TNamespace initialNamespace,
   1285: optional bool canUseMultipleCatalogs
 }
@@ -343,15 +365,6 @@ enum TGetInfoType {
   CLI_ODBC_KEYWORDS = 10006
 }
 
-union TGetInfoValue {
-  1: optional string stringValue,
-  2: optional i16 smallIntValue,
-  3: optional i32 integerBitmask,
-  4: optional i32 integerFlag,
-  5: optional i32 binaryValue,
-  6: optional i64 lenValue
-}
-
 struct TGetInfoReq {
   1: required TSessionHandle sessionHandle,
   2: required TGetInfoType infoType
@@ -408,7 +421,9 @@ struct TGetOperationStatusResp {
   9: optional bool hasResultSet,
   10: optional TProgressUpdateResp progressUpdateResponse,
   11: optional i64 numModifiedRows,
-  1281: optional string displayMessage
+  1281: optional string displayMessage,
+  1282: optional string diagnosticInfo,
+  1283: optional string errorDetailsJson
 }
 
 struct TCancelOperationReq {
@@ -437,6 +452,8 @@ struct TGetResultSetMetadataResp {
   1281: optional TSparkRowSetType resultFormat,
   1282: optional bool lz4Compressed,
   1283: optional binary arrowSchema,    // an IPC schema message
+  1285: optional i64 uncompressedBytes,
+  1286: optional i64 compressedBytes,
   1287: optional bool isStagingOperation
 }
 
@@ -502,7 +519,8 @@ struct TSparkArrowTypes {
   1: optional bool timestampAsArrow,
   2: optional bool decimalAsArrow,
   3: optional bool complexTypesAsArrow,
-  4: optional bool intervalTypesAsArrow
+  4: optional bool intervalTypesAsArrow,
+  5: optional bool nullTypeAsArrow
 }
 
 union TSparkParameterValue {
@@ -512,10 +530,11 @@ union TSparkParameterValue {
 }
 
 struct TSparkParameter {
-  1: optional i32 ordinal,
+  1: optional i32 ordinal,              // of a marker `?`, from 1 (0 in some clients)
   2: optional string name,
   3: optional string type,
   4: optional TSparkParameterValue value
+  // 5, the members of an array, a map or a struct, is skipped: parameters of these types are refused by their type
 }
 
 struct TExecuteStatementReq {
@@ -528,9 +547,12 @@ struct TExecuteStatementReq {
   1282: optional bool canReadArrowResult,
   1283: optional bool canDownloadResult,
   1284: optional bool canDecompressLZ4Result,
+  1285: optional i64 maxBytesPerFile,
   1286: optional TSparkArrowTypes useArrowNativeTypes,
   1287: optional i64 resultRowLimit,
-  1288: optional list<TSparkParameter> parameters
+  1288: optional list<TSparkParameter> parameters,
+  1289: optional i64 maxBytesPerBatch,
+  3353: optional bool enforceEmbeddedSchemaCorrectness
 }
 
 struct TExecuteStatementResp {
@@ -543,7 +565,8 @@ struct TExecuteStatementResp {
 
 struct TGetTypeInfoReq {
   1: required TSessionHandle sessionHandle,
-  1281: optional TSparkGetDirectResults getDirectResults
+  1281: optional TSparkGetDirectResults getDirectResults,
+  1282: optional bool runAsync
 }
 
 struct TGetTypeInfoResp {
@@ -554,7 +577,8 @@ struct TGetTypeInfoResp {
 
 struct TGetCatalogsReq {
   1: required TSessionHandle sessionHandle,
-  1281: optional TSparkGetDirectResults getDirectResults
+  1281: optional TSparkGetDirectResults getDirectResults,
+  1282: optional bool runAsync
 }
 
 struct TGetCatalogsResp {
@@ -567,7 +591,8 @@ struct TGetSchemasReq {
   1: required TSessionHandle sessionHandle,
   2: optional Identifier catalogName,
   3: optional Pattern schemaName,
-  1281: optional TSparkGetDirectResults getDirectResults
+  1281: optional TSparkGetDirectResults getDirectResults,
+  1282: optional bool runAsync
 }
 
 struct TGetSchemasResp {
@@ -582,7 +607,8 @@ struct TGetTablesReq {
   3: optional Pattern schemaName,
   4: optional Pattern tableName,
   5: optional list<string> tableTypes,
-  1281: optional TSparkGetDirectResults getDirectResults
+  1281: optional TSparkGetDirectResults getDirectResults,
+  1282: optional bool runAsync
 }
 
 struct TGetTablesResp {
@@ -593,7 +619,8 @@ struct TGetTablesResp {
 
 struct TGetTableTypesReq {
   1: required TSessionHandle sessionHandle,
-  1281: optional TSparkGetDirectResults getDirectResults
+  1281: optional TSparkGetDirectResults getDirectResults,
+  1282: optional bool runAsync
 }
 
 struct TGetTableTypesResp {
@@ -608,7 +635,8 @@ struct TGetColumnsReq {
   3: optional Pattern schemaName,
   4: optional Pattern tableName,
   5: optional Pattern columnName,
-  1281: optional TSparkGetDirectResults getDirectResults
+  1281: optional TSparkGetDirectResults getDirectResults,
+  1282: optional bool runAsync
 }
 
 struct TGetColumnsResp {
@@ -622,7 +650,8 @@ struct TGetFunctionsReq {
   2: optional Identifier catalogName,
   3: optional Pattern schemaName,
   4: required Pattern functionName,
-  1281: optional TSparkGetDirectResults getDirectResults
+  1281: optional TSparkGetDirectResults getDirectResults,
+  1282: optional bool runAsync
 }
 
 struct TGetFunctionsResp {
@@ -636,7 +665,8 @@ struct TGetPrimaryKeysReq {
   2: optional Identifier catalogName,
   3: optional Identifier schemaName,
   4: optional Identifier tableName,
-  1281: optional TSparkGetDirectResults getDirectResults
+  1281: optional TSparkGetDirectResults getDirectResults,
+  1282: optional bool runAsync
 }
 
 struct TGetPrimaryKeysResp {
@@ -653,7 +683,8 @@ struct TGetCrossReferenceReq {
   5: optional Identifier foreignCatalogName,
   6: optional Identifier foreignSchemaName,
   7: optional Identifier foreignTableName,
-  1281: optional TSparkGetDirectResults getDirectResults
+  1281: optional TSparkGetDirectResults getDirectResults,
+  1282: optional bool runAsync
 }
 
 struct TGetCrossReferenceResp {
@@ -693,6 +724,32 @@ struct TRenewDelegationTokenResp {
   1: required TStatus status
 }
 
+
+struct TUploadDataReq {
+  1: required TSessionHandle sessionHandle,
+  2: optional string tableName,
+  3: optional string path,
+  4: required binary values
+}
+
+struct TUploadDataResp {
+  1: required TStatus status,
+  2: optional TOperationHandle operationHandle
+}
+
+struct TDownloadDataReq {
+  1: required TSessionHandle sessionHandle,
+  2: optional string tableName,
+  3: optional string query,
+  4: optional string format,
+  5: optional map<string, string> downloadOptions
+}
+
+struct TDownloadDataResp {
+  1: required TStatus status,
+  2: optional TOperationHandle operationHandle
+}
+
 service TCLIService {
   TOpenSessionResp OpenSession(1: TOpenSessionReq req)
   TCloseSessionResp CloseSession(1: TCloseSessionReq req)
@@ -721,4 +778,7 @@ service TCLIService {
   TGetDelegationTokenResp GetDelegationToken(1: TGetDelegationTokenReq req)
   TCancelDelegationTokenResp CancelDelegationToken(1: TCancelDelegationTokenReq req)
   TRenewDelegationTokenResp RenewDelegationToken(1: TRenewDelegationTokenReq req)
+
+  TUploadDataResp UploadData(1: TUploadDataReq req)
+  TDownloadDataResp DownloadData(1: TDownloadDataReq req)
 }

@@ -35,7 +35,7 @@ from gateway.hs2.messages import (
     parse_header,
 )
 from gateway.hs2.metadata_calls import METADATA_CALLS
-from gateway.hs2.service import SERVER_VERSION, Client, Encoded, Service, error_status
+from gateway.hs2.service import HIVE_VERSION, Client, Encoded, Service, error_status
 from gateway.operation import Operation, OperationState
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def _rpc(
 _no_token = Service.refuse_delegation_token
 RPCS: Mapping[str, Rpc] = dict(
     (
-        _rpc("OpenSession", Service.open_session, lambda status: t.TOpenSessionResp(status, SERVER_VERSION)),
+        _rpc("OpenSession", Service.open_session, lambda status: t.TOpenSessionResp(status, HIVE_VERSION)),
         _rpc("CloseSession", Service.close_session, t.TCloseSessionResp),
         _rpc("SetClientInfo", Service.set_client_info, t.TSetClientInfoResp),
         # `infoValue` is required: without one, Java's clients cannot read the status beside it.
@@ -77,6 +77,8 @@ RPCS: Mapping[str, Rpc] = dict(
         _rpc("GetDelegationToken", _no_token, t.TGetDelegationTokenResp),
         _rpc("CancelDelegationToken", _no_token, t.TCancelDelegationTokenResp),
         _rpc("RenewDelegationToken", _no_token, t.TRenewDelegationTokenResp),
+        _rpc("UploadData", Service.refuse_transfer, t.TUploadDataResp),
+        _rpc("DownloadData", Service.refuse_transfer, t.TDownloadDataResp),
         *(
             _rpc(
                 call.name,
@@ -115,7 +117,7 @@ class Dispatcher:
 
     def answer(self, message: bytes) -> bytes:
         """The reply to one message. Raises :class:`~gateway.hs2.messages.MalformedMessage` for bytes that are none."""
-        recalled = self._memo.recall(message) if self._memo else None
+        recalled = self.recall(message)
         if recalled is not None:
             return recalled
         header = parse_header(message)
@@ -137,6 +139,10 @@ class Dispatcher:
             return _exception(header, TApplicationException.INTERNAL_ERROR, f"{header.name} failed")
         reply = (format_header(header.name, TMessageType.REPLY, header.sequence), _SUCCESS_FIELD, *response, _STOP)
         return self._memorize(message, header, b"".join(reply))
+
+    def recall(self, message: bytes) -> bytes | None:
+        """The reply if it is known from the message before; None otherwise. At once, whatever others do."""
+        return self._memo.recall(message) if self._memo else None
 
     def _call(self, rpc: Rpc, request: Any) -> tuple[bytes, ...] | None:
         """The response struct, None for an error that the RPC cannot express.

@@ -13,6 +13,12 @@ class MalformedHandle(SqlError, condition="INVALID_HANDLE.MALFORMED", sqlstate="
 
 
 @dataclass(eq=False)
+class MalformedThriftMessage(SqlError, condition="MALFORMED_REQUEST.THRIFT", sqlstate="08P01"):
+    reason: str
+    template = "The body of the request is not a call of HiveServer2 in Thrift's binary protocol: {reason}."
+
+
+@dataclass(eq=False)
 class ProxyUserNotAllowed(SqlError, condition="PROXY_USER_NOT_ALLOWED", sqlstate="42501"):
     principal: str
     proxy_user: str
@@ -52,3 +58,8 @@ class InfoTypeUnknown(SqlError, condition="UNKNOWN_INFO_TYPE", sqlstate="HY096")
 @dataclass(eq=False)
 class DelegationTokenNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.DELEGATION_TOKEN", sqlstate="0A000"):
     template = "Delegation tokens belong to Kerberos, which this server does not speak. Log in with user and password."
+
+
+@dataclass(eq=False)
+class TransferNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.TRANSFER_CALL", sqlstate="0A000"):
+    template = "Files are not sent by UploadData and DownloadData. Use INSERT or COPY INTO, and fetch rows by a query."

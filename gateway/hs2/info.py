@@ -7,7 +7,7 @@ getDatabaseMajorVersion. `CLI_SERVER_NAME` says who really answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 
 from gateway.hs2.errors import InfoTypeUnknown
@@ -101,3 +101,9 @@ def info_value(info_type: int, principal: str) -> TGetInfoValue:
     if answer is None:
         raise InfoTypeUnknown(info_type)
     return answer(principal)
+
+
+def info_values(info_types: Sequence[int], principal: str) -> list[TGetInfoValue]:
+    """The answers to the types that a client asks with its session; an empty text where a number is no type."""
+    nothing = _text("")
+    return [_ANSWERS.get(info_type, nothing)(principal) for info_type in info_types]

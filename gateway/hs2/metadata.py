@@ -1,19 +1,19 @@
 """JDBC's metadata calls: which columns each answers, and how the engine's neutral lists become them. Pure.
 
 The column sets, their names, order and types are those of java.sql.DatabaseMetaData as Hive's drivers read them. The
-engine lists schemas, tables, columns and functions (`engine/statements/shows.py`, `List…`); a :class:`Shape` turns
-those batches into JDBC's. What has no list in the engine (type info, table types, keys) is a constant table here.
-
-Tables have no keys, since Delta has none; those calls answer their columns and no rows.
+engine lists schemas, tables, columns, functions and keys (`engine/statements/shows.py`, `List…`); a :class:`Shape`
+turns those batches into JDBC's. What has no list in the engine (type info, table types) is a constant table here.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.runtime.results import ResultStream, sql_field
 from gateway.hs2.jdbc_types import JDBC_TYPES, TYPE_INFO, describe_type
@@ -64,7 +64,7 @@ RESULT = _schema("Result")
 OPERATION_LOG = _schema("operation_log")
 
 _FUNCTION_RETURNS_VALUE = 1
-_NULLABLE = {True: (1, "YES"), False: (0, "NO")}
+_NO_ACTION, _NOT_DEFERRABLE = 3, 7
 _TABLE_TYPES = {
     "TABLE": "TABLE",
     "VIEW": "VIEW",
@@ -76,14 +76,16 @@ _TABLE_TYPES = {
 }
 
 Row = Mapping[str, Any]
+Cells = Mapping[str, Any]
+"""Of each column its values as an array or a list, or the one value that all rows have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Turns rows of a neutral list into rows of `schema`; a column that `cells` does not give is null."""
+    """Turns a neutral list into rows of `schema`, a batch at a time; a column that `cells` leaves out is null."""
 
     schema: pa.Schema
-    cells: Callable[[Row], Row]
+    cells: Callable[[pa.RecordBatch], Cells]
 
     def __call__(self, stream: ResultStream) -> ResultStream:
         """The stream with its batches reshaped as they are pulled."""
@@ -91,7 +93,17 @@ class Shape:
 
     def _batches(self, stream: ResultStream) -> Iterator[pa.RecordBatch]:
         for batch in stream.batches():
-            yield rows_batch(self.schema, map(self.cells, batch.to_pylist()))
+            cells = self.cells(batch)
+            columns = [_array(cells.get(field.name), field.type, batch.num_rows) for field in self.schema]
+            yield pa.record_batch(columns, schema=self.schema)
+
+
+def _array(cells: Any, kind: pa.DataType, count: int) -> pa.Array:
+    if isinstance(cells, pa.Array):
+        return cells.cast(kind)
+    if isinstance(cells, list):
+        return pa.array(cells, kind)
+    return pa.repeat(pa.scalar(cells, kind), count)
 
 
 def rows_batch(schema: pa.Schema, rows: Iterable[Row]) -> pa.RecordBatch:
@@ -127,54 +139,98 @@ def parse_pattern(pattern: str | None) -> str | None:
     return None if pattern == "%" else pattern
 
 
-def _schema_cells(row: Row) -> Row:
-    return {"TABLE_SCHEM": row["schema"], "TABLE_CATALOG": row["catalog"]}
+def parse_catalog(name: str | None) -> str | None:
+    """A catalog's name, None for all. It is a pattern to JDBC, so some clients escape the underscores in it."""
+    pattern = parse_pattern(name)
+    return pattern and re.sub(r"\\(.)", r"\1", pattern)
 
 
-def _table_cells(row: Row) -> Row:
+def _schema_cells(batch: pa.RecordBatch) -> Cells:
+    return {"TABLE_SCHEM": batch["schema"], "TABLE_CATALOG": batch["catalog"]}
+
+
+def _table_cells(batch: pa.RecordBatch) -> Cells:
     return {
-        "TABLE_CAT": row["catalog"],
-        "TABLE_SCHEM": row["schema"],
-        "TABLE_NAME": row["table"],
-        "TABLE_TYPE": row["type"],
-        "REMARKS": row["comment"] or "",
+        "TABLE_CAT": batch["catalog"],
+        "TABLE_SCHEM": batch["schema"],
+        "TABLE_NAME": batch["table"],
+        "TABLE_TYPE": batch["type"],
+        "REMARKS": pc.fill_null(batch["comment"], ""),
     }
 
 
-def _column_cells(row: Row) -> Row:
-    described = describe_type(row["sql_type"])
-    nullable, is_nullable = _NULLABLE[row["nullable"]]
+def _column_cells(batch: pa.RecordBatch) -> Cells:
+    known = batch["sql_type"].dictionary_encode()
+    kinds = [describe_type(sql_type) for sql_type in known.dictionary.to_pylist()]
+
+    def described(values: Iterable[Any], kind: pa.DataType) -> pa.Array:
+        return pa.array(list(values), kind).take(known.indices)
+
+    string = JDBC_TYPES["string"].code
+    nullable = batch["nullable"]
     return {
-        "TABLE_CAT": row["catalog"],
-        "TABLE_SCHEM": row["schema"],
-        "TABLE_NAME": row["table"],
-        "COLUMN_NAME": row["column"],
-        "DATA_TYPE": described.code,
-        "TYPE_NAME": described.name,
-        "COLUMN_SIZE": described.size,
-        "DECIMAL_DIGITS": described.digits,
-        "NUM_PREC_RADIX": described.radix,
+        "TABLE_CAT": batch["catalog"],
+        "TABLE_SCHEM": batch["schema"],
+        "TABLE_NAME": batch["table"],
+        "COLUMN_NAME": batch["column"],
+        "DATA_TYPE": described((kind.code for kind in kinds), pa.int32()),
+        "TYPE_NAME": described((kind.name for kind in kinds), pa.string()),
+        "COLUMN_SIZE": described((kind.size for kind in kinds), pa.int32()),
+        "DECIMAL_DIGITS": described((kind.digits for kind in kinds), pa.int32()),
+        "NUM_PREC_RADIX": described((kind.radix for kind in kinds), pa.int32()),
         "NULLABLE": nullable,
-        "REMARKS": row["comment"] or "",
-        "COLUMN_DEF": row["default"],
-        "CHAR_OCTET_LENGTH": described.size if described.code == JDBC_TYPES["string"].code else None,
-        "ORDINAL_POSITION": row["position"],
-        "IS_NULLABLE": is_nullable,
+        "REMARKS": pc.fill_null(batch["comment"], ""),
+        "COLUMN_DEF": batch["default"],
+        "CHAR_OCTET_LENGTH": described((kind.size if kind.code == string else None for kind in kinds), pa.int32()),
+        "ORDINAL_POSITION": batch["position"],
+        "IS_NULLABLE": pc.if_else(nullable, "YES", "NO"),
         "IS_AUTO_INCREMENT": "NO",
     }
 
 
-def _function_cells(row: Row) -> Row:
+def _primary_key_cells(batch: pa.RecordBatch) -> Cells:
     return {
-        "FUNCTION_NAME": row["name"],
-        "REMARKS": row["description"] or "",
-        "FUNCTION_TYPE": _FUNCTION_RETURNS_VALUE,
-        "SPECIFIC_NAME": row["name"],
+        "TABLE_CAT": batch["catalog"],
+        "TABLE_SCHEM": batch["schema"],
+        "TABLE_NAME": batch["table"],
+        "COLUMN_NAME": batch["column"],
+        "KEY_SEQ": batch["position"],
+        "PK_NAME": batch["name"],
     }
 
 
-CATALOG_SHAPE = Shape(CATALOGS, lambda row: {"TABLE_CAT": row["catalog"]})
+def _cross_reference_cells(batch: pa.RecordBatch) -> Cells:
+    return {
+        "PKTABLE_CAT": batch["pk_catalog"],
+        "PKTABLE_SCHEM": batch["pk_schema"],
+        "PKTABLE_NAME": batch["pk_table"],
+        "PKCOLUMN_NAME": batch["pk_column"],
+        "FKTABLE_CAT": batch["fk_catalog"],
+        "FKTABLE_SCHEM": batch["fk_schema"],
+        "FKTABLE_NAME": batch["fk_table"],
+        "FKCOLUMN_NAME": batch["fk_column"],
+        "KEY_SEQ": batch["position"],
+        "UPDATE_RULE": _NO_ACTION,
+        "DELETE_RULE": _NO_ACTION,
+        "FK_NAME": batch["fk_name"],
+        "PK_NAME": batch["pk_name"],
+        "DEFERRABILITY": _NOT_DEFERRABLE,
+    }
+
+
+def _function_cells(batch: pa.RecordBatch) -> Cells:
+    return {
+        "FUNCTION_NAME": batch["name"],
+        "REMARKS": pc.fill_null(batch["description"], ""),
+        "FUNCTION_TYPE": _FUNCTION_RETURNS_VALUE,
+        "SPECIFIC_NAME": batch["name"],
+    }
+
+
+CATALOG_SHAPE = Shape(CATALOGS, lambda batch: {"TABLE_CAT": batch["catalog"]})
 SCHEMA_SHAPE = Shape(SCHEMAS, _schema_cells)
 TABLE_SHAPE = Shape(TABLES, _table_cells)
 COLUMN_SHAPE = Shape(COLUMNS, _column_cells)
 FUNCTION_SHAPE = Shape(FUNCTIONS, _function_cells)
+PRIMARY_KEY_SHAPE = Shape(PRIMARY_KEYS, _primary_key_cells)
+CROSS_REFERENCE_SHAPE = Shape(CROSS_REFERENCES, _cross_reference_cells)

@@ -7,11 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.runtime.results import ResultStream
-from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables, ShowCatalogs
+from engine.statements.shows import (
+    ListColumns,
+    ListForeignKeys,
+    ListFunctions,
+    ListPrimaryKeys,
+    ListSchemas,
+    ListTables,
+    ShowCatalogs,
+)
 from engine.statements.statement import Statement
 from gateway.hs2 import metadata
 from gateway.hs2.gen import ttypes as t
-from gateway.hs2.metadata import Shape, parse_pattern, parse_table_types
+from gateway.hs2.metadata import Shape, parse_catalog, parse_pattern, parse_table_types
 
 Plan = tuple[Statement, Shape] | ResultStream
 """A statement for the engine and the shape of its answer, or a result that is at hand."""
@@ -29,7 +37,7 @@ class MetadataCall:
 
 def _schemas(request: Any) -> Plan:
     statement = ListSchemas(
-        catalog=parse_pattern(request.catalogName), schema_pattern=parse_pattern(request.schemaName)
+        catalog=parse_catalog(request.catalogName), schema_pattern=parse_pattern(request.schemaName)
     )
     return statement, metadata.SCHEMA_SHAPE
 
@@ -39,7 +47,7 @@ def _tables(request: Any) -> Plan:
     if types is None:
         return metadata.constant(metadata.TABLES)
     statement = ListTables(
-        catalog=parse_pattern(request.catalogName),
+        catalog=parse_catalog(request.catalogName),
         schema_pattern=parse_pattern(request.schemaName),
         table_pattern=parse_pattern(request.tableName),
         types=types,
@@ -49,7 +57,7 @@ def _tables(request: Any) -> Plan:
 
 def _columns(request: Any) -> Plan:
     statement = ListColumns(
-        catalog=parse_pattern(request.catalogName),
+        catalog=parse_catalog(request.catalogName),
         schema_pattern=parse_pattern(request.schemaName),
         table_pattern=parse_pattern(request.tableName),
         column_pattern=parse_pattern(request.columnName),
@@ -59,6 +67,23 @@ def _columns(request: Any) -> Plan:
 
 def _functions(request: Any) -> Plan:
     return ListFunctions(pattern=parse_pattern(request.functionName)), metadata.FUNCTION_SHAPE
+
+
+def _primary_keys(request: Any) -> Plan:
+    table = _names(request.catalogName, request.schemaName, request.tableName)
+    return ListPrimaryKeys(table=table), metadata.PRIMARY_KEY_SHAPE
+
+
+def _cross_reference(request: Any) -> Plan:
+    parent = _names(request.parentCatalogName, request.parentSchemaName, request.parentTableName)
+    child = _names(request.foreignCatalogName, request.foreignSchemaName, request.foreignTableName)
+    return ListForeignKeys(parent=parent, child=child), metadata.CROSS_REFERENCE_SHAPE
+
+
+def _names(*parts: str | None) -> tuple[str | None, str | None, str | None]:
+    """A table's catalog, schema and name, which are no patterns; an empty one is any."""
+    catalog, schema, table = (part or None for part in parts)
+    return catalog, schema, table
 
 
 _Kind = t.TOperationType
@@ -72,13 +97,6 @@ METADATA_CALLS = (
     MetadataCall("GetTableTypes", _Kind.GET_TABLE_TYPES, t.TGetTableTypesResp, lambda _: metadata.table_types()),
     MetadataCall("GetColumns", _Kind.GET_COLUMNS, t.TGetColumnsResp, _columns),
     MetadataCall("GetFunctions", _Kind.GET_FUNCTIONS, t.TGetFunctionsResp, _functions),
-    MetadataCall(
-        "GetPrimaryKeys", _Kind.UNKNOWN, t.TGetPrimaryKeysResp, lambda _: metadata.constant(metadata.PRIMARY_KEYS)
-    ),
-    MetadataCall(
-        "GetCrossReference",
-        _Kind.UNKNOWN,
-        t.TGetCrossReferenceResp,
-        lambda _: metadata.constant(metadata.CROSS_REFERENCES),
-    ),
+    MetadataCall("GetPrimaryKeys", _Kind.UNKNOWN, t.TGetPrimaryKeysResp, _primary_keys),
+    MetadataCall("GetCrossReference", _Kind.UNKNOWN, t.TGetCrossReferenceResp, _cross_reference),
 )

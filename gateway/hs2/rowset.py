@@ -6,8 +6,10 @@ Arrow's buffers by numpy, some fifteen times as fast as by way of Python values;
 Thrift runtime makes of the same struct. Clients before V6 take rows of tagged values, which are few and slow anyway:
 they go through the runtime.
 
-    TRowSet  = i64 startRowOffset (1), list<TRow> rows (2), list<TColumn> columns (3)
+    TRowSet  = i64 startRowOffset (1), list<TRow> rows (2), list<TColumn> columns (3),
+               list<TSparkArrowBatch> arrowBatches (1281)
     TColumn  = one member of the union: struct { list<T> values (1), binary nulls (2) }
+    TSparkArrowBatch = binary batch (1), i64 rowCount (2)
 
 Fields are a type byte, an i16 id and the value; a struct ends with a zero byte; lists are a type byte and an i32 count.
 """
@@ -15,7 +17,8 @@ Fields are a type byte, an i16 id and the value; a struct ends with a zero byte;
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +28,14 @@ from thrift.Thrift import TType
 
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text
-from gateway.hs2.gen.ttypes import TColumnValue, TRow, TRowSet, TStatus
+from gateway.hs2.gen.ttypes import (
+    TColumnValue,
+    TGetResultSetMetadataResp,
+    TRow,
+    TRowSet,
+    TSparkDirectResults,
+    TStatus,
+)
 from gateway.hs2.messages import encode_struct
 from gateway.hs2.types import ColumnType, Slot, column_type
 
@@ -33,6 +43,18 @@ _FIELD = struct.Struct(">bh")
 _LIST = struct.Struct(">bi")
 _LENGTH = struct.Struct(">i")
 _STOP = b"\x00"
+
+
+def encode_arrow(batches: Sequence[tuple[bytes, int]], row_offset: int) -> Iterator[bytes]:
+    """A TRowSet of Arrow batches, each with its number of rows."""
+    yield _field(TType.I64, 1) + struct.pack(">q", row_offset)
+    yield _field(TType.LIST, 2) + _list(TType.STRUCT, 0)
+    yield _field(TType.LIST, 1281) + _list(TType.STRUCT, len(batches))
+    for message, row_count in batches:
+        yield _field(TType.STRING, 1) + _LENGTH.pack(len(message))
+        yield message
+        yield _field(TType.I64, 2) + struct.pack(">q", row_count) + _STOP
+    yield _STOP
 
 
 def encode_columns(rows: pa.Table, row_offset: int, time_zone: str) -> Iterator[bytes]:
@@ -62,13 +84,26 @@ def encode_rows(rows: pa.Table, row_offset: int, time_zone: str) -> Iterator[byt
     yield encode_struct(TRowSet(row_offset, [TRow(list(cells)) for cells in zip(*columns, strict=True)]))
 
 
-def encode_fetch_response(status: TStatus, has_more: bool, row_set: Iterable[bytes]) -> Iterator[bytes]:
+def encode_fetch_response(
+    status: TStatus, has_more: bool, row_set: Iterable[bytes], metadata: TGetResultSetMetadataResp | None = None
+) -> Iterator[bytes]:
     """A TFetchResultsResp around a row set."""
     yield _field(TType.STRUCT, 1) + encode_struct(status)
     yield _field(TType.BOOL, 2) + bytes([has_more])
     yield _field(TType.STRUCT, 3)
     yield from row_set
+    if metadata is not None:
+        yield _field(TType.STRUCT, 1281) + encode_struct(metadata)
     yield _STOP
+
+
+def encode_with_results(response: Any, results: TSparkDirectResults, fetched: Iterable[bytes]) -> Iterator[bytes]:
+    """`response` with `results` as its directResults, in which the bytes `fetched` are the resultSet."""
+    yield encode_struct(response).removesuffix(_STOP)
+    yield _field(TType.STRUCT, 1281) + encode_struct(results).removesuffix(_STOP)
+    yield _field(TType.STRUCT, 3)
+    yield from fetched
+    yield _STOP + _STOP
 
 
 def wire_values(column: pa.ChunkedArray, slot: Slot, sql_type: str, time_zone: str) -> pa.Array:

@@ -1,27 +1,29 @@
-"""The server's side of Thrift's SASL handshake, mechanism PLAIN, as a state machine without a socket.
+"""The server's side of Thrift's SASL handshake as a state machine without a socket.
 
 A negotiation message is a status byte, a big-endian u32 length and that many bytes. A client sends
 
-    START "PLAIN"                           the mechanism
-    OK or COMPLETE  authzid NUL user NUL password     (RFC 4616; Hive's JDBC says COMPLETE, Python clients OK)
+    START mechanism                         its name, such as PLAIN
+    OK or COMPLETE  message                 the mechanism's own (Hive's JDBC says COMPLETE, Python clients OK)
 
-and the server ends with COMPLETE and no bytes, after which every Thrift message of either side is a frame (u32 length,
-bytes: SASL's quality of protection "auth"). A mechanism the server has not is answered BAD, wrong credentials ERROR,
-each with a text that clients show; the connection then ends.
+The server answers a message that the mechanism has a question about with OK and that question, and ends with COMPLETE,
+after which every Thrift message of either side is a frame (u32 length, bytes: SASL's quality of protection "auth"). A
+mechanism the server has not is answered BAD, wrong credentials ERROR, each with a text that clients show; the
+connection then ends. The mechanisms themselves are those of `gateway/authenticators.py`.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
+from typing import assert_never
 
 from catalog.errors import SqlError
+from gateway.authenticators import Accepted, Authenticator, Challenge, Exchange, Mechanism
 
 HEADER = struct.Struct(">BI")
 MESSAGE_BYTES_MAX = 64 * 1024
-"""Longest message of a client that is not yet known; a name and a password fit many times."""
+"""Longest message of a client that is not yet known; a name and a password, or a Kerberos ticket, fit many times."""
 
 
 class SaslStatus(IntEnum):
@@ -34,7 +36,7 @@ class SaslStatus(IntEnum):
 
 class SaslState(Enum):
     EXPECT_START = auto()
-    EXPECT_CREDENTIALS = auto()
+    EXPECT_MESSAGE = auto()
     ACCEPTED = auto()
     REFUSED = auto()
 
@@ -44,55 +46,55 @@ class Reply:
     """What goes back to the client."""
 
     status: SaslStatus
-    text: str = ""
+    payload: bytes = b""
 
     def encode(self) -> bytes:
-        payload = self.text.encode()
-        return HEADER.pack(self.status, len(payload)) + payload
+        return HEADER.pack(self.status, len(self.payload)) + self.payload
 
 
 class SaslNegotiation:
-    """One connection's handshake: `receive` each message until `state` is ACCEPTED or REFUSED.
+    """One connection's handshake: `receive` each message until `state` is ACCEPTED or REFUSED."""
 
-    `authenticate` turns user and password into a principal or raises an :class:`~catalog.errors.SqlError`.
-    """
-
-    def __init__(self, authenticate: Callable[[str, str], str]) -> None:
+    def __init__(self, authenticator: Authenticator, peer: str) -> None:
+        """`peer` is the client's IP address."""
         self.state = SaslState.EXPECT_START
         self.principal: str | None = None
-        self._authenticate = authenticate
+        self._authenticator, self._peer = authenticator, peer
+        self._exchange: Exchange | None = None
 
     def receive(self, status: int, payload: bytes) -> Reply | None:
         """The reply to one message; None where the client speaks next. Not to be called after the end."""
         match self.state, status:
             case SaslState.EXPECT_START, SaslStatus.START:
                 return self._start(payload)
-            case SaslState.EXPECT_CREDENTIALS, SaslStatus.OK | SaslStatus.COMPLETE:
-                return self._log_in(payload)
+            case SaslState.EXPECT_MESSAGE, SaslStatus.OK | SaslStatus.COMPLETE:
+                return self._go_on(payload)
             case _:
                 return self._refuse(SaslStatus.BAD, f"Status {status} is not expected here.")
 
     def _start(self, payload: bytes) -> Reply | None:
-        mechanism = payload.decode("ascii", "replace")
-        if mechanism != "PLAIN":
-            return self._refuse(SaslStatus.BAD, f"The mechanism {mechanism!r} is not supported, only PLAIN is.")
-        self.state = SaslState.EXPECT_CREDENTIALS
+        name, known = payload.decode("ascii", "replace"), self._authenticator.mechanisms
+        if name not in known:
+            return self._refuse(SaslStatus.BAD, f"The mechanism {name!r} is not supported, only {', '.join(known)}.")
+        self._exchange = self._authenticator.begin(Mechanism(name), self._peer)
+        self.state = SaslState.EXPECT_MESSAGE
         return None
 
-    def _log_in(self, payload: bytes) -> Reply:
+    def _go_on(self, payload: bytes) -> Reply:
+        assert self._exchange is not None
         try:
-            identity, user, password = payload.decode("utf-8").split("\0")
-        except ValueError:  # also what a wrong encoding is
-            return self._refuse(SaslStatus.ERROR, "The credentials are no PLAIN message.")
-        if identity not in ("", user):
-            return self._refuse(SaslStatus.ERROR, "Acting for another user is not allowed.")
-        try:
-            self.principal = self._authenticate(user, password)
+            answer = self._exchange.receive(payload)
         except SqlError as error:
             return self._refuse(SaslStatus.ERROR, str(error))
-        self.state = SaslState.ACCEPTED
-        return Reply(SaslStatus.COMPLETE)
+        match answer:
+            case Challenge(message):
+                return Reply(SaslStatus.OK, message)
+            case Accepted(principal, message):
+                self.principal, self.state = principal, SaslState.ACCEPTED
+                return Reply(SaslStatus.COMPLETE, message)
+            case _:
+                assert_never(answer)
 
     def _refuse(self, status: SaslStatus, text: str) -> Reply:
         self.state = SaslState.REFUSED
-        return Reply(status, text)
+        return Reply(status, text.encode())

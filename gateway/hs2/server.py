@@ -1,9 +1,8 @@
 """The Thrift port: accepts connections, a thread each, and ends a connection's sessions with it.
 
 Clients of HiveServer2 keep one connection for a session and often wait in it for minutes, so a thread per connection
-is the simple fit; a thousand idle ones cost some 25 MB. What a thread cannot see while it works for a client (in a
-synchronous statement, a held status call, a fetch) is that the client died: one watcher thread looks at the sockets of
-all busy connections and cancels the statements of those that were hung up, so that their threads come to the end.
+is the simple fit; a thousand idle ones cost some 25 MB, and 80 MB with TLS. A client that dies while its thread works
+for it is noticed by the thread of `watch.py`, which cancels its statements, so that its thread comes to the end.
 """
 
 from __future__ import annotations
@@ -11,26 +10,25 @@ from __future__ import annotations
 import contextlib
 import errno
 import logging
-import select
 import socket
 import threading
 import time
 from dataclasses import dataclass
-from functools import partial
 
 from gateway.authenticators import Authenticator
 from gateway.hs2 import transport
+from gateway.hs2.conversation import Conversations
 from gateway.hs2.dispatch import Dispatcher
 from gateway.hs2.messages import MalformedMessage
 from gateway.hs2.service import Client, Service
 from gateway.hs2.transport import ByteStream, Disconnected, open_transport
+from gateway.hs2.watch import Watch
 from gateway.registry import Registry
 from gateway.supervision import OnDeath, ignore_death, supervised
+from gateway.tls import TlsServer
 
 logger = logging.getLogger(__name__)
 
-WATCH_EVERY_S = 0.2
-_HUNG_UP = select.POLLHUP | select.POLLERR | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
 _FATAL_ACCEPT = frozenset((errno.EBADF, errno.EINVAL, errno.ENOTSOCK, errno.EOPNOTSUPP))
 _BACKLOG = 128
 _JOIN_S = 5.0
@@ -39,24 +37,27 @@ _KEEP_ALIVE_S = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThriftSettings:
-    """Limits of the port."""
+    """Limits of the port; without `tls` it takes clients in plaintext only."""
 
     connections_max: int = 2000
     message_bytes_max: int = 32 << 20
+    tls: TlsServer | None = None
 
 
 class Connection:
     """One client's socket and thread."""
 
-    def __init__(self, connection: socket.socket, peer: str, service: Service, authenticator: Authenticator) -> None:
-        self._socket, self._service, self._authenticator = connection, service, authenticator
+    def __init__(
+        self, connection: socket.socket, peer: str, service: Service, authenticator: Authenticator, watch: Watch
+    ) -> None:
+        self._socket, self._service, self._authenticator, self._watch = connection, service, authenticator, watch
         self._client = Client(peer)
-        self.is_busy = False
 
-    def serve(self, message_bytes_max: int) -> None:
+    def serve(self, settings: ThriftSettings) -> None:
         """Answer messages until either side ends; never raises."""
+        stream = ByteStream(self._socket)
         try:
-            self._answer_all(message_bytes_max)
+            self._answer_all(stream, settings)
         except Disconnected:
             pass
         except MalformedMessage as error:
@@ -64,6 +65,7 @@ class Connection:
         except Exception:
             logger.exception("connection from %s ended by an error of ours", self._client.peer)
         finally:
+            stream.end()
             self._socket.close()
             self._end_sessions()
 
@@ -82,19 +84,15 @@ class Connection:
         except Exception:
             logger.exception("a session of %s could not be closed", self._client.peer)
 
-    def descriptor(self) -> int:
-        """The socket's file descriptor, -1 once it is closed."""
-        return self._socket.fileno()
-
-    def _answer_all(self, message_bytes_max: int) -> None:
-        authenticate = partial(self._authenticator.authenticate, peer=self._client.peer)
-        messages, self._client.principal = open_transport(ByteStream(self._socket), authenticate, message_bytes_max)
+    def _answer_all(self, stream: ByteStream, settings: ThriftSettings) -> None:
+        messages, self._client.principal = open_transport(
+            stream, self._authenticator, self._client.peer, settings.message_bytes_max, settings.tls
+        )
         dispatcher = Dispatcher(self._service, self._client)
         while True:
             message = messages.read(None if self._client.sessions else transport.SESSIONLESS_S)
-            self.is_busy = True
-            reply = dispatcher.answer(message)
-            self.is_busy = False
+            with self._watch.over(self._socket.fileno(), self.hang_up):
+                reply = dispatcher.answer(message)
             messages.write(reply)
 
 
@@ -116,10 +114,11 @@ class ThriftServer:
         self._connections: dict[Connection, threading.Thread] = {}
         self._lock = threading.Lock()
         self._stopping = threading.Event()
+        self._watch = Watch(self._stopping)
         self.listener: socket.socket | None = None
         self._threads = [
             supervised(name, run, self._stopping.is_set, on_death)
-            for name, run in (("thrift-accept", self._accept_loop), ("thrift-watch", self._watch_loop))
+            for name, run in (("thrift-accept", self._accept_loop), ("thrift-watch", self._watch.run))
         ]
 
     def start(self) -> int:
@@ -145,6 +144,10 @@ class ThriftServer:
         for thread in (*connections.values(), *self._threads):
             if thread.ident:
                 thread.join(max(0.0, end - time.monotonic()))
+
+    def conversations(self) -> Conversations:
+        """The same service, for the HTTP port."""
+        return Conversations(self._service, self._watch)
 
     def connection_count(self) -> int:
         return len(self._connections)
@@ -174,7 +177,7 @@ class ThriftServer:
     def _serve(self, accepted: socket.socket, peer: str) -> None:
         with contextlib.suppress(OSError):  # of a client that is gone again, which its thread finds out
             _tune(accepted)
-        connection = Connection(accepted, peer, self._service, self._authenticator)
+        connection = Connection(accepted, peer, self._service, self._authenticator, self._watch)
         thread = threading.Thread(target=self._run, args=(connection,), name=f"thrift-{peer}", daemon=True)
         with self._lock:
             self._connections[connection] = thread
@@ -188,20 +191,10 @@ class ThriftServer:
 
     def _run(self, connection: Connection) -> None:
         try:
-            connection.serve(self._settings.message_bytes_max)
+            connection.serve(self._settings)
         finally:
             with self._lock:
                 self._connections.pop(connection, None)
-
-    def _watch_loop(self) -> None:
-        while not self._stopping.wait(WATCH_EVERY_S):
-            with self._lock:
-                busy = {connection.descriptor(): connection for connection in self._connections if connection.is_busy}
-            poll = select.poll()
-            for descriptor in busy.keys() - {-1}:
-                poll.register(descriptor, _HUNG_UP)
-            for descriptor, _ in poll.poll(0):
-                busy[descriptor].hang_up()
 
 
 def _tune(connection: socket.socket) -> None:

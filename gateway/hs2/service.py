@@ -8,69 +8,77 @@ dispatcher makes an error a response of the same RPC. Rules that clients depend 
   asynchronous client always gets a handle and learns the rest from GetOperationStatus;
 * GetOperationStatus is held, because some clients sleep for seconds after "running" and others do not sleep at all:
   until the statement is :data:`FIRST_HOLD_S` old, later :data:`HOLD_S`. On a socket that carries one call at a time a
-  cancel waits for the held call, which is why the later ones are short;
+  cancel waits for the held call, which is why the later ones are short, and all of Databricks' clients, which ask
+  again at once;
 * a waiting statement is INITIALIZED to clients, since some take PENDING for an end;
-* a result has as many columns as its metadata, also when it is empty; a statement without rows answers one column
-  `Result` and none;
+* a statement without rows has no result set, and says how many rows it changed: 0 for DDL, and -1 where there is a
+  result set, which is what JDBC wants of getUpdateCount. An asynchronous client is told after parsing, since some never
+  look at it again. Who fetches all the same gets one column `Result` and no rows, since a result has as many columns as
+  its metadata;
+* clients that ask for direct results get what there is :data:`DIRECT_S` after the statement was sent, in the same
+  answer, and nothing where it still runs: without the handle they cannot cancel. A result that fits is closed at once;
 * metadata calls have ended when they answer, since drivers fetch at once;
 * of all calls only OpenSession may reach Java, where a client sends settings of Spark; it is answered within
   :data:`OPEN_S` seconds, if need be by EngineNotAnswering. What statements need of Java runs on their own threads, and
   a cancel or a timeout ends them for the client whatever Java does.
 
-Handles carry an id and a secret that is made from it, so an id out of a log opens nothing; and they open the sessions
-and statements of the connection's principal only, which the registry checks.
+Handles open the sessions and statements of the connection's principal only, which the registry checks.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hmac
-import secrets
-import threading
 import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
-from engine.runtime.parameters import Parameter
+from engine.runtime.foreign_settings import is_foreign
 from engine.runtime.results import ResultStream
-from gateway.authenticators import Authenticator
+from gateway.authenticators import Authenticator, Mechanism, log_in, plain_message
 from gateway.bounded import EngineCalls
 from gateway.errors import OperationNotFound, SessionNotFound
 from gateway.hs2 import metadata
 from gateway.hs2.errors import (
     DelegationTokenNotSupported,
     FetchOrientationNotSupported,
-    MalformedHandle,
     ProxyUserNotAllowed,
     StatementSettingNotSupported,
+    TransferNotSupported,
 )
 from gateway.hs2.gen import ttypes as t
-from gateway.hs2.info import info_value
+from gateway.hs2.handles import Handles
+from gateway.hs2.info import info_value, info_values
 from gateway.hs2.metadata_calls import MetadataCall
-from gateway.hs2.rowset import encode_columns, encode_fetch_response, encode_rows
-from gateway.hs2.types import table_schema
-from gateway.hs2.variables import is_foreign, parse_configuration, substitute
+from gateway.hs2.parameters import parse_parameters
+from gateway.hs2.progress import progress_update
+from gateway.hs2.result_form import FIRST_SPARK_VERSION, SUCCESS, ResultForm, ShapedResult, asked_form, plain_form
+from gateway.hs2.rowset import encode_with_results
+from gateway.hs2.variables import parse_configuration, substitute
 from gateway.operation import Operation, OperationState, Page
 from gateway.registry import Registry
 from gateway.session import Session
 from gateway.status import describe
 
-SERVER_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11
-FIRST_COLUMNAR_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V6
-FIRST_HOLD_S, HOLD_S = 2.0, 0.5
+HIVE_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V11
+SPARK_VERSION = t.TProtocolVersion.SPARK_CLI_SERVICE_PROTOCOL_V9
+FIRST_HOLD_S, HOLD_S, EXTENDED_HOLD_S = 2.0, 0.5, 0.25
 OPEN_S = 15.0
+_TOUCH_S = 0.5
+PARSED_S, DIRECT_S = 0.5, 0.5
 _OPENED_AT_ONCE_MAX = 64
 FETCH_ROWS_MAX, FETCH_BYTES_MAX = 100_000, 8 << 20
 """One answer's rows and bytes; clients of Thrift 0.25 refuse single strings from 15.6 MiB on."""
+EXTENDED_BYTES_MAX = 32 << 20
+"""One answer's bytes for clients that say how many they take."""
 EXPANDED_LENGTH_MAX = 4 << 20
 """Characters of a statement with its variables' values; the engine takes no longer text either."""
 _LOG_FETCH = 1
 
-SUCCESS = t.TStatus(t.TStatusCode.SUCCESS_STATUS)
 _STATES = {
     OperationState.PENDING: t.TOperationState.INITIALIZED_STATE,
     OperationState.RUNNING: t.TOperationState.RUNNING_STATE,
@@ -87,13 +95,20 @@ class Client:
     """Who is at the other end of a connection. `principal` is None until its transport or OpenSession says it.
 
     `sessions` are those it opened, which end with the connection; `settled` is the ended statement whose status was
-    the client's last question.
+    the client's last question; `awaited` is the statement whose end it waits for without having its handle.
     """
 
     peer: str
     principal: str | None = None
     sessions: set[uuid.UUID] = field(default_factory=set)
     settled: Operation | None = None
+    awaited: Operation | None = None
+
+    @contextlib.contextmanager
+    def awaiting(self, operation: Operation) -> Iterator[None]:
+        self.awaited = operation
+        yield
+        self.awaited = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +135,7 @@ def error_status(error: BaseException) -> Any:
         # The words by which PyHive's SQLAlchemy dialect knows a missing table, with and without its schema.
         parts = failure.name.replace("`", "").split(".")
         notes = [f"SemanticException: Table not found {'.'.join(parts[-count:])}" for count in range(1, len(parts) + 1)]
-    return t.TStatus(code, notes, failure.sqlstate, 0, failure.message)
+    return t.TStatus(code, notes, failure.sqlstate, 0, failure.message, failure.message)
 
 
 class Service:
@@ -129,7 +144,8 @@ class Service:
     def __init__(self, registry: Registry, authenticator: Authenticator) -> None:
         self._registry, self._authenticator = registry, authenticator
         self._client_settings: WeakKeyDictionary[Session, _ClientSettings] = WeakKeyDictionary()
-        self._secret_key = secrets.token_bytes(32)
+        self._forms: WeakKeyDictionary[Operation, ResultForm] = WeakKeyDictionary()
+        self._handles = Handles()
         self._calls = EngineCalls(_OPENED_AT_ONCE_MAX)
 
     # ---------------------------------------------------------------------------------------------------- sessions
@@ -137,8 +153,7 @@ class Service:
     def open_session(self, request: Any, client: Client) -> Any:
         wanted = parse_configuration(request.configuration or {})
         if client.principal is None:  # a transport without a log-in of its own
-            user, password = request.username or "", request.password or ""
-            client.principal = self._authenticator.authenticate(user, password, client.peer)
+            client.principal = self._log_in(request.username or "", request.password or "", client.peer)
         if wanted.proxy_user not in (None, client.principal):
             raise ProxyUserNotAllowed(client.principal, wanted.proxy_user or "")
         namespace = request.initialNamespace or t.TNamespace()
@@ -156,16 +171,19 @@ class Service:
         client.sessions.add(session.id)
         version = _negotiate(request)
         self._client_settings[session] = _ClientSettings(version, dict(wanted.variables))
+        names = session.engine_session
         return t.TOpenSessionResp(
             SUCCESS,
             version,
-            t.TSessionHandle(self._handle(session.id)),
+            t.TSessionHandle(self._handles.handle(session.id), version),
             {},
+            getInfos=info_values(request.getInfos or (), principal) or None,
+            initialNamespace=t.TNamespace(names.current_catalog, names.current_schema),
             canUseMultipleCatalogs=request.canUseMultipleCatalogs,
         )
 
     def close_session(self, request: Any, client: Client) -> Any:
-        session_id = self._id(request.sessionHandle and request.sessionHandle.sessionId)
+        session_id = self._handles.parse(request.sessionHandle and request.sessionHandle.sessionId)
         client.sessions.discard(session_id)
         self._registry.close_session(session_id, client.principal)
         return t.TCloseSessionResp(SUCCESS)
@@ -186,45 +204,47 @@ class Service:
         for key in request.confOverlay or {}:
             if not is_foreign(key):
                 raise StatementSettingNotSupported(key)
-        client_settings = self._client_settings.get(session)
-        text = request.statement or ""
+        settings = self._client_settings[session]
+        limit = request.resultRowLimit
         operation = session.execute(
-            substitute(text, client_settings.variables, EXPANDED_LENGTH_MAX) if client_settings else text,
-            parameters=tuple(map(_parameter, request.parameters or ())),
+            substitute(request.statement or "", settings.variables, EXPANDED_LENGTH_MAX),
+            parameters=parse_parameters(request.parameters or ()),
             timeout_s=float(request.queryTimeout or 0) or None,
+            row_limit=limit if limit and limit > 0 else None,
         )
+        self._forms[operation] = asked_form(settings.version, request)
         if not request.runAsync:
-            _await(session, operation)
-        handle = self._operation_handle(operation, t.TOperationType.EXECUTE_STATEMENT)
-        return t.TExecuteStatementResp(SUCCESS, handle)
+            _await(session, operation, client)
+        kind = t.TOperationType.EXECUTE_STATEMENT
+        return self._started(t.TExecuteStatementResp, operation, kind, session, request, client)
 
     def get_operation_status(self, request: Any, client: Client) -> Any:
-        _, operation = self._operation(request, client)
-        age_s = time.time() - operation.created_ms / 1000
-        state = operation.wait(max(HOLD_S, min(FIRST_HOLD_S - age_s, FIRST_HOLD_S)))
+        session, operation = self._operation(request, client)
+        state = operation.wait(self._hold_s(session, operation))
         if state.is_terminal:
             operation.tell_end()
             client.settled = operation
-        response = t.TGetOperationStatusResp(
-            SUCCESS,
-            _STATES[state],
-            operationStarted=operation.created_ms,
-            operationCompleted=operation.ended_ms or 0,
-            hasResultSet=True,
-            numModifiedRows=operation.rows_modified,
-        )
-        if operation.error is not None:
-            failure = describe(operation.error)
-            response.sqlState, response.errorCode, response.errorMessage = failure.sqlstate, 0, failure.message
-            response.displayMessage = failure.message
+        response = _status(operation, state)
+        if request.getProgressUpdate:
+            response.progressUpdateResponse = progress_update(
+                operation.profile, operation.created_ms, has_ended=state.is_terminal
+            )
         return response
 
+    def _hold_s(self, session: Session, operation: Operation) -> float:
+        """How long the answer to a question for the state may be held."""
+        if self._client_settings[session].version >= FIRST_SPARK_VERSION:
+            return EXTENDED_HOLD_S
+        age_s = time.time() - operation.created_ms / 1000
+        return max(HOLD_S, min(FIRST_HOLD_S - age_s, FIRST_HOLD_S))
+
     def cancel_operation(self, request: Any, client: Client) -> Any:
-        self._operation(request, client)[1].cancel()
+        with contextlib.suppress(OperationNotFound):  # it has ended, and was closed
+            self._operation(request, client)[1].cancel()
         return t.TCancelOperationResp(SUCCESS)
 
     def close_operation(self, request: Any, client: Client) -> Any:
-        operation_id = self._id(request.operationHandle and request.operationHandle.operationId)
+        operation_id = self._handles.parse(request.operationHandle and request.operationHandle.operationId)
         self._registry.close_operation(operation_id, client.principal)
         return t.TCloseOperationResp(SUCCESS)
 
@@ -237,21 +257,57 @@ class Service:
     # ----------------------------------------------------------------------------------------------------- results
 
     def get_result_set_metadata(self, request: Any, client: Client) -> Any:
-        _, operation = self._operation(request, client)
-        schema = operation.schema
-        return t.TGetResultSetMetadataResp(SUCCESS, table_schema(schema if operation.has_rows else metadata.RESULT))
+        session, operation = self._operation(request, client)
+        return self._shaped(session, operation).metadata()
 
     def fetch_results(self, request: Any, client: Client) -> Encoded:
         session, operation = self._operation(request, client)
         if request.fetchType == _LOG_FETCH:
-            page = _fetch_log(operation, request.orientation)
-        else:
-            page = _fetch(operation, request.orientation, request.maxRows)
-        client_settings = self._client_settings.get(session)
-        is_columnar = client_settings is None or client_settings.version >= FIRST_COLUMNAR_VERSION
-        encode = encode_columns if is_columnar else encode_rows
-        row_set = encode(page.rows, page.row_offset, operation.time_zone)
-        return Encoded(tuple(encode_fetch_response(SUCCESS, page.has_more, row_set)))
+            lines = _fetch_log(operation, request.orientation)
+            form = plain_form(self._client_settings[session].version)
+            return Encoded(form.of(lines.rows.schema, operation.time_zone).fetched(lines))
+        shaped = self._shaped(session, operation)
+        page = _fetch(operation, request.orientation, request.maxRows, request.maxBytes)
+        return Encoded(shaped.fetched(page, with_metadata=bool(request.includeResultSetMetadata)))
+
+    def _shaped(self, session: Session, operation: Operation) -> ShapedResult:
+        """The result as it travels; raises the error of an operation that has none."""
+        form = self._forms.get(operation) or plain_form(self._client_settings[session].version)
+        schema = operation.schema
+        return form.of(schema if operation.has_rows else metadata.RESULT, operation.time_zone)
+
+    def _started(
+        self, response: type[Any], operation: Operation, kind: int, session: Session, request: Any, client: Client
+    ) -> Any:
+        """The answer to a call that made `operation`: with its results if the client asks for them and it has ended."""
+        wanted = request.getDirectResults
+        with client.awaiting(operation):
+            if wanted is None:
+                operation.wait_until_parsed(PARSED_S)
+            state = operation.wait(DIRECT_S if wanted is not None else 0)
+        handle = t.TOperationHandle(self._handles.handle(operation.id), kind, operation.may_have_rows)
+        answer = response(SUCCESS, handle)
+        if wanted is None or not state.is_terminal:
+            return answer
+        operation.tell_end()
+        results = t.TSparkDirectResults(_status(operation, state))
+        if state is not OperationState.FINISHED:
+            if state is OperationState.FAILED:  # a cancelled one is asked for its rows, and answers why there are none
+                session.forget(operation)
+                results.closeOperation = t.TCloseOperationResp(SUCCESS)
+            answer.directResults = results
+            return answer
+        shaped = self._shaped(session, operation)
+        results.resultSetMetadata = shaped.metadata()
+        if not operation.has_rows:  # with a resultSet, which it never reads here, @databricks/sql fetches for ever
+            answer.directResults = results
+            return answer
+        page = _fetch(operation, None, wanted.maxRows, wanted.maxBytes)
+        fetched = shaped.fetched(page)
+        if not page.has_more:
+            session.forget(operation)
+            results.closeOperation = t.TCloseOperationResp(SUCCESS)
+        return Encoded(tuple(encode_with_results(answer, results, fetched)))
 
     # ---------------------------------------------------------------------------------------------------- metadata
 
@@ -262,10 +318,14 @@ class Service:
                 operation = session.answer(call.name, stream)
             case statement, shape:
                 operation = session.request(statement, shape)
-        _await(session, operation)
-        return call.response(SUCCESS, self._operation_handle(operation, call.operation_type))
+        if not request.runAsync:
+            _await(session, operation, client)
+        return self._started(call.response, operation, call.operation_type, session, request, client)
 
-    # ------------------------------------------------------------------------------------------- delegation tokens
+    # ----------------------------------------------------------------------------------------------- refused calls
+
+    def refuse_transfer(self, request: Any, client: Client) -> Any:
+        raise TransferNotSupported()
 
     def refuse_delegation_token(self, request: Any, client: Client) -> Any:
         raise DelegationTokenNotSupported()
@@ -284,49 +344,61 @@ class Service:
                 for operation in self._registry.session(session_id, client.principal).operations():
                     operation.cancel()
 
+    def detach_sessions(self, client: Client) -> None:
+        """Let the sessions that `client` opened live on without it, until they expire."""
+        while client.sessions:
+            with contextlib.suppress(SessionNotFound):
+                self._registry.session(client.sessions.pop(), client.principal).is_detached = True
+
+    def cancel_awaited(self, client: Client) -> None:
+        """End the statement of which `client` has no handle; it hung up."""
+        if operation := client.awaited:
+            operation.cancel()
+
+    def _log_in(self, user: str, password: str, peer: str) -> str:
+        if not user and not password:
+            return log_in(self._authenticator, Mechanism.ANONYMOUS, b"", peer)
+        return log_in(self._authenticator, Mechanism.PLAIN, plain_message(user, password), peer)
+
     def _session(self, request: Any, client: Client) -> Session:
-        session_id = self._id(request.sessionHandle and request.sessionHandle.sessionId)
+        session_id = self._handles.parse(request.sessionHandle and request.sessionHandle.sessionId)
         return self._registry.session(session_id, client.principal)
 
     def _operation(self, request: Any, client: Client) -> tuple[Session, Operation]:
-        operation_id = self._id(request.operationHandle and request.operationHandle.operationId)
+        operation_id = self._handles.parse(request.operationHandle and request.operationHandle.operationId)
         return self._registry.find_operation(operation_id, client.principal)
-
-    def _operation_handle(self, operation: Operation, kind: int) -> Any:
-        return t.TOperationHandle(self._handle(operation.id), kind, True)
-
-    def _handle(self, handle_id: uuid.UUID) -> Any:
-        return t.THandleIdentifier(handle_id.bytes, self._secret(handle_id.bytes))
-
-    def _id(self, handle: Any) -> uuid.UUID:
-        guid, secret = (handle.guid, handle.secret) if handle else (None, None)
-        if guid is None or secret is None or not hmac.compare_digest(secret, self._secret(guid)):
-            raise MalformedHandle()
-        return uuid.UUID(bytes=guid)
-
-    def _secret(self, guid: bytes) -> bytes:
-        return hmac.digest(self._secret_key, guid, "sha256")[:16]
 
 
 def _negotiate(request: Any) -> int:
     """The smaller version of both sides; Databricks' clients have theirs in a field of its own."""
     asked = request.client_protocol_i64 if request.client_protocol_i64 is not None else request.client_protocol
-    return int(max(0, min(asked or 0, SERVER_VERSION)))
+    newest = SPARK_VERSION if (asked or 0) >= FIRST_SPARK_VERSION else HIVE_VERSION
+    return int(max(0, min(asked or 0, newest)))
 
 
-def _parameter(given: Any) -> Parameter:
-    value = given.value or t.TSparkParameterValue()
-    text: str | None = value.stringValue
-    if value.doubleValue is not None:
-        text = repr(value.doubleValue)
-    elif value.booleanValue is not None:
-        text = str(value.booleanValue).lower()
-    return Parameter(value=text, sql_type=given.type or "string", name=given.name)
+def _status(operation: Operation, state: OperationState) -> Any:
+    """A TGetOperationStatusResp."""
+    response = t.TGetOperationStatusResp(
+        SUCCESS,
+        _STATES[state],
+        operationStarted=operation.created_ms,
+        operationCompleted=operation.ended_ms or 0,
+        hasResultSet=operation.may_have_rows,
+    )
+    if state is OperationState.FINISHED:
+        response.numModifiedRows = -1 if operation.has_rows else operation.rows_modified or 0
+    if operation.error is not None:
+        failure = describe(operation.error)
+        response.sqlState, response.errorCode, response.errorMessage = failure.sqlstate, 0, failure.message
+        response.displayMessage = failure.message
+    return response
 
 
-def _await(session: Session, operation: Operation) -> None:
+def _await(session: Session, operation: Operation, client: Client) -> None:
     """Wait for the end; one that failed is dropped and its error raised, since no handle of it goes out."""
-    state = operation.wait(threading.TIMEOUT_MAX)
+    with client.awaiting(operation):
+        while not (state := operation.wait(_TOUCH_S)).is_terminal:
+            session.last_used = time.monotonic()  # the client is there
     if operation.error is not None:
         session.forget(operation)
         raise operation.error
@@ -340,14 +412,15 @@ def _fetch_log(operation: Operation, orientation: int | None) -> Page:
     return Page(0, pa.table([pa.array(lines, pa.string())], schema=metadata.OPERATION_LOG), False)
 
 
-def _fetch(operation: Operation, orientation: int | None, rows_max: int | None) -> Page:
+def _fetch(operation: Operation, orientation: int | None, rows_max: int | None, bytes_max: int | None) -> Page:
     if orientation not in (None, t.TFetchOrientation.FETCH_NEXT, t.TFetchOrientation.FETCH_FIRST):
         names = {member.value: member.name for member in t.TFetchOrientation}
         raise FetchOrientationNotSupported(names.get(orientation, str(orientation)))
-    if not operation.has_rows and operation.schema is not None:  # asking for the schema raises the error, if any
+    operation.ensure_result()
+    if not operation.has_rows:
         return Page(0, metadata.RESULT.empty_table(), False)
     return operation.fetch(
         max(1, min(rows_max or FETCH_ROWS_MAX, FETCH_ROWS_MAX)),
         from_start=orientation == t.TFetchOrientation.FETCH_FIRST,
-        bytes_max=FETCH_BYTES_MAX,
+        bytes_max=min(bytes_max, EXTENDED_BYTES_MAX) if bytes_max and bytes_max > 0 else FETCH_BYTES_MAX,
     )

@@ -1,8 +1,9 @@
 """A client's socket as a sequence of messages: which transport it speaks, its frames, and its deadlines.
 
 One port serves two transports, told apart by the first byte: 0x01 begins a SASL handshake, after which messages are
-frames of a u32 length and bytes; 0x80 begins an unframed message of the strict binary protocol (NOSASL). Anything else
-(HTTP, TLS, a framed transport) is not served here, and the connection ends; to HTTP with a line that says so.
+frames of a u32 length and bytes; 0x80 begins an unframed message of the strict binary protocol (NOSASL). 0x16 begins
+TLS, where a certificate is configured, and the first byte inside tells the rest. Anything else (HTTP, a framed
+transport) is not served here, and the connection ends; to HTTP with a line that says so.
 
 A connection with a session may idle between messages for as long as it likes, since clients keep them open; one without
 a session for :data:`SESSIONLESS_S`. Once a message has begun, or before the client has logged in, it must arrive in
@@ -11,13 +12,15 @@ time. One `recv` brings a whole small message.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import time
-from collections.abc import Callable
 
+from gateway.authenticators import Authenticator
 from gateway.hs2.messages import FIRST_BYTE, MalformedMessage, read_message
 from gateway.hs2.sasl import HEADER, MESSAGE_BYTES_MAX, SaslNegotiation, SaslState, SaslStatus
+from gateway.tls import TLS_FIRST_BYTE, TlsFailed, TlsServer, TlsSession
 
 HANDSHAKE_S = 10.0
 """From the connection's begin to the end of the log-in."""
@@ -27,6 +30,8 @@ MESSAGE_S = 120.0
 """From a message's first byte to its last."""
 _RECEIVE_BYTES, _RECEIVE_BYTES_MAX = 1 << 16, 1 << 20
 """One `recv` takes memory for all it may bring, which is not to follow from a length that a client only claims."""
+_ENCRYPT_BYTES = 128 << 10
+"""Of an answer that is being sent over TLS, so much exists twice."""
 _LENGTH = struct.Struct(">I")
 _HTTP_FIRST_BYTES = b"GPHDOTC"  # GET, POST or PUT, HEAD, DELETE, OPTIONS, TRACE, CONNECT
 _HTTP_ANSWER = (
@@ -44,6 +49,7 @@ class ByteStream:
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
+        self._tls: TlsSession | None = None
         self._buffer = bytearray()
         self._deadline: float | None = None
         self._timeout: float | None = None
@@ -55,7 +61,7 @@ class ByteStream:
 
     def peek(self) -> int:
         """The next byte, which stays."""
-        if not self._buffer:
+        while not self._buffer:
             self._receive(_RECEIVE_BYTES)
         return self._buffer[0]
 
@@ -67,11 +73,44 @@ class ByteStream:
         return taken
 
     def write(self, content: bytes) -> None:
+        if self._tls is None:
+            self._send(content)
+            return
+        for start in range(0, len(content), _ENCRYPT_BYTES):
+            self._tls.send(memoryview(content)[start : start + _ENCRYPT_BYTES])
+            self._send(self._tls.outgoing())
+
+    def start_tls(self, tls: TlsServer) -> None:
+        """Take what is there for the begin of a handshake; ends when that has ended, within the deadline."""
+        self._tls, begin = tls.begin(), bytes(self._buffer)
+        self._buffer.clear()
+        self._decrypt(self._tls, begin)
+        while not self._tls.is_established:
+            self._receive(_RECEIVE_BYTES)
+
+    def end(self) -> None:
+        """Tell a client that speaks TLS that nothing follows, if it takes that at once; never raises."""
+        if self._tls and self._tls.is_established:
+            self._tls.end()
+            with contextlib.suppress(OSError):
+                self._socket.send(self._tls.outgoing(), socket.MSG_DONTWAIT)
+
+    def _send(self, content: bytes) -> None:
         try:
             self._wait_at_most(None)
             self._socket.sendall(content)
         except OSError as error:
             raise Disconnected() from error
+
+    def _decrypt(self, tls: TlsSession, received: bytes) -> None:
+        try:
+            self._buffer += tls.receive(received)
+        except TlsFailed as error:
+            with contextlib.suppress(OSError):
+                self._socket.send(tls.outgoing(), socket.MSG_DONTWAIT)
+            raise MalformedMessage(f"TLS failed: {error}") from error
+        if answer := tls.outgoing():
+            self._send(answer)
 
     def _receive(self, count: int) -> None:
         try:
@@ -81,7 +120,10 @@ class ByteStream:
             raise Disconnected() from error
         if not received:
             raise Disconnected()
-        self._buffer += received
+        if self._tls:
+            self._decrypt(self._tls, received)
+        else:
+            self._buffer += received
 
     def _wait_at_most(self, seconds: float | None) -> None:
         if seconds != self._timeout:  # each change is a system call
@@ -120,7 +162,7 @@ class MessageStream:
 
 
 def open_transport(
-    stream: ByteStream, authenticate: Callable[[str, str], str], bytes_max: int
+    stream: ByteStream, authenticator: Authenticator, peer: str, bytes_max: int, tls: TlsServer | None
 ) -> tuple[MessageStream, str | None]:
     """Find out what the client speaks and log it in.
 
@@ -129,18 +171,20 @@ def open_transport(
     """
     stream.set_deadline(HANDSHAKE_S)
     first = stream.peek()
+    if first == TLS_FIRST_BYTE and tls:
+        stream.start_tls(tls)
+        first = stream.peek()
     if first == FIRST_BYTE:
         return MessageStream(stream, framed=False, bytes_max=bytes_max), None
     if first == SaslStatus.START:
-        principal = _negotiate(stream, authenticate)
+        principal = _negotiate(stream, SaslNegotiation(authenticator, peer))
         return MessageStream(stream, framed=True, bytes_max=bytes_max), principal
     if first in _HTTP_FIRST_BYTES:
         stream.write(_HTTP_ANSWER)
     raise Disconnected()
 
 
-def _negotiate(stream: ByteStream, authenticate: Callable[[str, str], str]) -> str:
-    negotiation = SaslNegotiation(authenticate)
+def _negotiate(stream: ByteStream, negotiation: SaslNegotiation) -> str:
     while negotiation.principal is None:
         status, length = HEADER.unpack(stream.take(HEADER.size))
         if length > MESSAGE_BYTES_MAX:

@@ -7,8 +7,8 @@ The configuration of OpenSession is one flat map that every client spells its ow
     set:hivevar:K                         a variable, `${K}` or `${hivevar:K}` in statements (JDBC's `#K=V`)
     hive.server2.proxy.user               whom to act as
 
-Settings that only mean something to Hive, Hadoop or the driver itself are dropped, since every JDBC URL in the wild has
-some; all others go to the engine, which refuses what it does not know by name.
+All settings go to the engine, which keeps those of other programs (every JDBC URL in the wild has some) and refuses
+what it does not know by name.
 """
 
 from __future__ import annotations
@@ -22,10 +22,6 @@ from gateway.hs2.errors import ExpansionTooLong
 PROXY_USER = "hive.server2.proxy.user"
 _SETTING_PREFIXES = ("set:hiveconf:", "set:metaconf:", "set:system:")
 _VARIABLE_PREFIX = "set:hivevar:"
-_FOREIGN_SETTINGS = (
-    *("hive.", "hadoop.", "mapred.", "mapreduce.", "tez.", "yarn.", "dfs.", "fs.", "javax.jdo.", "datanucleus."),
-    *("hiveconf:", "impala.", "spark.thriftserver.", "spark.hive.", "kyuubi."),
-)
 _REFERENCE = re.compile(r"\$\{(?:hivevar:)?([A-Za-z_][\w.]*)\}")
 
 
@@ -46,7 +42,7 @@ def parse_configuration(configuration: Mapping[str, str]) -> SessionRequest:
         name = _without_prefix(key)
         if key.startswith(_VARIABLE_PREFIX):
             variables[key.removeprefix(_VARIABLE_PREFIX)] = value
-        elif not key.startswith("use:") and not is_foreign(name):
+        elif not key.startswith("use:") and name != PROXY_USER:
             settings[name] = value
     return SessionRequest(
         settings=settings,
@@ -55,11 +51,6 @@ def parse_configuration(configuration: Mapping[str, str]) -> SessionRequest:
         schema=configuration.get("use:database") or None,
         proxy_user=configuration.get(PROXY_USER) or configuration.get(_SETTING_PREFIXES[0] + PROXY_USER) or None,
     )
-
-
-def is_foreign(key: str) -> bool:
-    """Whether a setting is one of another program, which the gateway ignores."""
-    return key.startswith(_FOREIGN_SETTINGS)
 
 
 def substitute(text: str, variables: Mapping[str, str], length_max: int) -> str:

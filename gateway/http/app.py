@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from flask import Flask, Response, jsonify, request
@@ -12,8 +11,10 @@ from werkzeug.exceptions import HTTPException, LengthRequired
 
 from gateway.authenticators import Authenticator
 from gateway.bounded import EngineCalls
-from gateway.http.errors import HostRefused
+from gateway.http.authentication import challenges
+from gateway.http.forwarded import Forwarded
 from gateway.http.health import health_blueprint
+from gateway.http.hosts import KnownHosts
 from gateway.http.links import LinkSigner
 from gateway.http.statements import StatementApi
 from gateway.http.waiting import WaitingRoom
@@ -21,7 +22,6 @@ from gateway.lifecycle import Lifecycle
 from gateway.status import describe
 
 BODY_BYTES_MAX = 16 << 20
-_LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 _ERROR_CODES = {
     HTTPStatus.NOT_FOUND: "ENDPOINT_NOT_FOUND",
     HTTPStatus.METHOD_NOT_ALLOWED: "METHOD_NOT_ALLOWED",
@@ -32,11 +32,16 @@ _ERROR_CODES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpOptions:
-    """`threads` answer requests; `hosts` are names besides localhost by which clients may address the server."""
+    """`threads` answer requests; `hosts` are the names by which clients may address the server.
+
+    Links begin with `public_url`, where it is given, or with what one of the `proxies` says that the client asked for.
+    """
 
     threads: int = 32
-    hosts: tuple[str, ...] = ()
+    hosts: KnownHosts = field(default_factory=KnownHosts)
     link_lifetime_s: float = 900.0
+    public_url: str = ""
+    proxies: tuple[str, ...] = ()
 
 
 class _Json(DefaultJSONProvider):
@@ -59,16 +64,25 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
         signer=LinkSigner(lifetime_s=options.link_lifetime_s),
         room=WaitingRoom(options.threads),
         calls=EngineCalls(options.threads),
+        public_url=options.public_url.rstrip("/"),
     )
+    app.wsgi_app = Forwarded(app.wsgi_app, options.proxies)  # type: ignore[assignment]
     app.register_blueprint(api.blueprint())
     app.register_blueprint(health_blueprint(lifecycle))
-    known_hosts = frozenset((*_LOOPBACK_NAMES, *options.hosts))
 
     @app.before_request
     def ensure_acceptable() -> None:
-        _ensure_host(request.host, known_hosts)
+        options.hosts.ensure_known(request.host)
         if request.environ.get("wsgi.input_terminated"):  # chunked: it could be of any size
             raise LengthRequired("The request must state the length of its body (Content-Length).")
+
+    def failure_answer(error: Exception) -> Response:
+        failure = describe(error)
+        body = jsonify(error_code=failure.http_error_code, message=failure.message, sql_state=failure.sqlstate)
+        body.status_code = failure.http_status
+        if failure.http_status is HTTPStatus.UNAUTHORIZED:
+            body.headers.extend(challenges(authenticator))
+        return body
 
     @app.after_request
     def harden(response: Response) -> Response:
@@ -77,15 +91,8 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
         return response
 
     app.register_error_handler(HTTPException, _http_failure)
-    app.register_error_handler(Exception, _failure)
+    app.register_error_handler(Exception, failure_answer)
     return app
-
-
-def _ensure_host(host: str, known: Collection[str]) -> None:
-    """Refuse names that a web page may have pointed at this machine (DNS rebinding)."""
-    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-    if name.lower() not in known:
-        raise HostRefused(host)
 
 
 def _http_failure(error: HTTPException) -> tuple[Response, int]:
@@ -94,9 +101,3 @@ def _http_failure(error: HTTPException) -> tuple[Response, int]:
     body = jsonify(error_code=_ERROR_CODES.get(status, "MALFORMED_REQUEST"), message=error.description)
     body.headers.extend((name, value) for name, value in error.get_headers() if name == "Allow")
     return body, status
-
-
-def _failure(error: Exception) -> tuple[Response, int]:
-    failure = describe(error)
-    body = jsonify(error_code=failure.http_error_code, message=failure.message, sql_state=failure.sqlstate)
-    return body, failure.http_status

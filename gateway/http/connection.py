@@ -8,21 +8,22 @@ In every state but ANSWERING the connection belongs to the server's loop; while 
 nothing is read. A worker gets whole requests only, and gives back whole answers, so a client that is slow in either
 direction holds a place in a table and never a thread.
 
-Each state has a deadline. READING has three: one for a silent connection, which may be kept alive, one for a head that
-has begun, one for its body. WRITING has one that each byte the client takes renews. LINGERING reads and forgets what
-still comes after a last answer: closing a socket with unread bytes resets the connection, and many clients would see
-the reset instead of the answer that says what was wrong.
+Each state has a deadline. READING has four: one for a silent connection, which may be kept alive, one for a handshake
+of TLS, one for a head that has begun, one for its body. WRITING has one that each byte the client takes renews.
+LINGERING reads and forgets what still comes after a last answer: closing a socket with unread bytes resets the
+connection, and many clients would see the reset instead of the answer that says what was wrong.
 """
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import time
 from dataclasses import dataclass
 from enum import Enum, auto
 from http import HTTPStatus
+from typing import Protocol
 
+from gateway.http.channel import Channel, ChannelEnded
 from gateway.http.wire import (
     CONTINUE,
     HEAD_BYTES_MAX,
@@ -35,8 +36,9 @@ from gateway.http.wire import (
     parse_head,
     skip_line_ends,
 )
+from gateway.tls import TlsServer
 
-_RECEIVE_BYTES = 64 << 10
+_HEAD_BYTES_KEPT = 4 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,7 @@ class HttpLimits:
     """What connections may take: seconds in each state, bytes of one body, connections and bytes of all together."""
 
     idle_s: float = 60.0
+    handshake_s: float = 10.0
     head_s: float = 20.0
     body_s: float = 60.0
     write_s: float = 60.0
@@ -61,48 +64,77 @@ class State(Enum):
     CLOSED = auto()
 
 
+class Conversation(Protocol):
+    """What calls of Thrift on one connection have in common; raises an SqlError for bytes that are no call."""
+
+    def answer(self, message: bytes, principal: str) -> bytes: ...
+
+    def recall(self, message: bytes, principal: str) -> bytes | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCaller:
+    """Whose call came with `head`; believed again until `until`, on the monotonic clock."""
+
+    head: Head
+    principal: str
+    until: float
+
+
 class Connection:
     """Fed by the server's loop; see the module for who may call what."""
 
-    def __init__(self, client: socket.socket, peer: str, limits: HttpLimits) -> None:
-        client.setblocking(False)
-        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket, self.peer, self._limits = client, peer, limits
-        self.descriptor = client.fileno()
+    def __init__(self, client: socket.socket, peer: str, limits: HttpLimits, tls: TlsServer | None) -> None:
+        self._channel, self.peer, self._limits = Channel(client, peer, tls), peer, limits
+        self.descriptor, self.port = self._channel.descriptor, self._channel.port
         self.state = State.READING
         self.request: Request | None = None
+        self.conversation: Conversation | None = None
+        self.caller: KnownCaller | None = None
         self.since = time.monotonic()
         self.deadline = self.since + limits.idle_s
         self._incoming = bytearray()
         self._searched = 0
         self._head: Head | None = None
-        self._outgoing = memoryview(b"")
+        self._last_head: tuple[bytes, Head] | None = None
         self._ends_after_writing = False
 
     @property
+    def is_encrypted(self) -> bool:
+        return self._channel.is_encrypted
+
+    @property
     def held_bytes(self) -> int:
-        return len(self._incoming) + len(self._outgoing) + (len(self.request.body) if self.request else 0)
+        return len(self._incoming) + self._channel.unsent_bytes + (len(self.request.body) if self.request else 0)
 
     @property
     def is_idle(self) -> bool:
         """Whether it waits between requests."""
-        return self.state is State.READING and not self._incoming and self._head is None
+        return (
+            self.state is State.READING
+            and not self._incoming
+            and self._head is None
+            and not self._channel.is_shaking_hands
+        )
 
     def receive(self) -> None:
         """Take what the client sent, once the socket is readable; the state says what follows."""
+        was_idle, was_shaking_hands = self.is_idle, self._channel.is_shaking_hands
         try:
-            received = self.socket.recv(_RECEIVE_BYTES)
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError:
-            received = b""
-        if not received:
+            received = self._channel.receive()
+        except ChannelEnded:
             self.close()
-        elif self.state is State.READING:
-            if self.is_idle:
-                self._enter(State.READING, self._limits.head_s)
-            self._incoming += received
-            self.advance()
+            return
+        if self.state is not State.READING:
+            return
+        if was_idle and self._channel.is_shaking_hands:
+            self._enter(State.READING, self._limits.handshake_s)
+        elif was_shaking_hands and not self._channel.is_shaking_hands:
+            self._enter(State.READING, self._limits.head_s if received else self._limits.idle_s)
+        elif was_idle and received:
+            self._enter(State.READING, self._limits.head_s)
+        self._incoming += received
+        self.advance()
 
     def advance(self) -> None:
         """Make a request of the bytes at hand, if they are one."""
@@ -110,34 +142,31 @@ class Connection:
             self._parse()
         except RequestRefused as refused:
             self.refuse(refused.status, refused.reason)
+        except ChannelEnded:
+            self.close()
 
     def answer(self, answer: Answer) -> None:
         """Begin to write; called by the worker that made the answer, which does not touch the connection again."""
         self.request = None
         self._ends_after_writing = answer.is_last
-        self._outgoing = memoryview(answer.content)
+        self._channel.write(answer.content)
         self._enter(State.WRITING, self._limits.write_s)
         self.send()
 
     def send(self) -> None:
         """Write what the client takes now."""
         try:
-            while self._outgoing:
-                sent = self.socket.send(self._outgoing)
-                self._outgoing = self._outgoing[sent:]
+            if self._channel.flush():
                 self.deadline = time.monotonic() + self._limits.write_s
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError:
+        except ChannelEnded:
             self.close()
 
     def finish_writing(self) -> None:
         """After the whole answer was written: the next request, or the end."""
-        if self._outgoing or self.state is not State.WRITING:
+        if self._channel.unsent_bytes or self.state is not State.WRITING:
             return
         if self._ends_after_writing:
-            with contextlib.suppress(OSError):
-                self.socket.shutdown(socket.SHUT_WR)
+            self._channel.end_writing()
             self._enter(State.LINGERING, self._limits.linger_s)
             return
         self._enter(State.READING, self._limits.head_s if self._incoming else self._limits.idle_s)
@@ -145,7 +174,7 @@ class Connection:
 
     def expire(self) -> None:
         """End what has reached its deadline; a request that came in part is told so."""
-        if self.state is State.READING and not self.is_idle:
+        if self.state is State.READING and not self.is_idle and not self._channel.is_shaking_hands:
             self.refuse(HTTPStatus.REQUEST_TIMEOUT, "The request did not arrive in time.")
         else:
             self.close()
@@ -158,13 +187,12 @@ class Connection:
 
     def close(self) -> None:
         self.state = State.CLOSED
-        self._incoming, self._outgoing = bytearray(), memoryview(b"")
-        self.socket.close()
+        self._incoming = bytearray()
+        self._channel.close()
 
     def hang_up(self) -> None:
         """End the connection while a worker has it: a caller that waits sees that the client is gone."""
-        with contextlib.suppress(OSError):
-            self.socket.shutdown(socket.SHUT_RDWR)
+        self._channel.hang_up()
 
     def _parse(self) -> None:
         if self._head is None:
@@ -173,12 +201,12 @@ class Connection:
             self._searched = len(self._incoming)
             if end is None:
                 return
-            self._head = parse_head(bytes(self._incoming[:end]), self._limits.body_bytes_max)
+            self._head = self._parse_head(bytes(self._incoming[:end]))
             del self._incoming[:end]
             self.deadline = time.monotonic() + self._limits.body_s
             if self._head.expects_continue and len(self._incoming) < self._head.length:
-                with contextlib.suppress(OSError):  # a client that is not told sends its body all the same
-                    self.socket.send(CONTINUE)
+                self._channel.write(CONTINUE)
+                self._channel.flush()
         if len(self._incoming) < self._head.length:
             return
         body = bytes(self._incoming[: self._head.length])
@@ -186,6 +214,14 @@ class Connection:
         self.request = Request(head=self._head, body=body, peer=self.peer)
         self._head, self._searched = None, 0
         self._enter(State.ANSWERING, float("inf"))
+
+    def _parse_head(self, content: bytes) -> Head:
+        """Clients that make many small calls send the same head each time."""
+        if self._last_head is None or self._last_head[0] != content:
+            head = parse_head(content, self._limits.body_bytes_max)
+            self._last_head = (content, head) if len(content) <= _HEAD_BYTES_KEPT else None
+            return head
+        return self._last_head[1]
 
     def _enter(self, state: State, seconds: float) -> None:
         self.state, self.since = state, time.monotonic()

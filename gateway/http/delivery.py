@@ -96,7 +96,9 @@ class Delivery:
         }
 
     def chunks(self, operation: Operation) -> list[Chunk]:
-        """At least one, since an empty result still has columns."""
+        """At least one where there are columns, which a result without rows has too; none for a statement without."""
+        if not len(operation.schema):
+            return []
         total = operation.row_count()
         rows = max(1, total * _CHUNK_BYTES // max(_CHUNK_BYTES, operation.result_bytes))
         starts = range(0, max(1, total), rows)
@@ -126,12 +128,15 @@ class Delivery:
                 assert_never(format_)
 
     def result(self, operation: Operation, index: int, signer: LinkSigner, base_url: str) -> dict[str, object]:
-        """The `result` object of chunk `index`.
+        """The `result` object of chunk `index`, empty for a statement without columns.
 
         As links it lists the chunks that follow too, up to `_LINKS_MAX` in all: databricks-sql-connector asks for the
         links of several chunks at once, and loses the rows of those that come singly and out of order.
         """
-        chunk, chunks = self.chunk(operation, index), self.chunks(operation)
+        chunks = self.chunks(operation)
+        if not chunks and index == 0:
+            return {}
+        chunk = self.chunk(operation, index)
         if self._is_linked(operation):
             listed = chunks[index : index + _LINKS_MAX]
             return {"external_links": [self._link(operation, one, len(chunks), signer, base_url) for one in listed]}

@@ -27,6 +27,28 @@ class UnsupportedMediaType(SqlError, condition="UNSUPPORTED_MEDIA_TYPE", sqlstat
 
 
 @dataclass(eq=False)
+class NotThrift(SqlError, condition="UNSUPPORTED_MEDIA_TYPE.THRIFT", sqlstate="0A000"):
+    found: str
+    template = "The body of the request is {found}; this path takes application/x-thrift only."
+
+
+@dataclass(eq=False)
+class MethodNotAllowed(SqlError, condition="METHOD_NOT_ALLOWED", sqlstate="0A000"):
+    method: str
+    template = "This path takes calls of HiveServer2 by POST, and not by {method}."
+
+
+@dataclass(eq=False)
+class LengthMissing(SqlError, condition="LENGTH_REQUIRED", sqlstate="08P01"):
+    template = "The request must state the length of its body (Content-Length)."
+
+
+@dataclass(eq=False)
+class CookieRefused(SqlError, condition="AUTHENTICATION_FAILED.COOKIE", sqlstate="28000"):
+    template = "The cookie of the request is not one of this server, or has expired. Send the credentials again."
+
+
+@dataclass(eq=False)
 class ChunkNotFound(SqlError, condition="INVALID_HANDLE.CHUNK_NOT_FOUND", sqlstate="HY000"):
     chunk: int
     total: int
@@ -55,6 +77,12 @@ class TooManyWaiting(SqlError, condition="TOO_MANY_REQUESTS_WAITING", sqlstate="
         "{limit} requests already wait for their statements. Send on_wait_timeout CONTINUE and ask for the status, "
         "or raise server.http_threads."
     )
+
+
+@dataclass(eq=False)
+class TooManyCalls(SqlError, condition="TOO_MANY_CALLS", sqlstate="53300"):
+    limit: int
+    template = "{limit} calls over HTTP are already being answered. Try again in a moment."
 
 
 @dataclass(eq=False)

@@ -1,8 +1,9 @@
 """The thread that owns the HTTP port: it accepts, reads, writes and keeps the deadlines of all connections.
 
 Whole requests go out through `dispatch`, answered connections come back through `give_back`, the one method that other
-threads call besides `stop`. Nothing here waits for a client or a statement. What one connection does wrong ends that
-connection; what makes the loop itself fail is raised, and ends the server.
+threads call besides `stop`. A request whose answer `recall` knows is answered here. Nothing here waits for a client or
+a statement. What one connection does wrong ends that connection; what makes the loop itself fail is raised, and ends
+the server.
 
 Memory is bounded by `HttpLimits.held_bytes_max` over everything that was received and not answered or answered and not
 taken: the connection that holds most is ended until the rest fits. Likewise the connection that waited longest makes
@@ -24,11 +25,14 @@ from functools import partial
 from http import HTTPStatus
 
 from gateway.http.connection import Connection, HttpLimits, State
+from gateway.http.wire import Answer
+from gateway.tls import TlsServer
 
 logger = logging.getLogger(__name__)
 
 _LOOK_EVERY_S = 0.25
 _ACCEPTS_AT_ONCE = 64
+_RECALLS_AT_ONCE = 16
 _TOO_MUCH = (HTTPStatus.SERVICE_UNAVAILABLE, "The server holds too many large requests. Try again in a moment.")
 _FATAL_ACCEPT = frozenset((errno.EBADF, errno.EINVAL, errno.ENOTSOCK, errno.EOPNOTSUPP))
 _EVENTS = {
@@ -41,9 +45,17 @@ _EVENTS = {
 class ConnectionLoop:
     """`run` until `stop`."""
 
-    def __init__(self, listener: socket.socket, limits: HttpLimits, dispatch: Callable[[Connection], None]) -> None:
+    def __init__(
+        self,
+        listener: socket.socket,
+        limits: HttpLimits,
+        dispatch: Callable[[Connection], None],
+        recall: Callable[[Connection], Answer | None],
+        tls: TlsServer | None,
+    ) -> None:
         listener.setblocking(False)
-        self._listener, self._limits, self._dispatch = listener, limits, dispatch
+        self._listener, self._limits, self._tls = listener, limits, tls
+        self._dispatch, self._recall = dispatch, recall
         self._selector = selectors.DefaultSelector()
         self._connections: dict[Connection, int] = {}  # with the bytes each held when it was last looked at
         self._away: set[Connection] = set()  # those that a worker has, whatever their state is by now
@@ -117,6 +129,11 @@ class ConnectionLoop:
         try:
             step()
             connection.finish_writing()
+            for _ in range(_RECALLS_AT_ONCE):
+                if connection.state is not State.ANSWERING or (answer := self._recall(connection)) is None:
+                    break
+                connection.answer(answer)
+                connection.finish_writing()
         except Exception:
             logger.exception("the connection from %s ended by an error of ours", connection.peer)
             connection.close()
@@ -194,7 +211,7 @@ class ConnectionLoop:
             accepted.close()
             return
         try:
-            connection = Connection(accepted, peer, self._limits)
+            connection = Connection(accepted, peer, self._limits, self._tls)
         except OSError:  # gone already
             accepted.close()
             return

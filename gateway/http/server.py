@@ -2,24 +2,44 @@
 
 A client can be slow, silent, malformed or gone without anybody else noticing: the loop (`loop.py`) never waits for one,
 the workers (`workers.py`) never see a request before all of it is there, and the states and limits of a connection
-(`connection.py`, `wire.py`) are the same whatever it sends. If the loop itself ends, the server's owner is told.
+(`connection.py`, `wire.py`) are the same whatever it sends. Calls of Thrift (`thrift_route.py`) and requests of the
+application have workers of their own. If the loop itself ends, the server's owner is told.
 """
 
 from __future__ import annotations
 
 import socket
 import threading
+from dataclasses import dataclass, field
+from functools import partial
 
 from flask import Flask
 
 from gateway.http.app import BODY_BYTES_MAX
 from gateway.http.connection import Connection, HttpLimits
+from gateway.http.errors import TooManyCalls
 from gateway.http.loop import ConnectionLoop
+from gateway.http.thrift_route import ThriftRoute
+from gateway.http.wire import Answer
 from gateway.http.workers import Workers
+from gateway.http.wsgi import run_application
 from gateway.supervision import OnDeath, ignore_death, supervised
+from gateway.tls import TlsServer
 
 _BACKLOG = 512
 _STOP_S = 5.0
+_THRIFT_THREADS = 4
+_CALLS_SHARE = 0.9
+"""Of all connections, so many may wait for calls of Thrift; health checks find a place among the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSettings:
+    """`threads` answer the requests of the application; without `tls` the port speaks plain HTTP only."""
+
+    threads: int = 32
+    limits: HttpLimits = field(default_factory=lambda: HttpLimits(body_bytes_max=BODY_BYTES_MAX))
+    tls: TlsServer | None = None
 
 
 class HttpServer:
@@ -28,16 +48,30 @@ class HttpServer:
     def __init__(
         self,
         app: Flask,
+        thrift: ThriftRoute,
         host: str,
         port: int,
         *,
-        threads: int,
-        limits: HttpLimits | None = None,
+        settings: HttpSettings | None = None,
         on_death: OnDeath = ignore_death,
     ) -> None:
-        self._address, self._on_death = (host, port), on_death
-        self._limits = limits or HttpLimits(body_bytes_max=BODY_BYTES_MAX)
-        self._workers = Workers(app, threads, self._give_back)
+        self._thrift, self._address, self._on_death = thrift, (host, port), on_death
+        settings = settings or HttpSettings()
+        self._limits, self._tls = settings.limits, settings.tls
+        self._app_workers = Workers(
+            "http",
+            partial(run_application, app),
+            self._give_back,
+            threads=settings.threads,
+            threads_max=settings.threads,
+        )
+        self._thrift_workers = Workers(
+            "http-thrift",
+            thrift.answer,
+            self._give_back,
+            threads=_THRIFT_THREADS,
+            threads_max=max(1, int(settings.limits.connections_max * _CALLS_SHARE)),
+        )
         self._loop: ConnectionLoop | None = None
         self._thread: threading.Thread | None = None
         self.listener: socket.socket | None = None
@@ -51,9 +85,10 @@ class HttpServer:
         family = socket.getaddrinfo(*self._address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
         self.listener = socket.create_server(self._address, family=family, backlog=_BACKLOG)
         self._address = (self._address[0], int(self.listener.getsockname()[1]))
-        loop = self._loop = ConnectionLoop(self.listener, self._limits, self._workers.put)
+        loop = self._loop = ConnectionLoop(self.listener, self._limits, self._dispatch, self._recall, self._tls)
         self._thread = supervised("http-loop", loop.run, lambda: loop.is_stopping, self._on_death)
-        self._workers.start()
+        self._app_workers.start()
+        self._thrift_workers.start()
         self._thread.start()
 
     def stop(self) -> None:
@@ -62,7 +97,8 @@ class HttpServer:
             return
         self._loop.stop(_STOP_S)
         self._thread.join()
-        self._workers.stop(_STOP_S)
+        self._app_workers.stop(_STOP_S)
+        self._thrift_workers.stop(_STOP_S)
 
     def connection_count(self) -> int:
         return self._loop.connection_count() if self._loop else 0
@@ -70,6 +106,19 @@ class HttpServer:
     def held_bytes(self) -> int:
         """Bytes of all connections that wait to be answered, or to be taken."""
         return self._loop.held_bytes() if self._loop else 0
+
+    def _dispatch(self, connection: Connection) -> None:
+        request = connection.request
+        if request is None or not self._thrift.matches(request.head):
+            self._app_workers.put(connection)
+        elif not self._thrift_workers.is_full:
+            self._thrift_workers.put(connection)
+        else:
+            connection.answer(self._thrift.refuse(TooManyCalls(self._thrift_workers.threads_max), request.head))
+            self._give_back(connection)
+
+    def _recall(self, connection: Connection) -> Answer | None:
+        return self._thrift.recall(connection.request, connection) if connection.request else None
 
     def _give_back(self, connection: Connection) -> None:
         assert self._loop is not None

@@ -8,7 +8,6 @@ is answered as that document.
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 import uuid
@@ -24,6 +23,7 @@ from flask import Blueprint, Response, request
 from gateway.authenticators import Authenticator
 from gateway.bounded import EngineCalls
 from gateway.errors import EngineNotAnswering, OperationNotFound
+from gateway.http.authentication import authenticate
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
 from gateway.http.errors import ServerStarting, TooManyWaiting, UnsupportedMediaType
 from gateway.http.links import LinkSigner
@@ -44,8 +44,8 @@ from gateway.registry import Registry
 from gateway.session import Session
 from gateway.status import describe
 
-CLIENT_SOCKET = "gateway.client_socket"
-"""Key of the WSGI environment under which the server gives the client's socket."""
+CLIENT_DESCRIPTOR = "gateway.client_descriptor"
+"""Key of the WSGI environment under which the server gives the file descriptor of the client's socket."""
 
 Body = dict[str, object]
 
@@ -72,6 +72,7 @@ class StatementApi:
     signer: LinkSigner
     room: WaitingRoom
     calls: EngineCalls
+    public_url: str
     deliveries: WeakKeyDictionary[Operation, Delivery] = field(default_factory=WeakKeyDictionary)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -118,7 +119,7 @@ class StatementApi:
         accepted = request.accept_mimetypes.best_match([CONTENT_TYPES[Format.JSON_ARRAY], *_DOCUMENTS])
         if accepted in _DOCUMENTS:
             return _document(operation, delivery, index, _DOCUMENTS[accepted])
-        return delivery.result(operation, index, self.signer, _base_url())
+        return delivery.result(operation, index, self.signer, self._base_url())
 
     def follow(self, statement_id: str, index: int) -> Response:
         """The target of an external link."""
@@ -209,7 +210,7 @@ class StatementApi:
         body: Body = {"statement_id": str(operation.id), "status": status}
         if state is OperationState.FINISHED:
             body["manifest"] = delivery.manifest(operation)
-            body["result"] = delivery.result(operation, 0, self.signer, _base_url())
+            body["result"] = delivery.result(operation, 0, self.signer, self._base_url())
         return body
 
     def _registry(self) -> Registry:
@@ -218,10 +219,12 @@ class StatementApi:
             raise ServerStarting()
         return registry
 
+    def _base_url(self) -> str:
+        """What links begin with: the URL of the server as clients reach it."""
+        return self.public_url or request.root_url.rstrip("/")
+
     def _principal(self) -> str:
-        basic = request.authorization if request.authorization and request.authorization.type == "basic" else None
-        user, password = (basic.username or "", basic.password or "") if basic else ("", "")
-        return self.authenticator.authenticate(user, password, request.remote_addr or "")
+        return authenticate(self.authenticator, request.headers.get("Authorization"), request.remote_addr or "")
 
 
 _DOCUMENTS = {CONTENT_TYPES[Format.ARROW_STREAM]: Format.ARROW_STREAM, "text/csv": Format.CSV}
@@ -238,10 +241,6 @@ def _json_content() -> bytes:
     return request.get_data()
 
 
-def _client() -> socket.socket | None:
-    client = request.environ.get(CLIENT_SOCKET)
-    return client if isinstance(client, socket.socket) else None
-
-
-def _base_url() -> str:
-    return request.host_url.rstrip("/")
+def _client() -> int | None:
+    descriptor = request.environ.get(CLIENT_DESCRIPTOR)
+    return descriptor if isinstance(descriptor, int) else None

@@ -7,13 +7,12 @@ nor cancel it; its statement is cancelled rather than left running for nobody.
 
 from __future__ import annotations
 
-import select
-import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gateway.hangups import hung_up
 from gateway.operation import Operation
 
 _LOOK_EVERY_S = 0.25
@@ -38,20 +37,14 @@ class WaitingRoom:
                 self._free.release()
 
 
-def wait_for_end(operation: Operation, seconds: float, client: socket.socket | None) -> bool:
-    """Wait until the operation ended or `seconds` passed; False as soon as the client hangs up."""
+def wait_for_end(operation: Operation, seconds: float, client: int | None) -> bool:
+    """Wait until the operation ended or `seconds` passed; False as soon as the client hangs up.
+
+    `client` is the file descriptor of its socket.
+    """
     end = time.monotonic() + seconds
     while not operation.state.is_terminal and (left := end - time.monotonic()) > 0:
-        if not operation.wait(min(left, _LOOK_EVERY_S)).is_terminal and client and _has_hung_up(client):
+        is_over = operation.wait(min(left, _LOOK_EVERY_S)).is_terminal
+        if not is_over and client is not None and hung_up([client]):
             return False
     return True
-
-
-def _has_hung_up(client: socket.socket) -> bool:
-    """Whether the client closed its side: the socket is readable and has nothing to read."""
-    poll = select.poll()
-    try:
-        poll.register(client, select.POLLIN | select.POLLHUP | select.POLLERR)
-        return bool(poll.poll(0)) and not client.recv(1, socket.MSG_PEEK)
-    except (OSError, ValueError):
-        return True

@@ -61,6 +61,18 @@ class Head:
     is_kept_alive: bool
     expects_continue: bool
 
+    def value(self, name: str) -> str | None:
+        """The value of the header, those of one that is repeated joined; None where there is none."""
+        return ", ".join(found) if (found := _values(self.headers, name)) else None
+
+    def cookie(self, name: str) -> str | None:
+        """The value of the first cookie of that name."""
+        for pair in "; ".join(_values(self.headers, "cookie")).split(";"):
+            key, equals, value = pair.partition("=")
+            if equals and key.strip() == name:
+                return value.strip().strip('"')
+        return None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
@@ -80,7 +92,7 @@ class Answer:
 
 
 def skip_line_ends(buffer: bytearray, limit: int) -> int:
-    """How many bytes of line ends stand before a request, which old clients send after a body; at most `limit`."""
+    """How many bytes of line ends precede a request, which old clients send after a body; at most `limit`."""
     match = _LINE_ENDS.match(buffer, 0, limit)
     return match.end() if match else 0
 
@@ -194,7 +206,7 @@ def _is_chunked(headers: _Headers, is_old: bool) -> bool:
     if not codings:
         return False
     if is_old or _values(headers, "content-length"):
-        raise _bad("Transfer-Encoding must not stand beside Content-Length, nor in a request of HTTP/1.0.")
+        raise _bad("Transfer-Encoding must not be combined with Content-Length, nor in a request of HTTP/1.0.")
     if [coding.lower() for coding in codings] != ["chunked"]:
         raise RequestRefused(HTTPStatus.NOT_IMPLEMENTED, "No transfer coding is supported; send Content-Length.")
     return True

@@ -13,9 +13,12 @@ import pytest
 from py4j.java_gateway import JavaGateway
 
 from catalog.errors import TableNotFound
+from gateway.registry import Registry
+from gateway.tls import TlsServer
+from tests.certificates import Certificate, make_certificate
 from tests.clients.drivers import Driver, open_driver, start_jvm
 from tests.gateway.arrow_engine import ArrowEngine, fails, modifies, rows
-from tests.gateway.hs2.wire import serving
+from tests.gateway.http.conftest import serving_http
 
 TYPES = pa.table(
     {
@@ -40,23 +43,27 @@ SQL_TYPES = {"f": "float", "d": "double", "arr": "array<int>", "st": "struct<x:i
 
 @dataclass(frozen=True)
 class Served:
-    """The server under test."""
+    """The server under test; both ports take TLS as well."""
 
     port: int
+    http_port: int
     engine: ArrowEngine
+    registry: Registry
+    certificate: Certificate
 
 
 @pytest.fixture(scope="session")
-def served() -> Iterator[Served]:
-    engine = ArrowEngine(tables={("lab", "t"): pa.table({"i": pa.array([1], pa.int32()), "s": ["x"]})})
-    engine.answers |= {
-        "SELECT types": rows(TYPES, SQL_TYPES),
-        "INSERT": modifies(3),
-        "DESCRIBE lab.nope": fails(TableNotFound("spark_catalog.lab.nope")),
-        "DESCRIBE lab.t": rows(pa.table({"col_name": ["i"], "data_type": ["int"], "comment": [None]}), {}),
-    }
-    with serving(engine) as (port, _, _):
-        yield Served(port, engine)
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    certificate = make_certificate(tmp_path_factory.mktemp("tls"))
+    with serving_http(tls=TlsServer(str(certificate.certificate), str(certificate.key))) as live:
+        live.engine.tables["lab", "t"] = pa.table({"i": pa.array([1], pa.int32()), "s": ["x"]})
+        live.engine.answers |= {
+            "SELECT types": rows(TYPES, SQL_TYPES),
+            "INSERT": modifies(3),
+            "DESCRIBE lab.nope": fails(TableNotFound("spark_catalog.lab.nope")),
+            "DESCRIBE lab.t": rows(pa.table({"col_name": ["i"], "data_type": ["int"], "comment": [None]}), {}),
+        }
+        yield Served(live.thrift_port, live.port, live.engine, live.registry, certificate)
 
 
 @pytest.fixture(scope="session")

@@ -46,6 +46,8 @@ class PythonDriver:
         cursor = self._connection.cursor()
         try:
             cursor.execute(text)
+            if cursor.description is None:
+                return []
             return [[spell(value) for value in row] for row in cursor.fetchall()]
         except (hive.OperationalError, impala.dbapi.OperationalError) as error:
             raise StatementFailed(str(error)) from error
@@ -65,7 +67,7 @@ class JdbcDriver:
     def run(self, text: str) -> list[list[str]]:
         statement = self.connection.createStatement()
         try:
-            return read_result(statement.executeQuery(text))
+            return read_result(statement.getResultSet()) if statement.execute(text) else []
         except Py4JJavaError as error:
             raise StatementFailed(
                 f"{error.java_exception.getMessage()} {error.java_exception.getSQLState()}"
@@ -88,8 +90,7 @@ class BeelineDriver:
         done = subprocess.run([*self._command, text], capture_output=True, encoding="utf-8", timeout=120)
         if done.returncode:
             raise StatementFailed(done.stderr)
-        header, *rows = csv.reader(line for line in done.stdout.splitlines() if line.strip())
-        assert header
+        _, *rows = [*csv.reader(line for line in done.stdout.splitlines() if line.strip())] or [[]]
         return [[spell(cell) for cell in row] for row in rows]
 
     def close(self) -> None:

@@ -66,7 +66,7 @@ class HttpClient:
         answer = self.run(text)
         result, rows = answer["result"], []
         while True:
-            rows += result["data_array"]
+            rows += result.get("data_array", [])
             if result.get("next_chunk_index") is None:
                 return rows
             result = self.ask("GET", f"/statements/{answer['statement_id']}/result/chunks/{result['next_chunk_index']}")

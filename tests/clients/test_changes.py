@@ -143,12 +143,21 @@ def test_names_that_need_quoting(client: Driver, folder: Path, name: str) -> Non
     assert [folder.name, name, "false"] in client.run(f"SHOW TABLES IN {folder.name}")
 
 
+_INSERTED = ["num_affected_rows", "num_inserted_rows"]
 COUNTED = [
-    ("CREATE TABLE {t} AS SELECT id AS n FROM range(3)", "3"),
-    ("INSERT INTO {t} VALUES (4), (5)", "2"),
-    ("INSERT INTO {t} SELECT n FROM {t} WHERE false", "0"),
-    ("INSERT INTO {t} REPLACE WHERE n < 3 VALUES (2)", "1"),
-    ("INSERT OVERWRITE {t} VALUES (7), (8), (9), (10)", "4"),
+    ("CREATE TABLE {t} AS SELECT id AS n FROM range(3)", _INSERTED, ["3", "3"]),
+    ("INSERT INTO {t} VALUES (4), (5)", _INSERTED, ["2", "2"]),
+    ("INSERT INTO {t} SELECT n FROM {t} WHERE false", _INSERTED, ["0", "0"]),
+    ("INSERT INTO {t} REPLACE WHERE n < 3 VALUES (2)", _INSERTED, ["1", "1"]),
+    ("INSERT OVERWRITE {t} VALUES (7), (8), (9), (10)", _INSERTED, ["4", "4"]),
+    ("UPDATE {t} SET n = n + 1 WHERE n < 9", ["num_affected_rows"], ["2"]),
+    ("DELETE FROM {t} WHERE n = 10", ["num_affected_rows"], ["1"]),
+    (
+        "MERGE INTO {t} AS t USING (VALUES (8), (9), (1)) AS s (n) ON t.n = s.n WHEN MATCHED AND s.n = 8 THEN DELETE "
+        "WHEN MATCHED THEN UPDATE SET n = 0 WHEN NOT MATCHED THEN INSERT *",
+        ["num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows"],
+        ["4", "2", "1", "1"],
+    ),
 ]
 
 
@@ -156,11 +165,10 @@ def test_what_was_written_is_counted(server: RealServer, folder: Path) -> None:
     client = server.http()
     client.run(f"CREATE SCHEMA {folder.name} LOCATION '{folder}'")
     try:
-        for text, count in COUNTED:
+        for text, names, counts in COUNTED:
             answer = client.run(text.format(t=f"{folder.name}.counted"))
             columns = [column["name"] for column in answer["manifest"]["schema"]["columns"]]
-            assert columns == ["num_affected_rows", "num_inserted_rows"]
-            assert answer["result"]["data_array"] == [[count, count]], text
+            assert (columns, answer["result"]["data_array"]) == (names, [counts]), text
     finally:
         client.run(f"DROP SCHEMA {folder.name} CASCADE")
         client.close()

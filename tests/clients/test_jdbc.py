@@ -28,7 +28,7 @@ def test_the_parts_of_a_url(jvm: JavaGateway, served: Served) -> None:
     connection = jdbc_connect(jvm, url, user="grace")
     session = served.engine.sessions[-1]
     assert (session.principal, session.current_schema) == ("grace", "lab")
-    assert session.settings == {"spark.sql.ansi.enabled": "false"}
+    assert session.settings["spark.sql.ansi.enabled"] == "false" and session.settings["hive.exec.parallel"] == "true"
     assert read_result(connection.createStatement().executeQuery("SELECT ${n}")) == [["1"]]
     connection.close()
 
@@ -53,6 +53,9 @@ def test_the_product(connection: Any) -> None:
 def test_the_count_of_rows(connection: Any) -> None:
     statement = connection.createStatement()
     assert statement.executeUpdate("INSERT") == 3 and statement.getUpdateCount() == 3
+    assert not statement.execute("INSERT") and statement.getResultSet() is None
+    assert not statement.execute("USE lab") and statement.getUpdateCount() == 0
+    assert statement.execute("SELECT 1") and statement.getUpdateCount() == -1
 
 
 LISTS = [  # method, arguments, the telling column, values that it must have, in order
@@ -65,9 +68,9 @@ LISTS = [  # method, arguments, the telling column, values that it must have, in
     ("getColumns", (None, "lab", "t", "%"), "COLUMN_NAME", ["i", "s"]),
     ("getColumns", (None, "lab", "t", "s"), "TYPE_NAME", ["STRING"]),
     ("getFunctions", (None, None, "abs"), "FUNCTION_NAME", ["abs"]),
-    ("getPrimaryKeys", (None, "lab", "t"), "COLUMN_NAME", []),
-    ("getImportedKeys", (None, "lab", "t"), "FKCOLUMN_NAME", []),
-    ("getCrossReference", (None, "lab", "t", None, "lab", "t"), "FKCOLUMN_NAME", []),
+    ("getPrimaryKeys", (None, "lab", "t"), "COLUMN_NAME", ["id"]),
+    ("getImportedKeys", (None, "lab", "t"), "FKCOLUMN_NAME", ["parent_id"]),
+    ("getCrossReference", (None, "lab", "parent", None, "lab", "t"), "PKTABLE_NAME", ["parent"]),
 ]
 
 

@@ -13,7 +13,7 @@ from TCLIService.ttypes import TOperationState
 from thrift.Thrift import TApplicationException
 from thrift.transport.TTransport import TTransportException
 
-from gateway.authenticators import AuthenticationFailed
+from gateway.authenticators import Accepted, AuthenticationFailed, Mechanism, parse_plain
 from tests.clients.conftest import Served
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.hs2.wire import serving
@@ -38,7 +38,7 @@ def impyla(request: pytest.FixtureRequest, served: Served) -> Iterator[Any]:
 
 def test_pyhive_sends_its_settings_and_its_schema_by_statement(pyhive: Any, served: Served) -> None:
     session = served.engine.sessions[-1]
-    assert session.settings == {"spark.sql.shuffle.partitions": "3"}
+    assert session.settings == {"spark.sql.shuffle.partitions": "3", "hive.exec.parallel": "true"}
     assert served.engine.runs[-1].text == "USE `lab`"
 
 
@@ -79,7 +79,13 @@ def test_pyhive_describes_columns(pyhive: Any) -> None:
 class Nobody:
     """Refuses everyone."""
 
-    def authenticate(self, user: str, password: str, peer: str) -> str:
+    mechanisms = (Mechanism.PLAIN,)
+
+    def begin(self, mechanism: Mechanism, peer: str) -> Nobody:
+        return self
+
+    def receive(self, message: bytes) -> Accepted:
+        user, password = parse_plain(message)
         raise AuthenticationFailed(f"the password {password!r} is wrong for {user}.")
 
 

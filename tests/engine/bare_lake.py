@@ -17,6 +17,7 @@ from engine.main import EngineOptions, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.session_state import SessionState
 from engine.statement import parse_statement, run_statement
+from engine.statements.statement import AnsweredStatement
 
 
 class BareLake:
@@ -29,7 +30,14 @@ class BareLake:
 
     def answer(self, text: str, context: StatementContext | None = None) -> pa.Table:
         """What a statement answers."""
-        statement, context = parse_statement(text), context or StatementContext(principal="ann")
+        return self._run(parse_statement(text), context or StatementContext(principal="ann"))
+
+    def rows_of(self, statement: AnsweredStatement) -> list[tuple[Any, ...]]:
+        """The rows of a statement that did not come as text."""
+        found = self._run(statement, StatementContext(principal="ann"))
+        return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+    def _run(self, statement: Any, context: StatementContext) -> pa.Table:
         outcome = run_statement(statement, self.state, self.sources, None, context)  # type: ignore[arg-type]
         if outcome.change is not None:
             self.state = outcome.change(self.state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from catalog.catalog import Catalog
-from engine.analyze.analyze import analyze
+from engine.analyze.analyze import Analyzer, analyze
 from engine.authorize.authorize import authorize
 from engine.bind.bind import bind
 from engine.bind.binder import Binder
@@ -37,10 +37,10 @@ class NoAnalyzer:
         raise AssertionError(f"asked for the variables of {plan.text}")
 
 
-def planned(text: str, state: SessionState, sources: Sources) -> Plan:
+def planned(text: str, state: SessionState, sources: Sources, analyzer: Analyzer | None = None) -> Plan:
     bound = bind(parse_program(text), Binder(state, sources))
     assert isinstance(bound, BoundStatement), bound
-    return enforce(plan_statement(analyze(authorize(bound), NoAnalyzer())))
+    return enforce(plan_statement(analyze(authorize(bound), analyzer or NoAnalyzer())))
 
 
 def make_table(plan: CreateTablePlan, catalog: Catalog, now_ms: int) -> None:

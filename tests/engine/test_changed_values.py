@@ -49,7 +49,7 @@ REFUSED = [
     ("UPDATE ruled SET twice = 1", "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"),
     ("UPDATE ruled SET v = 'long'", "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"),
     ("UPDATE ruled SET id = 1", "DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED"),
-    ("UPDATE ruled SET k = 'x' WHERE k = 12345", "INCOMPATIBLE_DATA_FOR_TABLE"),
+    ("UPDATE ruled SET k = DATE'2024-01-01' WHERE k = 12345", "INCOMPATIBLE_DATA_FOR_TABLE"),
     ("UPDATE ruled SET nope = 1", "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA"),
     ("UPDATE ruled SET k = nope", "UNRESOLVED_COLUMN"),
     ("UPDATE ruled SET k = 1, K = 2", "DELTA_CONFLICT_SET_COLUMN"),
@@ -168,3 +168,24 @@ def test_an_append_only_table_takes_new_rows_alone(session: LakeSession) -> None
         "num_deleted_rows": 0,
         "num_inserted_rows": 0,
     }
+
+
+def test_both_sides_of_a_merge_may_have_one_name(session: LakeSession) -> None:
+    run(session, "CREATE SCHEMA news")
+    run(session, "CREATE TABLE twin AS SELECT 1 AS k, 1 AS v UNION ALL SELECT 2, 2")
+    run(session, "CREATE TABLE news.twin AS SELECT 1 AS k, 7 AS v UNION ALL SELECT 2, 4 UNION ALL SELECT 3, 3")
+    merge = "MERGE INTO twin USING news.twin ON default.twin.k = news.twin.k AND news.twin.v > 0"
+    assert run(
+        session,
+        f"{merge} WHEN MATCHED AND spark_catalog.news.twin.v > 5 THEN UPDATE SET default.twin.v = news.twin.v * 10 "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT (k, v) VALUES (news.twin.k, news.twin.v * 10)",
+    ) == 3  # fmt: skip
+    assert rows(session, "SELECT * FROM twin ORDER BY k") == [(1, 70), (2, 4), (3, 30)]
+    run(session, "UPDATE default.twin SET default.twin.v = spark_catalog.default.twin.k WHERE default.twin.k > 1")
+    run(session, "DELETE FROM default.twin WHERE spark_catalog.default.twin.v = 2")
+    assert run(session, "MERGE INTO twin t USING news.twin ON t.k = twin.k WHEN NOT MATCHED THEN INSERT *") == 1
+    assert rows(session, "SELECT * FROM twin ORDER BY k") == [(1, 70), (2, 4), (3, 3)]
+    several = merge.replace("= news.twin.k", "< news.twin.k")
+    assert '{"k":1}' in str(refuse(session, f"{several} WHEN MATCHED THEN UPDATE SET v = news.twin.v"))
+    error = refuse(session, "MERGE INTO twin USING news.twin ON twin.k = news.twin.k WHEN MATCHED THEN DELETE")
+    assert error.condition == "AMBIGUOUS_REFERENCE"

@@ -101,6 +101,27 @@ def test_a_deep_clone_is_brought_up_to_date_with_what_is_new(session: LakeSessio
     assert rows_of(session, "c") == rows_of(session, "s VERSION AS OF 1")
 
 
+@pytest.mark.parametrize("source", ["mapped, tracked vectors"], indirect=True)
+def test_a_shallow_clone_is_brought_up_to_date(session: LakeSession, lake: Path, source: str) -> None:
+    """Files that it names already stay as they are, with the ids of their rows."""
+    run(session, "CREATE TABLE again SHALLOW CLONE s TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
+    with_ids = "SELECT k, _metadata.row_id FROM again WHERE k <> 2 ORDER BY ALL"
+    ids = rows(session, with_ids)
+    for text, num_removed in (
+        ("SELECT 1", 0),
+        ("INSERT INTO s VALUES (99, 'x', 0)", 0),
+        ("DELETE FROM s WHERE k = 2", 1),
+    ):
+        run(session, text)
+        answer = table(session, "CREATE OR REPLACE TABLE again SHALLOW CLONE s").to_pylist()[0]
+        assert answer["num_removed_files"] == num_removed
+        assert rows_of(session, "again") == rows_of(session, "s")
+        assert set(ids) <= set(rows(session, with_ids)) or num_removed
+    run(session, "DELETE FROM again WHERE k = 3")
+    run(session, "CREATE OR REPLACE TABLE again SHALLOW CLONE s VERSION AS OF 1")
+    assert rows_of(session, "again") == rows_of(session, "s VERSION AS OF 1")
+
+
 def test_a_clone_takes_the_place_of_another_table(session: LakeSession, lake: Path) -> None:
     run(session, "CREATE OR REPLACE TABLE plain AS SELECT 1 AS a, 'x' AS b")
     run(session, "CREATE OR REPLACE TABLE other TBLPROPERTIES ('delta.columnMapping.mode' = 'name') AS SELECT 2 AS z")

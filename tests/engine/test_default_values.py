@@ -23,6 +23,11 @@ GIVEN = [
         [(10, 1, 2, 100, 5), (11, 7, 14, 101, None)],
     ),
     ("VALUES (DEFAULT, (2), 4, 55, 5), (DEFAULT, array(3, 4)[1], 8, 66, 5)", [(10, 2, 4, 55, 5), (11, 4, 8, 66, 5)]),
+    (
+        "VALUES (DEFAULT, 1, DEFAULT, 55, 5), (DEFAULT, 2, 4, DEFAULT, 5), (DEFAULT, 3, DEFAULT, 66, 5)",
+        [(10, 1, 2, 55, 5), (11, 3, 6, 66, 5), (12, 2, 4, 100, 5)],
+    ),
+    ("(own, p, a) VALUES (DEFAULT, 1, DEFAULT), (7, 2, (3))", [(10, 7, 14, 100, 1), (11, 3, 6, 7, 2)]),
     ("(id, a) VALUES (default, 3)", [(10, 3, 6, 100, None)]),
     ("(p, g, a) VALUES (1, DEFAULT, 3), (2, DEFAULT, 4)", [(10, 3, 6, 100, 1), (11, 4, 8, 101, 2)]),
     ("SELECT DEFAULT, 1, DEFAULT, DEFAULT, col1 FROM VALUES (5)", [(10, 1, 2, 100, 5)]),
@@ -49,9 +54,10 @@ def test_the_table_makes_the_value(
 REFUSED = [
     ("VALUES (5, 1, DEFAULT, DEFAULT, 5)", "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED"),
     ("VALUES (DEFAULT, 1, 3, DEFAULT, 5)", "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"),
+    ("VALUES (DEFAULT, 1, 2, 5, 5), (6, 1, 2, 5, 5)", "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED"),
+    ("VALUES (DEFAULT, 1, DEFAULT, 5, 5), (DEFAULT, 1, 3, 5, 5)", "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"),
     # which rows say DEFAULT is not known where the rows are written
-    ("VALUES (DEFAULT, 1, DEFAULT, 5, 5), (DEFAULT, 1, 2, 5, 5)", "UNSUPPORTED_FEATURE.STATEMENT"),
-    ("VALUES (DEFAULT, 1, 2, DEFAULT, 5), (DEFAULT, 1, 2, 5, 5)", "UNSUPPORTED_FEATURE.STATEMENT"),
+    ("VALUES (DEFAULT, 1, DEFAULT, 5, 5), (DEFAULT, 1, 2, 5, 5) LIMIT 9", "UNSUPPORTED_FEATURE.STATEMENT"),
     ("VALUES (DEFAULT, 1, 2, 3, 5) UNION ALL SELECT 1, 1, 2, 3, 5", "UNSUPPORTED_FEATURE.STATEMENT"),
     ("SELECT DEFAULT, 1, 2, 3, 5 UNION SELECT 1, 1, 2, 3, 5", "UNSUPPORTED_FEATURE.STATEMENT"),
     ("(id) VALUES (DEFAULT)", "UNSUPPORTED_FEATURE.STATEMENT"),

@@ -1,4 +1,4 @@
-"""DESCRIBE and SHOW COLUMNS of views tell what stands in their records, whatever became of their tables."""
+"""DESCRIBE and SHOW COLUMNS of views show what is in their records, whatever became of their tables."""
 
 from __future__ import annotations
 
@@ -50,3 +50,26 @@ def test_the_statement_that_makes_a_temporary_view(session: LakeSession) -> None
     assert rows(session, "SHOW TBLPROPERTIES told") == []
     run(session, "DROP VIEW told")
     assert refuse(session, "SHOW CREATE TABLE information_schema.tables").condition == "EXPECT_TABLE_NOT_VIEW"
+
+
+@pytest.mark.parametrize("kind", ["VIEW", "TEMPORARY VIEW"])
+def test_columns_of_one_name_are_told_apart_by_their_order(session: LakeSession, kind: str) -> None:
+    run(session, "CREATE TABLE pairs (k INT, v STRING)")
+    run(session, "INSERT INTO pairs VALUES (1, 'a'), (2, 'b')")
+    run(
+        session, f"CREATE {kind} joined (a, b, `c d`, e) AS SELECT l.*, r.K, r.v FROM pairs l JOIN pairs r ON l.k < r.k"
+    )
+    assert rows(session, "SELECT e, `c d`, b, a FROM joined WHERE a = 1") == [("b", 2, "a", 1)]
+    run(session, "DROP VIEW joined")
+    run(session, "DROP TABLE pairs")
+
+
+def test_a_column_that_has_become_two_is_refused(session: LakeSession) -> None:
+    run(session, "CREATE TABLE grows (k INT)")
+    run(session, "CREATE VIEW wide (a, b) AS SELECT *, 1 AS x FROM grows")
+    run(session, "ALTER TABLE grows ADD COLUMN y INT")
+    assert rows(session, "SELECT b, a FROM wide") == []
+    run(session, "ALTER TABLE grows ADD COLUMN X INT")
+    assert refuse(session, "SELECT * FROM wide").condition == "INCOMPATIBLE_VIEW_SCHEMA_CHANGE"
+    run(session, "DROP VIEW wide")
+    run(session, "DROP TABLE grows")

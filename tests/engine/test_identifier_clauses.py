@@ -1,4 +1,4 @@
-"""The IDENTIFIER clause: what stands in it is the name that it says, wherever a name may stand, and nothing more."""
+"""The IDENTIFIER clause: its value is the name, wherever a name is allowed, and nothing more."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ import pytest
 
 from engine.exec.session import SparkDriver
 from engine.main import LakeSession
+from tests.engine.bare_aging import data_files
 from tests.engine.lake_sessions import refuse, rows, run, table_of, version_of
 
 pytestmark = pytest.mark.spark
@@ -74,22 +75,41 @@ def test_a_name_is_free_as_soon_as_its_table_is_dropped(session: LakeSession, la
         assert not (lake / "default" / "again").exists()
 
 
+HASHES = "SELECT /*+ COALESCE(1) */ CAST(id AS INT) AS k, sha2(string(id), 512) AS s FROM range"
+CROWDING = [
+    f"INSERT INTO crowded {HASHES}(8000, 12000)",
+    "UPDATE crowded SET s = sha2(s, 512) WHERE k % 2 = 0",
+    "DELETE FROM crowded WHERE k % 2 = 0",
+    "MERGE INTO crowded AS t USING (SELECT 1 AS k) AS n ON t.k = n.k WHEN MATCHED THEN UPDATE SET s = 'short'",
+    f"MERGE INTO crowded AS t USING ({HASHES}(8000, 12000)) AS n ON t.k = n.k WHEN NOT MATCHED THEN INSERT *",
+    f"INSERT INTO crowded REPLACE USING (k) {HASHES}(1000, 5000)",
+    "OPTIMIZE crowded",
+]
+
+
 def test_a_disk_that_takes_no_more_ends_the_write_with_its_reason(
     session: LakeSession, lake: Path, spark_driver: SparkDriver
 ) -> None:
-    """Here no file of Java's may have more than 4 KiB; after that the session goes on."""
-    run(session, "CREATE TABLE crowded (s STRING)")
-    java = spark_driver.process.gateway.proc.pid
+    """Here no file of Java's may have more than 100 KB, and new rows are not shuffled; what was written until then is
+    gone, and the session goes on.
+    """
+    properties = "'delta.enableChangeDataFeed' = 'true', 'delta.autoOptimize.optimizeWrite' = 'false'"
+    run(session, f"CREATE TABLE crowded (k INT, s STRING) TBLPROPERTIES ({properties})")
+    for first in (0, 4000):
+        run(session, f"INSERT INTO crowded {HASHES}({first}, {first + 4000})")
+    folder, java = lake / "default" / "crowded", spark_driver.process.gateway.proc.pid
+    files = data_files(folder)
     before = resource.prlimit(java, resource.RLIMIT_FSIZE)
-    resource.prlimit(java, resource.RLIMIT_FSIZE, (4096, before[1]))
+    resource.prlimit(java, resource.RLIMIT_FSIZE, (100_000, before[1]))
     try:
-        error = refuse(session, "INSERT INTO crowded SELECT /*+ COALESCE(1) */ sha2(string(id), 512) FROM range(10000)")
+        for text in CROWDING:
+            error = refuse(session, text)
+            assert error.condition == "TASK_WRITE_FAILED" and os.strerror(errno.EFBIG) in error.message, text
+            assert data_files(folder) == files, text
     finally:
         resource.prlimit(java, resource.RLIMIT_FSIZE, before)
-    assert error.condition == "TASK_WRITE_FAILED" and os.strerror(errno.EFBIG) in error.message
-    assert version_of(lake, "crowded") == 0
-    run(session, "INSERT INTO crowded VALUES ('a')")
-    assert rows(session, "SELECT * FROM crowded") == [("a",)]
+    assert version_of(lake, "crowded") == 2
+    assert run(session, CROWDING[1]) == 4000
 
 
 def test_a_partition_of_nan_is_replaced_like_any_other(session: LakeSession) -> None:

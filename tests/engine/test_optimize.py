@@ -362,7 +362,7 @@ def test_a_table_that_is_dropped_is_told_so(session: LakeSession, monkeypatch: p
 
     with monkeypatch.context() as patched:
         patched.setattr(Transaction, "commit", dropped)
-        assert refuse(session, "OPTIMIZE things").condition == "TABLE_OR_VIEW_NOT_FOUND"
+        assert refuse(session, "OPTIMIZE things").condition == "CONCURRENT_DROP"
 
 
 # --- What writes do by themselves -------------------------------------------------------------------------------------

@@ -314,6 +314,10 @@ JOINS = (
     ("SELECT sum(e.x) FROM (SELECT id AS x, rand() AS r FROM {e} WHERE word <> 'q') e JOIN wanted w ON x = w.id", 2),
     ("SELECT sum(e.id) FROM {e} e JOIN wanted v ON e.id = v.id JOIN wanted w ON e.id = w.id WHERE w.few", 1),
     ("SELECT sum(e.id) FROM {e} e JOIN (SELECT id FROM wanted WHERE id > 99) w ON e.id = w.id", 0),
+    ("SELECT sum(e.id) FROM {e} e JOIN wanted w ON e.id = w.id AND e.word = concat('word', 5)", 1),
+    ("SELECT sum(e.id) FROM {e} e JOIN wanted w ON e.id = w.id AND e.word = concat('word', w.id)", 2),
+    ("SELECT sum(e.id) FROM {e} e WHERE (e.id, e.day) IN (SELECT id, DATE'2024-03-05' FROM wanted)", 1),
+    ("SELECT sum(e.id) FROM {e} e JOIN wanted w ON e.id % 7 = w.id AND e.word = concat('word', w.id)", 2),
     ("SELECT sum(e.id) FROM {e} e JOIN wanted w ON e.id = w.id OR w.few", 6),
     ("SELECT sum(e.id), count(w.id) FROM {e} e LEFT JOIN wanted w ON e.id = w.id", 6),
     ("SELECT sum(e.id), count(e.id) FROM wanted w RIGHT JOIN {e} e ON e.id = w.id AND few", 6),
@@ -340,6 +344,20 @@ def test_joins_leave_out_files(session: LakeSession, events: str, wanted: None, 
     whole, _ = run(session, query)
     run(session, f"RESET {setting}")
     assert found == whole
+
+
+def test_whole_numbers_that_are_joined_together_are_told_apart(session: LakeSession) -> None:
+    """Spark makes one number of them."""
+    run(session, "CREATE TABLE pairs (a INT, b SMALLINT, c TINYINT)")
+    for row in ("(-5, -1, -128)", "(7, 300, 0)", "(2147483647, 4, 1)", "(NULL, 4, 1)", "(-2147483648, 32767, 127)"):
+        run(session, f"INSERT INTO pairs VALUES {row}")
+    run(session, "CREATE TABLE chosen (a INT, b SMALLINT, c TINYINT)")
+    run(
+        session, "INSERT INTO chosen VALUES (-5, -1, -128), (-2147483648, 32767, 127), (2147483647, 5, 1), (NULL, 4, 1)"
+    )
+    found, reads = run(session, "SELECT sum(p.b) FROM pairs p JOIN chosen n ON p.a = n.a AND p.b = n.b AND p.c = n.c")
+    assert found == [(32766,)]
+    assert [read.files for read in reads if "pairs" in read.label] == [2]
 
 
 class BrokenChoice(FileChoice):

@@ -1,24 +1,34 @@
-"""Two writers that replace partitions: what is a conflict, and what are two versions one after the other."""
+"""Two writers that replace partitions: what is a conflict, and what are two versions one after the other.
+
+The statement that meets a conflict is not run again here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from catalog.errors import SqlError
+from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.table.operations import CommitDescription, TableOperation
 from tests.engine.lake_sessions import rows, run
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("run_once")]
 
 DYNAMIC = "SET spark.sql.sources.partitionOverwriteMode = dynamic"
+
+
+@pytest.fixture
+def run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.statement.RetryPolicy", partial(RetryPolicy, runs_max=1))
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from deltalake import DeltaTable
 
+from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add
@@ -137,16 +139,27 @@ def test_refusals(lake: BareLake, back: Path) -> None:
     assert DeltaTable(back).version() == 3
 
 
-def test_another_commit_in_between_is_a_conflict(lake: BareLake, back: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit = Transaction.commit
+@pytest.mark.parametrize(("others", "expected"), [(1, [1, 2, 3, 4, 5, 6]), (9, [2, 3, 5, 6, 8, 8])])
+def test_another_commit_in_between_is_a_reason_to_begin_again(
+    lake: BareLake, back: Path, monkeypatch: pytest.MonkeyPatch, others: int, expected: list[int]
+) -> None:
+    """Until the retry policy allows no more."""
+    monkeypatch.setattr("engine.statement.RetryPolicy", partial(RetryPolicy, runs_max=2))
+    commit, left = Transaction.commit, [others]
 
     def late(self: Transaction, *args: Any, **options: Any) -> Any:
-        lake.append("back", {"k": [8], "s": ["x"]})
+        left[0] -= 1
+        if left[0] >= 0:
+            lake.append("back", {"k": [8], "s": ["x"]})
         return commit(self, *args, **options)
 
     monkeypatch.setattr(Transaction, "commit", late)
-    assert lake.refuse("RESTORE TABLE back TO VERSION AS OF 1").condition == "DELTA_CONCURRENT_WRITE"
-    assert keys(lake) == [2, 3, 5, 6, 8]
+    if others == 1:
+        lake.answer("RESTORE TABLE back TO VERSION AS OF 1")
+    else:
+        error = lake.refuse("RESTORE TABLE back TO VERSION AS OF 1")
+        assert error.condition == "DELTA_CONCURRENT_WRITE" and "version 4" in error.message
+    assert keys(lake) == expected
 
 
 def test_files_are_known_by_their_vectors_and_keep_their_ids(lake: BareLake, back: Path) -> None:

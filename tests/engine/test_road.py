@@ -182,9 +182,9 @@ COMMANDS = [
     ("SHOW TBLPROPERTIES items", [("delta.minReaderVersion", "1"), ("delta.minWriterVersion", "2")]),
     ("SHOW SCHEMAS IN ALL CATALOGS LIKE 'shop'", [("shop", "spark_catalog")]),
     ("SHOW TABLES IN CATALOG spark_catalog SCHEMA LIKE 'sh%'",
-     [("shop", "items", False, "spark_catalog", "TABLE", "")]),
+     [("shop", "items", False, "", "spark_catalog", "TABLE", "What is sold")]),
     ("SHOW COLUMNS IN CATALOG spark_catalog SCHEMA LIKE 'default' TABLE LIKE 'plain'",
-     [("spark_catalog", "default", "plain", "x", "bigint", "true", 0, "")]),
+     [("x", "spark_catalog", "default", "plain", "bigint", 19, 0, 10, "true", "", 0, "NO", "NO")]),
 ]  # fmt: skip
 
 
@@ -215,7 +215,7 @@ def test_detail_and_history_are_deltas(session: LakeSession) -> None:
 METADATA: list[tuple[Statement, list[tuple[Any, ...]]]] = [
     (ListSchemas(schema_pattern="s%"), [("spark_catalog", "shop")]),
     (ListSchemas(catalog="nope"), []),
-    (ListTables(schema_pattern="shop"), [("spark_catalog", "shop", "items", "TABLE", None)]),
+    (ListTables(schema_pattern="shop"), [("spark_catalog", "shop", "items", "TABLE", "What is sold")]),
     (ListTables(types=("VIEW",)), []),
     (ListColumns(table_pattern="plain"), [("spark_catalog", "default", "plain", "x", "bigint", True, 1, None, None)]),
     (ListColumns(schema_pattern="broken"), []),

@@ -1,4 +1,4 @@
-"""Row tracking switched on for a table that has rows: all get ids that stay, whatever others commit meanwhile."""
+"""Row tracking switched on for a table that has rows: all get ids that stay, also beside concurrent commits."""
 
 from __future__ import annotations
 

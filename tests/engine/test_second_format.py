@@ -88,7 +88,7 @@ def test_a_table_is_made_of_a_query(session: LakeSession) -> None:
         ("CREATE TABLE other (k INT) USING orc", "DATA_SOURCE_NOT_SUPPORTED"),
         ("CREATE OR REPLACE TABLE plain (k INT)", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("REPLACE TABLE plain USING folder AS SELECT 1 AS k", "DELTA_TABLE_ONLY_OPERATION"),
-        ("INSERT INTO plain VALUES ('x', 'y', NULL)", "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST"),
+        ("INSERT INTO plain VALUES ('x', 'y', NULL)", "CAST_INVALID_INPUT"),
     ],
 )
 def test_what_the_format_does_not_have_is_refused_by_name(plain: LakeSession, text: str, condition: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -30,6 +32,7 @@ from engine.plans.reads import CommandPlan
 from engine.runtime.session_state import SessionState
 from engine.table.formats import formats_of
 from tests.engine.planned import make_table, planned
+from tests.feature_tables import FEATURE_TABLES
 
 STATE = SessionState(principal="ann", catalog="spark_catalog", schema="default")
 
@@ -198,3 +201,31 @@ def test_what_is_shown_makes_the_same_table(text: str) -> None:
         assert again == shown
         if "DEFAULT 5" in text:
             assert "'delta.feature.allowColumnDefaults' = 'supported'" in shown
+
+
+UNSAID = ("delta.columnMapping.", "delta.identity.highWaterMark", "delta.invariants", "delta.typeChanges")
+"""Keys of columns that no statement says."""
+OF_CLUSTERING = {"clustering", "liquid"}
+"""The tables have these, and no columns to cluster by."""
+SHOWN = [name for name, table in FEATURE_TABLES.items() if table.is_appended and name != "inCommitTimestamp"]
+"""One that breaks the protocol, having no `commitInfo`, is left out."""
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_is_shown_of_a_table_of_each_feature_runs(name: str) -> None:
+    def shown_of() -> tuple[frozenset[str], list[tuple[str, Any, dict[str, Any]]]]:
+        config = load_snapshot(str(lake.root / "default/t")).config
+        columns = [
+            (field.name, field.data_type, {key: of for key, of in field.metadata.items() if not key.startswith(UNSAID)})
+            for field in config.schema.fields
+        ]
+        return frozenset(config.features) - OF_CLUSTERING, columns
+
+    with open_lake() as lake:
+        FEATURE_TABLES[name].write(lake.root / "default/t")
+        features, columns = shown_of()
+        ((shown,),) = (row.values() for row in lake.run("SHOW CREATE TABLE t"))
+        shutil.rmtree(lake.root / "default/t")
+        lake.run(shown)
+        made, made_columns = shown_of()
+        assert made >= features and made_columns == columns, shown

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
+from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.storage import LocalStorage
 from engine.errors.statement_errors import StatementCancelled
 from engine.runtime.context import StatementContext
@@ -214,6 +215,42 @@ def test_what_another_table_of_the_catalog_refers_to_stays(lake: BareLake, worn:
     assert len(data_files(worn)) == 2
     shutil.rmtree(clone)
     assert len(lake.rows("VACUUM worn LITE DRY RUN")) == 1
+
+
+def test_logs_of_other_tables_are_read_once(lake: BareLake, worn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until they have new files of others, which the table may have got in any way."""
+    for name in ("one", "two"):
+        lake.append(name, {"k": [1]})
+    loaded: list[str] = []
+    load = DeltaFormat.load
+
+    def noted(self: DeltaFormat, location: str, version: int | None = None) -> Any:
+        loaded.append(os.path.basename(location))
+        return load(self, location, version)
+
+    monkeypatch.setattr(DeltaFormat, "load", noted)
+
+    def others() -> set[str]:
+        loaded.clear()
+        assert len(lake.rows("VACUUM worn DRY RUN")) == kept
+        return set(loaded) - {"worn"}
+
+    kept = 1
+    assert others() == {"one", "two"} and others() == set()
+    lake.append("one", {"k": [2]})
+    assert others() == set()
+    add = next(line for line in _lines(worn / "_delta_log/00000000000000000001.json") if "add" in line)
+    add["add"]["path"] = f"file://{worn}/{add['add']['path']}".replace(" ", "%20")
+    (lake.path("one") / "_delta_log/00000000000000000002.json").write_text(json.dumps(add) + "\n")
+    kept = 0
+    assert others() == {"one"} and others() == {"one"}
+    shutil.rmtree(lake.path("one"))
+    lake.append("one", {"k": [7]})
+    kept = 1
+    assert others() == {"one"} and others() == set()
+    shutil.rmtree(lake.path("one"))
+    lake.append("one", {"k": [7], "other": [8]})
+    assert others() == {"one"}
 
 
 @pytest.mark.parametrize("clone", ["borrowed", "delta.`{folder}/elsewhere/borrowed`"])

@@ -266,7 +266,7 @@ VIOLATIONS = [
     ("VALUES (1, 2)", "INSERT_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS", "checked"),
     ("(id, nope) VALUES (1, 2)", "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "nope"),
     ("(id, ID) VALUES (1, 2)", "DELTA_DUPLICATE_COLUMNS_FOUND", "ID"),
-    (f"VALUES {GOOD.replace('(1', '(timestamp_seconds(0)')}", "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST", "`id`"),
+    (f"VALUES {GOOD.replace('(1', '(current_date()')}", "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST", "`id`"),
     (f"VALUES {GOOD.replace('(1', '(3000000000')}", "CAST_OVERFLOW_IN_TABLE_INSERT", "id"),
     ("BY NAME SELECT 1 AS id, 2 AS nope", "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS", "nope"),
     ("SELECT reflect('java.lang.System', 'exit')", "UNSUPPORTED_FUNCTION", "reflect"),

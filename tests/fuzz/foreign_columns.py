@@ -1,4 +1,4 @@
-"""What stands in a data file: a table's columns under the names or ids that the log gives them, and what misleads."""
+"""The content of a data file: a table's columns under the names or ids that the log gives them, and what misleads."""
 
 from __future__ import annotations
 

@@ -25,13 +25,33 @@ import pyarrow as pa
 from catalog.errors import SqlError
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
-from engine.runtime.results import ResultStream, RowCounts, empty_result, sql_field, string_rows
-from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables, ShowCatalogs
+from engine.runtime.results import (
+    INT,
+    STRING,
+    ResultStream,
+    RowCounts,
+    empty_result,
+    small_result,
+    sql_field,
+    string_rows,
+)
+from engine.statements.shows import (
+    ListColumns,
+    ListForeignKeys,
+    ListFunctions,
+    ListPrimaryKeys,
+    ListSchemas,
+    ListTables,
+    ShowCatalogs,
+)
 from engine.statements.statement import Statement
 
 Answer = Callable[[StatementContext], ResultStream]
 CATALOG = "spark_catalog"
 BATCH_ROWS = 1000
+PRIMARY_KEY = {**dict.fromkeys(("catalog", "schema", "table", "column"), STRING), "position": INT, "name": STRING}
+_PARENT_AND_CHILD = [f"{side}_{part}" for side in ("pk", "fk") for part in ("catalog", "schema", "table", "column")]
+FOREIGN_KEY = {**dict.fromkeys(_PARENT_AND_CHILD, STRING), "position": INT, "fk_name": STRING, "pk_name": STRING}
 
 
 @dataclass(eq=False)
@@ -67,7 +87,12 @@ def rows(table: pa.Table, sql_types: Mapping[str, str] | None = None, *, time_zo
 def modifies(affected: int, inserted: int | None = None) -> Answer:
     """Answer like a DML statement that counted so many rows."""
     counts = RowCounts(affected=affected, inserted=inserted)
-    return lambda _: ResultStream(schema=pa.schema([]), has_rows=False, row_counts=counts)
+
+    def answer(context: StatementContext) -> ResultStream:
+        context.on_parsed(False)
+        return ResultStream(schema=pa.schema([]), has_rows=False, row_counts=counts)
+
+    return answer
 
 
 def fails(error: Exception) -> Answer:
@@ -170,6 +195,7 @@ class ArrowSession:
         text = text.strip().rstrip("; \n")
         if text in self.engine.answers:
             return self.engine.answers[text](context)
+        context.on_parsed(not text.startswith(("USE", "SET")))
         match text.split():
             case [verb, "1"] if verb.upper() == "SELECT":
                 return rows(pa.table({"1": pa.array([1], pa.int32())}))(context)
@@ -196,6 +222,16 @@ class ArrowSession:
             case ListColumns(schema_pattern=schemas, table_pattern=names, column_pattern=columns):
                 chosen = [key for key in tables if _like(key[0], schemas) and _like(key[1], names)]
                 return _columns([(s, t, tables[s, t]) for s, t in chosen], columns)
+            case ListPrimaryKeys(table=(_, _, name)):
+                keys = [[CATALOG, *key, "id", 1, "pk"] for key in tables if name in (None, key[1])]
+                return small_result(PRIMARY_KEY, keys)
+            case ListForeignKeys(child=(_, _, name)):
+                references = [
+                    [CATALOG, "lab", "parent", "id", CATALOG, *key, "parent_id", 1, "fk", None]
+                    for key in tables
+                    if name in (None, key[1])
+                ]
+                return small_result(FOREIGN_KEY, references)
             case ListFunctions(pattern=pattern):
                 found = [[name, f"The function {name}."] for name in ("abs", "concat") if _like(name, pattern)]
                 return string_rows(["name", "description"], found)

@@ -146,6 +146,29 @@ def test_the_registrys_limits_are_the_settings() -> None:
     assert (config.limits().sessions_max, config.limits().statement_timeout_s) == (7, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("key", "good", "bad"),
+    [
+        (
+            "public_url",
+            ["", "http://a", "https://sql.example.com:8443", "https://a.b/lake/x", "http://[::1]:80/"],
+            ["sql.example.com", "ftp://a", "https://", "https://a b", "https://a/?x=1", "https://u@a", "https://a#b"],
+        ),
+        (
+            "http_trusted_proxies",
+            [(), ("127.0.0.1",), ("10.0.0.0/8", "::1"), ("10.1.2.3/8",)],
+            [("proxy",), ("10.0.0.0/33",), ("127.0.0.1", "")],
+        ),
+    ],
+)
+def test_where_proxies_are(key: str, good: list[object], bad: list[object]) -> None:
+    for value in good:
+        assert getattr(load_config(None, {}, {f"server.{key}": value}).server, key) == value
+    for value in bad:
+        with pytest.raises(ConfigInvalidValue, match=f"server.{key}"):
+            load_config(None, {}, {f"server.{key}": value})
+
+
 def test_every_setting_has_a_variable_of_its_own() -> None:
     variables = [setting.variable for setting in settings()]
     assert len(set(variables)) == len(variables)

@@ -10,6 +10,7 @@ import urllib.request
 import pytest
 
 from gateway.hs2.gen import ttypes as t
+from gateway.limits import Limits
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.fuzz import Fuzzer
 from tests.gateway.hs2.test_server import OPEN, call, framed
@@ -25,8 +26,11 @@ def http(line: str, *headers: str, body: bytes = b"", length: str | None = None)
     return "\r\n".join(head).encode() + body
 
 
+EXECUTE = call("GetTables", t.TGetTablesReq(t.TSessionHandle(t.THandleIdentifier(b"\1" * 16, b"\2" * 16))))
 STATEMENT = json.dumps({"statement": "SELECT 1", "wait_timeout": "0s"}).encode()
 JSON = "Content-Type: application/json"
+THRIFT = "Content-Type: application/x-thrift"
+BASIC = "Authorization: Basic YWRhOng="
 HTTP_SAMPLES = [
     http("GET /healthz HTTP/1.1"),
     http("GET /healthz HTTP/1.0", "Connection: keep-alive"),
@@ -39,6 +43,11 @@ HTTP_SAMPLES = [
     http(f"POST {STATEMENTS} HTTP/1.1", JSON, length="99999999999999999999"),
     http(f"POST {STATEMENTS} HTTP/1.1", JSON, "Transfer-Encoding: chunked", body=b"5\r\nhello\r\n0\r\n\r\n"),
     http(f"GET {STATEMENTS}/00000000-0000-0000-0000-000000000000?wait_timeout=1s HTTP/1.1"),
+    http("POST /cliservice HTTP/1.1", THRIFT, BASIC, body=OPEN),
+    http("POST /sql/1.0/warehouses/x HTTP/1.1", THRIFT, "Authorization: Bearer t", body=OPEN),
+    http("POST /cliservice/ HTTP/1.1", THRIFT, "Cookie: hive.server2.auth=ada!1!0", body=EXECUTE),
+    http("POST /cliservice HTTP/1.1", THRIFT, BASIC, body=call("GetInfo", t.TGetInfoReq(None, 13))),
+    http("POST /cliservice HTTP/1.1", THRIFT, body=b"\x80\x01\x00\x01\xff\xff\xff\xff"),
     http("HEAD /readyz HTTP/1.1", "Connection: close"),
     b"GET /healthz HTTP/1.1\r\n" + b"X: " + b"x" * 70_000,
     b"\r\n\r\n\r\n",
@@ -47,7 +56,7 @@ HTTP_SAMPLES = [
 
 @pytest.mark.parametrize("count", COUNTS)
 def test_the_http_port_survives_random_bytes(count: int, caplog: pytest.LogCaptureFixture) -> None:
-    with serving_http() as live:
+    with serving_http(limits=Limits(linger_s=0, sessions_max=count)) as live:
         fuzzer = Fuzzer(live.port, HTTP_SAMPLES, SEED)
         assert fuzzer.run(count) > count // 3 and fuzzer.bytes_answered > 50 * count
         with urllib.request.urlopen(live.url + "/healthz", timeout=60) as response:
@@ -67,7 +76,6 @@ def greet(connection: socket.socket) -> None:
     log_in(connection)
 
 
-EXECUTE = call("GetTables", t.TGetTablesReq(t.TSessionHandle(t.THandleIdentifier(b"\1" * 16, b"\2" * 16))))
 THRIFT_SAMPLES = [
     OPEN,
     EXECUTE,

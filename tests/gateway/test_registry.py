@@ -303,6 +303,32 @@ def test_a_retired_session_frees_its_place_and_keeps_its_operation(make: Maker) 
     assert operation.state is OperationState.CLOSED and registry.operations() == ()
 
 
+def test_who_keeps_the_most_results_makes_room_for_others(make: Maker) -> None:
+    registry = make(kept_max=3)
+
+    def kept(principal: str) -> Operation:
+        session = registry.open_session(principal)
+        operation = session.execute("SELECT 1")
+        registry.retire_after(session, operation)
+        assert operation.wait(5) is OperationState.FINISHED
+        assert eventually(lambda: not registry.sessions())
+        return operation
+
+    first = kept("ann")
+    many = [kept("bob") for _ in range(5)]
+    assert [one.state is OperationState.CLOSED for one in (first, *many)] == [False, True, True, True, False, False]
+
+
+def test_statements_of_a_session_that_were_read_make_room(make: Maker) -> None:
+    session = make(statements_per_session_max=2).open_session("ann")
+    unread = session.execute("ROWS 5")
+    for _ in range(5):
+        operation = session.execute("SET x")
+        assert operation.wait(5) is OperationState.FINISHED
+        operation.tell_end()
+    assert unread.wait(5) is OperationState.FINISHED and len(session.operations()) == 2
+
+
 def test_a_session_that_its_client_closed_does_not_retire_as_well(make: Maker) -> None:
     registry = make()
     session = registry.open_session("ann")

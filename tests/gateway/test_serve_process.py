@@ -58,6 +58,7 @@ def test_a_server_says_how_to_connect_serves_and_drains(start: Any) -> None:
         f"serves {process.port_file.parent / 'lake'}",
         f"beeline -u jdbc:hive2://127.0.0.1:{ports['thrift']}/",
         f'hive.connect("127.0.0.1", {ports["thrift"]})',
+        f'"jdbc:hive2://127.0.0.1:{ports["http"]}/;transportMode=http;httpPath=cliservice"',
         f'delta-gateway sql "SHOW TABLES" --server http://127.0.0.1:{ports["http"]}',
     ):
         assert line in process.output

@@ -224,6 +224,21 @@ def test_a_part_that_fails_for_good_is_told_to_whoever_runs_the_server(threads: 
     house.server.drain()
 
 
+def test_the_public_url_names_the_server_and_begins_its_links(threads: None) -> None:
+    house = House(server__public_url="https://sql.example:8443/lake", server__http_trusted_proxies=["127.0.0.1"])
+    ports = house.server.start()
+    body = json.dumps({"statement": "SELECT 1", "disposition": "EXTERNAL_LINKS"}).encode()
+    for host, status in (("sql.example:8443", 200), ("evil.example", 403)):
+        request = urllib.request.Request(f"http://127.0.0.1:{ports.http}{STATEMENTS}", body, JSON | {"Host": host})
+        try:
+            with urllib.request.urlopen(request, timeout=30) as response:
+                (link,) = json.loads(response.read())["result"]["external_links"]
+                assert link["external_link"].startswith("https://sql.example:8443/lake/api/2.0/sql/results/")
+        except urllib.error.HTTPError as error:
+            assert error.code == status
+    house.server.drain()
+
+
 def test_ipv6(threads: None) -> None:
     house = House(server__host="::1")
     ports = house.server.start()

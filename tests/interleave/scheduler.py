@@ -2,7 +2,8 @@
 
 A writer is a function that is given a `step` to call before whatever the others may see or change. The scheduler lets
 exactly one writer run from one step to the next, so a schedule (who goes next, at each point of choice) determines the
-run. `explore` enumerates all schedules by depth-first search over the choices that each run turned out to have.
+run. `explore` enumerates all schedules by depth-first search over the choices that each run turned out to have. A
+writer that has to wait for another says what for (`Turn.until`), and is not chosen before.
 """
 
 from __future__ import annotations
@@ -18,38 +19,62 @@ Writer: TypeAlias = Callable[[Step], Any]
 
 @dataclass(slots=True)
 class Run:
-    """One run: the choices made, how many there were at each point, and what the writers gave."""
+    """One run: the choices made, those that there were at each point, and what the writers gave."""
 
     choices: list[int] = field(default_factory=list)
-    options: list[int] = field(default_factory=list)
+    options: list[list[int]] = field(default_factory=list)
+    may_stay: list[bool] = field(default_factory=list)
+    """Whether the writer that went last could go on, which is then the first option."""
     order: list[int] = field(default_factory=list)
     """Which writer went, at each point."""
     results: list[Any] = field(default_factory=list)
     """What each writer returned, or the exception that it raised."""
 
 
+class Turn:
+    """The `step` of one writer; `shared` is for what the writers of a run have in common."""
+
+    def __init__(self, lane: _Lane, shared: dict[str, Any]) -> None:
+        self._lane, self.shared = lane, shared
+
+    def __call__(self) -> None:
+        self._lane.pause()
+
+    def until(self, may_go: Callable[[], bool]) -> None:
+        """Returns when `may_go`; the others have to see to that."""
+        self._lane.may_go = may_go
+        self._lane.pause()
+        self._lane.may_go = None
+
+
 class _Lane:
     """One writer's thread, and the two flags by which it is let go and stopped."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, shared: dict[str, Any]) -> None:
         self.go = threading.Semaphore(0)
         self.stopped = threading.Semaphore(0)
         self.done = False
+        self.may_go: Callable[[], bool] | None = None
+        self._turn = Turn(self, shared)
         self.result: Any = None
         self.thread = threading.Thread(target=self._run, args=(writer,), daemon=True)
 
     def _run(self, writer: Writer) -> None:
         self.go.acquire()
         try:
-            self.result = writer(self._step)
+            self.result = writer(self._turn)
         except Exception as error:  # noqa: BLE001 - what a writer raises is a result of the run
             self.result = error
         self.done = True
         self.stopped.release()
 
-    def _step(self) -> None:
+    def pause(self) -> None:
         self.stopped.release()
         self.go.acquire()
+
+    @property
+    def is_ready(self) -> bool:
+        return not self.done and (self.may_go is None or self.may_go())
 
     def advance(self) -> None:
         self.go.release()
@@ -57,35 +82,52 @@ class _Lane:
 
 
 def run_schedule(writers: Sequence[Writer], prefix: Sequence[int] = ()) -> Run:
-    """Follows `prefix` (a number counts round those that are not done), then always the first that is not done."""
-    lanes = [_Lane(writer) for writer in writers]
+    """Follows `prefix` (a number counts round those that are not done), then goes on with the writer that went last, or
+    the first that is not done.
+    """
+    shared: dict[str, Any] = {}
+    lanes = [_Lane(writer, shared) for writer in writers]
     for lane in lanes:
         lane.thread.start()
     run = Run()
-    while ready := [number for number, lane in enumerate(lanes) if not lane.done]:
+    while ready := [number for number, lane in enumerate(lanes) if lane.is_ready]:
+        may_stay = bool(run.order) and run.order[-1] in ready
+        stays = ready.index(run.order[-1]) if may_stay else 0
         point = len(run.choices)
-        choice = prefix[point] % len(ready) if point < len(prefix) else 0
+        choice = prefix[point] % len(ready) if point < len(prefix) else stays
         run.choices.append(choice)
-        run.options.append(len(ready))
+        run.options.append([stays, *(other for other in range(len(ready)) if other != stays)])
+        run.may_stay.append(may_stay)
         run.order.append(ready[choice])
         lanes[ready[choice]].advance()
+    assert all(lane.done for lane in lanes), "writers wait for each other"
     run.results = [lane.result for lane in lanes]
     return run
 
 
-def explore(make: Callable[[], tuple[Sequence[Writer], Any]]) -> Iterator[tuple[Run, Any]]:
-    """Every schedule, each on fresh writers; gives the run and whatever `make` gave beside the writers."""
+def explore(
+    make: Callable[[], tuple[Sequence[Writer], Any]], switches_max: int | None = None
+) -> Iterator[tuple[Run, Any]]:
+    """Every schedule, each on fresh writers; gives the run and whatever `make` gave beside the writers. With
+    `switches_max` those with so many interruptions of a writer at most.
+    """
     prefix: list[int] | None = []
     while prefix is not None:
         writers, world = make()
         run = run_schedule(writers, prefix)
         yield run, world
-        prefix = _next(run)
+        prefix = _next(run, switches_max)
 
 
-def _next(run: Run) -> list[int] | None:
+def _next(run: Run, switches_max: int | None) -> list[int] | None:
     """The choices that lead to the next schedule in lexicographic order."""
+    interrupted = [
+        stay and choice != options[0]
+        for stay, choice, options in zip(run.may_stay, run.choices, run.options, strict=True)
+    ]
     for point in range(len(run.choices) - 1, -1, -1):
-        if run.choices[point] + 1 < run.options[point]:
-            return [*run.choices[:point], run.choices[point] + 1]
+        tried = run.options[point].index(run.choices[point])
+        is_allowed = switches_max is None or sum(interrupted[:point]) + run.may_stay[point] <= switches_max
+        if tried + 1 < len(run.options[point]) and is_allowed:
+            return [*run.choices[:point], run.options[point][tried + 1]]
     return None

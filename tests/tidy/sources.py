@@ -30,8 +30,12 @@ class Module:
     def is_package(self) -> bool:
         return self.path.endswith("__init__.py")
 
-    def imports(self) -> Iterator[tuple[str, int]]:
+    @cached_property
+    def imports(self) -> tuple[tuple[str, int], ...]:
         """Names of imported modules with their lines, wherever in the file they are; `from a import b` gives `a.b`."""
+        return tuple(self._imports())
+
+    def _imports(self) -> Iterator[tuple[str, int]]:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 yield from ((alias.name, node.lineno) for alias in node.names)
@@ -65,7 +69,7 @@ MODULES = load_modules()
 
 def internal_imports(module: Module) -> Iterator[tuple[str, int]]:
     """The modules of ours that `module` imports, as they are in :data:`MODULES`."""
-    for imported, line in module.imports():
+    for imported, line in module.imports:
         for name in (imported, imported.rpartition(".")[0]):
             if name in MODULES:
                 yield name, line

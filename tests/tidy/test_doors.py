@@ -29,7 +29,7 @@ def test_a_library_is_imported_through_its_door_only(library: str) -> None:
     wrong = [
         f"{module.path}:{line}"
         for module in MODULES.values()
-        for name, line in module.imports()
+        for name, line in module.imports
         if name.partition(".")[0] == library and not re.match(DOORS[library], module.path)
     ]
     assert not wrong
@@ -38,6 +38,6 @@ def test_a_library_is_imported_through_its_door_only(library: str) -> None:
 def test_every_imported_library_is_declared_and_every_declared_one_imported() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.split(r"[<>=\[]", line)[0].replace("-", "_") for line in project["dependencies"]}
-    imported = {name.partition(".")[0] for module in MODULES.values() for name, _ in module.imports()}
+    imported = {name.partition(".")[0] for module in MODULES.values() for name, _ in module.imports}
     libraries = imported - set(sys.stdlib_module_names) - set(PACKAGES)
     assert {COMES_WITH.get(name, name) for name in libraries} == declared

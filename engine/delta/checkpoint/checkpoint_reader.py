@@ -5,7 +5,7 @@ A checkpoint is a table with one column per kind of action, one row per action. 
 * `read_small_actions`: protocol, metadata, transactions, domains, sidecars. Row groups whose statistics say that these
   columns are null are skipped, so that a table's schema costs little whatever the number of its files.
 * `read_adds`, `read_removes`: the files, as batches of `FILES_SCHEMA` or `TOMBSTONES_SCHEMA`, one at a time. Only the
-  columns of those schemas are decoded; what is held at once is one batch. Statistics that stand there only as a
+  columns of those schemas are decoded; what is held at once is one batch. Statistics that are there only as a
   struct are turned into JSON, so that there is one form of them from here on. That no identity occurs twice is
   verified along the way, for which the keys of the removes are read with the adds; see
   `engine.delta.checkpoint.unique_keys`.

@@ -125,9 +125,11 @@ class CommitAttemptsExceeded(DeltaError, condition="DELTA_MAX_COMMIT_RETRIES_EXC
     table: str
     attempts: int
     seconds: float
+    version: int
     template = (
         "The commit to {table} was given up after {attempts} attempts in {seconds:.1f} s: other writers were faster "
-        "each time. Nothing was written. Run the statement again when fewer write."
+        "each time, the last of them with version {version}. Nothing was written. Run the statement again when fewer "
+        "write."
     )
 
 

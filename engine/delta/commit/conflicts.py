@@ -8,10 +8,11 @@ its error. A winner that no rule objects to is *taken up*: `Head.after` gives th
 rule                   the winner …
 =====================  ============================================================================================
 exclusive              … exists, and ours replaces the table as a whole
-protocol               … changes the protocol, as ours does too; or drops a feature; or adds one that ours ignored
+protocol               … changes the protocol, as ours does too; or drops a feature; or adds one that ours ignored;
+                       unless ours changes nothing
 feature drop           … exists, and ours drops a feature that the winner may have used
-metadata               … changes the metadata, unless the change is one that leaves every other commit valid; or
-                       the clustering columns, where ours changes the metadata
+metadata               … changes the metadata, unless the change is one that leaves every other commit valid, or
+                       ours changes nothing; or the clustering columns, where ours changes the metadata
 domain metadata        … writes a domain that ours writes too (row tracking's own is merged)
 transactions           … commits for an application that ours read or wrote
 appended files         … adds a file that our reads would have seen. At WriteSerializable blind appends are let
@@ -157,7 +158,7 @@ def _exclusive(contest: Contest) -> ConcurrentModification | None:
 
 def _protocol(contest: Contest) -> ConcurrentModification | None:
     protocol = contest.winner.actions.protocol
-    if protocol is None:
+    if protocol is None or contest.staged.is_empty:
         return None
     if contest.staged.protocol is not None or contest.head.config is None:
         return ProtocolChanged(*contest.facts)
@@ -183,6 +184,8 @@ def _metadata(contest: Contest) -> ConcurrentModification | None:
         # A definition that was made for other clustering columns may lack what these need.
         reclustered = CLUSTERING_DOMAIN in contest.winner.actions.domain_metadata
         return MetadataChanged(*contest.facts) if reclustered and contest.staged.metadata is not None else None
+    if contest.staged.is_empty:  # such as the end of a VACUUM
+        return None
     if contest.staged.metadata is None and config is not None and is_tolerable_change(config.metadata, after):
         return None
     return MetadataChanged(*contest.facts)

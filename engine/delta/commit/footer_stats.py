@@ -30,6 +30,8 @@ Path: TypeAlias = tuple[str, ...]
 
 _NO_BOUNDS = frozenset({PrimitiveType.BINARY, PrimitiveType.BOOLEAN, PrimitiveType.VARIANT, PrimitiveType.VOID})
 _FLOATS = frozenset({PrimitiveType.FLOAT, PrimitiveType.DOUBLE})
+_OF_VARIANT = ("metadata",)
+"""What every variant has that is none of SQL's nulls."""
 _TELLS_NAN = "parquet-mr"
 """The writer whose bounds are NaN where a value is; those of others leave NaN out, which is above their upper bound."""
 _NO_COUNTS: Mapping[Path, int] = MappingProxyType({})
@@ -47,6 +49,8 @@ class _Leaf:
     has_bounds: bool
     is_in_footer: bool = True
     is_float: bool = False
+    below: Path = ()
+    """The part of the column that is null wherever the column is."""
 
 
 class FooterStats:
@@ -98,7 +102,7 @@ class FooterStats:
             if not leaf.is_in_footer:
                 _put(nulls, leaf.path, null_counts.get(leaf.path))
                 continue
-            position = positions.get(".".join(leaf.path))
+            position = positions.get(".".join((*leaf.path, *leaf.below)))
             if position is None:
                 continue
             groups = [footer.row_group(group).column(position) for group in range(footer.num_row_groups)]
@@ -121,6 +125,8 @@ def _leaves(struct: StructType, path: tuple[str, ...] = ()) -> Iterator[_Leaf]:
                 yield from _leaves(inner, (*path, field.name))
             case ArrayType() | MapType():
                 yield _Leaf((*path, field.name), has_bounds=False, is_in_footer=False)
+            case PrimitiveType.VARIANT:
+                yield _Leaf((*path, field.name), has_bounds=False, below=_OF_VARIANT)
             case PrimitiveType() | DecimalType() as leaf:
                 yield _Leaf((*path, field.name), leaf not in _NO_BOUNDS, is_float=leaf in _FLOATS)
 

@@ -56,6 +56,12 @@ class StagedCommit:
     domain_metadata: tuple[DomainMetadata, ...] = ()
 
     @property
+    def is_empty(self) -> bool:
+        """It says what was done, and leaves the table as it is."""
+        files = (self.adds.num_rows, self.removes.num_rows, self.cdc_files)
+        return not any((*files, self.protocol, self.metadata, self.set_transactions, self.domain_metadata))
+
+    @property
     def is_blind_append(self) -> bool:
         """It adds at most, and depends on no file."""
         return self.removes.num_rows == 0 and not self.cdc_files and not self.read_set.depends_on_files

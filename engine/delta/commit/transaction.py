@@ -36,7 +36,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.commit_checks import PendingCommit, ensure_commit_checks
 from engine.delta.commit.commit_file import CommitFile, make_commit_file
 from engine.delta.commit.committer import StorageRetries, put_commit, read_winners, take_back
-from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentDrop
+from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, CommitOutcomeUnknown, ConcurrentDrop
 from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
 from engine.delta.commit.marks import RowMarks
 from engine.delta.commit.new_files import NewFiles as DeltaFiles
@@ -285,9 +285,15 @@ class Transaction:
                 retries.pause(1)
             return None
 
-        file, attempts = (policy or RetryPolicy()).rebase(attempt)
-        if file is None:
-            raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000)
+        try:
+            file, attempts = (policy or RetryPolicy()).rebase(attempt)
+            if file is None:
+                raise CommitAttemptsExceeded(self.table, attempts, (clock_ms() - begun_ms) / 1000, head.version)
+        except CommitOutcomeUnknown:
+            raise
+        except BaseException:
+            self._discard_marks()
+            raise
         return Committed(
             storage=self.storage,
             version=file.version,
@@ -370,7 +376,6 @@ class Transaction:
                 staged, left = self._marks.take_up(staged, winner, self._clock())
             conflict = find_conflict(Contest(staged=staged, level=level, head=head, winner=left))
             if conflict is not None:
-                self._discard_marks()
                 raise conflict
             head = head.after(winner)
         return staged, head

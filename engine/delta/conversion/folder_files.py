@@ -2,7 +2,7 @@
 
 Files and folders whose names begin with an underscore or a dot are nobody's data, as in Spark, but for folders of a
 partition column whose own name begins with an underscore (`_day=1`). Links are left out: they lead to what is somebody
-else's. Partition folders stand above all others, in the order of the columns; their values are escaped as Hive does it,
+else's. Partition folders are above all others, in the order of the columns; their values are escaped as Hive does it,
 with per cent signs.
 """
 

@@ -46,6 +46,8 @@ from engine.delta.schema.schema_errors import (
 from engine.delta.schema.stats_columns import format_name, parse_name, split_names
 from engine.delta.schema.type_widening import widen_field
 from engine.delta.spec.properties import DATA_SKIPPING_COLUMNS, TYPE_WIDENING
+from engine.errors.key_errors import KeyHoldsColumn
+from engine.table.keys import PrimaryKey, keys_of
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType, format_data_type
 
 
@@ -60,6 +62,7 @@ def rename_column(draft: TableDraft, path: Path, name: str) -> TableDraft:
     if draft.mapping_mode == NO_MAPPING:
         raise RenameNeedsMapping(".".join(path))
     old = resolve_path(draft.schema, path)
+    _ensure_no_key(draft, old)
     # Ids first: a field that never had a physical name keeps its old name as that.
     renamed = draft.with_ids()
     renamed = renamed.with_schema(replace_field(renamed.schema, old, lambda item: replace(item, name=name)))
@@ -73,6 +76,7 @@ def drop_column(draft: TableDraft, path: Path) -> TableDraft:
     if draft.mapping_mode == NO_MAPPING:
         raise DropNeedsMapping(".".join(path))
     found = resolve_path(draft.schema, path)
+    _ensure_no_key(draft, found)
     if len(found) == 1 and found[0] in draft.metadata.partition_columns:
         raise PartitionColumnNotDroppable(found[0])
     if any(path[: len(found)] == found for path in draft.clustered_by):
@@ -103,12 +107,23 @@ def change_type(draft: TableDraft, path: Path, data_type: DataType) -> TableDraf
 
 
 def change_nullable(draft: TableDraft, path: Path, nullable: bool, *, rows_checked: bool) -> TableDraft:
+    if nullable and not draft.is_new:
+        _ensure_no_key(draft, resolve_path(draft.schema, path), PrimaryKey)
+
     def change(field: StructField) -> StructField:
         if field.nullable and not nullable and not draft.is_new and not rows_checked:
             raise ColumnChangeNotSupported(".".join(path), "nullable", "NOT NULL")
         return replace(field, nullable=nullable)
 
     return draft.with_schema(replace_field(draft.schema, path, change))
+
+
+def _ensure_no_key(draft: TableDraft, path: Path, kind: type[PrimaryKey] | None = None) -> None:
+    """Keys have columns by their names; what is inside of a column is in none."""
+    keys = [key for key in keys_of(draft.configuration, draft.schema.names) if kind is None or isinstance(key, kind)]
+    holding = [key.name for key in keys if path[0] in key.columns] if len(path) == 1 else []
+    if holding:
+        raise KeyHoldsColumn(path[0], ", ".join(holding))
 
 
 def change_column_metadata(draft: TableDraft, path: Path, key: str, value: Any) -> TableDraft:

@@ -34,6 +34,7 @@ from engine.delta.definition.column_changes import (
 from engine.delta.definition.dormant import without_idle_settings
 from engine.delta.definition.property_changes import (
     add_constraint,
+    add_key,
     drop_constraint,
     drop_feature,
     remove_mapping,
@@ -46,6 +47,7 @@ from engine.delta.schema.schema_changes import Path, Position
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Metadata
 from engine.delta.spec.protocols import add_features, protocol_features
+from engine.table.keys import TableKey
 from engine.types.schema import DataType, StructField, StructType
 
 
@@ -119,7 +121,16 @@ class AddConstraint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AddKey:
+    """A primary or foreign key, whose columns are the caller's to see."""
+
+    key: TableKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DropConstraint:
+    """A CHECK constraint or a key."""
+
     name: str
     if_exists: bool = False
 
@@ -160,6 +171,7 @@ MetadataChange: TypeAlias = (
     | SetProperty
     | UnsetProperty
     | AddConstraint
+    | AddKey
     | DropConstraint
     | SetDescription
     | ClusterBy
@@ -287,6 +299,8 @@ def apply_change(draft: TableDraft, change: MetadataChange) -> TableDraft:
             return unset_property(draft, change.key)
         case AddConstraint():
             return add_constraint(draft, change.name, change.expression)
+        case AddKey():
+            return add_key(draft, change.key)
         case DropConstraint():
             return drop_constraint(draft, change.name, if_exists=change.if_exists)
         case SetDescription():

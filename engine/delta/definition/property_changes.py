@@ -1,8 +1,8 @@
 """What changes of properties, constraints and features do to the draft of a table.
 
 Some keys are no properties: `delta.minReaderVersion`, `delta.minWriterVersion` and `delta.feature.*` speak to the
-protocol and are not stored; `delta.constraints.*` have statements of their own. Setting `delta.columnMapping.mode` on
-an existing table gives its columns ids and keeps their names as physical names.
+protocol and are not stored; `delta.constraints.*` and the properties of keys have statements of their own. Setting
+`delta.columnMapping.mode` on an existing table gives its columns ids and keeps their names as physical names.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ from engine.delta.spec.protocols import (
     protocol_features,
     remove_feature,
 )
+from engine.errors.key_errors import KeyNameTaken, SeveralPrimaryKeys
+from engine.table.keys import KEY_PREFIX, PrimaryKey, TableKey, is_key_property, keys_of, primary_key, property_of
 
 _VERSIONS = {MIN_READER_VERSION.lower(): READER_VERSION_MAX, MIN_WRITER_VERSION.lower(): WRITER_VERSION_MAX}
 
@@ -82,7 +84,7 @@ def set_property(draft: TableDraft, key: str, value: str) -> TableDraft:
         return _ask_for_version(draft, folded, key, value)
     if folded.startswith(FEATURE_PREFIX):
         return _ask_for_feature(draft, key[len(FEATURE_PREFIX) :], value)
-    if folded.startswith(CONSTRAINT_PREFIX):
+    if folded.startswith(CONSTRAINT_PREFIX) or is_key_property(key):
         raise ConstraintsAreNoProperties(key)
     stored, text = parse_setting(key, value)
     if stored == properties.COLUMN_MAPPING_MODE.key:
@@ -95,7 +97,7 @@ def set_property(draft: TableDraft, key: str, value: str) -> TableDraft:
 def unset_property(draft: TableDraft, key: str) -> TableDraft:
     """Nothing happens where the table has no such key, as in Spark."""
     stored = canonical_key(key)
-    if stored.lower().startswith(CONSTRAINT_PREFIX):
+    if stored.lower().startswith(CONSTRAINT_PREFIX) or is_key_property(stored):
         raise ConstraintsAreNoProperties(key)
     known = properties.PROPERTIES.get(stored)
     if known is not None and not known.settable:
@@ -112,11 +114,26 @@ def add_constraint(draft: TableDraft, name: str, expression: str) -> TableDraft:
     present = draft.configuration.get(key)
     if present is not None:
         raise ConstraintAlreadyExists(name, present)
+    if f"{KEY_PREFIX}{name.lower()}" in draft.configuration:
+        raise KeyNameTaken(name)
     return draft.with_settings({key: expression})
+
+
+def add_key(draft: TableDraft, key: TableKey) -> TableDraft:
+    """Raises where the table has a constraint of that name, or is to have two primary keys."""
+    stored, text = property_of(key)
+    if stored in draft.configuration or find_constraint(draft.configuration, key.name) is not None:
+        raise KeyNameTaken(key.name)
+    present = primary_key(keys_of(draft.configuration, draft.schema.names))
+    if present is not None and isinstance(key, PrimaryKey):
+        raise SeveralPrimaryKeys(draft.table, key.name)
+    return draft.with_settings({stored: text})
 
 
 def drop_constraint(draft: TableDraft, name: str, *, if_exists: bool) -> TableDraft:
     key = find_constraint(draft.configuration, name)
+    if key is None and f"{KEY_PREFIX}{name.lower()}" in draft.configuration:
+        key = f"{KEY_PREFIX}{name.lower()}"
     if key is None:
         if if_exists:
             return draft

@@ -51,11 +51,16 @@ def odd_names(schema: StructType) -> str:
     return ", ".join(map(repr, odd))
 
 
-def _ensure_names(config: TableConfig) -> None:
-    paths = [path for path, _ in walk_fields(config.schema)]
+def ensure_distinct_names(schema: StructType) -> None:
+    """Raises `DuplicateColumns`, at whatever depth they are."""
+    paths = [path for path, _ in walk_fields(schema)]
     twice = _repeated(tuple(part.casefold() for part in path) for path in paths)
     if twice:
         raise DuplicateColumns(", ".join(".".join(path) for path in twice))
+
+
+def _ensure_names(config: TableConfig) -> None:
+    ensure_distinct_names(config.schema)
     if config.column_mapping_mode == NO_MAPPING:
         odd = odd_names(config.schema)
         if odd:

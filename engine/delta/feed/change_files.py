@@ -210,7 +210,7 @@ def _keys(files: pa.Table, versions: Any) -> Array:
 
 
 def _in_both(added: Array, removed: Array) -> tuple[Mask, Any]:
-    """Which of the added files were removed too, and where these stand among the removed, in the order of the added."""
+    """Which of the added files were removed too, and the places of these among the removed, in the added order."""
     if not len(removed):
         return np.zeros(len(added), bool), np.empty(0, np.int64)
     at = pc.index_in(added, value_set=removed)

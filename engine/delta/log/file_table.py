@@ -121,7 +121,7 @@ def paths_of(log_paths: Array) -> Array:
 
 
 def _mentions(texts: Array, byte: bytes) -> bool:
-    """Does the byte stand anywhere in the array's memory? Several times faster than to search text by text."""
+    """Is the byte anywhere in the array's memory? Several times faster than to search text by text."""
     data = texts.buffers()[2]
     return data is not None and bool((np.frombuffer(data, np.uint8) == ord(byte)).any())
 

@@ -1,6 +1,6 @@
 """What follows a commit: checksum, checkpoint, clean-up of the log.
 
-None of it is needed for the commit to stand, so it runs after the answer, in a thread of its own, and whatever goes
+None of it is needed for the commit to be valid, so it runs after the answer, in a thread of its own, and whatever goes
 wrong in it is logged and forgotten: the next commit, or another writer, does it again. `HOOKS` are run in order:
 
 1. the version checksum, made from the one before at the cost of the commit itself;

@@ -12,7 +12,7 @@ actions are written without data change, since nothing changes by them. Statisti
 (`stats_parsed`), or both, as the table's properties say; with typed columns come typed partition values, unless some
 value cannot be read with certainty (a timestamp without its zone): then they are left out rather than wrong.
 
-The small actions stand in the first row group, so that a reader of schema and protocol touches nothing else. Files are
+The small actions are in the first row group, so that a reader of schema and protocol touches nothing else. Files are
 written batch by batch: the memory needed is that of one batch beside the snapshot, whatever its size. Every file
 appears whole or not at all, and `_last_checkpoint` after all of them; it never goes back to an older version.
 

@@ -108,6 +108,11 @@ def refers_to(snapshot: Snapshot, storage: Storage) -> bool:
     return needed.count > 0
 
 
+def may_be_others(batches: Iterable[RecordBatch]) -> bool:
+    """Whether some file, or its vector, may lie outside of the table's folder."""
+    return any(pc.any(pc.match_substring_regex(paths, _ODD)).as_py() for paths in file_paths(batches))
+
+
 def retained_paths(snapshot: Snapshot, retained: Retained) -> Iterator[Array]:
     """The decoded paths that retained versions name, as arrays of strings; a path may come several times."""
     for batch in snapshot.files.to_batches():

@@ -57,7 +57,7 @@ def format_name(parts: Path) -> str:
 
 
 def split_names(text: str) -> list[str]:
-    """At the commas that stand outside of backquotes."""
+    """At the commas outside of backquotes."""
     return [part for part in re.split(r",(?=(?:[^`]*`[^`]*`)*[^`]*$)", text) if part.strip()]
 
 

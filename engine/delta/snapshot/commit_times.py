@@ -73,7 +73,7 @@ class CommitTimes:
         return self.modified_ms[version - self.first_version]
 
     def is_in_commit(self, version: int) -> bool:
-        """Does the version's time stand in its `commitInfo`?"""
+        """Is the version's time in its `commitInfo`?"""
         return self.in_commit_from is not None and version >= self.in_commit_from
 
     def version_at(self, timestamp_ms: int, *, allow_after: bool = False) -> int:

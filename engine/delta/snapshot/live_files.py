@@ -3,7 +3,7 @@
 A table of a million files changes by a handful per commit, so the next version must not copy what stayed. `LiveFiles`
 is a tuple of runs; a run is a range of rows of a block, and a block is a batch of `FILES_SCHEMA` with whatever was
 computed from it (its keys, its parsed statistics). Removing a row splits its run in two, without copying; adding rows
-appends a block. When splitting has left a block in many small runs, or many small blocks stand side by side, those are
+appends a block. When splitting has left a block in many small runs, or many small blocks are side by side, those are
 copied into one new block, so that the number of runs stays bounded and the cost of copying is spread over the changes
 that caused it.
 
@@ -159,6 +159,12 @@ def drop_rows(batch: RecordBatch, keys: Array) -> RecordBatch:
     mask = np.ones(len(batch), np.bool_)
     mask[hits] = False
     return batch.filter(pa.array(mask))
+
+
+def without_files(files: pa.Table, others: pa.Table) -> pa.Table:
+    """The rows of `files` whose keys are not among those of `others`; both are of `FILES_SCHEMA`."""
+    keys = pa.chunked_array([file_keys(batch) for batch in others.to_batches()], pa.string()).combine_chunks()
+    return pa.Table.from_batches([drop_rows(batch, keys) for batch in files.to_batches()], FILES_SCHEMA)
 
 
 def find_rows(batch: RecordBatch, keys: Array) -> Any:

@@ -16,6 +16,9 @@ from threading import Lock
 from engine.delta.log.storage import Storage
 from engine.delta.snapshot.snapshot import Snapshot
 
+_LOOKS = 16
+"""How often all sizes are looked at while each table is loaded once; after each load where there are fewer tables."""
+
 
 class _Entry:
     __slots__ = ("lock", "snapshot")
@@ -31,6 +34,8 @@ class SnapshotCache:
         self._bytes_max = bytes_max
         self._lock = Lock()
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._loads = 0
+        """Since all sizes were looked at."""
 
     def load(self, storage: Storage, version: int | None = None) -> Snapshot:
         """The newest version of the table, or `version`. Errors as in `load_snapshot`."""
@@ -70,8 +75,15 @@ class SnapshotCache:
         return sum(entry.snapshot.num_bytes for entry in entries if entry.snapshot)
 
     def _evict(self) -> None:
-        """Drops the tables that were not used for longest. Sizes grow after loading, when files are first asked for."""
+        """Drops the tables that were not used for longest. Sizes grow after loading, when files are first asked for.
+
+        Of many tables the sizes are looked at once in a while, since a list of all of them loads each.
+        """
         with self._lock:
+            self._loads += 1
+            if self._loads <= len(self._entries) // _LOOKS:
+                return
+            self._loads = 0
             kept = 0
             for root in list(reversed(self._entries)):
                 snapshot = self._entries[root].snapshot

@@ -339,7 +339,7 @@ def format_actions(actions: Iterator[Action] | tuple[Action, ...] | list[Action]
 
 
 def parse_json_stream(data: bytes, source: str) -> Iterator[Json]:
-    """The JSON values in `data`, one after the other, wherever line breaks stand. Raises `MalformedLogEntry`.
+    """The JSON values in `data`, one after the other, wherever line breaks are. Raises `MalformedLogEntry`.
 
     Commits are meant to be one object a line, but pretty-printed and joined ones occur.
     """

@@ -205,7 +205,7 @@ _VARIANT = Feature(
     name="variantType",
     kind=_READER,
     demanded=_has_type(PrimitiveType.VARIANT),
-    allows=READS | _UPKEEP,
+    allows=READS | _UPKEEP | _ROW_WRITES,
     auto_upgrade=True,
     by_metadata=True,
     aborts_concurrents=True,
@@ -216,7 +216,7 @@ _VARIANT_SHREDDING = Feature(
     requires=("variantType",),
     demanded=_flag(properties.VARIANT_SHREDDING),
     use=_has_type(PrimitiveType.VARIANT),
-    allows=READS | _UPKEEP,
+    allows=READS | _UPKEEP | _ROW_WRITES,
     auto_upgrade=True,
     aborts_concurrents=True,
 )

@@ -159,7 +159,7 @@ def encode_path(path: str) -> str:
 
 
 def is_absolute_path(path: str) -> bool:
-    """For a decoded path: does it stand alone, rather than under the table root?"""
+    """For a decoded path: is it absolute, rather than under the table root?"""
     return _ABSOLUTE.match(path) is not None
 
 

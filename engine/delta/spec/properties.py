@@ -28,6 +28,7 @@ from engine.delta.spec.errors import (
     PropertyNotSettable,
     UnknownTableProperty,
 )
+from engine.table.keys import is_key_property
 
 T = TypeVar("T")
 Configuration: TypeAlias = Mapping[str, str | None]
@@ -302,7 +303,7 @@ def parse_setting(key: str, value: str) -> tuple[str, str]:
 def is_settable(key: str) -> bool:
     """Whether a statement may set the key at all."""
     known = PROPERTIES.get(key)
-    return key.lower() != _CLUSTERING_COLUMNS and (known is None or known.settable)
+    return key.lower() != _CLUSTERING_COLUMNS and not is_key_property(key) and (known is None or known.settable)
 
 
 def canonical_key(key: str) -> str:

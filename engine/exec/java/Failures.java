@@ -12,7 +12,7 @@ public final class Failures {
 
   /**
    * JSON: whether Spark is stopped, class, message, the innermost cause's message, whether memory ran out anywhere, and for Spark's own errors
-   * condition, sqlstate, path and fragment (the text at fault).
+   * condition, sqlstate, path and fragment (the text at fault), or the column of a table that a value was for.
    */
   public static String describe(Throwable failure) throws Exception {
     ObjectNode node = Request.JSON.createObjectNode();
@@ -67,6 +67,10 @@ public final class Failures {
     node.put("path", (String) failure.getMessageParameters().get("path"));
     QueryContext[] contexts = failure.getQueryContext();
     if (contexts != null && contexts.length > 0) {
+      if (StoreAssignment.OBJECT_TYPE.equals(contexts[0].objectType())) {
+        node.put("column", contexts[0].objectName());
+        return;
+      }
       try {
         node.put("fragment", contexts[0].fragment());
       } catch (RuntimeException notOfText) {

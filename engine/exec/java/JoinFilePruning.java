@@ -30,8 +30,8 @@ import scala.collection.immutable.Seq;
  * Dynamic file pruning: a join whose one side was broadcast tells the scan on its other side which keys it will find.
  *
  * Adaptive execution makes a stage when the broadcasts in it are there. Then this rule adds to each scan below a join
- * that keeps only rows with a match (inner, left semi) the condition that its key is among the broadcast ones, or
- * between the lowest and the highest where there are many. The condition follows from the join, so results cannot
+ * that keeps only rows with a match (inner, left semi) the condition that each of its keys is among the broadcast ones,
+ * or between the lowest and the highest where there are many. The condition follows from the join, so results cannot
  * change; files and row groups that cannot match are not read. Spark's own dynamic pruning knows partitions only;
  * its setting turns off both.
  */
@@ -59,18 +59,20 @@ final class JoinFilePruning extends Rule {
   private static void collectJoin(BroadcastHashJoinExec join, Map found) {
     boolean drops = join.joinType() == Inner$.MODULE$
         || (join.joinType() == LeftSemi$.MODULE$ && join.buildSide() == BuildRight$.MODULE$);
-    if (!drops || !(join.buildPlan() instanceof BroadcastQueryStageExec) || join.streamedKeys().size() != 1) return;
-    Expression key = (Expression) join.streamedKeys().apply(0);
-    Source source = source(join.streamedPlan(), key instanceof Cast ? ((Cast) key).child() : key);
-    if (source == null) return;
+    if (!drops || !(join.buildPlan() instanceof BroadcastQueryStageExec)) return;
     BroadcastQueryStageExec stage = (BroadcastQueryStageExec) join.buildPlan();
-    if (!stage.isMaterialized()) return;
-    Object built = ((Broadcast) stage.executeBroadcast()).value();
-    if (!(built instanceof HashedRelation)) return;
-    Expression condition = JoinKeys.condition(over(key, source.column), (HashedRelation) built);
-    if (condition == null) return;
-    if (!found.containsKey(source.scan)) found.put(source.scan, new ArrayList());
-    ((List) found.get(source.scan)).add(condition);
+    for (int at = 0; at < join.streamedKeys().size(); at++) {
+      Expression key = (Expression) join.streamedKeys().apply(at);
+      Source source = source(join.streamedPlan(), key instanceof Cast ? ((Cast) key).child() : key);
+      if (source == null || !stage.isMaterialized()) continue;
+      Object built = ((Broadcast) stage.executeBroadcast()).value();
+      if (!(built instanceof HashedRelation)) return;
+      JoinKeys keys = new JoinKeys((HashedRelation) built, join.streamedKeys());
+      Expression condition = keys.condition(over(key, source.column), at);
+      if (condition == null) continue;
+      if (!found.containsKey(source.scan)) found.put(source.scan, new ArrayList());
+      ((List) found.get(source.scan)).add(condition);
+    }
   }
 
   /** The key with the scan's own column in it. */

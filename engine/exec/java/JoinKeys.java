@@ -23,28 +23,41 @@ import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.StringType$;
 import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
+import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** The keys of a broadcast relation as a condition on the column that is joined with it. Null is never a key. */
+/**
+ * The keys of a broadcast relation as a condition on each column that is joined with them. Null is never a key.
+ *
+ * Spark packs several whole numbers that fit into 64 bits into one, the first in the highest bits
+ * (`HashJoin.rewriteKeyExpr`); other keys are rows with a column for each.
+ */
 final class JoinKeys {
   /** More distinct keys than these become a range. */
-  private static final int LISTED_MAX = 1000;
+  private static final int LISTED_MAX = 10_000;
 
-  private JoinKeys() {}
+  private final HashedRelation relation;
+  private final Seq joined;
 
-  /** Null for a type whose values are not compared by what they are. */
-  static Expression condition(Expression column, HashedRelation relation) {
+  /** `joined` are the keys of the other side, in their order. */
+  JoinKeys(HashedRelation relation, Seq joined) {
+    this.relation = (HashedRelation) relation.asReadOnlyCopy();
+    this.joined = joined;
+  }
+
+  /** Of the key at a place; null for a type whose values are not compared by what they are. */
+  Expression condition(Expression column, int at) {
     DataType type = column.dataType();
     if (!isOrdered(type)) return null;
-    HashedRelation readable = (HashedRelation) relation.asReadOnlyCopy();
-    boolean isLong = readable instanceof LongHashedRelation;
+    boolean isLong = relation instanceof LongHashedRelation;
     scala.math.Ordering order = TypeUtils$.MODULE$.getInterpretedOrdering(type);
     Set listed = new HashSet();
     Object low = null;
     Object high = null;
-    for (scala.collection.Iterator keys = readable.keys(); keys.hasNext(); ) {
+    for (scala.collection.Iterator keys = relation.keys(); keys.hasNext(); ) {
       InternalRow key = (InternalRow) keys.next();
-      Object value = isLong ? whole(key.getLong(0), type) : InternalRow$.MODULE$.copyValue(key.get(0, type));
+      Object value = isLong ? whole(unpacked(key.getLong(0), at), type) : InternalRow$.MODULE$.copyValue(key.get(at, type));
+      if (value == null) continue;
       if (low == null || order.compare(value, low) < 0) low = value;
       if (high == null || order.compare(value, high) > 0) high = value;
       if (listed.size() <= LISTED_MAX) listed.add(value);
@@ -54,6 +67,17 @@ final class JoinKeys {
     }
     return new And(
         new GreaterThanOrEqual(column, new Literal(low, type)), new LessThanOrEqual(column, new Literal(high, type)));
+  }
+
+  /** The bits of one key, with its sign. */
+  private long unpacked(long packed, int at) {
+    int below = 0;
+    for (int i = at + 1; i < joined.size(); i++) below += bits(i);
+    return joined.size() == 1 ? packed : packed << (64 - below - bits(at)) >> (64 - bits(at));
+  }
+
+  private int bits(int at) {
+    return 8 * ((Expression) joined.apply(at)).dataType().defaultSize();
   }
 
   private static boolean isOrdered(DataType type) {

@@ -126,7 +126,10 @@ final class MemoryGuard implements Runnable {
     allocated = allocations();
     long used = used();
     if (used <= room || used == actedOn || running.isEmpty()) return;
+    System.gc(); // a collection of G1 takes some regions only: what it left may be garbage
+    used = used();
     actedOn = used;
+    if (used <= room) return;
     boolean critical = used > room + reserve / 2;
     Begun most = null;
     Begun youngest = null;

@@ -20,7 +20,7 @@ import org.apache.spark.sql.types.StructType;
  * of the files and x is not. Spark asks a relation for files by conditions on the one or on the other; ours can tell
  * from both at once. The rows are still filtered above the scan.
  *
- * They are for the choice of files alone and stand there in a form that Spark does not push into the files: Parquet
+ * They are for the choice of files alone and have a form that Spark does not push into the files: Parquet
  * would look for the constant in the file.
  */
 final class MixedConditions extends SparkStrategy {

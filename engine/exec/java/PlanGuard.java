@@ -28,13 +28,13 @@ import org.apache.spark.sql.types.ObjectType;
  * checked first: only operators and expressions of a list, only relations that the statement bound or a CTE in scope, only
  * functions of a list. After analysis every leaf must be this statement's own scan or a literal source.
  *
- * Both walks follow everything a node holds, not only its children: subqueries stand in expressions, CTE definitions in
+ * Both walks follow everything a node holds, not only its children: subqueries are in expressions, CTE definitions in
  * tuples, named windows in maps.
  */
 final class PlanGuard {
   private static final String CATALYST = "org.apache.spark.sql.catalyst.";
 
-  /** Where the methods stand that Spark's own functions call by name. */
+  /** The classes of the methods that Spark's own functions call by name. */
   private static final String[] METHODS_OF = {CATALYST, "org.apache.spark.unsafe.", "deltagateway."};
 
   /** Operators that a query may hold before and after analysis. */

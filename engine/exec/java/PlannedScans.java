@@ -5,7 +5,7 @@ import org.apache.spark.sql.execution.FileSourceScanExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 
-/** The scans of a physical plan that does not run, wherever they stand in it. */
+/** The scans of a physical plan that does not run, wherever they are in it. */
 final class PlannedScans {
   private PlannedScans() {}
 

@@ -46,13 +46,13 @@ import org.apache.spark.sql.types.StructType;
 /**
  * Puts what a table demands of its rows on top of an analyzed query, as projections:
  *
- * 1. `columns`: the query's columns become columns of the table, cast as Spark's store assignment does it;
+ * 1. `columns`: the query's columns become columns of the table, cast as {@link StoreAssignment} says;
  * 2. `steps`: each a list of named expressions over the step before it. A text is parsed by itself, so that nothing but
  *    one expression can come of it, and passes the guard as a user's text does. Their values may be assigned in turn, and
  *    columns of {@link IdentityValues} may be added;
  * 3. `stored`: the columns as the files have them, by position: physical names, field ids.
  *
- * Expressions that raise stand in the projections' columns, never in a filter: the optimizer moves filters below joins,
+ * Expressions that raise are in the projections' columns, never in a filter: the optimizer moves filters below joins,
  * where they would judge rows that are not written.
  */
 final class RowEnforcer {
@@ -73,7 +73,9 @@ final class RowEnforcer {
 
   QueryExecution enforced(QueryExecution source) throws Exception {
     boolean isLiteral = isLiteral(source.analyzed());
-    LogicalPlan plan = assigned(source.analyzed(), request.get("columns"), request.get("by_name").booleanValue());
+    StoreAssignment ofStatement = new StoreAssignment(spark.sessionState().conf(), false);
+    LogicalPlan plan =
+        assigned(source.analyzed(), request.get("columns"), request.get("by_name").booleanValue(), ofStatement);
     boolean isArranged = request.get("is_arranged").booleanValue();
     for (Iterator steps = request.get("steps").elements(); steps.hasNext(); ) {
       JsonNode step = (JsonNode) steps.next();
@@ -106,7 +108,7 @@ final class RowEnforcer {
     return true;
   }
 
-  private LogicalPlan assigned(LogicalPlan query, JsonNode columns, boolean byName) {
+  private LogicalPlan assigned(LogicalPlan query, JsonNode columns, boolean byName, StoreAssignment casts) {
     StructType schema = (StructType) DataType$.MODULE$.fromJson(columns.textValue());
     ArrayList expected = new ArrayList();
     StructField[] fields = schema.fields();
@@ -118,7 +120,7 @@ final class RowEnforcer {
     return TableOutputResolver$.MODULE$.resolveOutputColumns(
         request.get("label").textValue(),
         Scala.seq(expected),
-        query,
+        casts.cast(query, expected, byName),
         byName,
         spark.sessionState().conf(),
         TableOutputResolver$.MODULE$.resolveOutputColumns$default$6());
@@ -139,7 +141,8 @@ final class RowEnforcer {
       named.add(alias(value, name, Scala.none()));
     }
     LogicalPlan projected = execution(new Project(Scala.seq(named), plan)).analyzed();
-    return step.hasNonNull("assigned") ? assigned(projected, step.get("assigned"), false) : projected;
+    if (!step.hasNonNull("assigned")) return projected;
+    return assigned(projected, step.get("assigned"), false, new StoreAssignment(spark.sessionState().conf(), true));
   }
 
   private LogicalPlan stored(LogicalPlan plan, StructType schema) {

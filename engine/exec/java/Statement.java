@@ -6,16 +6,20 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Set;
+import java.util.Map;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
@@ -157,7 +161,7 @@ final class Statement {
     });
   }
 
-  /** A view's own text takes the same two checks; its columns are those of its record, found by name. */
+  /** A view's own text takes the same two checks; its columns are those of its record. */
   private void createView(Request.View view) throws Exception {
     LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(view.text);
     guard.ensureMayAnalyze(parsed, request.relations());
@@ -165,23 +169,41 @@ final class Statement {
     if (view.temporary) analyzeWithVariables(execution);
     else execution.assertAnalyzed();
     guard.ensureMayRun(execution.analyzed(), request.id);
-    Dataset rows = Dataset$.MODULE$.ofRows(spark, execution.analyzed());
-    if (view.names.length > 0) rows = rows.select(Scala.seq(columns(rows, view)));
-    rows.createTempView(view.relation);
+    LogicalPlan rows = execution.analyzed();
+    if (view.names.length > 0) rows = new Project(Scala.seq(columns(rows, view)), rows);
+    Dataset$.MODULE$.ofRows(spark, rows).createTempView(view.relation);
   }
 
-  private static List columns(Dataset rows, Request.View view) {
-    Set there = new HashSet();
-    String[] names = rows.columns();
-    for (int i = 0; i < names.length; i++) there.add(names[i].toLowerCase(Locale.ROOT));
+  /** Found by name, and among columns of one name by their order, whose number must be what it was. As Spark's views. */
+  private static List columns(LogicalPlan rows, Request.View view) {
+    Map found = new HashMap();
+    for (scala.collection.Iterator all = rows.output().iterator(); all.hasNext(); ) {
+      Attribute attribute = (Attribute) all.next();
+      named(found, attribute.name()).add(attribute);
+    }
+    Map wanted = new HashMap();
+    for (int i = 0; i < view.sources.length; i++) named(wanted, view.sources[i]).add(view.sources[i]);
+    Map taken = new HashMap();
+    scala.collection.immutable.Seq nothing = Scala.seq(new ArrayList());
     ArrayList columns = new ArrayList();
     for (int i = 0; i < view.names.length; i++) {
-      if (!there.contains(view.sources[i].toLowerCase(Locale.ROOT))) {
+      List candidates = named(found, view.sources[i]);
+      List before = named(taken, view.sources[i]);
+      if (candidates.size() != named(wanted, view.sources[i]).size()) {
         throw new Refusal("view column", view.sources[i] + " of the view " + view.label);
       }
-      columns.add(rows.col("`" + view.sources[i].replace("`", "``") + "`").as(view.names[i]));
+      Attribute chosen = (Attribute) candidates.get(before.size());
+      before.add(chosen);
+      columns.add(
+          new Alias(chosen, view.names[i], NamedExpression$.MODULE$.newExprId(), nothing, Scala.none(), nothing));
     }
     return columns;
+  }
+
+  private static List named(Map lists, String name) {
+    String key = name.toLowerCase(Locale.ROOT);
+    if (!lists.containsKey(key)) lists.put(key, new ArrayList());
+    return (List) lists.get(key);
   }
 
   /**

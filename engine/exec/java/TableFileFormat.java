@@ -36,7 +36,7 @@ public final class TableFileFormat extends ParquetFileFormat {
   private final String deletionVectors;
   private final String selectedRows;
 
-  /** `showsRowIds`: do the fields of row tracking stand among those of the column `_metadata`? */
+  /** `showsRowIds`: are the fields of row tracking among those of the column `_metadata`? */
   TableFileFormat(Request.Scan scan, boolean showsRowIds) {
     this.columns = new PhysicalColumns(scan.schema, scan.physical);
     this.byId = scan.byId;

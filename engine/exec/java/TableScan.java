@@ -29,7 +29,7 @@ import org.apache.spark.sql.types.StructType;
  * deleted or row ids are asked for, a relation with more columns (constants of the files, a row's index) and a
  * projection that leaves the columns of before, under their ids.
  *
- * All columns stand in the data schema, so that Spark keeps the table's order; constants win over a file's columns.
+ * All columns are in the data schema, so that Spark keeps the table's order; constants win over a file's columns.
  */
 final class TableScan {
   private final SparkSession spark;

@@ -46,7 +46,7 @@ def add_columns(change: AddColumns) -> Iterator[MetadataChange]:
             raise AddedColumnDefault(name)
         if column.identity is not None:
             raise AddedIdentity(name)
-        if column.generated is not None or column.checks:
+        if column.generated is not None or column.checks or column.keys:
             raise StatementNotSupported("A generated or checked column in ADD COLUMNS")
         (field,) = table_schema([column]).fields
         yield changes.AddColumn(field=field, parent=column.parts[:-1], position=_position(column.position))

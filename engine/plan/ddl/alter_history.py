@@ -24,7 +24,9 @@ from engine.statements.alters import (
     TableChange,
     UnsetProperties,
 )
+from engine.statements.keys import AddKey, DropKey, ForeignKeyDef
 from engine.statements.tables import After, First, Position
+from engine.table.keys import KEY_PREFIX
 from engine.types.schema import (
     ArrayType,
     DecimalType,
@@ -72,6 +74,13 @@ def operation_of(
             return "ADD CONSTRAINT", {"name": check.name, "expr": check.expression}
         case DropConstraint(name=name):
             return "DROP CONSTRAINT", {"name": name, **_dropped(name, configuration)}
+        case AddKey(key=key):
+            parameters = {"name": key.name, "type": "PRIMARY KEY", "columns": compact(key.columns)}
+            if isinstance(key, ForeignKeyDef):
+                parameters |= {"type": "FOREIGN KEY", "references": _shown(key.parent_parts)}
+            return "ADD CONSTRAINT", parameters
+        case DropKey(columns=names):
+            return "DROP CONSTRAINT", {"columns": compact(names)} if names else {"type": "PRIMARY KEY"}
         case SetProperties(properties=properties):
             return "SET TBLPROPERTIES", {"properties": compact(dict(properties))}
         case UnsetProperties(keys=keys, if_exists=if_exists):
@@ -92,6 +101,8 @@ def compact(value: object) -> str:
 
 def _dropped(name: str, configuration: Configuration) -> dict[str, Any]:
     key = find_constraint(configuration, name)
+    if key is None and f"{KEY_PREFIX}{name.lower()}" in configuration:
+        return {"existed": "true"}
     return {"existed": "false"} if key is None else {"expr": configuration[key], "existed": "true"}
 
 

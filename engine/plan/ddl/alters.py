@@ -33,6 +33,7 @@ from engine.plan.ddl import alter_history
 from engine.plan.ddl.alter_columns import add_columns, alter_column, drop_columns, new_not_nulls, rename_column
 from engine.plan.ddl.drop_features import do_without, drop_feature, goes_with_files, stale_files
 from engine.plan.ddl.identity_sync import plan_sync_identity
+from engine.plan.ddl.keys import added_key, dropped_key
 from engine.plan.ddl.new_tables import COMMENT, plan_expression_checks
 from engine.plan.ddl.replace_columns import replace_columns
 from engine.plan.ddl.row_tracking import begins_row_tracking, next_step
@@ -59,6 +60,7 @@ from engine.statements.alters import (
     UnsetProperties,
 )
 from engine.statements.catalog import Commentable, CommentOn
+from engine.statements.keys import AddKey, DropKey
 from engine.table.operations import CommitDescription, TableOperation
 from engine.types.schema import StructType, parse_schema
 
@@ -217,7 +219,7 @@ def _unmapped(
 ) -> AlterPlan | RewritePlan:
     """Files and metadata in one version, as DROP FEATURE does; the protocol stays."""
     only = len(change.properties if isinstance(change, SetProperties) else change.keys) == 1
-    definition = _changed(table, [changes.RemoveMapping(), *_changes(table, change)])
+    definition = _changed(table, [changes.RemoveMapping(), *_changes(bound, table, change)])
     named = alter_history.operation_of((change,), table.snapshot.schema, _schema_of(definition), {})
     description = replace(
         _description(bound, ("REMOVE COLUMN MAPPING", {}) if only else named),
@@ -242,7 +244,7 @@ def _clustered(bound: BoundStatement, table: BoundTable, cluster: ClusterBy) -> 
 
 def _altered(bound: BoundStatement, table: BoundTable, written: tuple[TableChange, ...]) -> AlterPlan:
     schema = table.snapshot.schema
-    folded = [change for each in written for change in _changes(table, each)]
+    folded = [change for each in written for change in _changes(bound, table, each)]
     try:
         definition = _changed(table, folded)
     except _REPLACE_REFUSALS as error:
@@ -295,7 +297,7 @@ def _expression_checks(
     return plan_expression_checks(after, constraints, table.entry.location, changed)
 
 
-def _changes(table: BoundTable, change: TableChange) -> Iterator[MetadataChange]:
+def _changes(bound: BoundStatement, table: BoundTable, change: TableChange) -> Iterator[MetadataChange]:
     match change:
         case AddColumns():
             yield from add_columns(change)
@@ -311,8 +313,10 @@ def _changes(table: BoundTable, change: TableChange) -> Iterator[MetadataChange]
             if check.name is None:
                 raise StatementNotSupported("ALTER TABLE … ADD CHECK without a name")
             yield changes.AddConstraint(name=check.name, expression=check.expression)
-        case DropConstraint(name=name, if_exists=if_exists):
-            yield changes.DropConstraint(name=name, if_exists=if_exists)
+        case AddKey():
+            yield added_key(table, change, bound.tables)
+        case DropConstraint() | DropKey():
+            yield from dropped_key(table, change, bound.tables)
         case SetProperties(properties=properties):
             yield from changes.set_properties(dict(properties))
         case UnsetProperties(keys=keys):

@@ -133,15 +133,14 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
 def _view_columns(
     view: TableName, names: Sequence[ViewColumnName], columns: Sequence[QueryColumn]
 ) -> tuple[ViewColumn, ...]:
-    """The view's own names over the query's; both must be unique, since rows are matched to them by name."""
+    """The view's own names, which must be unique, over the query's."""
     if names and len(names) != len(columns):
         raise ViewColumnCount(str(view), len(names), len(columns))
     named = [(column.name, column.comment) for column in names or columns]
-    for group in ([name for name, _ in named], [column.name for column in columns]):
-        folded = [name.casefold() for name in group]
-        for name in group:
-            if folded.count(name.casefold()) > 1:
-                raise DuplicateViewColumn(str(view), name)
+    folded = [name.casefold() for name, _ in named]
+    for name, _ in named:
+        if folded.count(name.casefold()) > 1:
+            raise DuplicateViewColumn(str(view), name)
     return tuple(
         ViewColumn(name=name, source=column.name, type=column.sql_type, comment=comment)
         for (name, comment), column in zip(named, columns, strict=True)

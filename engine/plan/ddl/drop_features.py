@@ -106,7 +106,7 @@ def _row_ids(snapshot: Snapshot) -> str | None:
 
 def _domains(snapshot: Snapshot) -> str | None:
     if any(snapshot.config.is_supported(name) for name in ("clustering", "rowTracking")):
-        return None  # refused for these, which stand on it
+        return None  # refused for these, which depend on it
     return f"metadata domains ({', '.join(sorted(snapshot.domain_metadata))})" if snapshot.domain_metadata else None
 
 

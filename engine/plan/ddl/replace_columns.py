@@ -13,6 +13,7 @@ from engine.bind.bound import BoundTable
 from engine.delta.definition import metadata_changes as changes
 from engine.delta.definition.identity_metadata import is_identity
 from engine.delta.definition.metadata_changes import MetadataChange
+from engine.delta.definition.schema_rules import ensure_distinct_names
 from engine.delta.schema.schema_changes import After, First
 from engine.errors.alter_errors import AddedColumnDefault, ReplacedIdentity
 from engine.errors.statement_errors import StatementNotSupported
@@ -41,7 +42,9 @@ def replace_columns(table: BoundTable, change: ReplaceColumns) -> Iterator[Metad
     identities = [field.name for field in table.snapshot.schema.fields if is_identity(field)]
     if identities:
         raise ReplacedIdentity(", ".join(identities))
-    yield from _fields(table, (), table.snapshot.schema, table_schema(change.columns))
+    wanted = table_schema(change.columns)
+    ensure_distinct_names(wanted)  # the same column twice would be one that is moved twice
+    yield from _fields(table, (), table.snapshot.schema, wanted)
 
 
 def _fields(table: BoundTable, parent: Path, old: StructType, new: StructType) -> Iterator[MetadataChange]:

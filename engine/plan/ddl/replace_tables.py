@@ -2,7 +2,7 @@
 
 It stays the same table: its next version has another definition and other rows, in one commit, and all versions before
 stay readable. Until that commit the table is what it was, so that a query may read the table that it replaces. Identity
-columns give out values from their start again, as with delta-spark: those of before stand in no row of the new version.
+columns give out values from their start again, as with delta-spark: those of before are in no row of the new version.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from engine.delta.delta_format import delta_snapshot
 from engine.delta.spec.errors import CannotModifyAppendOnly
 from engine.delta.spec.properties import APPEND_ONLY
 from engine.errors.definition_errors import ColumnsWithQuery, SchemaNotProvided
+from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
+from engine.plan.ddl.keys import new_keys, with_not_nulls
 from engine.plan.ddl.new_tables import checks_of, plan_expression_checks, table_changes, table_schema
 from engine.plan.ddl.table_ddl import describe_creation, ensure_creatable, operation_name, partition_names
 from engine.plan.rules.idempotence import numbered_write
@@ -31,7 +33,7 @@ from engine.types.schema import StructType
 
 def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> ReplaceTablePlan:
     table = _replaceable(bound, statement)
-    schema = table_schema(statement.columns)
+    schema = with_not_nulls(table_schema(statement.columns), statement.all_keys)
     if not schema.fields:
         raise SchemaNotProvided(table.label)
     plan = _plan(bound, statement, table, schema)
@@ -41,7 +43,7 @@ def plan_replace_table(bound: BoundStatement, statement: CreateTable) -> Replace
 
 def plan_replace_table_as(analyzed: AnalyzedStatement, statement: CreateTable) -> ReplaceTableAsPlan:
     table = _replaceable(analyzed.bound, statement)
-    if statement.columns or statement.checks:
+    if statement.columns or statement.checks or statement.keys:
         raise ColumnsWithQuery(f"{statement.mode} TABLE")
     plan = _plan(analyzed.bound, statement, table, StructType(table_fields(analyzed.columns or ())))
     config = plan.definition.config(table.label)
@@ -79,10 +81,15 @@ def _plan(bound: BoundStatement, statement: CreateTable, table: BoundTable, sche
 
 
 def _define(bound: BoundStatement, statement: CreateTable, table: BoundTable, schema: StructType) -> Definition:
+    changes = table_changes(statement, bound.state)
+    if statement.query is None and statement.all_keys:
+        if table.name is None:
+            raise StatementNotSupported("A key of a table that is named by its path")
+        changes += new_keys(table.name, schema, statement.all_keys, bound.tables)
     with naming(table.label):
         return redefine_table(
             delta_snapshot(table.snapshot).config,
             schema,
             partition_columns=partition_names(statement, schema),
-            changes=table_changes(statement, bound.state),
+            changes=changes,
         )

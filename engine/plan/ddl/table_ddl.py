@@ -26,6 +26,7 @@ from engine.errors.definition_errors import (
     SchemaDiffers,
 )
 from engine.errors.statement_errors import StatementNotSupported
+from engine.plan.ddl.keys import new_keys, with_not_nulls
 from engine.plan.ddl.new_tables import COMMENT, checks_of, plan_expression_checks, table_changes, table_schema
 from engine.plan.rules.identity_columns import ensure_no_identity_partition
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
@@ -44,7 +45,7 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
     if target is None:
         return CreateTablePlan(entry=None)
     entry = new_entry(bound, target)
-    schema = table_schema(statement.columns)
+    schema = with_not_nulls(table_schema(statement.columns), statement.all_keys)
     if target.found is not None and statement.replaces:
         raise LocationNotEmpty(str(target.name), target.location)
     if target.found is not None:
@@ -122,6 +123,8 @@ def define(
     if target.format != DEFAULT_FORMAT:
         return _plain_rules(target, statement, schema, partitions)
     changes = table_changes(statement, bound.state)
+    if statement.query is None:
+        changes += new_keys(target.name, schema, statement.all_keys, bound.tables)
     return define_table(str(target.name), schema, partition_columns=partitions, changes=changes)
 
 
@@ -131,6 +134,7 @@ def _plain_rules(
     only_delta = {
         "CLUSTER BY": statement.cluster_by,
         "CHECK": checks_of(statement),
+        "PRIMARY KEY and FOREIGN KEY": statement.all_keys,
         "NOT NULL, DEFAULT and GENERATED columns": [
             field.name for field in schema.fields if not field.nullable or field.metadata.keys() - {COMMENT}
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from typing import assert_never
 
 from engine.bind.bound import BoundChanges, BoundFiles, BoundRelation, BoundTable, BoundView
@@ -50,10 +50,11 @@ class Reading:
         relations: tuple[BoundRelation, ...],
         others: Sequence[Edit] = (),
         names: Sequence[str] | None = None,
+        apart: Collection[int] = (),
     ) -> str:
         """`names` are those of the relations, where not all of them are this reading's."""
         names = names or [self.name(relation) for relation in relations]
-        return splice(query, names, _full_names(relations), others)
+        return splice(query, names, _full_names(relations), others, apart)
 
     def name(self, relation: BoundRelation) -> str:
         match relation:

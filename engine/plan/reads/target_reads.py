@@ -29,25 +29,32 @@ BoundQuery = tuple[Query, tuple[BoundRelation, ...]]
 class TargetReading:
     """The reads of one statement, which share names: of relations, of hidden columns, and of values under way."""
 
-    def __init__(self, table: BoundTable, queries: Iterable[BoundQuery], taken: Iterable[str] = ()) -> None:
-        """`queries` are all that the statement has; `taken` are names besides those in their texts."""
+    def __init__(
+        self, table: BoundTable, queries: Iterable[BoundQuery], taken: Iterable[str] = (), *, apart: bool = False
+    ) -> None:
+        """`queries` are all that the statement has; `taken` are names besides those in their texts. `apart`: the table
+        and the source have one name, and get aliases (`engine.sql.query.splice.own_alias`).
+        """
         texts = [text for query, relations in queries for text in texts_of(query, relations)]
         self.names = Names((*texts, *taken, *table.snapshot.schema.names))
         self._reading = Reading(self.names)
         self.target = replace(scan_of(self.names.new("scan"), table), metadata=self.names.new("place"))
         self.source: Scan | None = None
+        self._apart = apart
 
     def spliced(self, query: TargetQuery, relations: tuple[BoundRelation, ...], items: str) -> str:
         """The text of a query with more `items` to select, over this reading's scans."""
         edits: list[Edit] = [(query.items, items)]
+        own = {query.target: self.target.relation}
         if query.source is not None:
             assert self.source is not None
-            edits.append((query.source, self.source.relation))
-        names = [
-            self.target.relation if at == query.target else self._reading.name(relation)
-            for at, relation in enumerate(relations)
-        ]
-        return self._reading.spliced(query.query, relations, edits, names)
+            if query.source_relation is None:
+                edits.append((query.source, self.source.relation))
+            else:
+                own[query.source_relation] = self.source.relation
+        names = [own.get(at) or self._reading.name(relation) for at, relation in enumerate(relations)]
+        apart = [at for at in own if at is not None] if self._apart else ()
+        return self._reading.spliced(query.query, relations, edits, names, apart)
 
     def read_source(self, query: Query, relations: tuple[BoundRelation, ...]) -> ReadPlan:
         """The query of a source by itself."""

@@ -96,7 +96,11 @@ def _said(config: TableRules, trees: Mapping[str, Tree], defaults: set[str]) -> 
 
 def own_path(table: BoundTable, schema: StructType, parts: tuple[str, ...], alias: str | None) -> tuple[str, ...]:
     """Without the table, or its alias, in front."""
-    full = [alias] if alias is not None else list(table.name.parts) if table.name else []
+    return without_qualifier([alias] if alias is not None else table.name.parts if table.name else (), schema, parts)
+
+
+def without_qualifier(full: Sequence[str], schema: StructType, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Without the end of a relation's name in front, if a column of that name follows."""
     for count in range(len(full), 0, -1):
         is_qualified = [fold(part) for part in parts[:count]] == [fold(part) for part in full[-count:]]
         if len(parts) > count and is_qualified and schema.field(parts[count]) is not None:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.enforce.errors import DuplicatePartitionColumn
 from engine.errors.expression_errors import AliasWithReplaceWhere, ColumnsWithReplaceOn
+from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.rules.conditions import own_condition
 from engine.plan.rules.default_values import DefaultValues, find_defaults
 from engine.plans.reads import ReadPlan
@@ -30,16 +31,17 @@ class InsertRows:
 
     @property
     def rows(self) -> WritePlan:
-        return self.defaults.rows
+        """Of the first part."""
+        return self.defaults.parts[0].rows
 
     @property
     def edits(self) -> list[Edit]:
         """Of the query's text, where it says DEFAULT."""
         return self.defaults.edits
 
-    def without_defaults(self, source: ReadPlan) -> ReadPlan:
-        """The query (with the edits) without the columns that it leaves to the table."""
-        return self.defaults.without_defaults(source)
+    def sources(self, source: ReadPlan) -> tuple[ReadPlan, ...]:
+        """Of each part the query (with the edits), without the columns that it leaves to the table."""
+        return tuple(part.of(source) for part in self.defaults.parts)
 
 
 def insert_rows(bound: BoundStatement, statement: Insert) -> InsertRows:
@@ -48,11 +50,11 @@ def insert_rows(bound: BoundStatement, statement: Insert) -> InsertRows:
     assert isinstance(table, BoundTable)
     _ensure_clauses_fit(statement)
     own = _own_condition(table, statement)
-    return InsertRows(
-        defaults=find_defaults(_rows(table, statement, own), statement),
-        condition=own,
-        evolves=statement.schema_evolution or bound.state.value(AUTO_MERGE) == "true",
-    )
+    defaults = find_defaults(_rows(table, statement, own), statement)
+    evolves = statement.schema_evolution or bound.state.value(AUTO_MERGE) == "true"
+    if len(defaults.parts) > 1 and (evolves or isinstance(statement.replace, ReplaceOn)):
+        raise StatementNotSupported("DEFAULT in some of the rows, with REPLACE ON or schema evolution,")
+    return InsertRows(defaults=defaults, condition=own, evolves=evolves)
 
 
 def _ensure_clauses_fit(statement: Insert) -> None:

@@ -1,7 +1,7 @@
 """EXPLAIN of a statement that writes: the query that it would run, the files that this reads, and what becomes of them.
 
-For a DELETE that is the query that finds the rows; the files that are left to it are those that may change. What is
-said of them is how they would change, not how many: that only the rows tell.
+For a DELETE, UPDATE or MERGE that is the query that finds the rows; the files that are left to it are those that may
+change. What is said of them is how they would change, not how many: that only the rows tell.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundTable
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.plan.writes.inserts import plan_insert
+from engine.plan.writes.merges import plan_merge
 from engine.plan.writes.row_changes import plan_delete, plan_update
 from engine.plans.reads import ExplainPlan
 from engine.plans.writes import (
     DeletePlan,
     InsertPlan,
     KeepAll,
+    MergePlan,
     ReplaceAll,
     ReplaceEqual,
     ReplaceMatching,
@@ -25,7 +27,9 @@ from engine.plans.writes import (
     ReplaceRows,
     ReplaceTouched,
 )
-from engine.statements.writes import Delete, ExplainWrite, Insert, Update
+from engine.statements.explains import ExplainWrite
+from engine.statements.merges import Merge
+from engine.statements.writes import Delete, Insert, Update
 
 
 def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> ExplainPlan:
@@ -44,6 +48,11 @@ def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> Expla
             stays = _one_by_one(changed.table)
             note = f"{changed.table.label}: new values are in new files; of the rows that change, {stays}"
             return ExplainPlan(mode=statement.mode, read=changed.places.read, note=note)
+        case Merge() as merge:
+            merged = plan_merge(analyzed, merge)
+            return ExplainPlan(
+                mode=statement.mode, read=merged.places.read, note=f"{merged.table.label}: {_merges(merged)}"
+            )
         case _:
             assert_never(statement.inner)
 
@@ -81,6 +90,19 @@ def _deletes(plan: DeletePlan) -> str:
             return f"of the rows {plan.shown}, {_one_by_one(plan.table)}"
         case _:
             assert_never(plan.whole)
+
+
+def _merges(plan: MergePlan) -> str:
+    """The source has no files yet if its query has to run first."""
+    found = ["the source is read first"] if plan.source_query is not None else []
+    if plan.keys:
+        columns = ", ".join(dict.fromkeys(".".join(key.path) for key in plan.keys))
+        found.append(f"files without any of its values of {columns} are not read")
+    if plan.updates or plan.inserts:
+        found.append("new rows and new values are in new files")
+    leaves = plan.updates or plan.deletes
+    found.append(f"of the rows that change or go, {_one_by_one(plan.table)}" if leaves else "no file is removed")
+    return "; ".join(found)
 
 
 def _one_by_one(table: BoundTable) -> str:

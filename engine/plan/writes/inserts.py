@@ -37,6 +37,7 @@ from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.plans.writes import (
+    InsertPart,
     InsertPlan,
     KeepAll,
     ReplaceAll,
@@ -80,6 +81,10 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
         replacement=replacement,
         reads_table=reads_besides(bound.relations, table),
         description=_description(bound, replacement, evolves=insert.evolves),
+        more=tuple(
+            InsertPart(source=each, rows=part.rows)
+            for each, part in zip(analyzed.more_sources, insert.defaults.parts[1:], strict=True)
+        ),
         only_if_absent=statement.if_not_exists,
         numbered=numbered_write(bound.state),
         expression_checks=None
@@ -117,7 +122,7 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
     """The columns are the query's, so the statement can have none of its own."""
     bound = analyzed.bound
     ensure_creatable(statement)
-    if statement.columns or statement.checks:
+    if statement.columns or statement.checks or statement.keys:
         raise ColumnsWithQuery("CREATE TABLE")
     target = free_name(bound, if_not_exists=statement.if_not_exists)
     if target is None:
@@ -144,6 +149,8 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
 
 
 def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own: Expression | None) -> Replacement:
+    if statement.if_not_exists and not _names_a_partition(statement, rows):
+        raise StatementNotSupported("INSERT … IF NOT EXISTS without OVERWRITE and a value for every partition column")
     if own is not None:
         assert isinstance(bound.target, BoundTable)
         return rows_matching(bound.target, own)
@@ -151,16 +158,21 @@ def _replacement(bound: BoundStatement, statement: Insert, rows: WritePlan, own:
         return _replace_on(bound, statement, statement.replace)
     if isinstance(statement.replace, ReplaceUsing):
         return ReplaceEqual(columns=tuple(_column(rows, name).name for name in statement.replace.columns))
-    if statement.if_not_exists and len(rows.static_partitions) < len(rows.config.partition_columns):
-        raise StatementNotSupported("IF NOT EXISTS without a value for every partition column")
     if not statement.overwrite:
         return KeepAll()
-    if (bound.state.value(_OVERWRITE_MODE) or "STATIC") == "DYNAMIC" and rows.config.partition_columns:
+    is_dynamic = (bound.state.value(_OVERWRITE_MODE) or "STATIC") == "DYNAMIC"
+    if is_dynamic and rows.config.partition_columns and not statement.if_not_exists:
         return ReplaceTouched()
     if rows.static_partitions:
         condition = " AND ".join(_equals(rows, name, text) for name, text in rows.static_partitions.items())
         return ReplaceMatching(condition=condition, shown=one_line(condition))
     return ReplaceAll()
+
+
+def _names_a_partition(statement: Insert, rows: WritePlan) -> bool:
+    """Whether the statement overwrites one partition, which is there or not."""
+    given = len(rows.static_partitions)
+    return statement.overwrite and given > 0 and given >= len(rows.config.partition_columns)
 
 
 def _column(rows: WritePlan, name: str) -> StructField:

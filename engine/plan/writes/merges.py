@@ -35,14 +35,16 @@ from engine.plan.rules.conditions import ensure_no_metadata
 from engine.plan.rules.idempotence import numbered_write
 from engine.plan.rules.kept_scan import kept_scan
 from engine.plan.writes.merge_description import describe_merge
+from engine.plan.writes.merge_keys import matched_keys
 from engine.plan.writes.row_changes import reads_besides, target_of
 from engine.plan.writes.schema_evolution import evolved
 from engine.plans.expression_checks import QueryCheck
 from engine.plans.reads import QueryColumn, TargetRead
 from engine.plans.write_plan import WritePlan
-from engine.plans.writes import MATCHING_SOURCE, ChangedValues, MergePlan
+from engine.plans.writes import MATCHING_SOURCE, ChangedValues, MatchedKey, MergePlan
 from engine.runtime.settings import AUTO_MERGE
 from engine.sql.expressions import parse_any_expression
+from engine.sql.query.splice import own_alias
 from engine.statements.merges import ClauseKind, DeleteAction, Merge, MergeClause, SetAction, StarAction
 from engine.statements.queries import TargetQuery
 from engine.statements.writes import Assignment
@@ -79,6 +81,10 @@ def plan_merge(analyzed: AnalyzedStatement, statement: Merge) -> MergePlan:
         ),
         deletes=frozenset(number for number, clause in clauses if isinstance(clause.action, DeleteAction)),
         by_source=frozenset(number for number, clause in clauses if clause.kind is ClauseKind.NOT_MATCHED_BY_SOURCE),
+        keys=merging.keys(),
+        changes_all_matches=any(
+            clause.kind is ClauseKind.MATCHED and clause.condition is None for clause in statement.clauses
+        ),
         definition=merging.definition,
         reads_table=reads_besides(bound.relations, table, merging.target_relations),
         description=describe_merge(statement, bound.state.principal),
@@ -122,7 +128,7 @@ class _Merging:
         )
         taken = (statement.alias or "", statement.source_alias, *(column.name for column in columns))
         queries = [(query, self._relations[id(query)]) for query in statement.queries]
-        self._reading = TargetReading(table, queries, taken)
+        self._reading = TargetReading(table, queries, taken, apart=statement.is_of_one_name)
         found = self._relations[id(statement.source)]
         table_alone = found[0] if statement.is_table else None
         is_ours = isinstance(table_alone, BoundTable) and isinstance(table_alone.snapshot, Snapshot)
@@ -138,8 +144,7 @@ class _Merging:
         self._evolves = statement.schema_evolution or bound.state.value(AUTO_MERGE) == "true"
         self.definition = self._defined()
         self._config = self.definition.config(table.label)
-        self._target_name = quote(statement.alias or statement.table_parts[-1])
-        self._source_name = quote(statement.source_alias)
+        self._source_relation = found[0] if found and statement.source_parts is not None else None
 
     def _defined(self) -> Definition:
         """The table with what is new in the source, where the statement assigns it."""
@@ -154,6 +159,19 @@ class _Merging:
             return Definition.of(config)
         rows = WritePlan(table=self._table.label, config=config)
         return evolved(rows, columns, by_name=True) or Definition.of(config)
+
+    def _target_name(self, query: TargetQuery) -> str:
+        """In the text of this query."""
+        if self._statement.is_of_one_name:
+            assert query.target is not None
+            return own_alias(query.target)
+        return quote(self._statement.alias or self._statement.table_parts[-1])
+
+    def _source_name(self, query: TargetQuery) -> str:
+        if self._statement.is_of_one_name:
+            assert query.source_relation is not None
+            return own_alias(query.source_relation)
+        return quote(self._statement.source_alias)
 
     def _text(self, query: TargetQuery, items: Sequence[str]) -> str:
         more = "".join(f", {item}" for item in items)
@@ -186,6 +204,12 @@ class _Merging:
         texts = [self._statement.condition, *(condition for condition in conditions if condition)]
         return any(parse_any_expression(text).has_subquery for text in texts)
 
+    def keys(self) -> tuple[MatchedKey, ...]:
+        """None where a clause is for rows of the table that match no row of the source."""
+        if self._statement.unmatched is not None:
+            return ()
+        return matched_keys(self._statement, self._table, self.source, self._source_relation)
+
     def duplicates(self) -> TargetRead | None:
         """The columns of the condition, of a row that several rows of the source would change."""
         matched = [clause for clause in self._statement.clauses if clause.kind is ClauseKind.MATCHED]
@@ -197,7 +221,8 @@ class _Merging:
         own_paths = [path for path in paths if fold(path[0]) != fold(self._statement.source_alias)]
         found = [schema.field(own_path(self._table, schema, path, self._statement.alias)[0]) for path in own_paths]
         names = list(dict.fromkeys(field.name for field in found if field is not None)) or list(schema.names)
-        row = ", ".join(f"{self._target_name}.{quote(name)}" for name in names[:20])
+        target = self._target_name(self._statement.pairs)
+        row = ", ".join(f"{target}.{quote(name)}" for name in names[:20])
         key = f"to_json(struct({row}), map('ignoreNullFields', 'false'))"
         joined = self._text(self._statement.pairs, [f"{own}.file_path", f"{own}.row_index", key])
         several = "k IS NOT NULL GROUP BY f, i HAVING count(*) > 1 LIMIT 1"
@@ -219,15 +244,14 @@ class _Merging:
         assignments = self._assignments(clause)
         new = assigned_values(self._table, self._config, assignments, self._statement.alias)
         ids, old_schema = self._ids, self._table.snapshot.schema
-        is_star = isinstance(clause.action, StarAction)
-        stars = [self._of_source(each) for each in assignments] if is_star else []
+        assert not isinstance(clause.action, DeleteAction)
+        query = clause.action.values
         kept = [
-            f"{self._target_name}.{quote(column.name)}" if old_schema.field(column.name) else "NULL"
+            f"{self._target_name(query)}.{quote(column.name)}" if old_schema.field(column.name) else "NULL"
             for column in new.kept
         ]
         row_id = [f"{self._reading.target.metadata}.row_id"] if ids else []
-        assert not isinstance(clause.action, DeleteAction)
-        text = self._text(clause.action.values, (*stars, *kept, *row_id))
+        text = self._text(query, (*self._stars_of(clause, assignments), *kept, *row_id))
         names = self._reading.names
         given, old = names.several("value", len(assignments)), names.several("old", len(kept))
         clause_name, moved = names.new("clause"), names.several("id", len(row_id))
@@ -249,10 +273,8 @@ class _Merging:
 
     def insert(self, number: int, clause: MergeClause) -> ChangedValues:
         assignments = self._assignments(clause)
-        is_star = isinstance(clause.action, StarAction)
-        stars = [self._of_source(each) for each in assignments] if is_star else []
         assert not isinstance(clause.action, DeleteAction)
-        text = self._text(clause.action.values, stars)
+        text = self._text(clause.action.values, self._stars_of(clause, assignments))
         names = self._reading.names
         given, clause_name = names.several("value", len(assignments)), names.new("clause")
         pairs = [(each, name) for each, name in zip(assignments, given, strict=True) if not each.is_default]
@@ -311,5 +333,9 @@ class _Merging:
                 raise ColumnNotInSource(field.name, what, ", ".join(column.name for column in self._columns))
         return found
 
-    def _of_source(self, assignment: Assignment) -> str:
-        return f"{self._source_name}.{assignment.text}"
+    def _stars_of(self, clause: MergeClause, assignments: Sequence[Assignment]) -> list[str]:
+        """The values that `*` stands for; others are in the query."""
+        if not isinstance(clause.action, StarAction):
+            return []
+        source = self._source_name(clause.action.values)
+        return [f"{source}.{each.text}" for each in assignments]

@@ -11,10 +11,11 @@ from engine.sql.ddl.clauses import (
     read_column,
     read_default,
     read_dotted_list,
+    read_name_list,
     read_properties,
     read_property_key,
     read_type,
-    take_check,
+    take_constraint,
     take_if_exists,
     take_position,
 )
@@ -39,6 +40,7 @@ from engine.statements.alters import (
     TableChange,
     UnsetProperties,
 )
+from engine.statements.keys import AddKey, DropKey
 from engine.statements.tables import Check, ColumnDef
 
 _ColumnChange: TypeAlias = SyncIdentity | AlterColumn | RenameColumn
@@ -47,9 +49,9 @@ _ColumnChange: TypeAlias = SyncIdentity | AlterColumn | RenameColumn
 def parse_alter_table(cursor: Cursor) -> AlterTable:
     """What follows ALTER TABLE."""
     table = read_table(cursor)
-    check = _take_added_check(cursor)
-    if check is not None:
-        return AlterTable(table_parts=table, changes=(AddConstraint(check=check),))
+    added = _take_added(cursor)
+    if added is not None:
+        return AlterTable(table_parts=table, changes=(added,))
     for words, read in _CHANGES.items():
         if cursor.take(*words):
             return AlterTable(table_parts=table, changes=read(cursor))
@@ -141,18 +143,37 @@ def _change_column(cursor: Cursor, parts: tuple[str, ...]) -> tuple[_ColumnChang
     return (change,) if name == parts[-1] else (change, RenameColumn(parts=parts, name=name))
 
 
-def _take_added_check(cursor: Cursor) -> Check | None:
-    if cursor.words(2) not in (["ADD", "CONSTRAINT"], ["ADD", "CHECK"]):
+def _take_added(cursor: Cursor) -> AddConstraint | AddKey | None:
+    if cursor.words(2) not in (["ADD", word] for word in ("CONSTRAINT", "CHECK", "PRIMARY", "FOREIGN")):
         return None
     cursor.read("ADD")
-    return take_check(cursor)
+    added = take_constraint(cursor)
+    if added is None:
+        raise cursor.fail("KEY is expected")
+    return AddConstraint(check=added) if isinstance(added, Check) else AddKey(key=added)
 
 
 def _drop_constraint(cursor: Cursor) -> tuple[TableChange, ...]:
     if_exists = take_if_exists(cursor)
     change = DropConstraint(name=cursor.read_name(), if_exists=if_exists)
-    cursor.take_any("RESTRICT", "CASCADE")
+    _take_reach(cursor)
     return (change,)
+
+
+def _drop_primary_key(cursor: Cursor) -> tuple[TableChange, ...]:
+    change = DropKey(if_exists=take_if_exists(cursor))
+    _take_reach(cursor)
+    return (change,)
+
+
+def _drop_foreign_key(cursor: Cursor) -> tuple[TableChange, ...]:
+    if_exists = take_if_exists(cursor)
+    return (DropKey(columns=read_name_list(cursor), if_exists=if_exists),)
+
+
+def _take_reach(cursor: Cursor) -> None:
+    """A primary key that is referenced stays, whatever is said: its foreign keys are in other tables' logs."""
+    cursor.take_any("RESTRICT", "CASCADE")
 
 
 def _unset_properties(cursor: Cursor) -> tuple[TableChange, ...]:
@@ -184,6 +205,8 @@ _CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] 
         ("DROP", "COLUMN"): _drop_columns,
         ("DROP", "COLUMNS"): _drop_columns,
         ("DROP", "CONSTRAINT"): _drop_constraint,
+        ("DROP", "PRIMARY", "KEY"): _drop_primary_key,
+        ("DROP", "FOREIGN", "KEY"): _drop_foreign_key,
         ("DROP", "FEATURE"): _drop_feature,
         ("ALTER",): _alter_columns,
         ("CHANGE",): _alter_columns,
@@ -196,10 +219,10 @@ _CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] 
 
 _OTHER_CHANGES = (
     *(("ADD", word) for word in ("CHECK", "CONSTRAINT", "FOREIGN", "PARTITION", "PRIMARY")),
-    *(("ALTER", "COLUMN"), ("COMPACT",), ("DEFAULT", "COLLATION"), ("DROP", "PARTITION"), ("DROP", "PRIMARY")),
+    *(("ALTER", "COLUMN"), ("COMPACT",), ("DEFAULT", "COLLATION"), ("DROP", "PARTITION")),
     *(("DROP", "ROW", "FILTER"), ("OWNER", "TO"), ("PARTITION",), ("RECOVER", "PARTITIONS"), ("RENAME", "PARTITION")),
     *(("SET", word) for word in ("FILEFORMAT", "MANAGED", "OWNER", "ROW", "SERDE", "SERDEPROPERTIES", "TAGS")),
-    *(("DROP", "FOREIGN"), ("EXCHANGE", "PARTITION"), ("UNSET", "SERDEPROPERTIES"), ("UNSET", "TAGS")),
+    *(("EXCHANGE", "PARTITION"), ("UNSET", "SERDEPROPERTIES"), ("UNSET", "TAGS")),
     *(("DISABLE", "PREDICTIVE"), ("ENABLE", "PREDICTIVE"), ("INHERIT", "PREDICTIVE")),
 )
 """Changes that are known and not made here."""

@@ -1,18 +1,20 @@
 """Clauses that several statements share: column definitions, property lists, checks, positions.
 
 Types and expressions stay text: Spark parses them where they are used. What Spark's grammar has and no Delta table can
-do (keys, collations, bucketing) is refused by name.
+do (UNIQUE, collations, bucketing) is refused by name.
 """
 
 from __future__ import annotations
 
+from engine.sql.ddl.keys import take_key
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure
 from engine.sql.dialect.errors import DuplicateColumnClause, DuplicateIdentityOption, UnsupportedClause
 from engine.sql.dialect.type_text import NoType, ensure_is_type
+from engine.statements.keys import KeyDef
 from engine.statements.tables import After, Check, ColumnDef, First, Identity, Position, Properties
 
-_NO_KEYS = "Keys would not be enforced; use CHECK constraints."
+_NO_UNIQUE = "It would not be enforced; declare a PRIMARY KEY, which tells as much to those who read it."
 _KEYS = (("PRIMARY", "KEY"), ("FOREIGN", "KEY"), ("UNIQUE",), ("REFERENCES",))
 _COLUMN_CLAUSES = (
     *(("NOT", "NULL"), ("DEFAULT",), ("GENERATED",), ("COMMENT",), ("CONSTRAINT",), ("CHECK",), ("FIRST",), ("AFTER",)),
@@ -51,16 +53,20 @@ def read_column(cursor: Cursor) -> ColumnDef:
     parts = cursor.read_names()
     column: dict[str, object] = {"sql_type": read_type(cursor)}
     checks: list[Check] = []
+    keys: list[KeyDef] = []
     while not cursor.is_done and cursor.words(1) not in ([","], [")"]):
-        check = take_check(cursor)
-        if check is not None:
-            checks.append(check)
+        constraint = take_constraint(cursor, parts[-1])
+        if constraint is not None:
+            if isinstance(constraint, Check):
+                checks.append(constraint)
+            else:
+                keys.append(constraint)
             continue
         key, value = _read_column_clause(cursor)
         if key in column:
             raise DuplicateColumnClause(".".join(parts), _SPELLED[key])
         column[key] = value
-    return ColumnDef(parts=parts, checks=tuple(checks), **column)  # type: ignore[arg-type]
+    return ColumnDef(parts=parts, checks=tuple(checks), keys=tuple(keys), **column)  # type: ignore[arg-type]
 
 
 def _read_column_clause(cursor: Cursor) -> tuple[str, object]:
@@ -109,17 +115,17 @@ def _read_integer(cursor: Cursor) -> int:
     return sign * int(text)
 
 
-def take_check(cursor: Cursor) -> Check | None:
-    """`[CONSTRAINT name] CHECK (e)`; other constraints are refused."""
+def take_constraint(cursor: Cursor, column: str | None = None) -> Check | KeyDef | None:
+    """`[CONSTRAINT name] CHECK (e) | PRIMARY KEY … | FOREIGN KEY …`, in the definition of `column` or for the table."""
     name = cursor.read_name() if cursor.take("CONSTRAINT") else None
-    for words in _KEYS:
-        if cursor.take(*words):
-            raise UnsupportedClause(" ".join(words), _NO_KEYS)
+    if cursor.take("UNIQUE"):
+        raise UnsupportedClause("UNIQUE", _NO_UNIQUE)
     if cursor.take("CHECK"):
         return Check(name=name, expression=cursor.read_parenthesized())
-    if name is not None:
-        raise cursor.fail("CHECK is expected")
-    return None
+    key = take_key(cursor, name, column)
+    if key is None and name is not None:
+        raise cursor.fail("CHECK, PRIMARY KEY or FOREIGN KEY is expected")
+    return key
 
 
 def take_position(cursor: Cursor) -> Position | None:

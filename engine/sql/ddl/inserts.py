@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -180,7 +181,7 @@ def _defaults(source: Query) -> Defaults:
         return Defaults()
     list_depth = 1 if is_values else 0
     markers = []
-    depth = column = 0
+    depth = row = column = 0
     for before, token, follower in zip(tokens, tokens[1:], [*tokens[2:], _END], strict=False):
         kind = token.token_type
         if kind in _OPENING:
@@ -192,10 +193,30 @@ def _defaults(source: Query) -> Defaults:
             break
         elif kind == TokenType.COMMA and depth == list_depth:
             column += 1
+        elif kind == TokenType.COMMA and depth == 0:
+            row += 1
         elif kind == TokenType.DEFAULT and depth <= list_depth:
             if before.token_type in _BEFORE_VALUE and follower.token_type in _AFTER_VALUE:
-                markers.append(DefaultMarker(column=column, span=Span(token.start, token.end + 1)))
-    return Defaults(markers=tuple(markers), rows=_num_rows(tokens) if markers else 0)
+                markers.append(DefaultMarker(row=row, column=column, span=Span(token.start, token.end + 1)))
+    if not markers:
+        return Defaults()
+    return Defaults(markers=tuple(markers), rows=_num_rows(tokens), row_ends=_row_ends(tokens) if is_values else ())
+
+
+def _row_ends(tokens: Sequence[Token]) -> tuple[int, ...]:
+    """Where the parentheses of each row of VALUES close; empty if anything else follows, or a row has none."""
+    ends, depth = [], 0
+    for before, token in pairwise(tokens):
+        is_first = depth == 0 and before.token_type in (TokenType.VALUES, TokenType.COMMA)
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        is_last = depth == 0 and token.token_type == TokenType.R_PAREN
+        if is_first and token.token_type != TokenType.L_PAREN:
+            return ()
+        if is_last:
+            ends.append(token.start)
+        elif depth == 0 and token.token_type != TokenType.COMMA:
+            return ()
+    return tuple(ends)
 
 
 def _num_rows(tokens: Sequence[Token]) -> int:

@@ -1,6 +1,7 @@
 """MERGE (Spark's `mergeIntoTable` rule), with or without WITH in front.
 
-Its source is read once, before all else, so the composed queries have a placeholder for it. A row of the table and one
+Its source is read once, before all else, so the composed queries have a placeholder for it; or the name of a table that
+has no alias, so that `s.t.c` is a column of it as everywhere. A row of the table and one
 of the source that it matches are for the first clause of their kind whose condition is true; queries say its number.
 """
 
@@ -56,13 +57,16 @@ def parse_merge(cursor: Cursor, ctes: Span | None = None) -> Merge:
     source = whole.parsed()
     source_alias, is_table = lone_source(source.text, cursor.fail("one source is expected"))
     source_alias = source_alias or Names([cursor.text]).new("source")
-    composing = _MergeComposer(composer, condition, source_alias, clauses)
+    is_table = is_table and [each.span.start for each in source.relations] == [place.start]
+    named = source.relations[0].name_parts if is_table and source.relations[0].alias is None else None
+    composing = _MergeComposer(composer, condition, source_alias, named, clauses)
     return Merge(
         table_parts=table,
         alias=alias,
         source=source,
-        is_table=is_table and [each.span.start for each in source.relations] == [place.start],
+        is_table=is_table,
         source_alias=source_alias,
+        source_parts=named,
         condition=composer.text(condition),
         clauses=tuple(composing.clause(number) for number in range(len(clauses))),
         pairs=composing.pairs(),
@@ -133,6 +137,7 @@ class _MergeComposer:
     target: TargetComposer
     condition: Span
     source_alias: str
+    source_parts: tuple[str, ...] | None
     clauses: Sequence[_Clause]
 
     def pairs(self) -> TargetQuery:
@@ -206,6 +211,8 @@ class _MergeComposer:
         return source
 
     def _source(self, composed: ComposedQuery) -> Span:
+        if self.source_parts is not None:
+            return composed.own(".".join(map(quote, self.source_parts)))
         source = composed.own("(SELECT 1)")
         composed.own(f" AS {quote(self.source_alias)}")
         return source

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine.sql.ddl.clauses import read_clustering, read_column, read_properties, take_check, take_if_not_exists
+from engine.sql.ddl.clauses import read_clustering, read_column, read_properties, take_constraint, take_if_not_exists
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.names import read_table
 from engine.sql.query.query import is_query, parse_query
 from engine.sql.query.time_travel import read_table_version
+from engine.statements.keys import KeyDef
 from engine.statements.tables import Check, CloneTable, ColumnDef, CreateMode, CreateTable, CreateTableLike
 
 _REFUSED_CLAUSES = (
     (("CLUSTERED", "BY"), "Use CLUSTER BY or PARTITIONED BY."),
     (("SKEWED", "BY"), "Delta tables are not skewed."),
     (("ROW", "FORMAT"), "Delta tables are Parquet."),
-    (("STORED", "AS"), "Delta tables are Parquet; leave it out."),
     (("STORED", "BY"), "Delta tables are Parquet; leave it out."),
     (("DEFAULT", "COLLATION"), "Give columns a collation of their own."),
 )
@@ -35,31 +35,33 @@ def parse_create_table(cursor: Cursor, mode: CreateMode) -> CreateTable | Create
         if cursor.take(*words):
             return _clone(cursor, table, shallow=words[0] == "SHALLOW")
     if cursor.words(1) == ["("] and not is_query(cursor):
-        columns, checks = _read_elements(cursor)
-        table = replace(table, columns=columns, checks=checks)
+        table = _read_elements(cursor, table)
     table = _read_clauses(cursor, table)
     if cursor.take("AS") or is_query(cursor):
         table = replace(table, query=parse_query(cursor))
     return table
 
 
-def _read_elements(cursor: Cursor) -> tuple[tuple[ColumnDef, ...], tuple[Check, ...]]:
-    """`(column…, [CONSTRAINT name] CHECK (e), …)`"""
+def _read_elements(cursor: Cursor, table: CreateTable) -> CreateTable:
+    """`(column…, [CONSTRAINT name] CHECK (e), [CONSTRAINT name] PRIMARY KEY (columns), …)`"""
     columns: list[ColumnDef] = []
     checks: list[Check] = []
+    keys: list[KeyDef] = []
     cursor.read("(")
     if cursor.take(")"):
-        return (), ()
+        return table
     while True:
-        check = take_check(cursor) if _is_constraint(cursor) else None
-        if check is not None:
-            checks.append(check)
-        else:
+        constraint = take_constraint(cursor) if _is_constraint(cursor) else None
+        if constraint is None:
             columns.append(_read_top_column(cursor))
+        elif isinstance(constraint, Check):
+            checks.append(constraint)
+        else:
+            keys.append(constraint)
         if not cursor.take(","):
             break
     cursor.read(")")
-    return tuple(columns), tuple(checks)
+    return replace(table, columns=tuple(columns), checks=tuple(checks), keys=tuple(keys))
 
 
 def _is_constraint(cursor: Cursor) -> bool:
@@ -96,7 +98,9 @@ def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
         for words, advice in _REFUSED_CLAUSES:
             if cursor.take(*words):
                 raise UnsupportedClause(" ".join(words), advice)
-        if cursor.take("USING"):
+        if cursor.take("STORED", "AS"):
+            _read_stored_as(cursor)
+        elif cursor.take("USING"):
             seen.add(cursor, "USING")
             table = replace(table, provider=".".join(cursor.read_names()))
         elif cursor.take("OPTIONS"):
@@ -120,6 +124,12 @@ def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
         else:
             break
     return table
+
+
+def _read_stored_as(cursor: Cursor) -> None:
+    """Hive's format of the files, which are Parquet whatever the table's format is."""
+    if cursor.take_any("PARQUET", "DELTA") is None:
+        raise UnsupportedClause("STORED AS", "Tables are stored as PARQUET; leave it out.")
 
 
 def _read_partitioning(cursor: Cursor, table: CreateTable) -> CreateTable:

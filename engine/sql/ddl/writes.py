@@ -37,10 +37,11 @@ from engine.sql.ddl.object_ddl import (
 from engine.sql.ddl.row_changes import parse_delete, parse_update
 from engine.sql.ddl.table_ddl import parse_create_table
 from engine.sql.dialect.cursor import Cursor
+from engine.statements.merges import Merge
 from engine.statements.queries import Span
 from engine.statements.statement import WriteStatement
 from engine.statements.tables import CreateMode
-from engine.statements.writes import MultiInsert
+from engine.statements.writes import Delete, Insert, MultiInsert, Update
 
 _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingProxyType(
     {
@@ -82,7 +83,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
     }
 )
 
-_AFTER_WITH: Mapping[tuple[str, ...], Callable[[Cursor, Span], WriteStatement]] = MappingProxyType(
+_AFTER_WITH: Mapping[tuple[str, ...], Callable[[Cursor, Span | None], Delete | Merge | Update]] = MappingProxyType(
     {("DELETE", "FROM"): parse_delete, ("MERGE",): parse_merge, ("UPDATE",): parse_update}
 )
 """Those that may follow a WITH clause, besides INSERT."""
@@ -107,13 +108,24 @@ def parse_write(cursor: Cursor) -> WriteStatement | MultiInsert | None:
     return None
 
 
-def _parse_after_with(cursor: Cursor, body: int) -> WriteStatement | None:
-    """The statement at `body`, if it is none of those it is a query."""
+def parse_explained(cursor: Cursor) -> Insert | Delete | Update | Merge | None:
+    """The statement at `cursor` if it is one that changes rows, which EXPLAIN is for; it is read to its end."""
+    if cursor.take("INSERT"):
+        return parse_insert(cursor)
+    statement = _parse_after_with(cursor, cursor.place_after_with())
+    if statement is not None:
+        cursor.read_rest()
+    return statement
+
+
+def _parse_after_with(cursor: Cursor, body: int | None) -> Delete | Merge | Update | None:
+    """The statement at `body`, or at `cursor` without a WITH clause; if it is none of those it is a query."""
     after = cursor.copy()
-    after.skip_to(body)
+    if body is not None:
+        after.skip_to(body)
     for words, parse in _AFTER_WITH.items():
         if after.take(*words):
-            statement = parse(after, Span(cursor.offset, body))
+            statement = parse(after, None if body is None else Span(cursor.offset, body))
             after.ensure_done()
             return statement
     return None

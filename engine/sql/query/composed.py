@@ -83,7 +83,8 @@ class ComposedQuery:
         query = self.parsed()
         places = [relation.span.start for relation in query.relations]
         number = None if target is None else places.index(target.start)
-        return TargetQuery(query=query, items=items, target=number, source=source)
+        other = places.index(source.start) if source is not None and source.start in places else None
+        return TargetQuery(query=query, items=items, target=number, source=source, source_relation=other)
 
     def parsed(self) -> Query:
         """Raises `SyntaxFailure` for a place in the statement."""

@@ -5,7 +5,7 @@ The text is never printed from a tree: what the user wrote is what runs, except 
 
 * without a written alias the place becomes `` `n` AS `t` ``, so `t.c` and `t.*` keep their meaning, else `` `n` ``;
 * a qualifier of several parts (`s.t.c`, `cat.s.t.*`) becomes `` `t` ``, all that Spark knows of `` `n` AS `t` ``;
-* names stand in backticks, since the text around may touch them (``FROM`t` ``);
+* names are in backticks, since the text around may touch them (``FROM`t` ``);
 * where `` `t` `` would not lead there (two tables called t in one FROM, an inner t between, or no alias allowed as in
   `TABLE t`), the relation gets an alias of its own, and all its qualifiers, short ones too, become that alias.
 
@@ -14,7 +14,7 @@ A qualifier that may stand for two relations is refused, as Spark would refuse i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from catalog.names import quote
@@ -29,16 +29,21 @@ Edit = tuple[Span, str]
 
 
 def splice(
-    query: Query, names: Sequence[str], full_names: Sequence[Sequence[str]] = (), others: Sequence[Edit] = ()
+    query: Query,
+    names: Sequence[str],
+    full_names: Sequence[Sequence[str]] = (),
+    others: Sequence[Edit] = (),
+    apart: Collection[int] = (),
 ) -> str:
     """The text of `query` with `names[i]` for relation i; a name may come more than once.
 
     `full_names[i]` are the parts of relation i's full name, catalog first (empty where it has none): with it, a
     qualifier may have more parts than the name in FROM (`FROM t` and `s.t.c`). `others` are edits that have nothing to
-    do with relations. Raises `AmbiguousReference`.
+    do with relations. The relations `apart` get the aliases :func:`own_alias`. Raises `AmbiguousReference`.
     """
     uses = [_Use(qualifier, _meant(query, qualifier, full_names)) for qualifier in query.qualifiers]
-    own = {index for index, relation in enumerate(query.relations) if not relation.alias and relation.alias_at is None}
+    own = set(apart)
+    own |= {index for index, relation in enumerate(query.relations) if not relation.alias and relation.alias_at is None}
     own |= {use.only.relation for use in uses if use.is_long and use.only is not None and use.only.is_shadowed}
     edits = [edit for index in range(len(names)) for edit in _relation_edits(query, index, names[index], index in own)]
     for use in uses:
@@ -94,7 +99,12 @@ def _alias(relation: Relation, index: int, name: str, is_own: bool) -> str:
     """What its qualifiers say for a relation without a written alias."""
     if not is_own:
         return quote(relation.name_parts[-1])
-    return quote(name if relation.alias_at is None else f"{_OWN_ALIAS}{index}")
+    return quote(name) if relation.alias_at is None else own_alias(index)
+
+
+def own_alias(index: int) -> str:
+    """What a relation is called where its last name would not do."""
+    return quote(f"{_OWN_ALIAS}{index}")
 
 
 def apply_edits(text: str, edits: list[Edit]) -> str:

@@ -1,4 +1,4 @@
-"""The IDENTIFIER clause: `IDENTIFIER(expression)` where a name may stand, for the name that the expression is.
+"""The IDENTIFIER clause: `IDENTIFIER(expression)` where a name is allowed, for the name that the expression is.
 
 It is resolved in the text, before anything else reads it. Where the expression is a string literal the name takes the
 clause's place at once. Other expressions (parameters, variables, functions) make the statement one that holds another:

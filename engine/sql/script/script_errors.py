@@ -38,7 +38,7 @@ class HandlerAtWrongPlace(
 class HandlerMixesConditions(
     SqlError, condition="INVALID_HANDLER_DECLARATION.INVALID_CONDITION_COMBINATION", sqlstate="42K0Q"
 ):
-    template = "SQLEXCEPTION and NOT FOUND stand alone in a handler: they cannot be listed with other conditions."
+    template = "SQLEXCEPTION and NOT FOUND must be alone in a handler: they cannot be listed with other conditions."
 
 
 @dataclass(eq=False)
@@ -141,7 +141,7 @@ class DropVariableInScript(
     SqlError, condition="UNSUPPORTED_FEATURE.SQL_SCRIPTING_DROP_TEMPORARY_VARIABLE", sqlstate="0A000"
 ):
     template = (
-        "DROP TEMPORARY VARIABLE cannot stand in a script. Use EXECUTE IMMEDIATE 'DROP TEMPORARY VARIABLE …' there."
+        "DROP TEMPORARY VARIABLE is not allowed in a script. Use EXECUTE IMMEDIATE 'DROP TEMPORARY VARIABLE …' there."
     )
 
 
@@ -187,6 +187,6 @@ class IdentifierWithSubquery(SqlError, condition="NOT_A_CONSTANT_STRING.NOT_CONS
 class IdentifierNotAName(SqlError, condition="INVALID_IDENTIFIER", sqlstate="42602"):
     name: str
     template = (
-        "IDENTIFIER takes a name, whose parts are letters, digits and underscores or stand in backticks; this is "
+        "IDENTIFIER takes a name, whose parts are letters, digits and underscores or are in backticks; this is "
         "'{name}'."
     )

@@ -333,7 +333,7 @@ class _ScriptReader:
         if cursor.words(1) in (["OPEN"], ["FETCH"], ["CLOSE"]):
             return self._shifted(start, lambda: parse_cursor_statement(cursor))
         if cursor.words(1) == ["RESET"]:
-            raise SyntaxFailure("RESET cannot stand in a script", start)
+            raise SyntaxFailure("RESET is not allowed in a script", start)
         return self._shifted(start, lambda: self._parse_statement(text))
 
     def _statement_text(self) -> tuple[str, int]:

@@ -156,7 +156,7 @@ def _read_query_in_parentheses(cursor: Cursor) -> Query:
 
 
 def _without_parentheses(tokens: list[Token]) -> list[Token]:
-    """The tokens inside of the parentheses that may stand around all arguments."""
+    """The tokens inside of the parentheses that may enclose all arguments."""
     depth = 0
     for index, token in enumerate(tokens):
         depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)

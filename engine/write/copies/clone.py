@@ -1,7 +1,8 @@
 """CLONE: the files of one table become those of another one, in one version.
 
-A shallow clone copies nothing: its log names the files where they are. A deep clone copies bytes, not rows, so that
-statistics and deletion vectors stay true; of a table that it copied before it copies what is new. Each file is copied
+A shallow clone copies nothing: its log names the files where they are, and keeps those that it named before. A deep
+clone copies bytes, not rows, so that statistics and deletion vectors stay true; of a table that it copied before it
+copies what is new. Each file is copied
 under a name that nobody else uses, so a copy that fails can be taken away again whatever others do.
 """
 
@@ -17,12 +18,13 @@ import pyarrow.compute as pc
 from catalog.entries import CloneEntry
 from engine.bind.bound import Outcome
 from engine.delta.commit.cloned_files import absolute_paths, absolute_vectors, cloned_files
-from engine.delta.commit.staged_commit import num_records
+from engine.delta.commit.staged_commit import num_records, one_batch
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.clones import cloned_domains
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.log.file_table import FILES_SCHEMA
 from engine.delta.log.storage import Storage
+from engine.delta.snapshot.live_files import without_files
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.errors.copy_errors import CloneFileMissing, CloneWithoutRowCounts
 from engine.exec.run import Run
@@ -91,8 +93,10 @@ def _difference(
         if plan.is_past:
             _ensure_files_there(plan, source, run)
         files, confinement = source.files, source.storage.confinement
-        adds = cloned_files(files, absolute_paths(files, confinement), absolute_vectors(files, confinement))
-        yield Difference(adds=adds, removes=before)
+        after = cloned_files(files, absolute_paths(files, confinement), absolute_vectors(files, confinement))
+        named = pa.Table.from_batches([after])
+        adds = one_batch(without_files(named, before).to_batches(), FILES_SCHEMA)
+        yield Difference(adds=adds, removes=without_files(before, named))
         return
     with copied_files(source, plan.source.label, storage, before, run) as copies:
         yield Difference(adds=copies.adds, removes=before.filter(copies.removed), copied=copies.sizes)

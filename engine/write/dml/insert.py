@@ -6,7 +6,7 @@ Whatever fails before the commit leaves the table as it was (`engine.write.stage
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from engine.bind.bound import Outcome
@@ -15,7 +15,7 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.identity import HIGH_WATER_MARK_ONLY_TAG
 from engine.delta.definition.metadata_changes import change_table
 from engine.delta.delta_format import delta_config
-from engine.enforce.identity import moved_high_water_marks
+from engine.enforce.identity import joined, moved_high_water_marks, with_values_taken
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.reads import TargetRead
@@ -49,18 +49,17 @@ from engine.write.staged_write import StagedWrite
 @contextmanager
 def insert(plan: InsertPlan, own: TableFormat, run: Run) -> Iterator[StagedWrite]:
     """Rows into a table of the format `own`, as one version; none where no row comes and none goes."""
-    table, rows = plan.table, plan.rows
+    table = plan.table
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=counted(0))
         return
     if plan.only_if_absent and _is_there(plan, run):
         yield StagedWrite(outcome=counted(0))
         return
-    folder = own.folder(table.snapshot.table_root)
     with (
         drop_told(table),
         _source_rows(plan, run) as source,
-        written_files(source.read, rows, folder, own.describe_files, replace(run, parameters=source.parameters)) as new,
+        _written(plan, source, own, run) as new,
         _remainder(plan, new, source, run) as remainder,
         naming(table.label),
     ):
@@ -76,7 +75,8 @@ def insert(plan: InsertPlan, own: TableFormat, run: Run) -> Iterator[StagedWrite
 def _transaction(plan: InsertPlan, own: TableFormat, new: NewFiles, remainder: Remainder | None) -> TableTransaction:
     """With all that the version has, and what it depends on."""
     table, rows = plan.table, plan.rows
-    high_water_marks = moved_high_water_marks(rows, new.extremes)
+    identities = {each.name: each for part in (rows, *(more.rows for more in plan.more)) for each in part.identities}
+    high_water_marks = moved_high_water_marks(tuple(identities.values()), new.extremes)
     description = with_file_metrics(plan.description, new, remainder)
     if high_water_marks and plan.definition is None:
         description = replace(description, tags=HIGH_WATER_MARK_ONLY_TAG)
@@ -89,9 +89,29 @@ def _transaction(plan: InsertPlan, own: TableFormat, new: NewFiles, remainder: R
     if plan.reads_table:
         transaction.read_whole_table()
     if remainder is not None:
-        remainder.stage_in(transaction)
+        remainder.stage_in(transaction, rows_alone=not plan.reads_table)
     transaction.add_files(new)
     return transaction
+
+
+@contextmanager
+def _written(plan: InsertPlan, source: SourceRows, own: TableFormat, run: Run) -> Iterator[NewFiles]:
+    """The files of all parts; identity values go on from one to the next."""
+    folder, run = own.folder(plan.table.snapshot.table_root), replace(run, parameters=source.parameters)
+    with ExitStack() as staged:
+        new: NewFiles = staged.enter_context(written_files(source.read, plan.rows, folder, own.describe_files, run))
+        for part in plan.more:
+            rows = with_values_taken(part.rows, new.extremes)
+            more = staged.enter_context(written_files(part.source, rows, folder, own.describe_files, run))
+            assert isinstance(new, DeltaFiles) and isinstance(more, DeltaFiles), "no other format leaves columns out"
+            new = replace(
+                new,
+                adds=(*new.adds, *more.adds),
+                num_rows=new.num_rows + more.num_rows,
+                num_bytes=new.num_bytes + more.num_bytes,
+                extremes=joined(new.extremes, more.extremes),
+            )
+        yield new
 
 
 @contextmanager

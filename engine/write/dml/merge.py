@@ -22,23 +22,25 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.metadata_changes import MetadataChange, change_table
 from engine.delta.definition.table_draft import Definition
 from engine.delta.delta_format import delta_snapshot
-from engine.enforce.identity import moved_high_water_marks, with_values_taken
+from engine.enforce.identity import Extremes, joined, moved_high_water_marks, with_values_taken
 from engine.errors.change_errors import SeveralSourceRows
 from engine.errors.table_errors import naming
 from engine.exec.run import Run, only_row
+from engine.plans.reads import ReadPlan
 from engine.plans.writes import MATCHING_SOURCE, MergePlan
 from engine.runtime.results import RowCounts, empty_result
 from engine.table.operations import with_metrics
 from engine.table.scan import Scan
 from engine.write.change_files import AFTER_UPDATE, BEFORE_UPDATE, DELETED, INSERTED, Change, change_files
 from engine.write.copied_rows import preserving
+from engine.write.dml.source_keys import source_keys
 from engine.write.dml.stopwatch import Stopwatch
 from engine.write.dml.update import changed_rows
-from engine.write.found_rows import FoundRows, find_rows
-from engine.write.kept_rows import kept_rows
+from engine.write.found_rows import FoundRows, find_rows, narrowed
+from engine.write.kept_rows import count_kept, kept_rows
 from engine.write.marked_rows import all_but
 from engine.write.numbered_writes import stage_number, was_written
-from engine.write.replaced_rows import Remainder, without_rows
+from engine.write.replaced_rows import Remainder, live_rows, without_rows
 from engine.write.row_sets import count_rows
 from engine.write.staged_files import drop_told, new_files
 from engine.write.staged_write import StagedWrite
@@ -52,6 +54,7 @@ def merge(plan: MergePlan, run: Run) -> Iterator[StagedWrite]:
         yield StagedWrite(outcome=_counted(_Written()))
         return
     with drop_told(table), _source(plan, run) as source, ExitStack() as staged:
+        watch.note_source()
         found = _found(plan, source, run)
         watch.note_scan()
         written = _write(plan, source, found, run, staged)
@@ -59,7 +62,8 @@ def merge(plan: MergePlan, run: Run) -> Iterator[StagedWrite]:
             if not (written.num_changed or _redefines(plan)):
                 yield StagedWrite(outcome=_counted(written))
                 return
-            transaction = _transaction(plan, written, found, watch)
+            num_source_rows = _num_source_rows(plan, source, run)
+            transaction = _transaction(plan, written, found, watch, numSourceRows=num_source_rows)
             stage_number(transaction, plan.numbered, run.context.now_ms())
             yield StagedWrite(outcome=_counted(written), transaction=transaction, label=table.label)
 
@@ -78,11 +82,12 @@ def _source(plan: MergePlan, run: Run) -> Iterator[Scan]:
 
 def _found(plan: MergePlan, source: Scan, run: Run) -> FoundRows:
     """Raises `SeveralSourceRows`."""
-    found = find_rows(plan.table, plan.places.over(source), run, once=False)
+    keys = source_keys(plan.table, plan.keys, source, run)
+    found = find_rows(plan.table, plan.places.over(source), run, once=False, given=keys)
     if plan.duplicates is not None:
         times = sum(count for kind, count in found.times.items() if kind != MATCHING_SOURCE)
         if times > count_rows(found.of(*(kind for kind in found.kinds if kind != MATCHING_SOURCE))):
-            (key,) = only_row(run, plan.duplicates.over(source).read, run.parameters)
+            (key,) = only_row(run, narrowed(plan.duplicates.over(source), keys).read, run.parameters)
             raise SeveralSourceRows(plan.table.label, key)
     return found
 
@@ -160,36 +165,38 @@ def _insert(
     if not plan.inserts:
         return inserted, high_water_marks
     files = all_but(plan.source_storage, source.files, found.of(MATCHING_SOURCE))
-    extremes: dict[str, tuple[int, int]] = {}
+    extremes: Extremes = {}
     for insert in plan.inserts:
         rows = with_values_taken(insert.rows, extremes)
         read = insert.values.over(replace(source, files=files, choice=None)).read
         new = staged.enter_context(new_files(read, rows, delta_snapshot(plan.table.snapshot).storage, run))
         inserted[insert.clause] = new
-        for name, (least, greatest) in new.extremes.items():
-            low, high = extremes.get(name, (least, greatest))
-            extremes[name] = min(low, least), max(high, greatest)
-        high_water_marks = moved_high_water_marks(insert.rows, extremes) or high_water_marks
+        extremes = joined(extremes, new.extremes)
+        high_water_marks = moved_high_water_marks(insert.rows.identities, extremes) or high_water_marks
     return inserted, high_water_marks
 
 
 # --- The version -----------------------------------------------------------------------------------------------------
 
 
-def _transaction(plan: MergePlan, written: _Written, found: FoundRows, watch: Stopwatch) -> Transaction:
+def _transaction(plan: MergePlan, written: _Written, found: FoundRows, watch: Stopwatch, **metrics: int) -> Transaction:
+    """`metrics` are those that are not of the version."""
     snapshot, label = delta_snapshot(plan.table.snapshot), plan.table.label
-    description = with_metrics(plan.description, **_metrics(plan, written, watch))
+    metrics |= {**_metrics(written, plan.by_source), **_skipping(plan, found), **watch.source_metrics, **watch.metrics}
+    texts = {name: str(value) for name, value in metrics.items()}
+    description = with_metrics(plan.description, **texts)
     transaction = Transaction.on(snapshot, preserving(description, plan.table), table=label)
     if written.high_water_marks or _redefines(plan):
         transaction.define(change_table(plan.definition.config(label), written.high_water_marks))
     if plan.reads_table:
         transaction.read_whole_table()
+    # A row that goes concurrently may leave one of the source without a match, which is to be inserted then.
+    keeps_matches = bool(plan.inserts) and not plan.changes_all_matches
     if written.remainder is not None:
-        # a row that goes concurrently may leave one of the source without a match
-        rows_alone = not (plan.reads_table or plan.inserts or plan.by_source)
-        written.remainder.stage_in(transaction, rows_alone=rows_alone)
-    else:
-        transaction.depend_on(found.reads, snapshot.files.slice(0, 0)["path"])
+        written.remainder.stage_in(transaction, rows_alone=not (plan.reads_table or keeps_matches))
+    if keeps_matches or written.remainder is None:
+        read = snapshot.files.take(found.files) if keeps_matches else snapshot.files.slice(0, 0)
+        transaction.depend_on(found.reads, read["path"])
     for new in written.new:
         transaction.stage(*new.adds)
     return transaction
@@ -200,8 +207,8 @@ def _redefines(plan: MergePlan) -> bool:
     return plan.definition != Definition.of(delta_snapshot(plan.table.snapshot).config)
 
 
-def _metrics(plan: MergePlan, written: _Written, watch: Stopwatch) -> dict[str, str]:
-    """Delta's names; its values are texts."""
+def _metrics(written: _Written, by_source: frozenset[int]) -> dict[str, int]:
+    """Delta's names."""
     copied = written.remainder.copied if written.remainder else None
     updated = {kind: new.num_rows for kind, new in (written.updated or {}).items()}
     deleted = written.deleted or {}
@@ -210,11 +217,11 @@ def _metrics(plan: MergePlan, written: _Written, watch: Stopwatch) -> dict[str, 
     metrics = {
         "numTargetRowsInserted": written.num_inserted,
         "numTargetRowsUpdated": written.num_updated,
-        "numTargetRowsMatchedUpdated": _sum(updated, plan.by_source, inside=False),
-        "numTargetRowsNotMatchedBySourceUpdated": _sum(updated, plan.by_source, inside=True),
+        "numTargetRowsMatchedUpdated": _sum(updated, by_source, inside=False),
+        "numTargetRowsNotMatchedBySourceUpdated": _sum(updated, by_source, inside=True),
         "numTargetRowsDeleted": written.num_deleted,
-        "numTargetRowsMatchedDeleted": _sum(deleted, plan.by_source, inside=False),
-        "numTargetRowsNotMatchedBySourceDeleted": _sum(deleted, plan.by_source, inside=True),
+        "numTargetRowsMatchedDeleted": _sum(deleted, by_source, inside=False),
+        "numTargetRowsNotMatchedBySourceDeleted": _sum(deleted, by_source, inside=True),
         "numTargetRowsCopied": num_copied,
         "numOutputRows": written.num_inserted + written.num_updated + num_copied,
         "numTargetFilesAdded": sum(len(new.adds) for new in files),
@@ -225,7 +232,6 @@ def _metrics(plan: MergePlan, written: _Written, watch: Stopwatch) -> dict[str, 
         "numTargetDeletionVectorsAdded": 0,
         "numTargetDeletionVectorsRemoved": 0,
         "numTargetDeletionVectorsUpdated": 0,
-        **watch.metrics,
     }
     if written.remainder is not None:
         removal, vectors = written.remainder.removal_metrics, written.remainder.vector_metrics
@@ -233,7 +239,29 @@ def _metrics(plan: MergePlan, written: _Written, watch: Stopwatch) -> dict[str, 
         metrics["numTargetBytesRemoved"] = removal["numRemovedBytes"]
         metrics["numTargetChangeFilesAdded"] = len(written.remainder.changes)
         metrics |= {name.replace("num", "numTarget", 1): count for name, count in vectors.items()}
-    return {name: str(value) for name, value in metrics.items()}
+    return metrics
+
+
+def _num_source_rows(plan: MergePlan, source: Scan, run: Run) -> int:
+    """From footers or statistics, where these say it."""
+    if plan.source_query is not None:
+        return count_kept(plan.source_storage, source)
+    live = live_rows(source.files)
+    if (live >= 0).all():
+        return int(live.sum())
+    read = ReadPlan(text=f"SELECT count(*) FROM {source.relation}", scans=(source,))
+    return int(only_row(run, read, ())[0])
+
+
+def _skipping(plan: MergePlan, found: FoundRows) -> dict[str, int]:
+    """How many files were looked at for matches."""
+    snapshot, scanned = plan.table.snapshot, found.scanned
+    return {
+        "numTargetFilesBeforeSkipping": snapshot.num_files,
+        "numTargetBytesBeforeSkipping": snapshot.size_bytes,
+        "numTargetFilesAfterSkipping": scanned.files if scanned else 0,
+        "numTargetBytesAfterSkipping": scanned.bytes if scanned else 0,
+    }
 
 
 def _sum(counts: Mapping[int, int], clauses: frozenset[int], *, inside: bool) -> int:

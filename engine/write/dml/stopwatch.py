@@ -10,11 +10,15 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self._begun_s = time.monotonic()
-        self._scan_ms = 0
+        self._source_ms = self._scan_ms = 0
+
+    def note_source(self) -> None:
+        """The source of a MERGE is kept, or at hand."""
+        self._source_ms = self._elapsed_ms()
 
     def note_scan(self) -> None:
         """The rows are found."""
-        self._scan_ms = self._elapsed_ms()
+        self._scan_ms = self._elapsed_ms() - self._source_ms
 
     @property
     def metrics(self) -> dict[str, int]:
@@ -23,8 +27,12 @@ class Stopwatch:
         return {
             "executionTimeMs": elapsed_ms,
             "scanTimeMs": self._scan_ms,
-            "rewriteTimeMs": elapsed_ms - self._scan_ms,
+            "rewriteTimeMs": elapsed_ms - self._source_ms - self._scan_ms,
         }
+
+    @property
+    def source_metrics(self) -> dict[str, int]:
+        return {"materializeSourceTimeMs": self._source_ms}
 
     def _elapsed_ms(self) -> int:
         return int((time.monotonic() - self._begun_s) * 1000)

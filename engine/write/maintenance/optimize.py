@@ -11,7 +11,9 @@ Rows are copied (`engine.write.copied_rows`), so ids stay, deleted rows are left
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -64,6 +66,9 @@ TARGET_BYTES = 1 << 30
 AUTO_TARGET_BYTES, AUTO_FILES_MIN = 128 << 20, 50
 """What an automatic compaction makes, of at least so many files of a partition that have less than half of this."""
 
+JOBS_AT_ONCE = 4
+"""Of one step. Spark shares its cores and its memory among them."""
+
 _SAMPLED_ROWS = 200_000
 """Of which the distribution of values is known; ranges of a column have some hundreds of them."""
 
@@ -73,12 +78,9 @@ def optimize(plan: OptimizePlan, run: Run) -> Iterator[StagedWrite]:
     """The next step of what is left; no version where there is nothing to do."""
     table, left = plan.table, plan.left or _scheduled(plan, run)
     with drop_told(table), ExitStack() as written, naming(table.label):
-        removed: list[pa.Table] = []
-        new: list[NewFiles] = []
-        for job, bins in _with_files(delta_snapshot(table.snapshot), left.steps[0] if left.steps else ()):
-            run.context.cancel.ensure_live()
-            new.append(written.enter_context(rearranged_rows(table, _regrouping(plan, job, bins), run)))
-            removed += bins
+        jobs = list(_with_files(delta_snapshot(table.snapshot), left.steps[0] if left.steps else ()))
+        removed = [files for _, bins in jobs for files in bins]
+        new = _written(plan, [_regrouping(plan, job, bins) for job, bins in jobs], written, run)
         moved = _moved(removed, new)
         done = left.after_step(moved)
         run.context.profile.add_note(_progress(table.label, left, moved))
@@ -90,6 +92,30 @@ def optimize(plan: OptimizePlan, run: Run) -> Iterator[StagedWrite]:
             transaction=_transaction(plan, removed, new, moved) if removed else None,
             label=table.label,
         )
+
+
+def _written(plan: OptimizePlan, parts: Sequence[Regrouping], written: ExitStack, run: Run) -> list[NewFiles]:
+    """The new files, which go with `written` if that fails. Some jobs go on at once: the last tasks of one, or the
+    stages of a sort that have few, leave cores idle. If one fails, those that have begun end first.
+    """
+
+    def write(number: int) -> tuple[AbstractContextManager[NewFiles], NewFiles]:
+        run.context.cancel.ensure_live()
+        context = replace(run.context, statement_id=f"{run.context.statement_id}-{number}")
+        files = rearranged_rows(plan.table, parts[number], replace(run, context=context))
+        return files, files.__enter__()
+
+    with ThreadPoolExecutor(JOBS_AT_ONCE, "optimize") as threads:
+        jobs = [threads.submit(write, number) for number in range(len(parts))]
+        if any(job.exception() for job in wait(jobs, return_when=FIRST_EXCEPTION).done):
+            threads.shutdown(wait=True, cancel_futures=True)
+    done = [job.result() for job in jobs if not job.cancelled() and job.exception() is None]
+    for files, _ in done:
+        written.push(files)
+    for job in jobs:
+        if not job.cancelled():
+            job.result()
+    return [new for _, new in done]
 
 
 def _with_files(snapshot: Snapshot, jobs: Sequence[Job]) -> Iterator[tuple[Job, list[pa.Table]]]:

@@ -19,9 +19,8 @@ from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.delta.commit.transaction import Transaction
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.log.file_table import FILES_SCHEMA, Array, file_keys
 from engine.delta.maintenance.needed_files import file_paths
-from engine.delta.snapshot.live_files import drop_rows
+from engine.delta.snapshot.live_files import without_files
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.errors.maintenance_errors import RestoredFilesMissing
 from engine.errors.table_errors import naming
@@ -54,7 +53,7 @@ def restore(plan: RestorePlan, sources: Sources, run: Run) -> Iterator[StagedWri
     snapshot, label = delta_snapshot(table.snapshot), table.label
     with sources.locks.hold(file_lock(snapshot.table_root), run.context.cancel), naming(label):
         older.ensure_files_allowed()
-        added, removed = _without(older.files, snapshot.files), _without(snapshot.files, older.files)
+        added, removed = without_files(older.files, snapshot.files), without_files(snapshot.files, older.files)
         _ensure_there(label, older, added, run)
         metrics = {
             "tableSizeAfterRestore": older.size_bytes,
@@ -72,16 +71,6 @@ def restore(plan: RestorePlan, sources: Sources, run: Run) -> Iterator[StagedWri
         row = [metrics[name] for name in _ANSWER.values()]
         answer = small_result(dict.fromkeys(_ANSWER, BIGINT), [row])
         yield StagedWrite(outcome=Outcome(result=answer), transaction=transaction, label=label)
-
-
-def _without(files: pa.Table, others: pa.Table) -> pa.Table:
-    """The rows of `files` whose keys are not among those of `others`."""
-    keys = _keys(others)
-    return pa.Table.from_batches([drop_rows(batch, keys) for batch in files.to_batches()], FILES_SCHEMA)
-
-
-def _keys(files: pa.Table) -> Array:
-    return pa.chunked_array([file_keys(batch) for batch in files.to_batches()], pa.string()).combine_chunks()
 
 
 def _size(files: pa.Table) -> int:

@@ -25,8 +25,9 @@ from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.concurrency.table_pins import Pin
 from engine.delta.commit.transaction import Transaction
-from engine.delta.delta_format import delta_snapshot
+from engine.delta.delta_format import delta_snapshot, delta_storage
 from engine.delta.maintenance.needed_files import NeededFiles, Retained, refers_to
+from engine.delta.maintenance.own_files import OwnFiles
 from engine.delta.maintenance.unused_files import (
     UnusedFiles,
     find_removed,
@@ -119,18 +120,25 @@ def _retained(since_ms: int, pins: Iterable[Pin]) -> Retained:
 def _add_others(needed: NeededFiles, snapshot: Snapshot, now_ms: int, sources: Sources, run: Run) -> None:
     """What other tables retain of this one's files: the clones that the catalog has recorded, and tables that others
     made so, which are known by their live files. A table that cannot be read retains nothing.
+
+    Recorded clones are always loaded. Of the other tables those are that this server has not looked at before, or that
+    have new files outside of their folder since; of the rest the log is listed from where it was looked at.
     """
     view = sources.catalog.view()
-    recorded = view.clones_of(snapshot.table_root)
+    own_files = OwnFiles(sources.own_files)
+    recorded, delta = view.clones_of(snapshot.table_root), sources.formats[DEFAULT_FORMAT]
     tables = view.find_relations(None, matches_all, matches_all)
     locations = (entry.location for entry in tables if isinstance(entry, TableEntry) and entry.format == DEFAULT_FORMAT)
     for location in dict.fromkeys((*recorded, *locations)):
         run.context.cancel.ensure_live()
         try:
+            if location not in recorded and own_files.are_all(delta_storage(delta.folder(location))):
+                continue
             pins = sources.pins.of(location)
-            other = delta_snapshot(sources.formats[DEFAULT_FORMAT].load(location))
+            other = delta_snapshot(delta.load(location))
             if other.table_root == snapshot.table_root:
                 continue
+            own_files.look(other)
             if location in recorded or refers_to(other, snapshot.storage):
                 since_ms = now_ms - other.config.get(DELETED_FILE_RETENTION)
                 needed.add_other(other, _retained(since_ms, pins))

@@ -213,6 +213,22 @@ class Iface(object):
         """
         pass
 
+    def UploadData(self, req):
+        """
+        Parameters:
+         - req
+
+        """
+        pass
+
+    def DownloadData(self, req):
+        """
+        Parameters:
+         - req
+
+        """
+        pass
+
 
 class Client(Iface):
     def __init__(self, iprot, oprot=None):
@@ -989,6 +1005,70 @@ class Client(Iface):
             return result.success
         raise TApplicationException(TApplicationException.MISSING_RESULT, "RenewDelegationToken failed: unknown result")
 
+    def UploadData(self, req):
+        """
+        Parameters:
+         - req
+
+        """
+        self.send_UploadData(req)
+        return self.recv_UploadData()
+
+    def send_UploadData(self, req):
+        self._oprot.writeMessageBegin('UploadData', TMessageType.CALL, self._seqid)
+        args = UploadData_args()
+        args.req = req
+        args.write(self._oprot)
+        self._oprot.writeMessageEnd()
+        self._oprot.trans.flush()
+
+    def recv_UploadData(self):
+        iprot = self._iprot
+        (fname, mtype, rseqid) = iprot.readMessageBegin()
+        if mtype == TMessageType.EXCEPTION:
+            x = TApplicationException()
+            x.read(iprot)
+            iprot.readMessageEnd()
+            raise x
+        result = UploadData_result()
+        result.read(iprot)
+        iprot.readMessageEnd()
+        if result.success is not None:
+            return result.success
+        raise TApplicationException(TApplicationException.MISSING_RESULT, "UploadData failed: unknown result")
+
+    def DownloadData(self, req):
+        """
+        Parameters:
+         - req
+
+        """
+        self.send_DownloadData(req)
+        return self.recv_DownloadData()
+
+    def send_DownloadData(self, req):
+        self._oprot.writeMessageBegin('DownloadData', TMessageType.CALL, self._seqid)
+        args = DownloadData_args()
+        args.req = req
+        args.write(self._oprot)
+        self._oprot.writeMessageEnd()
+        self._oprot.trans.flush()
+
+    def recv_DownloadData(self):
+        iprot = self._iprot
+        (fname, mtype, rseqid) = iprot.readMessageBegin()
+        if mtype == TMessageType.EXCEPTION:
+            x = TApplicationException()
+            x.read(iprot)
+            iprot.readMessageEnd()
+            raise x
+        result = DownloadData_result()
+        result.read(iprot)
+        iprot.readMessageEnd()
+        if result.success is not None:
+            return result.success
+        raise TApplicationException(TApplicationException.MISSING_RESULT, "DownloadData failed: unknown result")
+
 
 class Processor(Iface, TProcessor):
     def __init__(self, handler):
@@ -1018,6 +1098,8 @@ class Processor(Iface, TProcessor):
         self._processMap["GetDelegationToken"] = Processor.process_GetDelegationToken
         self._processMap["CancelDelegationToken"] = Processor.process_CancelDelegationToken
         self._processMap["RenewDelegationToken"] = Processor.process_RenewDelegationToken
+        self._processMap["UploadData"] = Processor.process_UploadData
+        self._processMap["DownloadData"] = Processor.process_DownloadData
         self._on_message_begin = None
 
     def on_message_begin(self, func):
@@ -1588,6 +1670,52 @@ class Processor(Iface, TProcessor):
             msg_type = TMessageType.EXCEPTION
             result = TApplicationException(TApplicationException.INTERNAL_ERROR, 'Internal error')
         oprot.writeMessageBegin("RenewDelegationToken", msg_type, seqid)
+        result.write(oprot)
+        oprot.writeMessageEnd()
+        oprot.trans.flush()
+
+    def process_UploadData(self, seqid, iprot, oprot):
+        args = UploadData_args()
+        args.read(iprot)
+        iprot.readMessageEnd()
+        result = UploadData_result()
+        try:
+            result.success = self._handler.UploadData(args.req)
+            msg_type = TMessageType.REPLY
+        except TTransport.TTransportException:
+            raise
+        except TApplicationException as ex:
+            logging.exception('TApplication exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = ex
+        except Exception:
+            logging.exception('Unexpected exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = TApplicationException(TApplicationException.INTERNAL_ERROR, 'Internal error')
+        oprot.writeMessageBegin("UploadData", msg_type, seqid)
+        result.write(oprot)
+        oprot.writeMessageEnd()
+        oprot.trans.flush()
+
+    def process_DownloadData(self, seqid, iprot, oprot):
+        args = DownloadData_args()
+        args.read(iprot)
+        iprot.readMessageEnd()
+        result = DownloadData_result()
+        try:
+            result.success = self._handler.DownloadData(args.req)
+            msg_type = TMessageType.REPLY
+        except TTransport.TTransportException:
+            raise
+        except TApplicationException as ex:
+            logging.exception('TApplication exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = ex
+        except Exception:
+            logging.exception('Unexpected exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = TApplicationException(TApplicationException.INTERNAL_ERROR, 'Internal error')
+        oprot.writeMessageBegin("DownloadData", msg_type, seqid)
         result.write(oprot)
         oprot.writeMessageEnd()
         oprot.trans.flush()
@@ -2576,6 +2704,88 @@ class RenewDelegationToken_result(TBase):
 all_structs.append(RenewDelegationToken_result)
 RenewDelegationToken_result.thrift_spec = (
     (0, TType.STRUCT, 'success', [TRenewDelegationTokenResp, None], None, ),  # 0
+)
+
+
+class UploadData_args(TBase):
+    """
+    Attributes:
+     - req
+
+    """
+
+    __slots__ = (
+        'req',
+    )
+
+
+    def __init__(self, req=None,):
+        self.req = req
+all_structs.append(UploadData_args)
+UploadData_args.thrift_spec = (
+    None,  # 0
+    (1, TType.STRUCT, 'req', [TUploadDataReq, None], None, ),  # 1
+)
+
+
+class UploadData_result(TBase):
+    """
+    Attributes:
+     - success
+
+    """
+
+    __slots__ = (
+        'success',
+    )
+
+
+    def __init__(self, success=None,):
+        self.success = success
+all_structs.append(UploadData_result)
+UploadData_result.thrift_spec = (
+    (0, TType.STRUCT, 'success', [TUploadDataResp, None], None, ),  # 0
+)
+
+
+class DownloadData_args(TBase):
+    """
+    Attributes:
+     - req
+
+    """
+
+    __slots__ = (
+        'req',
+    )
+
+
+    def __init__(self, req=None,):
+        self.req = req
+all_structs.append(DownloadData_args)
+DownloadData_args.thrift_spec = (
+    None,  # 0
+    (1, TType.STRUCT, 'req', [TDownloadDataReq, None], None, ),  # 1
+)
+
+
+class DownloadData_result(TBase):
+    """
+    Attributes:
+     - success
+
+    """
+
+    __slots__ = (
+        'success',
+    )
+
+
+    def __init__(self, success=None,):
+        self.success = success
+all_structs.append(DownloadData_result)
+DownloadData_result.thrift_spec = (
+    (0, TType.STRUCT, 'success', [TDownloadDataResp, None], None, ),  # 0
 )
 fix_spec(all_structs)
 del all_structs

@@ -236,16 +236,19 @@ class TSessionHandle(TBase):
     """
     Attributes:
      - sessionId
+     - serverProtocolVersion
 
     """
 
     __slots__ = (
         'sessionId',
+        'serverProtocolVersion',
     )
 
 
-    def __init__(self, sessionId=None,):
+    def __init__(self, sessionId=None, serverProtocolVersion=None,):
         self.sessionId = sessionId
+        self.serverProtocolVersion = serverProtocolVersion
 
 
 class TOperationHandle(TBase):
@@ -868,6 +871,37 @@ class TSparkArrowBatch(TBase):
         self.rowCount = rowCount
 
 
+class TSparkArrowResultLink(TBase):
+    """
+    Attributes:
+     - fileLink
+     - expiryTime
+     - startRowOffset
+     - rowCount
+     - bytesNum
+     - httpHeaders
+
+    """
+
+    __slots__ = (
+        'fileLink',
+        'expiryTime',
+        'startRowOffset',
+        'rowCount',
+        'bytesNum',
+        'httpHeaders',
+    )
+
+
+    def __init__(self, fileLink=None, expiryTime=None, startRowOffset=None, rowCount=None, bytesNum=None, httpHeaders=None,):
+        self.fileLink = fileLink
+        self.expiryTime = expiryTime
+        self.startRowOffset = startRowOffset
+        self.rowCount = rowCount
+        self.bytesNum = bytesNum
+        self.httpHeaders = httpHeaders
+
+
 class TRowSet(TBase):
     """
     Attributes:
@@ -877,6 +911,7 @@ class TRowSet(TBase):
      - binaryColumns
      - columnCount
      - arrowBatches
+     - resultLinks
 
     """
 
@@ -887,16 +922,18 @@ class TRowSet(TBase):
         'binaryColumns',
         'columnCount',
         'arrowBatches',
+        'resultLinks',
     )
 
 
-    def __init__(self, startRowOffset=None, rows=None, columns=None, binaryColumns=None, columnCount=None, arrowBatches=None,):
+    def __init__(self, startRowOffset=None, rows=None, columns=None, binaryColumns=None, columnCount=None, arrowBatches=None, resultLinks=None,):
         self.startRowOffset = startRowOffset
         self.rows = rows
         self.columns = columns
         self.binaryColumns = binaryColumns
         self.columnCount = columnCount
         self.arrowBatches = arrowBatches
+        self.resultLinks = resultLinks
 
 
 class TNamespace(TBase):
@@ -918,6 +955,37 @@ class TNamespace(TBase):
         self.schemaName = schemaName
 
 
+class TGetInfoValue(TBase):
+    """
+    Attributes:
+     - stringValue
+     - smallIntValue
+     - integerBitmask
+     - integerFlag
+     - binaryValue
+     - lenValue
+
+    """
+
+    __slots__ = (
+        'stringValue',
+        'smallIntValue',
+        'integerBitmask',
+        'integerFlag',
+        'binaryValue',
+        'lenValue',
+    )
+
+
+    def __init__(self, stringValue=None, smallIntValue=None, integerBitmask=None, integerFlag=None, binaryValue=None, lenValue=None,):
+        self.stringValue = stringValue
+        self.smallIntValue = smallIntValue
+        self.integerBitmask = integerBitmask
+        self.integerFlag = integerFlag
+        self.binaryValue = binaryValue
+        self.lenValue = lenValue
+
+
 class TOpenSessionReq(TBase):
     """
     Attributes:
@@ -925,7 +993,9 @@ class TOpenSessionReq(TBase):
      - username
      - password
      - configuration
+     - getInfos
      - client_protocol_i64
+     - connectionProperties
      - initialNamespace
      - canUseMultipleCatalogs
 
@@ -936,18 +1006,22 @@ class TOpenSessionReq(TBase):
         'username',
         'password',
         'configuration',
+        'getInfos',
         'client_protocol_i64',
+        'connectionProperties',
         'initialNamespace',
         'canUseMultipleCatalogs',
     )
 
 
-    def __init__(self, client_protocol=None, username=None, password=None, configuration=None, client_protocol_i64=None, initialNamespace=None, canUseMultipleCatalogs=None,):
+    def __init__(self, client_protocol=None, username=None, password=None, configuration=None, getInfos=None, client_protocol_i64=None, connectionProperties=None, initialNamespace=None, canUseMultipleCatalogs=None,):
         self.client_protocol = client_protocol
         self.username = username
         self.password = password
         self.configuration = configuration
+        self.getInfos = getInfos
         self.client_protocol_i64 = client_protocol_i64
+        self.connectionProperties = connectionProperties
         self.initialNamespace = initialNamespace
         self.canUseMultipleCatalogs = canUseMultipleCatalogs
 
@@ -959,6 +1033,7 @@ class TOpenSessionResp(TBase):
      - serverProtocolVersion
      - sessionHandle
      - configuration
+     - getInfos
      - initialNamespace
      - canUseMultipleCatalogs
 
@@ -969,16 +1044,18 @@ class TOpenSessionResp(TBase):
         'serverProtocolVersion',
         'sessionHandle',
         'configuration',
+        'getInfos',
         'initialNamespace',
         'canUseMultipleCatalogs',
     )
 
 
-    def __init__(self, status=None, serverProtocolVersion=None, sessionHandle=None, configuration=None, initialNamespace=None, canUseMultipleCatalogs=None,):
+    def __init__(self, status=None, serverProtocolVersion=None, sessionHandle=None, configuration=None, getInfos=None, initialNamespace=None, canUseMultipleCatalogs=None,):
         self.status = status
         self.serverProtocolVersion = serverProtocolVersion
         self.sessionHandle = sessionHandle
         self.configuration = configuration
+        self.getInfos = getInfos
         self.initialNamespace = initialNamespace
         self.canUseMultipleCatalogs = canUseMultipleCatalogs
 
@@ -1048,37 +1125,6 @@ class TSetClientInfoResp(TBase):
 
     def __init__(self, status=None,):
         self.status = status
-
-
-class TGetInfoValue(TBase):
-    """
-    Attributes:
-     - stringValue
-     - smallIntValue
-     - integerBitmask
-     - integerFlag
-     - binaryValue
-     - lenValue
-
-    """
-
-    __slots__ = (
-        'stringValue',
-        'smallIntValue',
-        'integerBitmask',
-        'integerFlag',
-        'binaryValue',
-        'lenValue',
-    )
-
-
-    def __init__(self, stringValue=None, smallIntValue=None, integerBitmask=None, integerFlag=None, binaryValue=None, lenValue=None,):
-        self.stringValue = stringValue
-        self.smallIntValue = smallIntValue
-        self.integerBitmask = integerBitmask
-        self.integerFlag = integerFlag
-        self.binaryValue = binaryValue
-        self.lenValue = lenValue
 
 
 class TGetInfoReq(TBase):
@@ -1184,6 +1230,8 @@ class TGetOperationStatusResp(TBase):
      - progressUpdateResponse
      - numModifiedRows
      - displayMessage
+     - diagnosticInfo
+     - errorDetailsJson
 
     """
 
@@ -1200,10 +1248,12 @@ class TGetOperationStatusResp(TBase):
         'progressUpdateResponse',
         'numModifiedRows',
         'displayMessage',
+        'diagnosticInfo',
+        'errorDetailsJson',
     )
 
 
-    def __init__(self, status=None, operationState=None, sqlState=None, errorCode=None, errorMessage=None, taskStatus=None, operationStarted=None, operationCompleted=None, hasResultSet=None, progressUpdateResponse=None, numModifiedRows=None, displayMessage=None,):
+    def __init__(self, status=None, operationState=None, sqlState=None, errorCode=None, errorMessage=None, taskStatus=None, operationStarted=None, operationCompleted=None, hasResultSet=None, progressUpdateResponse=None, numModifiedRows=None, displayMessage=None, diagnosticInfo=None, errorDetailsJson=None,):
         self.status = status
         self.operationState = operationState
         self.sqlState = sqlState
@@ -1216,6 +1266,8 @@ class TGetOperationStatusResp(TBase):
         self.progressUpdateResponse = progressUpdateResponse
         self.numModifiedRows = numModifiedRows
         self.displayMessage = displayMessage
+        self.diagnosticInfo = diagnosticInfo
+        self.errorDetailsJson = errorDetailsJson
 
 
 class TCancelOperationReq(TBase):
@@ -1306,6 +1358,8 @@ class TGetResultSetMetadataResp(TBase):
      - resultFormat
      - lz4Compressed
      - arrowSchema
+     - uncompressedBytes
+     - compressedBytes
      - isStagingOperation
 
     """
@@ -1316,16 +1370,20 @@ class TGetResultSetMetadataResp(TBase):
         'resultFormat',
         'lz4Compressed',
         'arrowSchema',
+        'uncompressedBytes',
+        'compressedBytes',
         'isStagingOperation',
     )
 
 
-    def __init__(self, status=None, schema=None, resultFormat=None, lz4Compressed=None, arrowSchema=None, isStagingOperation=None,):
+    def __init__(self, status=None, schema=None, resultFormat=None, lz4Compressed=None, arrowSchema=None, uncompressedBytes=None, compressedBytes=None, isStagingOperation=None,):
         self.status = status
         self.schema = schema
         self.resultFormat = resultFormat
         self.lz4Compressed = lz4Compressed
         self.arrowSchema = arrowSchema
+        self.uncompressedBytes = uncompressedBytes
+        self.compressedBytes = compressedBytes
         self.isStagingOperation = isStagingOperation
 
 
@@ -1506,6 +1564,7 @@ class TSparkArrowTypes(TBase):
      - decimalAsArrow
      - complexTypesAsArrow
      - intervalTypesAsArrow
+     - nullTypeAsArrow
 
     """
 
@@ -1514,14 +1573,16 @@ class TSparkArrowTypes(TBase):
         'decimalAsArrow',
         'complexTypesAsArrow',
         'intervalTypesAsArrow',
+        'nullTypeAsArrow',
     )
 
 
-    def __init__(self, timestampAsArrow=None, decimalAsArrow=None, complexTypesAsArrow=None, intervalTypesAsArrow=None,):
+    def __init__(self, timestampAsArrow=None, decimalAsArrow=None, complexTypesAsArrow=None, intervalTypesAsArrow=None, nullTypeAsArrow=None,):
         self.timestampAsArrow = timestampAsArrow
         self.decimalAsArrow = decimalAsArrow
         self.complexTypesAsArrow = complexTypesAsArrow
         self.intervalTypesAsArrow = intervalTypesAsArrow
+        self.nullTypeAsArrow = nullTypeAsArrow
 
 
 class TSparkParameterValue(TBase):
@@ -1583,9 +1644,12 @@ class TExecuteStatementReq(TBase):
      - canReadArrowResult
      - canDownloadResult
      - canDecompressLZ4Result
+     - maxBytesPerFile
      - useArrowNativeTypes
      - resultRowLimit
      - parameters
+     - maxBytesPerBatch
+     - enforceEmbeddedSchemaCorrectness
 
     """
 
@@ -1599,13 +1663,16 @@ class TExecuteStatementReq(TBase):
         'canReadArrowResult',
         'canDownloadResult',
         'canDecompressLZ4Result',
+        'maxBytesPerFile',
         'useArrowNativeTypes',
         'resultRowLimit',
         'parameters',
+        'maxBytesPerBatch',
+        'enforceEmbeddedSchemaCorrectness',
     )
 
 
-    def __init__(self, sessionHandle=None, statement=None, confOverlay=None, runAsync=None, queryTimeout=None, getDirectResults=None, canReadArrowResult=None, canDownloadResult=None, canDecompressLZ4Result=None, useArrowNativeTypes=None, resultRowLimit=None, parameters=None,):
+    def __init__(self, sessionHandle=None, statement=None, confOverlay=None, runAsync=None, queryTimeout=None, getDirectResults=None, canReadArrowResult=None, canDownloadResult=None, canDecompressLZ4Result=None, maxBytesPerFile=None, useArrowNativeTypes=None, resultRowLimit=None, parameters=None, maxBytesPerBatch=None, enforceEmbeddedSchemaCorrectness=None,):
         self.sessionHandle = sessionHandle
         self.statement = statement
         self.confOverlay = confOverlay
@@ -1615,9 +1682,12 @@ class TExecuteStatementReq(TBase):
         self.canReadArrowResult = canReadArrowResult
         self.canDownloadResult = canDownloadResult
         self.canDecompressLZ4Result = canDecompressLZ4Result
+        self.maxBytesPerFile = maxBytesPerFile
         self.useArrowNativeTypes = useArrowNativeTypes
         self.resultRowLimit = resultRowLimit
         self.parameters = parameters
+        self.maxBytesPerBatch = maxBytesPerBatch
+        self.enforceEmbeddedSchemaCorrectness = enforceEmbeddedSchemaCorrectness
 
 
 class TExecuteStatementResp(TBase):
@@ -1647,18 +1717,21 @@ class TGetTypeInfoReq(TBase):
     Attributes:
      - sessionHandle
      - getDirectResults
+     - runAsync
 
     """
 
     __slots__ = (
         'sessionHandle',
         'getDirectResults',
+        'runAsync',
     )
 
 
-    def __init__(self, sessionHandle=None, getDirectResults=None,):
+    def __init__(self, sessionHandle=None, getDirectResults=None, runAsync=None,):
         self.sessionHandle = sessionHandle
         self.getDirectResults = getDirectResults
+        self.runAsync = runAsync
 
 
 class TGetTypeInfoResp(TBase):
@@ -1688,18 +1761,21 @@ class TGetCatalogsReq(TBase):
     Attributes:
      - sessionHandle
      - getDirectResults
+     - runAsync
 
     """
 
     __slots__ = (
         'sessionHandle',
         'getDirectResults',
+        'runAsync',
     )
 
 
-    def __init__(self, sessionHandle=None, getDirectResults=None,):
+    def __init__(self, sessionHandle=None, getDirectResults=None, runAsync=None,):
         self.sessionHandle = sessionHandle
         self.getDirectResults = getDirectResults
+        self.runAsync = runAsync
 
 
 class TGetCatalogsResp(TBase):
@@ -1731,6 +1807,7 @@ class TGetSchemasReq(TBase):
      - catalogName
      - schemaName
      - getDirectResults
+     - runAsync
 
     """
 
@@ -1739,14 +1816,16 @@ class TGetSchemasReq(TBase):
         'catalogName',
         'schemaName',
         'getDirectResults',
+        'runAsync',
     )
 
 
-    def __init__(self, sessionHandle=None, catalogName=None, schemaName=None, getDirectResults=None,):
+    def __init__(self, sessionHandle=None, catalogName=None, schemaName=None, getDirectResults=None, runAsync=None,):
         self.sessionHandle = sessionHandle
         self.catalogName = catalogName
         self.schemaName = schemaName
         self.getDirectResults = getDirectResults
+        self.runAsync = runAsync
 
 
 class TGetSchemasResp(TBase):
@@ -1780,6 +1859,7 @@ class TGetTablesReq(TBase):
      - tableName
      - tableTypes
      - getDirectResults
+     - runAsync
 
     """
 
@@ -1790,16 +1870,18 @@ class TGetTablesReq(TBase):
         'tableName',
         'tableTypes',
         'getDirectResults',
+        'runAsync',
     )
 
 
-    def __init__(self, sessionHandle=None, catalogName=None, schemaName=None, tableName=None, tableTypes=None, getDirectResults=None,):
+    def __init__(self, sessionHandle=None, catalogName=None, schemaName=None, tableName=None, tableTypes=None, getDirectResults=None, runAsync=None,):
         self.sessionHandle = sessionHandle
         self.catalogName = catalogName
         self.schemaName = schemaName
         self.tableName = tableName
         self.tableTypes = tableTypes
         self.getDirectResults = getDirectResults
+        self.runAsync = runAsync
 
 
 class TGetTablesResp(TBase):
@@ -1829,18 +1911,21 @@ class TGetTableTypesReq(TBase):
     Attributes:
      - sessionHandle
      - getDirectResults
+     - runAsync
 
     """
 
     __slots__ = (
         'sessionHandle',
         'getDirectResults',
+        'runAsync',
     )
 
 
-    def __init__(self, sessionHandle=None, getDirectResults=None,):
+    def __init__(self, sessionHandle=None, getDirectResults=None, runAsync=None,):
         self.sessionHandle = sessionHandle
         self.getDirectResults = getDirectResults
+        self.runAsync = runAsync
 
 
 class TGetTableTypesResp(TBase):
@@ -1874,6 +1959,7 @@ class TGetColumnsReq(TBase):
      - tableName
      - columnName
      - getDirectResults
+     - runAsync
 
     """
 
@@ -1884,16 +1970,18 @@ class TGetColumnsReq(TBase):
         'tableName',
         'columnName',
         'getDirectResults',
+        'runAsync',
     )
 
 
-    def __init__(self, sessionHandle=None, catalogName=None, schemaName=None, tableName=None, columnName=None, getDirectResults=None,):
+    def __init__(self, sessionHandle=None, catalogName=None, schemaName=None, tableName=None, columnName=None, getDirectResults=None, runAsync=None,):
         self.sessionHandle = sessionHandle
         self.catalogName = catalogName
         self.schemaName = schemaName
         self.tableName = tableName
         self.columnName = columnName
         self.getDirectResults = getDirectResults
+        self.runAsync = runAsync
 
 
 class TGetColumnsResp(TBase):
@@ -1926,6 +2014,7 @@ class TGetFunctionsReq(TBase):
      - schemaName
      - functionName
      - getDirectResults
+     - runAsync
 
     """
 
@@ -1935,15 +2024,17 @@ class TGetFunctionsReq(TBase):
         'schemaName',
         'functionName',
         'getDirectResults',
+        'runAsync',
     )
 
 
-    def __init__(self, sessionHandle=None, catalogName=None, schemaName=None, functionName=None, getDirectResults=None,):
+    def __init__(self, sessionHandle=None, catalogName=None, schemaName=None, functionName=None, getDirectResults=None, runAsync=None,):
         self.sessionHandle = sessionHandle
         self.catalogName = catalogName
         self.schemaName = schemaName
         self.functionName = functionName
         self.getDirectResults = getDirectResults
+        self.runAsync = runAsync
 
 
 class TGetFunctionsResp(TBase):
@@ -1976,6 +2067,7 @@ class TGetPrimaryKeysReq(TBase):
      - schemaName
      - tableName
      - getDirectResults
+     - runAsync
 
     """
 
@@ -1985,15 +2077,17 @@ class TGetPrimaryKeysReq(TBase):
         'schemaName',
         'tableName',
         'getDirectResults',
+        'runAsync',
     )
 
 
-    def __init__(self, sessionHandle=None, catalogName=None, schemaName=None, tableName=None, getDirectResults=None,):
+    def __init__(self, sessionHandle=None, catalogName=None, schemaName=None, tableName=None, getDirectResults=None, runAsync=None,):
         self.sessionHandle = sessionHandle
         self.catalogName = catalogName
         self.schemaName = schemaName
         self.tableName = tableName
         self.getDirectResults = getDirectResults
+        self.runAsync = runAsync
 
 
 class TGetPrimaryKeysResp(TBase):
@@ -2029,6 +2123,7 @@ class TGetCrossReferenceReq(TBase):
      - foreignSchemaName
      - foreignTableName
      - getDirectResults
+     - runAsync
 
     """
 
@@ -2041,10 +2136,11 @@ class TGetCrossReferenceReq(TBase):
         'foreignSchemaName',
         'foreignTableName',
         'getDirectResults',
+        'runAsync',
     )
 
 
-    def __init__(self, sessionHandle=None, parentCatalogName=None, parentSchemaName=None, parentTableName=None, foreignCatalogName=None, foreignSchemaName=None, foreignTableName=None, getDirectResults=None,):
+    def __init__(self, sessionHandle=None, parentCatalogName=None, parentSchemaName=None, parentTableName=None, foreignCatalogName=None, foreignSchemaName=None, foreignTableName=None, getDirectResults=None, runAsync=None,):
         self.sessionHandle = sessionHandle
         self.parentCatalogName = parentCatalogName
         self.parentSchemaName = parentSchemaName
@@ -2053,6 +2149,7 @@ class TGetCrossReferenceReq(TBase):
         self.foreignSchemaName = foreignSchemaName
         self.foreignTableName = foreignTableName
         self.getDirectResults = getDirectResults
+        self.runAsync = runAsync
 
 
 class TGetCrossReferenceResp(TBase):
@@ -2186,6 +2283,97 @@ class TRenewDelegationTokenResp(TBase):
 
     def __init__(self, status=None,):
         self.status = status
+
+
+class TUploadDataReq(TBase):
+    """
+    Attributes:
+     - sessionHandle
+     - tableName
+     - path
+     - values
+
+    """
+
+    __slots__ = (
+        'sessionHandle',
+        'tableName',
+        'path',
+        'values',
+    )
+
+
+    def __init__(self, sessionHandle=None, tableName=None, path=None, values=None,):
+        self.sessionHandle = sessionHandle
+        self.tableName = tableName
+        self.path = path
+        self.values = values
+
+
+class TUploadDataResp(TBase):
+    """
+    Attributes:
+     - status
+     - operationHandle
+
+    """
+
+    __slots__ = (
+        'status',
+        'operationHandle',
+    )
+
+
+    def __init__(self, status=None, operationHandle=None,):
+        self.status = status
+        self.operationHandle = operationHandle
+
+
+class TDownloadDataReq(TBase):
+    """
+    Attributes:
+     - sessionHandle
+     - tableName
+     - query
+     - format
+     - downloadOptions
+
+    """
+
+    __slots__ = (
+        'sessionHandle',
+        'tableName',
+        'query',
+        'format',
+        'downloadOptions',
+    )
+
+
+    def __init__(self, sessionHandle=None, tableName=None, query=None, format=None, downloadOptions=None,):
+        self.sessionHandle = sessionHandle
+        self.tableName = tableName
+        self.query = query
+        self.format = format
+        self.downloadOptions = downloadOptions
+
+
+class TDownloadDataResp(TBase):
+    """
+    Attributes:
+     - status
+     - operationHandle
+
+    """
+
+    __slots__ = (
+        'status',
+        'operationHandle',
+    )
+
+
+    def __init__(self, status=None, operationHandle=None,):
+        self.status = status
+        self.operationHandle = operationHandle
 all_structs.append(TStatus)
 TStatus.thrift_spec = (
     None,  # 0
@@ -2194,8 +2382,7 @@ TStatus.thrift_spec = (
     (3, TType.STRING, 'sqlState', 'UTF8', None, ),  # 3
     (4, TType.I32, 'errorCode', None, None, ),  # 4
     (5, TType.STRING, 'errorMessage', 'UTF8', None, ),  # 5
-    *(None,) * 1275,
-    (1281, TType.STRING, 'displayMessage', 'UTF8', None, ),  # 1281
+    (6, TType.STRING, 'displayMessage', 'UTF8', None, ),  # 6
 )
 all_structs.append(THandleIdentifier)
 THandleIdentifier.thrift_spec = (
@@ -2207,6 +2394,8 @@ all_structs.append(TSessionHandle)
 TSessionHandle.thrift_spec = (
     None,  # 0
     (1, TType.STRUCT, 'sessionId', [THandleIdentifier, None], None, ),  # 1
+    *(None,) * 3327,
+    (3329, TType.I32, 'serverProtocolVersion', None, None, ),  # 3329
 )
 all_structs.append(TOperationHandle)
 TOperationHandle.thrift_spec = (
@@ -2404,6 +2593,16 @@ TSparkArrowBatch.thrift_spec = (
     (1, TType.STRING, 'batch', 'BINARY', None, ),  # 1
     (2, TType.I64, 'rowCount', None, None, ),  # 2
 )
+all_structs.append(TSparkArrowResultLink)
+TSparkArrowResultLink.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'fileLink', 'UTF8', None, ),  # 1
+    (2, TType.I64, 'expiryTime', None, None, ),  # 2
+    (3, TType.I64, 'startRowOffset', None, None, ),  # 3
+    (4, TType.I64, 'rowCount', None, None, ),  # 4
+    (5, TType.I64, 'bytesNum', None, None, ),  # 5
+    (6, TType.MAP, 'httpHeaders', (TType.STRING, 'UTF8', TType.STRING, 'UTF8', False), None, ),  # 6
+)
 all_structs.append(TRowSet)
 TRowSet.thrift_spec = (
     None,  # 0
@@ -2414,12 +2613,23 @@ TRowSet.thrift_spec = (
     (5, TType.I32, 'columnCount', None, None, ),  # 5
     *(None,) * 1275,
     (1281, TType.LIST, 'arrowBatches', (TType.STRUCT, [TSparkArrowBatch, None], False), None, ),  # 1281
+    (1282, TType.LIST, 'resultLinks', (TType.STRUCT, [TSparkArrowResultLink, None], False), None, ),  # 1282
 )
 all_structs.append(TNamespace)
 TNamespace.thrift_spec = (
     None,  # 0
     (1, TType.STRING, 'catalogName', 'UTF8', None, ),  # 1
     (2, TType.STRING, 'schemaName', 'UTF8', None, ),  # 2
+)
+all_structs.append(TGetInfoValue)
+TGetInfoValue.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'stringValue', 'UTF8', None, ),  # 1
+    (2, TType.I16, 'smallIntValue', None, None, ),  # 2
+    (3, TType.I32, 'integerBitmask', None, None, ),  # 3
+    (4, TType.I32, 'integerFlag', None, None, ),  # 4
+    (5, TType.I32, 'binaryValue', None, None, ),  # 5
+    (6, TType.I64, 'lenValue', None, None, ),  # 6
 )
 all_structs.append(TOpenSessionReq)
 TOpenSessionReq.thrift_spec = (
@@ -2428,9 +2638,10 @@ TOpenSessionReq.thrift_spec = (
     (2, TType.STRING, 'username', 'UTF8', None, ),  # 2
     (3, TType.STRING, 'password', 'UTF8', None, ),  # 3
     (4, TType.MAP, 'configuration', (TType.STRING, 'UTF8', TType.STRING, 'UTF8', False), None, ),  # 4
-    *(None,) * 1277,
+    *(None,) * 1276,
+    (1281, TType.LIST, 'getInfos', (TType.I32, None, False), None, ),  # 1281
     (1282, TType.I64, 'client_protocol_i64', None, None, ),  # 1282
-    None,  # 1283
+    (1283, TType.MAP, 'connectionProperties', (TType.STRING, 'UTF8', TType.STRING, 'UTF8', False), None, ),  # 1283
     (1284, TType.STRUCT, 'initialNamespace', [TNamespace, None], None, ),  # 1284
     (1285, TType.BOOL, 'canUseMultipleCatalogs', None, None, ),  # 1285
 )
@@ -2441,7 +2652,10 @@ TOpenSessionResp.thrift_spec = (
     (2, TType.I32, 'serverProtocolVersion', None, None, ),  # 2
     (3, TType.STRUCT, 'sessionHandle', [TSessionHandle, None], None, ),  # 3
     (4, TType.MAP, 'configuration', (TType.STRING, 'UTF8', TType.STRING, 'UTF8', False), None, ),  # 4
-    *(None,) * 1279,
+    *(None,) * 1276,
+    (1281, TType.LIST, 'getInfos', (TType.STRUCT, [TGetInfoValue, None], False), None, ),  # 1281
+    None,  # 1282
+    None,  # 1283
     (1284, TType.STRUCT, 'initialNamespace', [TNamespace, None], None, ),  # 1284
     (1285, TType.BOOL, 'canUseMultipleCatalogs', None, None, ),  # 1285
 )
@@ -2465,16 +2679,6 @@ all_structs.append(TSetClientInfoResp)
 TSetClientInfoResp.thrift_spec = (
     None,  # 0
     (1, TType.STRUCT, 'status', [TStatus, None], None, ),  # 1
-)
-all_structs.append(TGetInfoValue)
-TGetInfoValue.thrift_spec = (
-    None,  # 0
-    (1, TType.STRING, 'stringValue', 'UTF8', None, ),  # 1
-    (2, TType.I16, 'smallIntValue', None, None, ),  # 2
-    (3, TType.I32, 'integerBitmask', None, None, ),  # 3
-    (4, TType.I32, 'integerFlag', None, None, ),  # 4
-    (5, TType.I32, 'binaryValue', None, None, ),  # 5
-    (6, TType.I64, 'lenValue', None, None, ),  # 6
 )
 all_structs.append(TGetInfoReq)
 TGetInfoReq.thrift_spec = (
@@ -2520,6 +2724,8 @@ TGetOperationStatusResp.thrift_spec = (
     (11, TType.I64, 'numModifiedRows', None, None, ),  # 11
     *(None,) * 1269,
     (1281, TType.STRING, 'displayMessage', 'UTF8', None, ),  # 1281
+    (1282, TType.STRING, 'diagnosticInfo', 'UTF8', None, ),  # 1282
+    (1283, TType.STRING, 'errorDetailsJson', 'UTF8', None, ),  # 1283
 )
 all_structs.append(TCancelOperationReq)
 TCancelOperationReq.thrift_spec = (
@@ -2556,8 +2762,8 @@ TGetResultSetMetadataResp.thrift_spec = (
     (1282, TType.BOOL, 'lz4Compressed', None, None, ),  # 1282
     (1283, TType.STRING, 'arrowSchema', 'BINARY', None, ),  # 1283
     None,  # 1284
-    None,  # 1285
-    None,  # 1286
+    (1285, TType.I64, 'uncompressedBytes', None, None, ),  # 1285
+    (1286, TType.I64, 'compressedBytes', None, None, ),  # 1286
     (1287, TType.BOOL, 'isStagingOperation', None, None, ),  # 1287
 )
 all_structs.append(TFetchResultsReq)
@@ -2623,6 +2829,7 @@ TSparkArrowTypes.thrift_spec = (
     (2, TType.BOOL, 'decimalAsArrow', None, None, ),  # 2
     (3, TType.BOOL, 'complexTypesAsArrow', None, None, ),  # 3
     (4, TType.BOOL, 'intervalTypesAsArrow', None, None, ),  # 4
+    (5, TType.BOOL, 'nullTypeAsArrow', None, None, ),  # 5
 )
 all_structs.append(TSparkParameterValue)
 TSparkParameterValue.thrift_spec = (
@@ -2652,10 +2859,13 @@ TExecuteStatementReq.thrift_spec = (
     (1282, TType.BOOL, 'canReadArrowResult', None, None, ),  # 1282
     (1283, TType.BOOL, 'canDownloadResult', None, None, ),  # 1283
     (1284, TType.BOOL, 'canDecompressLZ4Result', None, None, ),  # 1284
-    None,  # 1285
+    (1285, TType.I64, 'maxBytesPerFile', None, None, ),  # 1285
     (1286, TType.STRUCT, 'useArrowNativeTypes', [TSparkArrowTypes, None], None, ),  # 1286
     (1287, TType.I64, 'resultRowLimit', None, None, ),  # 1287
     (1288, TType.LIST, 'parameters', (TType.STRUCT, [TSparkParameter, None], False), None, ),  # 1288
+    (1289, TType.I64, 'maxBytesPerBatch', None, None, ),  # 1289
+    *(None,) * 2063,
+    (3353, TType.BOOL, 'enforceEmbeddedSchemaCorrectness', None, None, ),  # 3353
 )
 all_structs.append(TExecuteStatementResp)
 TExecuteStatementResp.thrift_spec = (
@@ -2671,6 +2881,7 @@ TGetTypeInfoReq.thrift_spec = (
     (1, TType.STRUCT, 'sessionHandle', [TSessionHandle, None], None, ),  # 1
     *(None,) * 1279,
     (1281, TType.STRUCT, 'getDirectResults', [TSparkGetDirectResults, None], None, ),  # 1281
+    (1282, TType.BOOL, 'runAsync', None, None, ),  # 1282
 )
 all_structs.append(TGetTypeInfoResp)
 TGetTypeInfoResp.thrift_spec = (
@@ -2686,6 +2897,7 @@ TGetCatalogsReq.thrift_spec = (
     (1, TType.STRUCT, 'sessionHandle', [TSessionHandle, None], None, ),  # 1
     *(None,) * 1279,
     (1281, TType.STRUCT, 'getDirectResults', [TSparkGetDirectResults, None], None, ),  # 1281
+    (1282, TType.BOOL, 'runAsync', None, None, ),  # 1282
 )
 all_structs.append(TGetCatalogsResp)
 TGetCatalogsResp.thrift_spec = (
@@ -2703,6 +2915,7 @@ TGetSchemasReq.thrift_spec = (
     (3, TType.STRING, 'schemaName', 'UTF8', None, ),  # 3
     *(None,) * 1277,
     (1281, TType.STRUCT, 'getDirectResults', [TSparkGetDirectResults, None], None, ),  # 1281
+    (1282, TType.BOOL, 'runAsync', None, None, ),  # 1282
 )
 all_structs.append(TGetSchemasResp)
 TGetSchemasResp.thrift_spec = (
@@ -2722,6 +2935,7 @@ TGetTablesReq.thrift_spec = (
     (5, TType.LIST, 'tableTypes', (TType.STRING, 'UTF8', False), None, ),  # 5
     *(None,) * 1275,
     (1281, TType.STRUCT, 'getDirectResults', [TSparkGetDirectResults, None], None, ),  # 1281
+    (1282, TType.BOOL, 'runAsync', None, None, ),  # 1282
 )
 all_structs.append(TGetTablesResp)
 TGetTablesResp.thrift_spec = (
@@ -2737,6 +2951,7 @@ TGetTableTypesReq.thrift_spec = (
     (1, TType.STRUCT, 'sessionHandle', [TSessionHandle, None], None, ),  # 1
     *(None,) * 1279,
     (1281, TType.STRUCT, 'getDirectResults', [TSparkGetDirectResults, None], None, ),  # 1281
+    (1282, TType.BOOL, 'runAsync', None, None, ),  # 1282
 )
 all_structs.append(TGetTableTypesResp)
 TGetTableTypesResp.thrift_spec = (
@@ -2756,6 +2971,7 @@ TGetColumnsReq.thrift_spec = (
     (5, TType.STRING, 'columnName', 'UTF8', None, ),  # 5
     *(None,) * 1275,
     (1281, TType.STRUCT, 'getDirectResults', [TSparkGetDirectResults, None], None, ),  # 1281
+    (1282, TType.BOOL, 'runAsync', None, None, ),  # 1282
 )
 all_structs.append(TGetColumnsResp)
 TGetColumnsResp.thrift_spec = (
@@ -2774,6 +2990,7 @@ TGetFunctionsReq.thrift_spec = (
     (4, TType.STRING, 'functionName', 'UTF8', None, ),  # 4
     *(None,) * 1276,
     (1281, TType.STRUCT, 'getDirectResults', [TSparkGetDirectResults, None], None, ),  # 1281
+    (1282, TType.BOOL, 'runAsync', None, None, ),  # 1282
 )
 all_structs.append(TGetFunctionsResp)
 TGetFunctionsResp.thrift_spec = (
@@ -2792,6 +3009,7 @@ TGetPrimaryKeysReq.thrift_spec = (
     (4, TType.STRING, 'tableName', 'UTF8', None, ),  # 4
     *(None,) * 1276,
     (1281, TType.STRUCT, 'getDirectResults', [TSparkGetDirectResults, None], None, ),  # 1281
+    (1282, TType.BOOL, 'runAsync', None, None, ),  # 1282
 )
 all_structs.append(TGetPrimaryKeysResp)
 TGetPrimaryKeysResp.thrift_spec = (
@@ -2813,6 +3031,7 @@ TGetCrossReferenceReq.thrift_spec = (
     (7, TType.STRING, 'foreignTableName', 'UTF8', None, ),  # 7
     *(None,) * 1273,
     (1281, TType.STRUCT, 'getDirectResults', [TSparkGetDirectResults, None], None, ),  # 1281
+    (1282, TType.BOOL, 'runAsync', None, None, ),  # 1282
 )
 all_structs.append(TGetCrossReferenceResp)
 TGetCrossReferenceResp.thrift_spec = (
@@ -2856,6 +3075,35 @@ all_structs.append(TRenewDelegationTokenResp)
 TRenewDelegationTokenResp.thrift_spec = (
     None,  # 0
     (1, TType.STRUCT, 'status', [TStatus, None], None, ),  # 1
+)
+all_structs.append(TUploadDataReq)
+TUploadDataReq.thrift_spec = (
+    None,  # 0
+    (1, TType.STRUCT, 'sessionHandle', [TSessionHandle, None], None, ),  # 1
+    (2, TType.STRING, 'tableName', 'UTF8', None, ),  # 2
+    (3, TType.STRING, 'path', 'UTF8', None, ),  # 3
+    (4, TType.STRING, 'values', 'BINARY', None, ),  # 4
+)
+all_structs.append(TUploadDataResp)
+TUploadDataResp.thrift_spec = (
+    None,  # 0
+    (1, TType.STRUCT, 'status', [TStatus, None], None, ),  # 1
+    (2, TType.STRUCT, 'operationHandle', [TOperationHandle, None], None, ),  # 2
+)
+all_structs.append(TDownloadDataReq)
+TDownloadDataReq.thrift_spec = (
+    None,  # 0
+    (1, TType.STRUCT, 'sessionHandle', [TSessionHandle, None], None, ),  # 1
+    (2, TType.STRING, 'tableName', 'UTF8', None, ),  # 2
+    (3, TType.STRING, 'query', 'UTF8', None, ),  # 3
+    (4, TType.STRING, 'format', 'UTF8', None, ),  # 4
+    (5, TType.MAP, 'downloadOptions', (TType.STRING, 'UTF8', TType.STRING, 'UTF8', False), None, ),  # 5
+)
+all_structs.append(TDownloadDataResp)
+TDownloadDataResp.thrift_spec = (
+    None,  # 0
+    (1, TType.STRUCT, 'status', [TStatus, None], None, ),  # 1
+    (2, TType.STRUCT, 'operationHandle', [TOperationHandle, None], None, ),  # 2
 )
 fix_spec(all_structs)
 del all_structs

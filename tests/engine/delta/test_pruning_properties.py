@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
@@ -44,6 +44,7 @@ from engine.pruning.table_columns import TableColumns
 from engine.types.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
 from tests.engine.delta.row_evaluation import Row, evaluate_row, round_to_float, value_of
 from tests.engine.delta.written_stats import Writer, stats_text
+from tests.examples import examples
 
 _SHORT, _LONG = DecimalType(10, 2), DecimalType(38, 4)
 _DAY_US = 86_400_000_000
@@ -261,14 +262,14 @@ def pruning_of(files: list[DataFile]) -> FilePruning:
     )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(questions(sorted(TYPES)))
 def test_no_file_with_a_matching_row_is_pruned(question: tuple[list[DataFile], Predicate]) -> None:
     ensure_nothing_is_lost(*question)
 
 
 @pytest.mark.parametrize("path", sorted(TYPES), ids=".".join)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_no_file_with_a_matching_row_is_pruned_by_its_only_column(path: Path, data: st.DataObject) -> None:
     ensure_nothing_is_lost(*data.draw(questions([path])))
@@ -285,7 +286,7 @@ def ensure_nothing_is_lost(files: list[DataFile], predicate: Predicate) -> None:
         assert not whole[index] or found <= {True}
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(questions(sorted(PARTITIONS)))
 def test_partition_masks_are_exact_or_say_that_they_are_not(question: tuple[list[DataFile], Predicate]) -> None:
     files, predicate = question
@@ -319,7 +320,7 @@ def file_value(file: DataFile, path: Path) -> Any:
             return text
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(questions(sorted(TYPES)))
 def test_pushing_not_down_changes_no_truth_value(question: tuple[list[DataFile], Predicate]) -> None:
     files, predicate = question
@@ -329,7 +330,7 @@ def test_pushing_not_down_changes_no_truth_value(question: tuple[list[DataFile],
         assert evaluate_row(negated, row, TYPES) == evaluate_row(Not(predicate), row, TYPES)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(questions(sorted(TYPES), min_rows=1), st.booleans())
 def test_an_unknown_part_weakens_the_answer_only(question: tuple[list[DataFile], Predicate], negated: bool) -> None:
     files, predicate = question

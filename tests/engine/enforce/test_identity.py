@@ -57,6 +57,6 @@ def test_values_run_out(identity: IdentityColumn) -> None:
 def test_marks_move_with_the_values(
     identity: IdentityColumn, written: dict[str, tuple[int, int]], mark: int | None
 ) -> None:
-    moved = moved_high_water_marks(plan(*COLUMNS, identities=(identity,)), written)
+    moved = moved_high_water_marks((identity,), written)
     assert len(moved) == (mark is not None)
     assert all(str(mark) in repr(change) for change in moved)

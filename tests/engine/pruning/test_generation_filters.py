@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
@@ -48,6 +48,7 @@ from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.types.schema import DataType, PrimitiveType, StructField, StructType
 from tests.engine.delta.row_evaluation import Row, evaluate_row
+from tests.examples import examples
 
 EPOCH = datetime(1970, 1, 1)
 TIMESTAMP, NTZ, DATE, STRING = (
@@ -299,7 +300,7 @@ def derivations(draw: st.DrawFn, kind_of_expression: str) -> tuple[GenerationExp
 
 
 @pytest.mark.parametrize("kind_of_expression", EXPRESSIONS)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(data=st.data(), writer=st.sampled_from(ZONES), local_text=st.booleans())
 def test_a_matching_row_is_never_excluded(
     kind_of_expression: str, data: st.DataObject, writer: ZoneInfo, local_text: bool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.errors import SqlError, TooManyNameParts
@@ -21,6 +21,7 @@ from engine.sql.dialect.errors import (
 )
 from engine.sql.dialect.refusals import REFUSED_STATEMENTS
 from engine.sql.parser import TEXT_LENGTH_MAX, parse
+from engine.statements.foreign import Absent, Refresh, ShowAbsent
 from engine.statements.queries import DescribeQuery, Explain, ExplainMode, Query
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -29,6 +30,7 @@ from engine.statements.shows import (
     DescribeSchema,
     DescribeTable,
     FindColumns,
+    FindFunctions,
     FindSchemas,
     FindTables,
     ShowCatalogs,
@@ -45,6 +47,7 @@ from engine.statements.shows import (
 )
 from engine.statements.statement import Statement
 from tests.engine.sql.golden import load_cases
+from tests.examples import examples
 
 ZONE = "spark.sql.session.timeZone"
 
@@ -74,6 +77,31 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("SHOW TABLE EXTENDED LIKE 'a' 'b'", ShowTableExtended(pattern="ab")),
     ("show views in s", ShowViews(schema_parts=("s",))),
     ("show views from a.b like 'v'", ShowViews(schema_parts=("a", "b"), pattern="v")),
+    (
+        "SHOW TABLES FROM CATALOG `c` SCHEMA LIKE 's' LIKE 't%'",
+        FindTables(catalog="c", schema_pattern="s", table_pattern="t%"),
+    ),
+    ("SHOW SCHEMAS IN CATALOG c LIKE 'a%'", FindSchemas(catalog="c", pattern="a%")),
+    ("SHOW FUNCTIONS IN CATALOG c SCHEMA LIKE 's' LIKE 'f'", FindFunctions(catalog="c")),
+    ("describe extended t as json", DescribeTable(table_parts=("t",), extended=True, as_json=True)),
+    ("refresh t", Refresh(table_parts=("t",))),
+    ("REFRESH TABLE c.s.t", Refresh(table_parts=("c", "s", "t"))),
+    ("refresh table", Refresh(table_parts=("table",))),
+    ("refresh '/data/x'", Refresh()),
+    ("refresh function f", Refresh()),
+    ("INVALIDATE METADATA", Refresh()),
+    ("invalidate metadata s.t", Refresh(table_parts=("s", "t"))),
+    ("MSCK REPAIR TABLE t SYNC PARTITIONS", Refresh(table_parts=("t",))),
+    ("msck table t sync metadata", Refresh(table_parts=("t",))),
+    ("show locks", ShowAbsent(kind=Absent.LOCKS)),
+    ("show locks s.t extended", ShowAbsent(kind=Absent.LOCKS, table_parts=("s", "t"))),
+    ("show current roles", ShowAbsent(kind=Absent.ROLES)),
+    ("show transactions", ShowAbsent(kind=Absent.TRANSACTIONS)),
+    ("show grants on table t", ShowAbsent(kind=Absent.GRANTS, table_parts=("t",))),
+    ("show grants on s.t", ShowAbsent(kind=Absent.GRANTS, table_parts=("s", "t"))),
+    ("show grants on table", ShowAbsent(kind=Absent.GRANTS, table_parts=("table",))),
+    ("show grant user `a@b` on schema s", ShowAbsent(kind=Absent.GRANTS)),
+    ("show grants", ShowAbsent(kind=Absent.GRANTS)),
     ("show columns in s.t", ShowColumns(table_parts=("s", "t"))),
     ("show columns from t from s", ShowColumns(table_parts=("s", "t"))),
     ("show columns in S.t in s", ShowColumns(table_parts=("s", "t"))),
@@ -160,6 +188,9 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("set variable = y", SetSetting(key="variable", value="y")),
     ("set catalog.x = y", SetSetting(key="catalog.x", value="y")),
     ("set time zone 'Europe/Berlin'", SetSetting(key=ZONE, value="Europe/Berlin")),
+    ("SET timezone = LOCAL", ResetSetting(key=ZONE)),
+    ("SET TIMEZONE = INTERVAL 5 HOURS", SetSetting(key=ZONE, value="+05:00")),
+    ("SET TIMEZONE = Local/Nowhere", SetSetting(key="TIMEZONE", value="Local/Nowhere")),
     ('SET TIME  ZONE "+01:00"', SetSetting(key=ZONE, value="+01:00")),
     ("set time zone local", ResetSetting(key=ZONE)),
     ("set time zone interval 5 hours", SetSetting(key=ZONE, value="+05:00")),
@@ -274,11 +305,10 @@ REFUSED = [
     ("EXPLAIN EXTENDED ADD JAR 'x'", UnsupportedStatement),
     ("describe function max", UnsupportedStatement),
     ("describe t partition (a = 1)", UnsupportedStatement),
-    ("describe extended t as json", UnsupportedStatement),
+    ("describe t as json", UnsupportedClause),
+    ("describe extended t x as json", UnsupportedClause),
     ("show table extended like 'x' partition (a = 1)", UnsupportedStatement),
     ("show create table t as serde", UnsupportedStatement),
-    ("show grants on table t", UnsupportedStatement),
-    ("show locks t", UnsupportedStatement),
     ("select reflect('java.lang.Runtime', 'getRuntime')", UnsupportedFunction),
     ("SELECT ReFlEcT ( 'a', 'b' )", UnsupportedFunction),
     ("select /* a */ reflect /* b */ (/* c */ 'a', 'b')", UnsupportedFunction),
@@ -435,19 +465,19 @@ def _ensure_parses(text: str) -> None:
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_text_is_a_statement_or_a_sql_error(text: str) -> None:
     _ensure_parses(text)
 
 
 @given(st.lists(_WORDS, max_size=25).map(" ".join))
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 def test_any_words_are_a_statement_or_a_sql_error(text: str) -> None:
     _ensure_parses(text)
 
 
 @given(st.data())
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_a_broken_query_is_a_statement_or_a_sql_error(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(load_cases())).query
     start = data.draw(st.integers(0, len(text)))

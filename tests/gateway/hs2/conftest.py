@@ -18,6 +18,7 @@ from tests.gateway.hs2.wire import Lab, open_session
 def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     monkeypatch.setattr(service_module, "FIRST_HOLD_S", 0.05)
     monkeypatch.setattr(service_module, "HOLD_S", 0.05)
+    monkeypatch.setattr(service_module, "EXTENDED_HOLD_S", 0.05)
     lab = Lab(ArrowEngine(tables={("default", "t"): pa.table({"i": [1]}), ("lab", "u"): pa.table({"s": ["x"]})}))
     yield lab
     lab.registry.drain(0)

@@ -6,10 +6,17 @@ import pyarrow as pa
 import pytest
 
 from engine.runtime.results import ResultStream, sql_type_of
-from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables
+from engine.statements.shows import (
+    ListColumns,
+    ListForeignKeys,
+    ListFunctions,
+    ListPrimaryKeys,
+    ListSchemas,
+    ListTables,
+)
 from engine.statements.statement import Statement
 from gateway.hs2 import metadata
-from gateway.hs2.metadata import Shape, parse_pattern, parse_table_types
+from gateway.hs2.metadata import Shape, parse_catalog, parse_pattern, parse_table_types
 from tests.gateway.arrow_engine import ArrowEngine
 
 COLUMN_COUNTS = [
@@ -115,3 +122,24 @@ def test_patterns(given: str | None, parsed: str | None) -> None:
 )
 def test_table_types(names: list[str] | None, types: tuple[str, ...] | None) -> None:
     assert parse_table_types(names) == types
+
+
+@pytest.mark.parametrize(
+    ("name", "catalog"),
+    [(None, None), ("", None), ("%", None), ("a", "a"), ("hive\\_metastore", "hive_metastore"), ("hive_x", "hive_x")],
+)
+def test_a_catalog_is_a_name_whose_underscores_may_be_escaped(name: str | None, catalog: str | None) -> None:
+    assert parse_catalog(name) == catalog
+
+
+def test_keys() -> None:
+    (primary,) = listed(ListPrimaryKeys(), metadata.PRIMARY_KEY_SHAPE)
+    assert (primary["TABLE_NAME"], primary["COLUMN_NAME"], primary["KEY_SEQ"], primary["PK_NAME"]) == (
+        "t",
+        "id",
+        1,
+        "pk",
+    )
+    (foreign,) = listed(ListForeignKeys(), metadata.CROSS_REFERENCE_SHAPE)
+    assert (foreign["PKTABLE_NAME"], foreign["FKCOLUMN_NAME"], foreign["FK_NAME"]) == ("parent", "parent_id", "fk")
+    assert (foreign["UPDATE_RULE"], foreign["DELETE_RULE"], foreign["DEFERRABILITY"]) == (3, 3, 7)

@@ -21,10 +21,12 @@ LISTS: list[tuple[str, dict[str, Any], int, list[Any]]] = [  # request's fields,
     ("GetTableTypes", {}, 1, ["TABLE", "VIEW"]),
     ("GetColumns", {"tableName": "%", "columnName": ".*"}, 23, ["i", "s"]),
     ("GetFunctions", {"functionName": "con%"}, 6, ["concat"]),
-    ("GetPrimaryKeys", {"tableName": "t"}, 6, []),
-    ("GetCrossReference", {}, 14, []),
+    ("GetPrimaryKeys", {"catalogName": "", "schemaName": "", "tableName": "t"}, 6, ["id"]),
+    ("GetPrimaryKeys", {"tableName": "nope"}, 6, []),
+    ("GetCrossReference", {"foreignTableName": "u"}, 14, ["parent_id"]),
+    ("GetCrossReference", {"foreignTableName": "nope"}, 14, []),
 ]
-TELLING = {"GetTables": 2, "GetColumns": 3, "GetFunctions": 2}
+TELLING = {"GetTables": 2, "GetColumns": 3, "GetFunctions": 2, "GetPrimaryKeys": 3, "GetCrossReference": 7}
 
 
 @pytest.mark.parametrize(("name", "fields", "columns", "values"), LISTS, ids=lambda case: str(case)[:40])

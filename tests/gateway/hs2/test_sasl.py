@@ -7,21 +7,45 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.errors import SqlError
-from gateway.authenticators import AuthenticationFailed
+from gateway.authenticators import Accepted, AuthenticationFailed, Challenge, Exchange, Mechanism, parse_plain
 from gateway.hs2.sasl import Reply, SaslNegotiation, SaslState, SaslStatus
 
 Message = tuple[int, bytes]
 S = SaslStatus
+PEER = "192.0.2.1"
 
 
-def authenticate(user: str, password: str) -> str:
-    if password == "wrong":
-        raise AuthenticationFailed("wrong password")
-    return user or "anonymous"
+class Passwords:
+    """Knows PLAIN, and a mechanism in which the client has to answer a question (under the name of BEARER)."""
+
+    mechanisms = (Mechanism.PLAIN, Mechanism.BEARER)
+
+    def begin(self, mechanism: Mechanism, peer: str) -> Exchange:
+        assert peer == PEER
+        return Password() if mechanism is Mechanism.PLAIN else Questions()
+
+
+class Password:
+    def receive(self, message: bytes) -> Accepted:
+        user, password = parse_plain(message)
+        if password == "wrong":
+            raise AuthenticationFailed("wrong password")
+        return Accepted(user or "anonymous")
+
+
+class Questions:
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def receive(self, message: bytes) -> Challenge | Accepted:
+        self.asked += 1
+        if message != b"answer %d" % self.asked:
+            raise AuthenticationFailed("wrong answer")
+        return Accepted("ada", b"done") if self.asked == 3 else Challenge(b"question %d" % self.asked)
 
 
 def play(messages: list[Message]) -> tuple[SaslNegotiation, list[Reply]]:
-    negotiation = SaslNegotiation(authenticate)
+    negotiation = SaslNegotiation(Passwords(), PEER)
     replies = []
     for message in messages:
         if negotiation.state in (SaslState.ACCEPTED, SaslState.REFUSED):
@@ -40,7 +64,7 @@ ACCEPTED: list[tuple[str, list[Message], str]] = [
     ("beyond ASCII", [(S.START, b"PLAIN"), (S.OK, "\0zoë\0ü".encode())], "zoë"),
 ]
 REFUSED: list[tuple[str, list[Message], SaslStatus, str]] = [
-    ("another mechanism", [(S.START, b"GSSAPI")], S.BAD, "'GSSAPI' is not supported, only PLAIN is"),
+    ("another mechanism", [(S.START, b"GSSAPI")], S.BAD, "'GSSAPI' is not supported, only PLAIN, BEARER"),
     ("a mechanism of bytes", [(S.START, b"\xff\0")], S.BAD, "not supported"),
     ("credentials first", [(S.OK, b"\0ada\0x")], S.BAD, "Status 2 is not expected"),
     ("START twice", [(S.START, b"PLAIN"), (S.START, b"PLAIN")], S.BAD, "Status 1 is not expected"),
@@ -65,9 +89,19 @@ def test_refused(_: str, messages: list[Message], status: SaslStatus, text: str)
     negotiation, replies = play(messages)
     assert (negotiation.state, negotiation.principal) == (SaslState.REFUSED, None)
     assert [reply.status for reply in replies] == [status]
-    assert text in replies[0].text
-    content = replies[0].text.encode()
+    content = replies[0].payload
+    assert text in content.decode()
     assert replies[0].encode() == bytes([status]) + len(content).to_bytes(4, "big") + content
+
+
+def test_a_mechanism_of_many_messages() -> None:
+    answers = [(S.OK, b"answer 1"), (S.OK, b"answer 2"), (S.COMPLETE, b"answer 3")]
+    negotiation, replies = play([(S.START, b"BEARER"), *answers])
+    assert (negotiation.state, negotiation.principal) == (SaslState.ACCEPTED, "ada")
+    assert replies == [Reply(S.OK, b"question 1"), Reply(S.OK, b"question 2"), Reply(S.COMPLETE, b"done")]
+    negotiation, replies = play([(S.START, b"BEARER"), answers[0], answers[0]])
+    assert (negotiation.state, negotiation.principal) == (SaslState.REFUSED, None)
+    assert replies[1].status is S.ERROR
 
 
 statuses = st.sampled_from(sorted(SaslStatus)) | st.integers(0, 255)

@@ -291,18 +291,3 @@ def test_stopping_hangs_up_on_everybody(engine: ArrowEngine) -> None:
         assert registry.sessions() == () and server.connection_count() == 0
         with pytest.raises(OSError):
             connect(port)
-
-
-@pytest.mark.slow
-def test_a_thousand_idle_connections(engine: ArrowEngine) -> None:
-    with serving(engine) as (port, server, _):
-        connections = [connect(port) for _ in range(1000)]
-        for connection in connections:
-            log_in(connection)
-        assert server.connection_count() == 1000
-        for connection in connections[::100]:
-            connection.sendall(framed(OPEN))
-            assert connection.recv(4)
-        for connection in connections:
-            connection.close()
-        wait_for(lambda: server.connection_count() == 0)

@@ -27,8 +27,15 @@ VERSIONS = [  # client_protocol, client_protocol_i64, answered
     (10, None, 10),
     (11, None, 10),
     (None, None, 0),
-    (-7, 42247, 10),
-    (None, 42249, 10),
+    (-7, 42247, 42247),
+    (None, 42248, 42248),
+    (None, 42249, 42249),
+    (None, 42300, 42249),
+    (None, 65281, 42249),
+    (None, 2**63 - 1, 42249),
+    (None, 11, 10),
+    (None, 42240, 10),
+    (2**31 - 1, None, 42249),
     (-7, 5, 5),
     (-7, None, 0),
 ]
@@ -56,7 +63,11 @@ def test_a_session_gets_its_configuration(lab: Lab, client: ThriftClient) -> Non
     )
     (session,) = lab.engine.sessions
     assert (session.principal, session.current_schema) == ("ada", "lab")
-    assert session.settings == {"spark.sql.ansi.enabled": "false", "spark.sql.shuffle.partitions": "3"}
+    assert session.settings == {
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.shuffle.partitions": "3",
+        "hive.server2.thrift.resultset.default.fetch.size": "1000",
+    }
 
 
 def test_without_a_log_in_the_name_is_the_requests(lab: Lab) -> None:
@@ -197,9 +208,9 @@ def test_a_statement_without_rows_answers_one_empty_column(
 ) -> None:
     lab.engine.answers["INSERT"] = modifies(3)
     operation = execute(client, session, "INSERT")
-    assert operation.hasResultSet
+    assert not operation.hasResultSet
     answer = status(client, operation)
-    assert (answer.numModifiedRows, answer.hasResultSet) == (3, True)
+    assert (answer.numModifiedRows, answer.hasResultSet) == (3, False)
     schema = client.GetResultSetMetadata(t.TGetResultSetMetadataReq(operation)).schema
     assert [column.columnName for column in schema.columns] == ["Result"]
     response = fetch(client, operation)

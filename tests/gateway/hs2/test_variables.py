@@ -13,14 +13,17 @@ CASES = [
     ({"use:database": ""}, SessionRequest()),
     (
         {"set:hiveconf:hive.server2.thrift.resultset.default.fetch.size": "1000", "use:database": "default"},
-        SessionRequest(schema="default"),
+        SessionRequest(schema="default", settings={"hive.server2.thrift.resultset.default.fetch.size": "1000"}),
     ),
     ({"set:hiveconf:spark.sql.ansi.enabled": "true"}, SessionRequest(settings={"spark.sql.ansi.enabled": "true"})),
     ({"spark.sql.ansi.enabled": "false"}, SessionRequest(settings={"spark.sql.ansi.enabled": "false"})),
     ({"set:hivevar:day": "2024-01-01"}, SessionRequest(variables={"day": "2024-01-01"})),
     ({"hive.server2.proxy.user": "bob"}, SessionRequest(proxy_user="bob")),
     ({"set:hiveconf:hive.server2.proxy.user": "bob"}, SessionRequest(proxy_user="bob")),
-    ({"set:hiveconf:mapreduce.job.queuename": "etl", "hive.exec.x": "1"}, SessionRequest()),
+    (
+        {"set:hiveconf:mapreduce.job.queuename": "etl", "hive.exec.x": "1"},
+        SessionRequest(settings={"mapreduce.job.queuename": "etl", "hive.exec.x": "1"}),
+    ),
     ({"no.such.setting": "1"}, SessionRequest(settings={"no.such.setting": "1"})),  # the engine's to refuse
 ]
 

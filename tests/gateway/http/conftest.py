@@ -12,13 +12,17 @@ from typing import Any
 import pytest
 from werkzeug.test import Client, TestResponse
 
-from gateway.authenticators import Anonymous
+from gateway.authenticators import Anonymous, Authenticator
+from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.connection import HttpLimits
-from gateway.http.server import HttpServer
+from gateway.http.hosts import KnownHosts
+from gateway.http.server import HttpServer, HttpSettings
+from gateway.http.thrift_route import ThriftRoute
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.limits import Limits
 from gateway.registry import Registry
+from gateway.tls import TlsServer
 from tests.gateway.arrow_engine import ArrowEngine
 
 STATEMENTS = "/api/2.0/sql/statements"
@@ -92,6 +96,9 @@ class Live:
     engine: ArrowEngine
     registry: Registry
     server: HttpServer
+    route: ThriftRoute
+    thrift: ThriftServer
+    thrift_port: int
     deaths: list[str]
 
     @property
@@ -104,17 +111,33 @@ class Live:
 
 
 @contextlib.contextmanager
-def serving_http(*, threads: int = 6, **limits: float) -> Iterator[Live]:
-    """A server with these `HttpLimits`."""
+def serving_http(
+    *,
+    threads: int = 6,
+    authenticator: Authenticator | None = None,
+    tls: TlsServer | None = None,
+    port: int = 0,
+    is_ready: bool = True,
+    limits: Limits | None = None,
+    **http_limits: float,
+) -> Iterator[Live]:
+    """A server with these `HttpLimits`, and the Thrift server whose calls it takes."""
+    authenticator = authenticator or Anonymous()
     engine, lifecycle = ArrowEngine(), Lifecycle()
-    registry, deaths = Registry(engine, Limits(linger_s=0)), list[str]()
-    app = create_app(lifecycle, Anonymous(), HttpOptions(threads=threads))
-    http_limits = HttpLimits(**limits)  # type: ignore[arg-type]
-    server = HttpServer(app, "127.0.0.1", 0, threads=threads, limits=http_limits, on_death=deaths.append)
+    registry, deaths = Registry(engine, limits or Limits(linger_s=0)), list[str]()
+    app = create_app(lifecycle, authenticator, HttpOptions(threads=threads))
+    route = ThriftRoute(authenticator, KnownHosts())
+    settings = HttpSettings(threads=threads, limits=HttpLimits(**http_limits), tls=tls)  # type: ignore[arg-type]
+    server = HttpServer(app, route, "127.0.0.1", port, settings=settings, on_death=deaths.append)
     server.start()
-    lifecycle.become_ready(registry, Ports(thrift=1, http=server.port))
-    yield Live(engine, registry, server, deaths)
+    thrift = ThriftServer(registry, authenticator, "127.0.0.1", 0, ThriftSettings(tls=tls), deaths.append)
+    thrift_port = thrift.start()
+    if is_ready:
+        lifecycle.become_ready(registry, Ports(thrift=thrift_port, http=server.port))
+        route.open(thrift.conversations())
+    yield Live(engine, registry, server, route, thrift, thrift_port, deaths)
     registry.drain(0)
+    thrift.stop()
     server.stop()
 
 

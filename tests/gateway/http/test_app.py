@@ -7,6 +7,7 @@ import json
 import pytest
 
 from gateway.http.app import BODY_BYTES_MAX, HttpOptions, create_app
+from gateway.http.hosts import KnownHosts
 from tests.gateway.arrow_engine import fails, sleeps
 from tests.gateway.http.conftest import STATEMENTS, Api, Maker
 
@@ -52,6 +53,11 @@ def test_a_body_of_any_size_is_not_read(api: Api) -> None:
         ("127.0.0.1:8080", 200),
         ("[::1]:8080", 200),
         ("proxy.example", 200),
+        ("PROXY.example:1", 200),
+        ("other.example:80", 200),
+        ("[::2]:80", 200),
+        ("[::3]:80", 403),
+        (":80", 403),
         ("evil.example", 403),
         ("evil.example:8080", 403),
         ("localhost.evil.example", 403),
@@ -60,7 +66,9 @@ def test_a_body_of_any_size_is_not_read(api: Api) -> None:
 )
 def test_only_names_of_this_server_are_answered(api: Api, host: str, status: int) -> None:
     """A web page that points its own name at this machine gets nothing."""
-    app = create_app(api.lifecycle, None, HttpOptions(hosts=("proxy.example",)))  # type: ignore[arg-type]
+    app = create_app(
+        api.lifecycle, None, HttpOptions(hosts=KnownHosts(["proxy.example", "other.example:8443", "[::2]", ""]))
+    )  # type: ignore[arg-type]
     response = app.test_client().get("/healthz", headers={"Host": host})
     assert response.status_code == status
     assert (json.loads(response.data).get("error_code") == "PERMISSION_DENIED") == (status == 403)
@@ -101,6 +109,7 @@ def test_a_server_whose_engine_does_not_answer_is_not_ready(
 
 def test_the_page_says_how_to_connect_and_loads_nothing(api: Api) -> None:
     page = api.request("GET", "/")
+    assert "jdbc:hive2://localhost:8080/;transportMode=http;httpPath=cliservice" in page.text
     assert "jdbc:hive2://localhost:10000/" in page.text and "http://localhost:8080/api" in page.text
     assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
     assert "<script" not in page.text and "src=" not in page.text

@@ -65,7 +65,7 @@ def test_a_bug_shows_an_id_and_no_trace(api: Api) -> None:
 @pytest.mark.parametrize(
     ("answer", "columns", "data"),
     [
-        (None, [], []),
+        (None, [], None),
         (modifies(7), ["num_affected_rows"], [["7"]]),
         (modifies(7, inserted=5), ["num_affected_rows", "num_inserted_rows"], [["7", "5"]]),
     ],
@@ -76,7 +76,9 @@ def test_a_statement_without_rows_of_its_own(api: Api, answer: Any, columns: lis
         api.engine.answers["SET x"] = answer
     body = api.submit("SET x")
     assert [column["name"] for column in body["manifest"]["schema"]["columns"]] == columns
-    assert body["result"]["data_array"] == data
+    assert body["result"].get("data_array") == data
+    if not columns:
+        assert (body["manifest"]["total_chunk_count"], body["manifest"]["chunks"], body["result"]) == (0, [], {})
 
 
 def test_a_long_statement_is_polled(api: Api) -> None:
@@ -326,7 +328,7 @@ def test_a_draining_server_finishes_what_runs_and_takes_nothing_new(api: Api) ->
     draining.start()
     assert eventually(lambda: api.registry.is_draining)
     assert api.refuse("POST", STATEMENTS, {"statement": "SELECT 1"}) == (503, "TEMPORARILY_UNAVAILABLE")
-    assert poll_until_ended(api, answer)["status"]["state"] == "SUCCEEDED"
+    assert poll_until_ended(api, answer)["status"]["state"] in ("SUCCEEDED", "CLOSED")  # by the server, at its end
     draining.join()
 
 

@@ -168,6 +168,17 @@ def test_a_tolerated_change_governs_the_commit_that_took_it_up() -> None:
     assert committed.config.is_enabled("rowTracking")
 
 
+def test_a_commit_that_changes_nothing_is_valid_on_any_table() -> None:
+    """Such as the end of a VACUUM, which has removed its files when it comes to that."""
+    storage = new_table()
+    late = begin(storage, TableOperation.VACUUM)
+    change_metadata(storage, {"owner": "me"})
+    upgrade = begin(storage, TableOperation.METADATA)
+    upgrade.stage(add_features(PLAIN, {"clustering"}))
+    upgrade.commit()
+    assert late.commit().version == 3
+
+
 def test_metadata_against_metadata_is_never_tolerated() -> None:
     storage = new_table()
     winner = metadata(configuration={"delta.checkpointPolicy": "v2"})

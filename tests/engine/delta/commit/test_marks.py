@@ -14,6 +14,7 @@ from engine.delta.commit.marks import read_vector, write_vectors
 from engine.delta.commit.transaction import Transaction
 from engine.delta.log.file_table import DELETION_VECTOR
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.errors.statement_errors import StatementCancelled
 from engine.table.operations import TableOperation
 from tests.engine.delta.committing import add, append, create, describe, metadata
 from tests.interleave.storages import DictStorage
@@ -39,7 +40,7 @@ def marking(storage: DictStorage, path: str, rows: Sequence[int], *, rows_alone:
     marked = files.set_column(at, files.schema.field(at), pa.array(vectors, DELETION_VECTOR))
     transaction = Transaction.on(snapshot, describe(TableOperation.DML, "DELETE"))
     transaction.depend_on(
-        lambda batch: pa.array([name != "b" for name in batch.column("path").to_pylist()]), files["path"]
+        lambda batch: pa.array([name[0] != "b" for name in batch.column("path").to_pylist()]), files["path"]
     )
     if rows_alone:
         transaction.depend_on_rows_alone({path: more})
@@ -81,11 +82,11 @@ def removing(storage: DictStorage, path: str) -> Transaction:
     return transaction
 
 
-def adding(storage: DictStorage) -> Transaction:
+def adding(storage: DictStorage, path: str = "c") -> Transaction:
     snapshot = Snapshot.load(storage)
     transaction = Transaction.on(snapshot, describe(TableOperation.DML, "MERGE"))
     transaction.depend_on(lambda batch: pa.array([False] * len(batch)), pa.array([], pa.string()))
-    transaction.stage(add("c", stats=STATS))
+    transaction.stage(add(path, stats=STATS))
     return transaction
 
 
@@ -108,3 +109,21 @@ def test_what_concerns_the_marked_rows_is_a_conflict(
     with pytest.raises(error):
         ours.commit()
     assert deleted(storage) == before
+
+
+def test_whatever_ends_the_commit_takes_the_merged_vectors_along() -> None:
+    """Such as a question about a winner's files that is cancelled."""
+    storage = made()
+    ours = marking(storage, "a", [1, 2])
+    marking(storage, "a", [9]).commit()
+    adding(storage, "b2").commit()
+
+    def cancelled(_: object) -> Any:
+        assert set(storage.files) > before  # the vector of both
+        raise StatementCancelled
+
+    ours.depend_on(cancelled, pa.array([], pa.string()))
+    before = set(storage.files)
+    with pytest.raises(StatementCancelled):
+        ours.commit()
+    assert set(storage.files) == before

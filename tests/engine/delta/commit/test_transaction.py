@@ -117,7 +117,8 @@ def test_a_writer_that_is_always_beaten_gives_up(policy: RetryPolicy, attempts: 
     with pytest.raises(CommitAttemptsExceeded) as raised:
         transaction.commit(policy)
     assert raised.value.attempts == beaten.others == attempts
-    assert "mine" not in Snapshot.load(storage).files.column("path").to_pylist()
+    newest = Snapshot.load(storage)
+    assert "mine" not in newest.files.column("path").to_pylist() and raised.value.version == newest.version
 
 
 def test_many_winners_are_read_at_once() -> None:

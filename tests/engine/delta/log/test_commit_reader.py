@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from engine.delta.log import commit_reader
 from engine.delta.log.commit_reader import LogActions, parse_commit_info, parse_commits
@@ -31,7 +31,6 @@ def plain(actions: LogActions) -> dict[str, Any]:
     return result
 
 
-@settings(deadline=None)
 @given(ACTIONS, ACTIONS)
 def test_both_decoders_agree(one: Action, other: Action) -> None:
     """A commit on lines, and the same commit spread over lines, which only the tolerant decoder takes."""

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.delta.commit.staged_commit import adds_of
@@ -24,6 +24,7 @@ from engine.delta.spec.properties import DAY_MS
 from engine.table.operations import TableOperation
 from engine.types.schema import ArrayType, PrimitiveType, StructField, StructType
 from tests.engine.delta.committing import add, append, create, describe, metadata
+from tests.examples import examples
 from tests.interleave.storages import DictStorage
 
 VECTOR = DeletionVectorDescriptor(storage_type="u", path_or_inline_dv="v", offset=1, size_in_bytes=2, cardinality=1)
@@ -107,7 +108,7 @@ adds = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(adds, max_size=8, unique_by=lambda one: one.file_path), st.sampled_from(CheckpointForm))
 def test_whatever_is_staged_survives_the_commit_and_the_checkpoint(staged: list[Add], form: CheckpointForm) -> None:
     storage = DictStorage()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.delta.snapshot.commit_times import CommitTimes, increasing, load_commit_times
@@ -12,6 +12,7 @@ from engine.delta.spec.actions import CommitInfo, Metadata, Protocol
 from engine.delta.spec.errors import LogFileNotFound, TimestampAfterLog, TimestampBeforeLog
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from tests.engine.delta.log_builder import METADATA, PROTOCOL, SCHEMA_STRING, LogBuilder, NaiveTable, json_lines
+from tests.examples import examples
 
 PROTOCOL_ICT = Protocol(min_reader_version=1, min_writer_version=7, writer_features=("inCommitTimestamp",))
 
@@ -103,7 +104,7 @@ def test_in_commit_timestamps_count_from_where_they_were_enabled(
     assert times(ict_log(*stamps)).version_at(at) == version
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=9), st.integers(0, 8), st.integers(0, 300))
 def test_searching_is_what_looking_at_all_gives(steps: list[int], switch: int, at: int) -> None:
     stamps = [1000 + sum(steps[: i + 1]) + 20 for i in range(len(steps))]

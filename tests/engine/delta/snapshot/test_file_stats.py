@@ -9,12 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.delta.snapshot import file_stats
 from engine.delta.snapshot.file_stats import parse_stats, stats_schema
 from engine.types.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructField, StructType
+from tests.examples import examples
 
 P = PrimitiveType
 SCHEMA = StructType(
@@ -169,7 +170,7 @@ OBJECT = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(st.lists(st.none() | OBJECT.map(json.dumps) | st.text(max_size=5), max_size=4))
 def test_bulk_and_one_at_a_time_agree(texts: list[str | None]) -> None:
     array = pa.array(texts, pa.string())

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.delta.log.commit_reader import make_adds
@@ -35,7 +35,6 @@ CHANGES = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(CHANGES, st.integers(1, 64), st.integers(0, 2**32 - 1))
 def test_changes_are_those_of_a_dictionary(
     changes: list[tuple[list[int], list[int]]], block_rows: int, seed: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.delta.snapshot.snapshot import Snapshot
@@ -30,6 +30,7 @@ from tests.engine.delta.log_builder import (
     parquet_bytes,
     remove,
 )
+from tests.examples import examples
 
 UUID = "3a0d65cd-4a56-49a8-937b-95f9e3ee90e5"
 
@@ -160,7 +161,7 @@ def expected_of(table: NaiveTable) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(
     history=HISTORIES,
     at=st.integers(0, 7),
@@ -184,7 +185,7 @@ def test_any_history_is_replayed_as_the_model_does(
     assert state_of(snapshot) == expected_of(table)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(history=HISTORIES, first=st.integers(0, 6), length=st.integers(1, 6))
 def test_a_compaction_stands_in_for_its_commits(history: list[list[Action]], first: int, length: int) -> None:
     log, table = LogBuilder(), NaiveTable()
@@ -204,7 +205,7 @@ def test_a_compaction_stands_in_for_its_commits(history: list[list[Action]], fir
     assert state_of(snapshot) == expected_of(table)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(history=HISTORIES, looks=st.lists(st.booleans(), min_size=7, max_size=7), at=st.integers(0, 7))
 def test_advancing_ends_where_loading_does(history: list[list[Action]], looks: list[bool], at: int) -> None:
     """Also where files were asked for in between or not, and a checkpoint turned up."""

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.delta.spec.actions import DeletionVectorDescriptor
@@ -89,7 +89,6 @@ BLOCKS = st.lists(st.tuples(st.integers(0, 300_000), st.integers(1, 6000)), max_
 EVENS = st.integers(4000, 9000).map(lambda count: 2 * np.arange(count, dtype=np.int64))
 
 
-@settings(deadline=None)
 @given(st.one_of(DENSE, SPARSE, BLOCKS, EVENS))
 def test_bitmaps_are_undone(rows: Rows) -> None:
     data = format_rows(rows)
@@ -98,7 +97,6 @@ def test_bitmaps_are_undone(rows: Rows) -> None:
     assert np.array_equal(parse_rows(read_inline(inline), "test", inline.cardinality), rows)
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(DENSE, SPARSE), min_size=1, max_size=3))
 def test_files_are_undone(vectors: list[Rows]) -> None:
     pieces = [format_rows(rows) for rows in vectors]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.errors import SqlError
@@ -34,6 +34,7 @@ from engine.statements.tables import (
     Identity,
 )
 from engine.statements.writes import Insert, PartitionItem, ReplaceOn, ReplaceUsing, ReplaceWhere, TruncateTable
+from tests.examples import examples
 
 ONE = Query(text="select 1")
 
@@ -378,14 +379,15 @@ REFUSED = [
     ("create table t (a int generated always as (java_method('a', 'b')))", UnsupportedFunction),
     ("create table t (a int, check (`reflect`('a', 'b') = 'c'))", UnsupportedFunction),
     ("create table t (a int default identifier(identifier('b')))", UnsupportedClause),
-    ("create table t (a int primary key)", UnsupportedClause),
-    ("create table t (a int, constraint k foreign key (a) references u (a))", UnsupportedClause),
+    ("create table t (a int primary key enforced)", UnsupportedClause),
+    ("create table t (a int, primary key (a timeseries))", UnsupportedClause),
+    ("create table t (a int references u (a) on delete cascade)", UnsupportedClause),
     ("create table t (a int, unique (a))", UnsupportedClause),
     ("create table t (a int) partitioned by (years(a))", UnsupportedClause),
     ("create table t (a int) clustered by (a) into 4 buckets", UnsupportedClause),
     ("create table t (a int) cluster by auto", UnsupportedClause),
     ("alter table t cluster by auto", UnsupportedClause),
-    ("create table t (a int) stored as parquet", UnsupportedClause),
+    ("create table t (a int) stored as orc", UnsupportedClause),
     ("create table t (a int) row format delimited", UnsupportedClause),
     ("create table t (a int) default collation utf8_lcase", UnsupportedClause),
     ("create external table t (a int) location '/p'", UnsupportedStatement),
@@ -399,7 +401,7 @@ REFUSED = [
     ("alter table t add partition (a = 1)", UnsupportedStatement),
     ("alter table t recover partitions", UnsupportedStatement),
     ("alter table t set serde 'x'", UnsupportedStatement),
-    ("alter table t add constraint k primary key (a)", UnsupportedClause),
+    ("alter table t add constraint k primary key (a) enforced", UnsupportedClause),
     ("truncate table t partition (a = 1)", UnsupportedClause),
     ("comment on function f is 'x'", UnsupportedStatement),
     ("insert into t", StatementSyntaxError),
@@ -447,7 +449,7 @@ _WORDS = st.sampled_from(
 
 
 @given(st.lists(_WORDS, max_size=20).map(" ".join))
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 def test_any_words_are_a_statement_or_a_sql_error(text: str) -> None:
     try:
         parse_program(text)
@@ -456,7 +458,7 @@ def test_any_words_are_a_statement_or_a_sql_error(text: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_a_broken_statement_is_a_statement_or_a_sql_error(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from([text for text, _ in INSERTS + DDL]))
     start = data.draw(st.integers(0, len(text)))

@@ -1,0 +1,116 @@
+"""DESCRIBE TABLE EXTENDED … AS JSON: one cell of text, in the form that Spark gives it, for tools that take it apart.
+
+What is there beyond Spark's form: `version`. What is missing: statistics, which no log keeps of a whole table.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+from catalog.entries import ViewEntry
+from engine.bind.bound import BoundTable, ColumnInfo, NamedRelation
+from engine.delta.schema.stats_columns import format_name
+from engine.errors.table_errors import UnsupportedDataType
+from engine.sql.dialect.type_text import parse_type
+from engine.table.keys import is_key_property
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
+from engine.types.sql_types import format_sql_type
+from engine.types.type_sizes import type_sizes
+
+
+def described_json(relation: NamedRelation, details: dict[str, str]) -> str:
+    """The text of the cell; `details` are those of DESCRIBE EXTENDED."""
+    known = _table(relation) if isinstance(relation, BoundTable) else _view(relation.entry)
+    name = relation.entry.name
+    told = {
+        "table_name": details["Table"],
+        "catalog_name": name.catalog,
+        "namespace": [name.schema],
+        "schema_name": name.schema,
+        "columns": [_column(relation, column) for column in relation.columns],
+        "owner": details.get("Owner"),
+        "created_time": _instant(details.get("Created Time")),
+        "last_access": "UNKNOWN",
+        "type": details["Type"],
+        "comment": details.get("Comment"),
+        **known,
+    }
+    return json.dumps({key: value for key, value in told.items() if value is not None}, ensure_ascii=False)
+
+
+def _instant(text: str | None) -> str | None:
+    return None if text is None else text.replace(" ", "T").replace("+00:00", "Z")
+
+
+def _table(table: BoundTable) -> dict[str, Any]:
+    snapshot = table.snapshot
+    clustering = [format_name(path) for path in snapshot.details.clustering_columns]
+    return {
+        "provider": snapshot.format,
+        "version": snapshot.version,
+        "location": table.entry.location,
+        "partition_columns": list(snapshot.partition_columns) or None,
+        "clustering_columns": clustering or None,
+        "table_properties": {
+            key: value for key, value in sorted(snapshot.details.properties.items()) if not is_key_property(key)
+        },
+    }
+
+
+def _view(entry: ViewEntry) -> dict[str, Any]:
+    return {
+        "view_text": entry.text,
+        "view_original_text": entry.text,
+        "view_catalog_and_namespace": str(entry.current),
+        "view_query_output_columns": [column.source for column in entry.columns],
+        "table_properties": dict(entry.properties) or None,
+    }
+
+
+def _column(relation: NamedRelation, column: ColumnInfo) -> dict[str, Any]:
+    field = relation.snapshot.schema.field(column.name) if isinstance(relation, BoundTable) else None
+    told = {
+        "name": column.name,
+        "type": _column_type(column.type, None if field is None else field.data_type),
+        "comment": column.comment,
+        "nullable": column.nullable,
+        "default": column.default,
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _column_type(text: str, data_type: DataType | None) -> dict[str, Any]:
+    """`char(n)` and `varchar(n)` are strings in a log; the text of the column's type has them."""
+    sizes = type_sizes(text)
+    if sizes.length is not None:
+        return {"name": sizes.name, "length": sizes.length}
+    if data_type is None:
+        with suppress(UnsupportedDataType):  # a view may have a column of a type that no table has
+            data_type = parse_type(text).data_type
+    return {"name": text} if data_type is None else _type(data_type)
+
+
+def _type(data_type: DataType) -> dict[str, Any]:
+    match data_type:
+        case PrimitiveType.STRING:
+            return {"name": "string", "collation": "UTF8_BINARY"}
+        case PrimitiveType.TIMESTAMP:
+            return {"name": "timestamp_ltz"}
+        case PrimitiveType():
+            return {"name": format_sql_type(data_type)}
+        case DecimalType(precision=precision, scale=scale):
+            return {"name": "decimal", "precision": precision, "scale": scale}
+        case ArrayType(element_type=element, contains_null=nullable):
+            return {"name": "array", "element_type": _type(element), "element_nullable": nullable}
+        case MapType(key_type=key, value_type=value, value_contains_null=nullable):
+            types = {"key_type": _type(key), "value_type": _type(value)}
+            return {"name": "map", **types, "value_nullable": nullable}
+        case StructType(fields=fields):
+            return {"name": "struct", "fields": [_field(field) for field in fields]}
+
+
+def _field(field: StructField) -> dict[str, Any]:
+    told = {"name": field.name, "type": _type(field.data_type), "comment": field.comment, "nullable": field.nullable}
+    return {key: value for key, value in told.items() if value is not None}

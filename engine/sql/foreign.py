@@ -1,0 +1,65 @@
+"""The grammar of other systems' statements: REFRESH, INVALIDATE METADATA, MSCK, and SHOW of what there is none of."""
+
+from __future__ import annotations
+
+from engine.sql.dialect.cursor import Cursor
+from engine.sql.query.names import read_table
+from engine.statements.foreign import Absent, Refresh, ShowAbsent
+
+_SECURABLES = ("CATALOG", "SCHEMA", "DATABASE", "FUNCTION", "VIEW", "TABLE")
+
+
+def parse_refresh(cursor: Cursor) -> Refresh:
+    """What follows REFRESH: `[TABLE] t`, `'path'`, `FUNCTION f`."""
+    if cursor.take_strings():
+        return Refresh()
+    if cursor.words(1) == ["FUNCTION"] and cursor.count > 1 and cursor.words(2)[1:] != ["."]:
+        cursor.read("FUNCTION")
+        cursor.read_names()
+        return Refresh()
+    return _of_table(cursor)
+
+
+def parse_invalidate(cursor: Cursor) -> Refresh:
+    """What follows INVALIDATE: Impala's `METADATA [t]`."""
+    cursor.read("METADATA")
+    return Refresh() if cursor.is_done else Refresh(table_parts=read_table(cursor))
+
+
+def parse_msck(cursor: Cursor) -> Refresh:
+    """What follows MSCK: `[REPAIR] TABLE t [ADD|DROP|SYNC PARTITIONS | SYNC METADATA]`. The log has all partitions."""
+    cursor.take("REPAIR")
+    cursor.read("TABLE")
+    found = Refresh(table_parts=read_table(cursor))
+    if cursor.take_any("ADD", "DROP", "SYNC") and not cursor.take("METADATA"):
+        cursor.read("PARTITIONS")
+    return found
+
+
+def show_locks(cursor: Cursor) -> ShowAbsent:
+    """`[t] [EXTENDED]`"""
+    named = None if cursor.is_done else read_table(cursor)
+    cursor.take("EXTENDED")
+    return ShowAbsent(kind=Absent.LOCKS, table_parts=named)
+
+
+def show_grants(cursor: Cursor) -> ShowAbsent:
+    """`[principal] [ON [TABLE|…] name]`"""
+    if not cursor.is_done and cursor.words(1) != ["ON"]:
+        cursor.take_any("USER", "GROUP", "ROLE")
+        if not cursor.take_strings():
+            cursor.read_names()
+    named: tuple[str, ...] | None = None
+    if cursor.take("ON"):
+        kind = cursor.take_any(*_SECURABLES) if cursor.count > 1 and cursor.words(2)[1:] != ["."] else None
+        if kind in (None, "TABLE", "VIEW"):
+            named = read_table(cursor)
+        else:
+            cursor.read_names()
+    return ShowAbsent(kind=Absent.GRANTS, table_parts=named)
+
+
+def _of_table(cursor: Cursor) -> Refresh:
+    if cursor.words(1) == ["TABLE"] and cursor.count > 1 and cursor.words(2)[1:] != ["."]:
+        cursor.read("TABLE")
+    return Refresh(table_parts=read_table(cursor))

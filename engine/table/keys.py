@@ -1,0 +1,92 @@
+"""Primary and foreign keys: what a table's owner says of its columns, for tools and people to read.
+
+Nobody enforces them. No log format has a place for them (Unity Catalog keeps them in its own database), so each is a
+property of the table, which every writer keeps that does not know it:
+
+    gateway.constraints.<name in lower case> =
+        {"name": …, "type": "PRIMARY KEY", "columns": ["id"], "rely": false}
+    gateway.constraints.<name in lower case> =
+        {"name": …, "type": "FOREIGN KEY", "columns": ["customer"], "rely": false,
+         "parent": ["catalog", "schema", "table"], "parent_columns": ["id"]}
+
+Columns are top-level ones by their logical names. Others may write anything there, or rename a column that a key has:
+a key that cannot be read, or names a column that the table lacks, is no key.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+KEY_PREFIX = "gateway.constraints."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrimaryKey:
+    """`rely`: whether queries may be planned as if it held."""
+
+    name: str
+    columns: tuple[str, ...]
+    rely: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKey:
+    """`columns` have values of the `parent_columns` of the table `parent` (catalog, schema, table), in their order."""
+
+    name: str
+    columns: tuple[str, ...]
+    parent: tuple[str, str, str]
+    parent_columns: tuple[str, ...]
+    rely: bool = False
+
+
+TableKey: TypeAlias = PrimaryKey | ForeignKey
+
+
+def property_of(key: TableKey) -> tuple[str, str]:
+    """The property that holds `key`."""
+    value: dict[str, Any] = {"name": key.name, "type": "PRIMARY KEY", "columns": key.columns, "rely": key.rely}
+    if isinstance(key, ForeignKey):
+        value |= {"type": "FOREIGN KEY", "parent": key.parent, "parent_columns": key.parent_columns}
+    return f"{KEY_PREFIX}{key.name.lower()}", json.dumps(value, ensure_ascii=False)
+
+
+def is_key_property(name: str) -> bool:
+    """Whether a property holds a key."""
+    return name.lower().startswith(KEY_PREFIX)
+
+
+def keys_of(properties: Mapping[str, str | None], columns: Iterable[str]) -> tuple[TableKey, ...]:
+    """The keys of a table with these properties and columns, by name, the primary key first."""
+    present = set(columns)
+    read = (_read(text) for name, text in properties.items() if text is not None and name.startswith(KEY_PREFIX))
+    found = [key for key in read if key is not None and present.issuperset(key.columns)]
+    return tuple(sorted(found, key=lambda key: (isinstance(key, ForeignKey), key.name)))
+
+
+def primary_key(keys: Iterable[TableKey]) -> PrimaryKey | None:
+    return next((key for key in keys if isinstance(key, PrimaryKey)), None)
+
+
+def _read(text: str) -> TableKey | None:
+    try:
+        value = json.loads(text)
+        name, columns, rely = value["name"], tuple(value["columns"]), value.get("rely") is True
+        if not _are_names((name, *columns)) or not columns:
+            return None
+        if value["type"] == "PRIMARY KEY":
+            return PrimaryKey(name=name, columns=columns, rely=rely)
+        (catalog, schema, table), parent_columns = value["parent"], tuple(value["parent_columns"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    if not _are_names((catalog, schema, table, *parent_columns)) or len(columns) != len(parent_columns):
+        return None
+    parent = (catalog, schema, table)
+    return ForeignKey(name=name, columns=columns, parent=parent, parent_columns=parent_columns, rely=rely)
+
+
+def _are_names(parts: Iterable[object]) -> bool:
+    return all(isinstance(part, str) and part for part in parts)

@@ -1,0 +1,17 @@
+"""Which clients hung up, asked of the sockets of those that wait for an answer and are not read from meanwhile."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Iterable
+
+_HUNG_UP = select.POLLHUP | select.POLLERR | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
+
+
+def hung_up(descriptors: Iterable[int]) -> list[int]:
+    """Those whose client closed its side, or whose socket is closed here (-1 is none); returns at once."""
+    poll = select.poll()
+    for descriptor in descriptors:
+        if descriptor >= 0:
+            poll.register(descriptor, _HUNG_UP)
+    return [descriptor for descriptor, _ in poll.poll(0)]

@@ -1,0 +1,120 @@
+"""Rows as the Arrow batches that Databricks' clients read: which type a column travels as, and the bytes of a batch.
+
+A client says with each statement which types it can read as Arrow's own (TSparkArrowTypes); a column of another type
+travels as text, complex ones as JSON. A nested column is Arrow's own where all that is in it may be. Instants carry the
+session's time zone, so that they show as they would in a row of text. What SQL calls a column stands in the metadata of
+its field under :data:`SQL_NAME`, where these clients look for types that only travel as text, such as variant.
+
+The schema message is sent once, in the result's metadata, and each batch as a message without it, LZ4-compressed (one
+frame for each message) where the client says that it can read that. All functions are pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pyarrow as pa
+
+from engine.runtime.results import sql_type_of
+from engine.runtime.time_zones import find_zone, fixed_offset
+from engine.runtime.value_text import to_text
+
+SQL_NAME = b"Spark:DataType:SqlName"
+_UTC = "UTC"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrowTypes:
+    """Which types a client reads as Arrow's own."""
+
+    timestamps: bool = False
+    decimals: bool = False
+    nested: bool = False
+    intervals: bool = False
+    nulls: bool = False
+
+    def allow(self, kind: pa.DataType) -> bool:
+        """Whether values of Arrow type `kind` travel as they are."""
+        if pa.types.is_nested(kind):
+            return self.nested and all(self.allow(kind.field(index).type) for index in range(kind.num_fields))
+        if pa.types.is_timestamp(kind):
+            return self.timestamps
+        if pa.types.is_decimal(kind):
+            return self.decimals
+        if pa.types.is_duration(kind):
+            return self.intervals
+        if pa.types.is_null(kind):
+            return self.nulls
+        return not pa.types.is_time(kind)
+
+
+def arrow_schema(schema: pa.Schema, types: ArrowTypes, time_zone: str) -> pa.Schema:
+    """The schema in which rows of `schema` travel."""
+    zone = arrow_zone(time_zone)
+    return pa.schema(
+        [
+            pa.field(
+                field.name,
+                _zoned(field.type, zone) if types.allow(field.type) else pa.string(),
+                metadata={SQL_NAME: sql_type_of(field).upper().encode()},
+            )
+            for field in schema
+        ]
+    )
+
+
+def arrow_batches(rows: pa.Table, schema: pa.Schema, time_zone: str) -> Iterator[pa.RecordBatch]:
+    """`rows` in `schema`, which :func:`arrow_schema` made."""
+    for batch in rows.to_batches():
+        columns = [
+            _converted(column, field, target.type, time_zone)
+            for column, field, target in zip(batch.columns, rows.schema, schema, strict=True)
+        ]
+        yield pa.record_batch(columns, schema=schema)
+
+
+def batch_message(batch: pa.RecordBatch, *, compressed: bool) -> bytes:
+    """The IPC message of a batch, without its schema."""
+    message = batch.serialize()
+    return bytes(pa.compress(message, "lz4", asbytes=True)) if compressed else message.to_pybytes()
+
+
+def schema_message(schema: pa.Schema) -> bytes:
+    return bytes(schema.serialize().to_pybytes())
+
+
+def arrow_zone(time_zone: str) -> str:
+    """A zone as Arrow spells it: by its name in the tz database, or `+HH:MM`, to which seconds are rounded."""
+    offset = fixed_offset(time_zone)
+    if offset is None:
+        return time_zone if find_zone(time_zone) else _UTC  # which Java alone knows
+    minutes = round(offset / timedelta(minutes=1))
+    sign = "-" if minutes < 0 else "+"
+    return f"{sign}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}" if minutes else _UTC
+
+
+def _converted(column: pa.Array, field: pa.Field, target: pa.DataType, time_zone: str) -> pa.Array:
+    if column.type == target and not pa.types.is_null(target):
+        return column
+    if pa.types.is_string(target):
+        return to_text(column, sql_type_of(field), time_zone)
+    return column.cast(target)
+
+
+def _zoned(kind: pa.DataType, zone: str) -> pa.DataType:
+    """`kind` with `zone` for the zone of all instants in it."""
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", zone if kind.tz else None)
+    if pa.types.is_list(kind):
+        return pa.list_(_zoned_field(kind.value_field, zone))
+    if pa.types.is_map(kind):
+        return pa.map_(_zoned_field(kind.key_field, zone), _zoned_field(kind.item_field, zone))
+    if pa.types.is_struct(kind):
+        return pa.struct([_zoned_field(kind.field(index), zone) for index in range(kind.num_fields)])
+    return kind
+
+
+def _zoned_field(field: pa.Field, zone: str) -> pa.Field:
+    return field.with_type(_zoned(field.type, zone))

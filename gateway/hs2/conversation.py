@@ -1,0 +1,63 @@
+"""The same calls over an interface that is not a connection: bytes in, bytes out, for one principal at a time.
+
+HTTP carries one call per request, and says with each who calls. A session of such a client belongs to its principal
+and to no connection, so it ends by CloseSession, or with what it runs when no call came for too long. A client that
+hangs up while a synchronous statement runs, of which it has no handle yet, ends that statement: nobody else can.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from gateway.hs2.dispatch import Dispatcher
+from gateway.hs2.errors import MalformedThriftMessage
+from gateway.hs2.messages import MalformedMessage
+from gateway.hs2.service import Client, Service
+from gateway.hs2.watch import Watch
+
+logger = logging.getLogger(__name__)
+
+
+class Conversation:
+    """The calls of one HTTP connection, one after the other; what is remembered of one speeds up the next."""
+
+    def __init__(self, service: Service, watch: Watch, peer: str, descriptor: int) -> None:
+        """`descriptor` is of the client's socket, open for as long as a call is answered."""
+        self._service, self._watch = service, watch
+        self._peer, self._descriptor = peer, descriptor
+        self._client = Client(peer)
+        self._dispatcher = Dispatcher(service, self._client)
+
+    def answer(self, message: bytes, principal: str) -> bytes:
+        """The reply to one message. Raises :class:`MalformedThriftMessage` for bytes that are none."""
+        if self._client.principal != principal:  # a proxy sends the requests of many users on one connection
+            self._client = Client(self._peer, principal)
+            self._dispatcher = Dispatcher(self._service, self._client)
+        try:
+            with self._watch.over(self._descriptor, self._hang_up):
+                return self._dispatcher.answer(message)
+        except MalformedMessage as error:
+            raise MalformedThriftMessage(str(error)) from error
+        finally:
+            self._service.detach_sessions(self._client)
+
+    def recall(self, message: bytes, principal: str) -> bytes | None:
+        """The reply if it is known from the message before, at once."""
+        return self._dispatcher.recall(message) if principal == self._client.principal else None
+
+    def _hang_up(self) -> None:
+        try:
+            self._service.cancel_awaited(self._client)
+        except Exception:
+            logger.exception("a statement of %s could not be cancelled", self._peer)
+
+
+class Conversations:
+    """Made by the Thrift server, mounted on the HTTP port."""
+
+    def __init__(self, service: Service, watch: Watch) -> None:
+        self._service, self._watch = service, watch
+
+    def begin(self, peer: str, descriptor: int) -> Conversation:
+        """For a new connection of the client at `peer`."""
+        return Conversation(self._service, self._watch, peer, descriptor)

@@ -1,0 +1,122 @@
+"""In which form a statement's rows reach its client: chosen once, when the statement is sent, and kept with it.
+
+Hive's clients get columns, those before V6 rows. Databricks' clients say with each statement what they can read, and
+are told in the metadata what they get. Metadata calls and logs are columns for everybody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any, assert_never
+
+import pyarrow as pa
+
+from gateway.hs2.arrow_rows import ArrowTypes, arrow_batches, arrow_schema, batch_message, schema_message
+from gateway.hs2.gen import ttypes as t
+from gateway.hs2.rowset import encode_arrow, encode_columns, encode_fetch_response, encode_rows
+from gateway.hs2.types import table_schema
+from gateway.operation import Page
+
+FIRST_COLUMNAR_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V6
+FIRST_SPARK_VERSION = t.TProtocolVersion.SPARK_CLI_SERVICE_PROTOCOL_V1
+TIMESTAMP_AS_STRING = "spark.thriftserver.arrowBasedRowSet.timestampAsString"
+SUCCESS = t.TStatus(t.TStatusCode.SUCCESS_STATUS)
+
+
+class RowSetKind(Enum):
+    """What a TRowSet has its rows in, and how the extensions call that."""
+
+    ROWS = t.TSparkRowSetType.ROW_BASED_SET
+    COLUMNS = t.TSparkRowSetType.COLUMN_BASED_SET
+    ARROW = t.TSparkRowSetType.ARROW_BASED_SET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultForm:
+    """`is_extended`: the client knows the extensions, and is told of the form."""
+
+    kind: RowSetKind
+    is_extended: bool = False
+    types: ArrowTypes = ArrowTypes()
+    is_compressed: bool = False
+
+    def of(self, schema: pa.Schema, time_zone: str) -> ShapedResult:
+        """This form of a result with the columns `schema`."""
+        return ShapedResult(form=self, schema=schema, time_zone=time_zone)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapedResult:
+    """A result as it travels; `time_zone` is that in which timestamps show."""
+
+    form: ResultForm
+    schema: pa.Schema
+    time_zone: str
+
+    def metadata(self) -> Any:
+        """A TGetResultSetMetadataResp."""
+        response = t.TGetResultSetMetadataResp(SUCCESS, table_schema(self.schema))
+        if self.form.is_extended:
+            response.resultFormat = self.form.kind.value
+            response.isStagingOperation = False
+            response.lz4Compressed = self.form.is_compressed
+        if self.form.kind is RowSetKind.ARROW:
+            response.arrowSchema = schema_message(self._arrow_schema)
+        return response
+
+    def fetched(self, page: Page, *, with_metadata: bool = False) -> tuple[bytes, ...]:
+        """The bytes of a TFetchResultsResp."""
+        metadata = self.metadata() if with_metadata else None
+        return tuple(encode_fetch_response(SUCCESS, page.has_more, self._row_set(page), metadata))
+
+    def _row_set(self, page: Page) -> Any:
+        match self.form.kind:
+            case RowSetKind.ROWS:
+                return encode_rows(page.rows, page.row_offset, self.time_zone)
+            case RowSetKind.COLUMNS:
+                return encode_columns(page.rows, page.row_offset, self.time_zone)
+            case RowSetKind.ARROW:
+                batches = arrow_batches(page.rows, self._arrow_schema, self.time_zone)
+                messages = [(batch_message(one, compressed=self.form.is_compressed), one.num_rows) for one in batches]
+                return encode_arrow(messages, page.row_offset)
+            case _:
+                assert_never(self.form.kind)
+
+    @cached_property
+    def _arrow_schema(self) -> pa.Schema:
+        return arrow_schema(self.schema, self.form.types, self.time_zone)
+
+
+def plain_form(version: int) -> ResultForm:
+    """What a client of protocol `version` gets where it may not choose."""
+    kind = RowSetKind.COLUMNS if version >= FIRST_COLUMNAR_VERSION else RowSetKind.ROWS
+    return ResultForm(kind=kind, is_extended=version >= FIRST_SPARK_VERSION)
+
+
+def asked_form(version: int, request: Any) -> ResultForm:
+    """What a TExecuteStatementReq asks for."""
+    plain = plain_form(version)
+    if not plain.is_extended or not request.canReadArrowResult:
+        return plain
+    return ResultForm(
+        kind=RowSetKind.ARROW,
+        is_extended=True,
+        types=_arrow_types(request),
+        is_compressed=bool(request.canDecompressLZ4Result),
+    )
+
+
+def _arrow_types(request: Any) -> ArrowTypes:
+    """Clients from before TSparkArrowTypes choose the form of timestamps by a setting."""
+    as_text = (request.confOverlay or {}).get(TIMESTAMP_AS_STRING)
+    if (given := request.useArrowNativeTypes) is None:
+        return ArrowTypes(timestamps=as_text == "false")
+    return ArrowTypes(
+        timestamps=bool(given.timestampAsArrow) and as_text != "true",
+        decimals=bool(given.decimalAsArrow),
+        nested=bool(given.complexTypesAsArrow),
+        intervals=bool(given.intervalTypesAsArrow),
+        nulls=bool(given.nullTypeAsArrow),
+    )

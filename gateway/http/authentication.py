@@ -1,0 +1,49 @@
+"""The `Authorization` header: its schemes are the mechanisms of `gateway/authenticators.py` under names of HTTP's.
+
+    Basic base64(user:password)   PLAIN       (RFC 7617)
+    Bearer token                  BEARER      (RFC 6750)
+    no header                     ANONYMOUS
+
+A header that is neither is refused, and never taken for none.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+
+from gateway.authenticators import AuthenticationFailed, Authenticator, Mechanism, log_in, plain_message
+
+_SCHEMES = {"Basic": Mechanism.PLAIN, "Bearer": Mechanism.BEARER}
+_REALM = "delta-gateway"
+
+
+def authenticate(authenticator: Authenticator, header: str | None, peer: str) -> str:
+    """The principal of a request with this header. Raises :class:`~gateway.authenticators.AuthenticationFailed`."""
+    if header is None:
+        return log_in(authenticator, Mechanism.ANONYMOUS, b"", peer)
+    scheme, _, credentials = header.strip().partition(" ")
+    mechanism = _SCHEMES.get(scheme.capitalize())
+    match mechanism:
+        case None:
+            raise AuthenticationFailed(f"the scheme {scheme[:40]!r} is not supported, only {', '.join(_SCHEMES)}.")
+        case Mechanism.PLAIN:
+            message = _plain(credentials)
+        case _:
+            message = credentials.strip().encode("latin-1")
+    return log_in(authenticator, mechanism, message, peer)
+
+
+def challenges(authenticator: Authenticator) -> list[tuple[str, str]]:
+    """The headers that tell a refused client what it may send; 401 needs one (RFC 9110, section 11.6.1)."""
+    known = [scheme for scheme, mechanism in _SCHEMES.items() if mechanism in authenticator.mechanisms]
+    return [("WWW-Authenticate", f'{scheme} realm="{_REALM}"') for scheme in known]
+
+
+def _plain(credentials: str) -> bytes:
+    try:
+        user, colon, password = b64decode(credentials.strip(), validate=True).decode("utf-8").partition(":")
+    except ValueError:  # also what a wrong encoding is
+        colon = ""
+    if not colon:
+        raise AuthenticationFailed("the credentials of the scheme Basic are not base64 of user:password in UTF-8.")
+    return plain_message(user, password)

@@ -1,0 +1,141 @@
+"""HiveServer2's calls over HTTP: each is the body of a POST, as Hive's and Databricks' clients send them.
+
+    /cliservice                                     Hive's own path
+    /sql/1.0/warehouses/<id>, /sql/1.0/endpoints/<id>, /sql/protocolv1/o/<organization>/<cluster>     Databricks'
+
+with and without a slash at the end; ids are not looked at, since there is one server. The route is a handler of its own
+beside the WSGI application, and reaches the calls through :class:`Conversations`, which the Thrift server provides.
+
+What a call answers is always 200, its failure is in its status. What is wrong with the request itself is an HTTP error
+with the text in its body and in `X-Thriftserver-Error-Message`, from which Databricks' clients take it.
+
+A client that logged in is given a cookie (`cookies.py`) by the name that Hive's has, since Hive's JDBC driver and
+impyla then leave out their credentials, which are checked once and not with every row. The type `application/x-thrift`
+is required: no web page can send it to another site without asking first, so the cookie needs no token beside it, and
+Hive's `X-XSRF-HEADER` is not looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from http import HTTPStatus
+from typing import Protocol
+
+from gateway.authenticators import Authenticator
+from gateway.http.authentication import authenticate, challenges
+from gateway.http.connection import Connection, Conversation, KnownCaller
+from gateway.http.cookies import COOKIE_NAME, CookieSigner
+from gateway.http.errors import CookieRefused, LengthMissing, MethodNotAllowed, NotThrift, ServerStarting
+from gateway.http.hosts import KnownHosts
+from gateway.http.wire import Answer, Head, Request, format_answer
+from gateway.status import describe
+
+CONTENT_TYPE = "application/x-thrift"
+_PATH = re.compile(r"/(cliservice|sql/1\.0/(warehouses|endpoints)/[^/]+|sql/protocolv1/o/[^/]+/[^/]+)/?")
+_NO_STORE = ("Cache-Control", "no-store")
+_HEADERS = (("Content-Type", CONTENT_TYPE), _NO_STORE)
+_ERROR_HEADER, _ERROR_LENGTH_MAX = "X-Thriftserver-Error-Message", 2000
+_BELIEVED_S = 10.0
+"""How long the credentials of a connection's last call are not checked again for calls that need no work."""
+
+
+class Conversations(Protocol):
+    """The service behind the route."""
+
+    def begin(self, peer: str, descriptor: int) -> Conversation:
+        """For a new connection of the client at `peer`."""
+        ...
+
+
+class ThriftRoute:
+    """Answers 503 until `open`; thread-safe."""
+
+    def __init__(self, authenticator: Authenticator, hosts: KnownHosts) -> None:
+        self._authenticator, self._hosts = authenticator, hosts
+        self._cookies = CookieSigner()
+        self._conversations: Conversations | None = None
+
+    def open(self, conversations: Conversations) -> None:
+        """Take calls from now on."""
+        self._conversations = conversations
+
+    def matches(self, head: Head) -> bool:
+        return _PATH.fullmatch(head.target.partition("?")[0]) is not None
+
+    def answer(self, request: Request, connection: Connection) -> Answer:
+        """The answer to a request that matches; never raises for what a client sends."""
+        headers, connection.caller = list(_HEADERS), None
+        try:
+            self._ensure_call(request.head)
+            principal, cookie = self._log_in(request, is_secure=connection.is_encrypted)
+            if cookie:
+                headers.append(("Set-Cookie", cookie))
+            reply = self._conversation(connection).answer(request.body, principal)
+        except Exception as error:  # noqa: BLE001 - `describe` logs those that are bugs
+            return self.refuse(error, request.head)
+        connection.caller = KnownCaller(request.head, principal, time.monotonic() + _BELIEVED_S)
+        return format_answer("200 OK", headers, [reply], request.head)
+
+    def recall(self, request: Request, connection: Connection) -> Answer | None:
+        """The answer if it is known from the call before on this connection, in which no statement and no check waits.
+
+        Before each row of a result, hive-jdbc asks once more whether the statement has ended.
+        """
+        caller, conversation = connection.caller, connection.conversation
+        if caller is None or conversation is None or request.head is not caller.head or time.monotonic() > caller.until:
+            return None
+        reply = conversation.recall(request.body, caller.principal)
+        return None if reply is None else format_answer("200 OK", _HEADERS, [reply], request.head)
+
+    def _ensure_call(self, head: Head) -> None:
+        self._hosts.ensure_known(head.value("host") or "localhost")
+        if head.method != "POST":
+            raise MethodNotAllowed(head.method)
+        if head.is_chunked:
+            raise LengthMissing()
+        kind = (head.value("content-type") or "of no stated type").partition(";")[0].strip()
+        if kind.lower() != CONTENT_TYPE:
+            raise NotThrift(kind)
+
+    def _log_in(self, request: Request, *, is_secure: bool) -> tuple[str, str | None]:
+        """The principal, and a cookie for a client that has no good one."""
+        head, peer = request.head, request.peer
+        header, cookie = head.value("authorization"), head.cookie(COOKIE_NAME)
+        known = self._cookies.principal(cookie, peer) if cookie is not None else None
+        if header is None and cookie is not None:
+            if known is None:  # never as nobody: the client believes that it has logged in
+                raise CookieRefused()
+            return known, None
+        principal = authenticate(self._authenticator, header, peer)
+        if header is None or principal == known:
+            return principal, None
+        return principal, self._cookies.format(principal, peer, is_secure=is_secure)
+
+    def _conversation(self, connection: Connection) -> Conversation:
+        if self._conversations is None:
+            raise ServerStarting()
+        if connection.conversation is None:
+            connection.conversation = self._conversations.begin(connection.peer, connection.descriptor)
+        return connection.conversation
+
+    def refuse(self, error: Exception, head: Head) -> Answer:
+        """The answer to a request that ends in `error` before it is a call."""
+        failure = describe(error)
+        status = failure.http_status
+        content = {"error_code": failure.http_error_code, "message": failure.message, "sql_state": failure.sqlstate}
+        headers = [("Content-Type", "application/json"), _NO_STORE, (_ERROR_HEADER, one_line(failure.message))]
+        if status is HTTPStatus.UNAUTHORIZED:
+            headers += challenges(self._authenticator)
+        elif status is HTTPStatus.METHOD_NOT_ALLOWED:
+            headers.append(("Allow", "POST"))
+        elif status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
+            headers.append(("Retry-After", "1"))
+        return format_answer(f"{status.value} {status.phrase}", headers, [json.dumps(content).encode()], head)
+
+
+def one_line(message: str) -> str:
+    """What a header can carry of a message."""
+    line = "".join(character if character.isprintable() else "?" for character in " ".join(message.split()))
+    return line[:_ERROR_LENGTH_MAX].encode("latin-1", "replace").decode("latin-1")

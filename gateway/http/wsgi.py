@@ -1,0 +1,70 @@
+"""A request as the application sees it (WSGI, PEP 3333): its body has arrived, and its answer is bytes in memory."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from gateway.http.connection import Connection
+from gateway.http.statements import CLIENT_DESCRIPTOR
+from gateway.http.wire import SERVER_NAME, Answer, Request, format_answer
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+def run_application(application: Application, request: Request, connection: Connection) -> Answer:
+    """What `application` answers."""
+    started: list[tuple[str, list[tuple[str, str]]]] = []
+    written: list[bytes] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], _: object = None) -> Callable[[bytes], None]:
+        started.append((status, headers))
+        return written.append
+
+    pieces = application(environment(request, connection), start_response)
+    try:
+        written += pieces
+    finally:
+        close = getattr(pieces, "close", None)
+        if close:
+            close()
+    status, headers = started[-1]
+    return format_answer(status, headers, written, request.head)
+
+
+def environment(request: Request, connection: Connection) -> dict[str, Any]:
+    """The request as WSGI's dictionary, with the client's descriptor, by which a waiting request sees it hang up."""
+    head = request.head
+    path, _, query = head.target.partition("?")
+    variables: dict[str, Any] = {
+        "REQUEST_METHOD": head.method,
+        "SCRIPT_NAME": "",
+        "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),
+        "QUERY_STRING": query,
+        "REQUEST_URI": head.target,
+        "SERVER_PROTOCOL": head.version,
+        "SERVER_NAME": SERVER_NAME,
+        "SERVER_PORT": str(connection.port),
+        "SERVER_SOFTWARE": SERVER_NAME,
+        "REMOTE_ADDR": request.peer,
+        "CONTENT_LENGTH": str(head.length),
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "https" if connection.is_encrypted else "http",
+        "wsgi.input": io.BytesIO(request.body),
+        "wsgi.input_terminated": head.is_chunked,
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+        CLIENT_DESCRIPTOR: connection.descriptor,
+    }
+    for name, value in head.headers:
+        # A header with an underscore would pass for one with a hyphen, which a proxy in front may have checked.
+        if "_" in name or name == "content-length":
+            continue
+        key = "CONTENT_TYPE" if name == "content-type" else f"HTTP_{name.upper().replace('-', '_')}"
+        variables[key] = f"{variables[key]}, {value}" if key in variables else value
+    return variables

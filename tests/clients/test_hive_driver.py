@@ -1,0 +1,47 @@
+"""hive-driver of npm, as it is, over each transport; it is installed for the test."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.clients.conftest import Served
+
+pytestmark = [pytest.mark.clients, pytest.mark.slow]
+
+SCRIPT = Path(__file__).with_name("hive_driver.js")
+TYPES = json.loads(
+    """{"bo": true, "ti": -128, "sm": -32768, "i": 2147483647, "b": null, "f": 1.5, "d": 1e10, "dec": -1.5,
+        "s": "é \\"q\\" 日本", "bin": {"type": "Buffer", "data": [114, 97, 119]}, "da": "2024-02-29",
+        "ts": "2024-07-01 12:00:00.25", "arr": [1, null], "st": {"x": 1, "y": "z"}}"""
+)
+"""A row of all types; the driver has no number for the smallest bigint."""
+
+
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("npm")
+    subprocess.run(["npm", "install", "--prefix", str(folder), "hive-driver@1.0.0"], check=True, capture_output=True)
+    return folder / "node_modules"
+
+
+@pytest.mark.parametrize("transport", ["sasl", "nosasl", "http", "https"])
+def test_everything_it_does(served: Served, modules: Path, transport: str) -> None:
+    port = served.port if "sasl" in transport else served.http_port
+    authority = [str(served.certificate.certificate)] if transport == "https" else []
+    done = subprocess.run(
+        ["node", str(SCRIPT), str(port), transport, *authority],
+        env=os.environ | {"NODE_PATH": str(modules)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    one, types, many, error, tables, columns, is_cancelled = map(json.loads, done.stdout.splitlines())
+    assert one == [{"1": 1}] and types == TYPES and many == [1500, 1499]
+    assert error.startswith("[PARSE_SYNTAX_ERROR.TEST]") and ".java:" not in error
+    assert tables == ["t"] and columns == ["i", "s"] and is_cancelled

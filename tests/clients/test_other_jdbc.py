@@ -1,0 +1,162 @@
+"""The JDBC drivers of Hive 3 and 4 and of Kyuubi, as they are on Maven, over binary and HTTP."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.java_gateway import JavaGateway
+from py4j.protocol import Py4JJavaError
+
+from tests.clients.conftest import Served
+from tests.clients.drivers import column, java, read_result
+from tests.clients.test_behavior import VALUES
+from tests.clients.test_jdbc import LISTS
+from tests.paths import ROOT
+
+pytestmark = [pytest.mark.clients, pytest.mark.oracle]
+
+MAVEN = "https://repo1.maven.org/maven2"
+FOLDER = ROOT / ".oracle" / "drivers"
+
+
+@dataclass(frozen=True)
+class Package:
+    path: str
+    sha256: str
+    driver: str
+    scheme: str
+    tells_counts: bool
+    """Whether the driver asks how many rows a statement changed once it has ended."""
+
+
+HIVE = "org.apache.hive.jdbc.HiveDriver"
+PACKAGES = {
+    "hive-3": Package(
+        "org/apache/hive/hive-jdbc/3.1.3/hive-jdbc-3.1.3-standalone.jar",
+        "2f99f0912136d2d3ee72b26c5fa628c1edf3aac24908da21d3f5a92926074ec0",
+        HIVE,
+        "hive2",
+        tells_counts=False,
+    ),
+    "hive-4": Package(
+        "org/apache/hive/hive-jdbc/4.0.1/hive-jdbc-4.0.1-standalone.jar",
+        "5d74bb0130aae6a8a2fad9cf5ffa1608974a55f1013464334490f7e06311959e",
+        HIVE,
+        "hive2",
+        tells_counts=True,
+    ),
+    "kyuubi": Package(
+        "org/apache/kyuubi/kyuubi-hive-jdbc-shaded/1.9.2/kyuubi-hive-jdbc-shaded-1.9.2.jar",
+        "cf1fd1ab6b38b678d38647ab9674b73c54289eaf1121c25faaa70e18c0b052af",
+        "org.apache.kyuubi.jdbc.KyuubiHiveDriver",
+        "kyuubi",
+        tells_counts=False,
+    ),
+}
+
+
+def jar(package: Package) -> Path:
+    """The package, downloaded once."""
+    file = FOLDER / package.path.rpartition("/")[2]
+    if not file.exists():
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        with urllib.request.urlopen(f"{MAVEN}/{package.path}", timeout=300) as answer:
+            content = answer.read()
+        assert hashlib.sha256(content).hexdigest() == package.sha256
+        file.write_bytes(content)
+    return file
+
+
+@pytest.fixture(scope="module", params=list(PACKAGES))
+def driver(request: pytest.FixtureRequest) -> Iterator[tuple[Package, JavaGateway]]:
+    package = PACKAGES[request.param]
+    gateway = JavaGateway.launch_gateway(
+        classpath=str(jar(package)), java_path=java(), javaopts=["-Xmx256m"], die_on_exit=True
+    )
+    yield package, gateway
+    gateway.shutdown()
+
+
+@pytest.fixture(params=["binary", "http"])
+def connection(request: pytest.FixtureRequest, driver: tuple[Package, JavaGateway], served: Served) -> Iterator[Any]:
+    package, gateway = driver
+    http = request.param == "http"
+    port, tail = (served.http_port, ";transportMode=http;httpPath=cliservice") if http else (served.port, "")
+    properties = gateway.jvm.java.util.Properties()
+    properties.setProperty("user", "ada")
+    properties.setProperty("password", "x")
+    made = gateway.jvm.java.lang.Class.forName(package.driver).getDeclaredConstructor(
+        gateway.new_array(gateway.jvm.java.lang.Class, 0)
+    )
+    opened = made.newInstance(gateway.new_array(gateway.jvm.java.lang.Object, 0)).connect(
+        f"jdbc:{package.scheme}://127.0.0.1:{port}/lab{tail}", properties
+    )
+    yield opened
+    opened.close()
+
+
+def test_values_of_all_types(connection: Any) -> None:
+    values, nulls = read_result(connection.createStatement().executeQuery("SELECT types"))
+    for value, expected in zip(values, VALUES, strict=True):
+        assert value in expected if isinstance(expected, tuple) else value == expected
+    assert nulls == ["NULL"] * len(VALUES)
+
+
+def test_a_statement_without_rows(connection: Any, driver: tuple[Package, JavaGateway]) -> None:
+    statement = connection.createStatement()
+    assert statement.execute("INSERT") is False
+    assert statement.getUpdateCount() == (3 if driver[0].tells_counts else -1)
+
+
+def test_client_info_and_the_session_go_on(connection: Any) -> None:
+    connection.setClientInfo("ApplicationName", "a test")
+    assert connection.isValid(5)
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "name", "values"),
+    [case for case in LISTS if case[0] != "getImportedKeys"],  # for which these drivers ask nothing
+    ids=lambda case: str(case)[:30],
+)
+def test_database_meta_data(
+    connection: Any, method: str, arguments: tuple[Any, ...], name: str, values: list[str]
+) -> None:
+    result = getattr(connection.getMetaData(), method)(*arguments)
+    assert column(read_result(result), result.findColumn(name) - 1) == values
+
+
+def test_an_error_says_what_and_no_java_stack(connection: Any) -> None:
+    with pytest.raises(Py4JJavaError) as raised:
+        connection.createStatement().executeQuery("DESCRIBE lab.nope")
+    message = raised.value.java_exception.getMessage()
+    assert "TABLE_OR_VIEW_NOT_FOUND" in message and "\tat " not in message
+    assert raised.value.java_exception.getSQLState() == "42P01"
+
+
+def test_cancelling_from_another_thread(connection: Any, served: Served) -> None:
+    statement = connection.createStatement()
+    errors: list[str] = []
+
+    def run() -> None:
+        try:
+            statement.executeQuery("SLEEP 300")
+        except Py4JJavaError as error:
+            errors.append(error.java_exception.getMessage())
+
+    known = len(served.engine.runs)
+    thread = threading.Thread(target=run)
+    thread.start()
+    while len(served.engine.runs) == known:
+        thread.join(0.01)
+    time.sleep(1)  # a driver that has no handle of its statement yet takes it for cancelled, and never asks the server
+    statement.cancel()
+    thread.join(30)
+    assert len(errors) == 1 and "cancel" in errors[0].lower()

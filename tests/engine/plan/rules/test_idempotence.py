@@ -1,0 +1,30 @@
+"""Writes that may be sent again: what the session's settings say of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.delta.spec.actions import SetTransaction
+from engine.enforce.errors import IncompleteIdempotence
+from engine.plan.rules.idempotence import numbered_write
+from engine.runtime.session_state import SessionState
+from engine.runtime.settings import TXN_APP_ID, TXN_VERSION
+
+STATE = SessionState(principal="ann", catalog="c", schema="s")
+
+
+def test_without_settings_a_write_has_no_number() -> None:
+    assert numbered_write(STATE) is None
+
+
+def test_a_number() -> None:
+    state = STATE.with_value(TXN_APP_ID, "app").with_value(TXN_VERSION, "0")
+    assert numbered_write(state) == SetTransaction(app_id="app", version=0)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "missing"), [(TXN_APP_ID, "app", TXN_VERSION), (TXN_VERSION, "3", TXN_APP_ID)]
+)
+def test_one_setting_alone(key: str, value: str, missing: str) -> None:
+    with pytest.raises(IncompleteIdempotence, match=missing):
+        numbered_write(STATE.with_value(key, value))

@@ -1,0 +1,138 @@
+"""The keys of a MERGE: what its condition says of the table's columns alone, and which files that leaves out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import engine.write.dml.merge as merge_module
+import engine.write.dml.source_keys as source_keys_module
+from engine.delta.snapshot.snapshot import load_snapshot
+from engine.main import LakeSession
+from engine.plans.reads import QueryColumn, ReadPlan
+from engine.plans.writes import MergePlan
+from engine.pruning.predicates import Predicate, conjuncts
+from tests.engine.bare_lake import BareLake
+from tests.engine.lake_sessions import actions, run
+from tests.engine.planned import planned
+
+
+class Columns:
+    """Of the source, as Spark would tell them."""
+
+    def columns_of(self, plan: ReadPlan) -> tuple[QueryColumn, ...]:
+        (scan,) = plan.scans
+        fields = json.loads(scan.schema.to_json())["fields"]
+        return tuple(QueryColumn(field["name"], "", None, field["type"]) for field in fields)
+
+    def variables_of(self, plan: ReadPlan) -> tuple[str, ...]:
+        return ()
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> BareLake:
+    bare = BareLake(tmp_path_factory.mktemp("lake"))
+    bare.answer("CREATE SCHEMA b")
+    bare.answer("CREATE TABLE t (k INT, s STRING, r STRUCT<f: BIGINT>, x DOUBLE, m DECIMAL(9,2), d DATE)")
+    bare.answer("CREATE TABLE u (k BIGINT, s STRING, o STRING, z INT, x DOUBLE, m DECIMAL(9,2), d TIMESTAMP)")
+    bare.answer("CREATE TABLE b.t (k INT, v INT)")
+    return bare
+
+
+KEYS = [
+    ("t USING u ON t.k = u.k", [("k", "k")]),
+    ("t USING u ON u.k = T.K AND (t.s = u.s /* c */ AND t.k > 3) AND u.z < 1", [("k", "k"), ("s", "s")]),
+    ("t AS a USING u AS b ON a.k == b.z AND a.m = b.m", [("k", "z"), ("m", "m")]),
+    ("t USING u ON t.s = o AND r.f = z", [("s", "o"), ("r.f", "z")]),
+    ("default.t USING b.t ON default.t.k = b.t.v", [("k", "v")]),
+    ("spark_catalog.default.t USING b.t ON v = default.t.k AND spark_catalog.b.t.k = r.f", [("k", "v"), ("r.f", "k")]),
+    ("t USING (SELECT * FROM u) u ON t.k = u.k", [("k", "k")]),
+    ("t USING u ON t.k = u.k OR t.s = u.s", []),
+    ("t USING u ON NOT (t.k = u.k) AND t.k <=> u.k AND t.k = u.k + 1 AND t.k = t.k AND u.z = u.k", []),
+    ("t USING u ON t.s = u.k AND t.x = u.x AND t.d = u.d AND t.m = u.z", []),
+    ("t USING u ON t.k IN (SELECT u.k) AND t.k = (SELECT u.k)", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "keys"), KEYS, ids=[text for text, _ in KEYS])
+def test_columns_that_equal_one_of_the_source(bare: BareLake, text: str, keys: list[tuple[str, str]]) -> None:
+    plan = planned(f"MERGE INTO {text} WHEN MATCHED THEN DELETE", bare.state, bare.sources, Columns())
+    assert isinstance(plan, MergePlan)
+    given = [(".".join(key.path), key.of_source.partition(".")[2].replace("`", "")) for key in plan.keys]
+    assert sorted(given) == sorted(keys)
+    lone = f"MERGE INTO {text} WHEN NOT MATCHED BY SOURCE THEN DELETE"
+    assert planned(lone, bare.state, bare.sources, Columns()).keys == ()
+
+
+def test_ranges_keep_the_widest_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_keys_module, "_RANGES_MAX", 3)
+    joined = source_keys_module._joined
+    assert joined([(1, 2), (4, 4), (9, 9)]) == [(1, 2), (4, 4), (9, 9)]
+    assert joined([(1, 2), (4, 4), (9, 9), (30, 31), (33, 33)]) == [(1, 4), (9, 9), (30, 33)]
+    assert joined([(1, 40), (4, 4), (9, 9), (30, 31), (90, 93)]) == [(1, 40), (30, 40), (90, 93)]
+
+
+# --- With Spark ------------------------------------------------------------------------------------------------------
+
+VALUES = {
+    "k": "id",
+    "w": "CAST(id AS SMALLINT)",
+    "s": "concat('x', lpad(id, 3, '0'), repeat('y', 40))",
+    "d": "date_add(DATE'1960-01-01', CAST(id AS INT) * 400)",
+    "at": "timestamp_micros((id - 12) * 100000000000000 + id)",
+    "n": "CAST(timestamp_micros((id - 12) * 100000000000000 + id) AS TIMESTAMP_NTZ)",
+    "m": "CAST(id AS DECIMAL(9, 2)) / 4",
+    "x": "CAST(id AS DOUBLE)",
+}
+WANTED = (4, 5, 13, 14, 15)
+"""Of 24 rows, three in each of 8 files."""
+
+
+@pytest.fixture(scope="module")
+def keyed(engine: Any) -> Iterator[None]:
+    session = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    items = ", ".join(f"{value} AS {name}" for name, value in VALUES.items())
+    clauses = "PARTITIONED BY (p) TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+    run(session, f"CREATE TABLE keyed {clauses} AS SELECT {items}, 0 AS h, id DIV 3 AS p FROM range(24)")
+    yield
+    session.close()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("listed_max", [20_000, 2])
+def test_files_without_any_key_are_not_read(
+    session: LakeSession, lake: Path, keyed: None, monkeypatch: pytest.MonkeyPatch, listed_max: int
+) -> None:
+    """With and without lists; nulls and keys that no file has are among the source's."""
+    found: list[Predicate] = []
+
+    def noted(*args: Any) -> Predicate:
+        found.append(source_keys_module.source_keys(*args))
+        return found[-1]
+
+    monkeypatch.setattr(merge_module, "source_keys", noted)
+    monkeypatch.setattr(source_keys_module, "_FILES_MIN", 2)
+    monkeypatch.setattr(source_keys_module, "_LISTED_MAX", listed_max)
+    items = ", ".join(f"{value} AS {name}" for name, value in VALUES.items())
+    ids = ", ".join(f"({number}L)" for number in (*WANTED, 900))
+    source = f"(SELECT {items} FROM VALUES {ids} AS v (id) UNION ALL SELECT {', '.join(['NULL'] * len(VALUES))})"
+    condition = " AND ".join(f"t.{name} = n.{name}" for name in VALUES)
+    run(session, "SET spark.sql.autoBroadcastJoinThreshold = -1")
+    before = len(list((lake / "default/keyed/_delta_log").glob("*.json")))
+    text = f"MERGE INTO keyed t USING {source} AS n ON {condition} WHEN MATCHED THEN UPDATE SET h = h + 1 "
+    assert run(session, f"{text} WHEN NOT MATCHED AND n.k IS NULL THEN INSERT (k, p) VALUES (-1, 99)") == 6
+    parts = list(conjuncts(found[0]))
+    snapshot = load_snapshot(str(lake / "default/keyed"), before - 1)
+    left = [int(np.count_nonzero(snapshot.pruning(None).prune(part))) for part in parts]
+    assert len(parts) == len(VALUES) - 1
+    if listed_max > 2:
+        assert left == [3] * len(parts)
+    metrics = actions(lake, "keyed", before)[0]["commitInfo"]["operationMetrics"]
+    assert int(metrics["materializeSourceTimeMs"]) <= int(metrics["executionTimeMs"])
+    assert metrics["numSourceRows"] == "7" and metrics["numTargetRowsUpdated"] == "5"
+    assert int(metrics["numTargetFilesAfterSkipping"]) < int(metrics["numTargetFilesBeforeSkipping"])

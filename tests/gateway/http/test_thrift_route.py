@@ -1,0 +1,378 @@
+"""HiveServer2's calls over HTTP: paths, headers, who the caller is, and calls that wait."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import http.client
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.transport.THttpClient import THttpClient
+
+from gateway.authenticators import Accepted, AuthenticationFailed, Exchange, Mechanism, parse_plain
+from gateway.hs2.conversation import Conversation
+from gateway.hs2.gen import ttypes as t
+from gateway.hs2.gen.TCLIService import Client as ThriftClient
+from gateway.http.cookies import COOKIE_NAME, CookieSigner
+from gateway.http.thrift_route import one_line
+from gateway.limits import Limits
+from tests.gateway.hs2.test_server import OPEN, call
+from tests.gateway.hs2.wire import OK, cells, execute, fetch, open_session, settle, unframed_client
+from tests.gateway.http.conftest import Live, eventually, serving_http
+
+TYPE = {"Content-Type": "application/x-thrift"}
+PATHS = [
+    *("/cliservice", "/cliservice/", "/cliservice?o=1"),
+    *("/sql/1.0/warehouses/abc123", "/sql/1.0/warehouses/abc123/", "/sql/1.0/endpoints/x-1"),
+    *("/sql/protocolv1/o/0/0102-abc-xyz", "/sql/protocolv1/o/6051/a/?x=y"),
+]
+
+
+def basic(user: str, password: str = "x") -> dict[str, str]:
+    return {"Authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
+
+
+def client_of(live: Live, path: str = "/cliservice", **headers: str) -> ThriftClient:
+    """A client that connects for each call, as Thrift's own does."""
+    transport = THttpClient(live.url + path)
+    transport.setCustomHeaders(headers or basic("ada"))
+    return ThriftClient(TBinaryProtocol(transport))
+
+
+@contextlib.contextmanager
+def connection_to(live: Live) -> Iterator[http.client.HTTPConnection]:
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)
+    yield connection
+    connection.close()
+
+
+def post(
+    connection: http.client.HTTPConnection, body: bytes = OPEN, path: str = "/cliservice", **headers: str
+) -> tuple[int, Any, bytes]:
+    connection.request("POST", path, body, TYPE | headers)
+    response = connection.getresponse()
+    return response.status, response.headers, response.read()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_path_reaches_the_same_service(live: Live, path: str) -> None:
+    client = client_of(live, path)
+    operation = execute(client, open_session(client), "ROWS 3", runAsync=True)
+    assert settle(client, operation).operationState == t.TOperationState.FINISHED_STATE
+    assert cells(fetch(client, operation))[0] == [0, 1, 2]
+    assert live.engine.sessions[0].principal == "ada"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/cliservices", "/", "/sql/1.0/warehouses/", "/sql/1.0/warehouses/a/b", "/sql/protocolv1/o/1", "/x/cliservice"],
+)
+def test_other_paths_are_not_found(live: Live, path: str) -> None:
+    with connection_to(live) as connection:
+        assert post(connection, path=path)[0] in (404, 405)
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/2.0/connector-service/feature-flags/PYTHON/4.9.0", "/.well-known/databricks-config"]
+)
+def test_what_databricks_clients_ask_beside_is_not_found_at_once(live: Live, path: str) -> None:
+    with connection_to(live) as connection:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        assert response.status == 404 and json.loads(response.read())["error_code"] == "ENDPOINT_NOT_FOUND"
+
+
+NO_CALL = b"\x80\x01\x00\x01\x00\x00\x00\x04Open"
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "headers", "status", "said"),
+    [
+        ("GET", b"", {}, 405, "not by GET"),
+        ("PUT", OPEN, {}, 405, "not by PUT"),
+        ("POST", OPEN, {"Content-Type": "application/json"}, 415, "application/json"),
+        ("POST", OPEN, {"Content-Type": "text/plain; a=application/x-thrift"}, 415, "text/plain"),
+        ("POST", OPEN, {"Host": "evil.example"}, 403, "evil.example"),
+        ("POST", OPEN, {"Authorization": "Negotiate YII="}, 401, "'Negotiate' is not supported"),
+        ("POST", OPEN, {"Authorization": "\x80\xff"}, 401, "is not supported"),
+        ("POST", OPEN, {"Authorization": "Basic !!"}, 401, "user:password"),
+        ("POST", OPEN, {"Authorization": "Basic " + base64.b64encode(b"ada").decode()}, 401, "user:password"),
+        ("POST", OPEN, {"Authorization": "Basic " + base64.b64encode(b"a\0b:c").decode()}, 401, "PLAIN"),
+        ("POST", OPEN, {"Cookie": f"{COOKIE_NAME}=ada!1!00"}, 401, "Send the credentials again"),
+        ("POST", b"", {}, 400, "not a call of HiveServer2"),
+        ("POST", NO_CALL, {}, 400, "not a call of HiveServer2"),
+        ("POST", b"\0\0\0\x20" + OPEN, {}, 400, "not a call of HiveServer2"),
+        (
+            "POST",
+            call("GetInfo", t.TGetInfoReq(None, 13)).replace(b"\x80\x01\x00\x01", b"\x80\x01\x00\x02"),
+            {},
+            400,
+            "kind 2",
+        ),
+    ],
+)
+def test_a_request_that_is_refused_says_why(
+    live: Live, method: str, body: bytes, headers: dict[str, str], status: int, said: str
+) -> None:
+    with connection_to(live) as connection:
+        connection.request(method, "/cliservice", body, TYPE | headers)
+        response = connection.getresponse()
+        content = json.loads(response.read())
+        assert response.status == status and said in content["message"] and content["error_code"]
+        assert response.headers["X-Thriftserver-Error-Message"] == content["message"]
+        assert (response.headers["WWW-Authenticate"] is not None) == (status == 401)
+        assert response.headers["Allow"] == ("POST" if status == 405 else None)
+        assert post(connection)[0] == 200  # the connection lives
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [("a\r\nb: c\n", "a b: c"), ("a\x00\x1b\x7fb", "a???b"), ("日本 é", "?? é"), ("x" * 5000, "x" * 2000)],
+)
+def test_a_message_is_one_line_of_a_header(message: str, line: str) -> None:
+    assert one_line(message) == line
+
+
+def test_a_method_that_does_not_exist_is_a_thrift_error(live: Live) -> None:
+    with connection_to(live) as connection:
+        status, _, reply = post(connection, OPEN.replace(b"OpenSession", b"OpenSausage"))
+        assert status == 200 and b"Unknown function OpenSausage" in reply
+
+
+def test_the_status_of_an_ended_statement_is_answered_again_without_a_worker(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the same caller only, as long as the credentials count as checked, and with each call's own number."""
+    client = client_of(live)
+    operation = execute(client, open_session(client), "SELECT 1", runAsync=True)
+    settle(client, operation)
+    message = call("GetOperationStatus", t.TGetOperationStatusReq(operation))
+    at = message.index(b"GetOperationStatus") + len("GetOperationStatus")
+    answered: list[str] = []
+    answer = Conversation.answer
+    monkeypatch.setattr(Conversation, "answer", lambda *given: answered.append(given[-1]) or answer(*given))
+    replies = []
+    with connection_to(live) as connection:
+        for number in range(40):
+            status, headers, reply = post(
+                connection, message[:at] + bytes(3) + bytes([number]) + message[at + 4 :], **basic("ada")
+            )
+            assert status == 200 and reply[at : at + 4] == bytes(3) + bytes([number])
+            replies.append(reply[:at] + reply[at + 4 :])
+        assert len(set(replies)) == 1 and answered == ["ada"]
+        refused = post(connection, message, **basic("eve"))[2]
+        assert answered == ["ada", "eve"] and refused[:at] == replies[0][:at] and refused[at + 4 :] != replies[0][at:]
+        monkeypatch.setattr("gateway.http.thrift_route._BELIEVED_S", -1.0)
+        for _ in range(2):
+            assert post(connection, message, **basic("ada"))[0] == 200
+        assert len(answered) == 4
+        client_of(live).CloseOperation(t.TCloseOperationReq(operation))
+        assert post(connection, message, **basic("ada"))[2][at + 4 :] != replies[0][at:]
+
+
+def test_a_body_is_limited() -> None:
+    with serving_http(body_bytes_max=1000) as live, connection_to(live) as connection:
+        assert post(connection)[0] == 200
+        assert post(connection, OPEN + b"x" * 1000)[0] == 413
+
+
+# ---------------------------------------------------------------------------------------------------- who is calling
+
+
+@pytest.mark.parametrize(
+    ("headers", "principal"),
+    [
+        (basic("ada"), "ada"),
+        (basic("token", "dapi123"), "token"),
+        (basic(""), "anonymous"),
+        ({"Authorization": "bearer dapi123"}, "anonymous"),
+        ({"X-XSRF-HEADER": "true"}, "anonymous"),
+    ],
+)
+def test_the_header_says_who_is_calling(live: Live, headers: dict[str, str], principal: str) -> None:
+    open_session(client_of(live, **headers), username="mallory")
+    assert live.engine.sessions[0].principal == principal
+
+
+def test_a_session_is_its_principals_on_every_front_end(live: Live) -> None:
+    session = open_session(client_of(live))
+    assert execute(client_of(live), session, "SELECT 1")
+    mallory = client_of(live, **basic("mallory"))
+    refused = mallory.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT 1"))
+    assert refused.status.statusCode == t.TStatusCode.INVALID_HANDLE_STATUS
+    with unframed_client(live.thrift_port) as binary:
+        own = open_session(binary, username="ada")
+        assert execute(binary, session, "SELECT 1") and execute(client_of(live), own, "SELECT 1")
+    assert eventually(lambda: len(live.registry.sessions()) == 1)  # the one of the connection ended with it
+    assert client_of(live).CloseSession(t.TCloseSessionReq(session)).status.statusCode == OK
+    assert live.registry.sessions() == ()
+
+
+def test_one_connection_may_carry_the_calls_of_many(live: Live) -> None:
+    with connection_to(live) as connection:
+        for user in ("ada", "grace", "ada"):
+            assert post(connection, **basic(user))[0] == 200
+    assert [session.principal for session in live.engine.sessions] == ["ada", "grace", "ada"]
+
+
+def test_a_cookie_stands_for_the_credentials(live: Live) -> None:
+    with connection_to(live) as connection:
+        _, headers, _ = post(connection, **basic("zoë"))
+        cookie = headers["Set-Cookie"]
+        assert "HttpOnly" in cookie and "Secure" not in cookie
+        status, headers, _ = post(connection, Cookie=f"a=b; {cookie.partition(';')[0]}")
+        assert status == 200 and headers["Set-Cookie"] is None
+        status, headers, _ = post(connection, Cookie=cookie, **basic("grace"))  # as Thrift's client repeats it
+        assert status == 200 and "grace" in headers["Set-Cookie"]
+        assert post(connection, Cookie=cookie.replace("zo", "x"))[0] == 401
+    assert [session.principal for session in live.engine.sessions] == ["zoë", "zoë", "grace"]
+
+
+@pytest.mark.parametrize(
+    ("later_s", "peer", "key", "principal"),
+    [
+        (0, "127.0.0.1", b"k", "a!b=c;d"),
+        (9, "127.0.0.1", b"k", "a!b=c;d"),
+        (10, "127.0.0.1", b"k", None),
+        (0, "127.0.0.2", b"k", None),
+        (0, "127.0.0.1", b"l", None),
+    ],
+)
+def test_a_cookie_is_good_for_a_time_and_an_address(later_s: int, peer: str, key: bytes, principal: str | None) -> None:
+    header = CookieSigner(lifetime_s=10, key=b"k", clock=lambda: 1000.5).format("a!b=c;d", "127.0.0.1", is_secure=True)
+    value, *attributes = header.removeprefix(f"{COOKIE_NAME}=").split("; ")
+    assert "Secure" in attributes and "Max-Age=10" in attributes
+    signer = CookieSigner(lifetime_s=10, key=key, clock=lambda: 1000.0 + later_s)
+    assert signer.principal(value, peer) == principal
+
+
+@pytest.mark.parametrize("value", ["", "!", "ada", "ada!!", "ada!x!", "ada!9999999999!é"])
+def test_what_is_no_cookie_of_ours(value: str) -> None:
+    assert CookieSigner().principal(value, "127.0.0.1") is None
+
+
+class OnlyAda:
+    """One name and one password; counts how often it was asked."""
+
+    mechanisms = (Mechanism.PLAIN,)
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def begin(self, mechanism: Mechanism, peer: str) -> Exchange:
+        return self
+
+    def receive(self, message: bytes) -> Accepted:
+        self.asked += 1
+        if parse_plain(message) != ("ada", "secret"):
+            raise AuthenticationFailed("wrong password")
+        return Accepted("ada")
+
+
+def test_who_is_refused_is_told_what_to_send() -> None:
+    with serving_http(authenticator=OnlyAda()) as live, connection_to(live) as connection:
+        for headers in ({}, basic("ada", "wrong"), {"Authorization": "Bearer secret"}):
+            for path in ("/cliservice", "/api/2.0/sql/statements/00000000-0000-0000-0000-000000000000"):
+                connection.request("POST" if path == "/cliservice" else "GET", path, headers=TYPE | headers)
+                response = connection.getresponse()
+                assert response.status == 401 and json.loads(response.read())["error_code"] == "UNAUTHENTICATED"
+                assert response.headers.get_all("WWW-Authenticate") == ['Basic realm="delta-gateway"']
+        assert post(connection, **basic("ada", "secret"))[0] == 200
+
+
+def test_credentials_are_checked_once_where_the_client_keeps_its_cookie() -> None:
+    authenticator = OnlyAda()
+    with serving_http(authenticator=authenticator) as live, connection_to(live) as connection:
+        cookie = post(connection, **basic("ada", "secret"))[1]["Set-Cookie"].partition(";")[0]
+        for _ in range(3):
+            assert post(connection, Cookie=cookie)[0] == 200
+    assert authenticator.asked == 1 and len(live.engine.sessions) == 4
+
+
+# ------------------------------------------------------------------------------------------------- calls that wait
+
+
+def send(live: Live, body: bytes) -> http.client.HTTPConnection:
+    """A connection on which a call was sent and nothing read yet."""
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)
+    connection.request("POST", "/cliservice", body, TYPE | basic("ada"))
+    return connection
+
+
+def test_calls_that_wait_hold_up_nobody(live: Live) -> None:
+    """Forty of them, where six workers are for the rest; those that hang up end their statements."""
+    session = open_session(client_of(live))
+    waiting = [send(live, call("ExecuteStatement", t.TExecuteStatementReq(session, "SLEEP 60"))) for _ in range(40)]
+    assert eventually(lambda: len(live.registry.operations()) == 40)
+    with connection_to(live) as connection:
+        connection.request("GET", "/readyz")
+        assert connection.getresponse().status == 200
+    operation = execute(client_of(live), open_session(client_of(live)), "SELECT 1", runAsync=True)
+    assert operation
+    for connection in waiting:
+        connection.close()
+    assert eventually(lambda: live.registry.sessions()[0].operations() == ())
+    assert all(run.context.cancel.reason for run in live.engine.runs if run.text == "SLEEP 60")
+    assert len(live.registry.sessions()) == 2  # sessions stay
+
+
+def test_calls_leave_connections_to_others() -> None:
+    with serving_http(connections_max=10) as live:
+        session = open_session(client_of(live))
+        body = call("ExecuteStatement", t.TExecuteStatementReq(session, "SLEEP 60"))
+        waiting = [send(live, body) for _ in range(9)]
+        assert eventually(lambda: len(live.registry.operations()) == 9)
+        with connection_to(live) as connection:
+            status, headers, content = post(connection, body, **basic("ada"))
+            assert status == 429 and headers["Retry-After"] and b"9 calls" in content
+            connection.request("GET", "/healthz")
+            response = connection.getresponse()
+            assert response.status == 200 and response.read()
+            waiting.pop().close()
+            assert eventually(lambda: post(connection, **basic("ada"))[0] == 200)
+        for one in waiting:
+            one.close()
+
+
+def test_a_statement_whose_handle_is_known_outlives_its_connection(live: Live) -> None:
+    client = client_of(live)
+    operation = execute(client, open_session(client), "SLEEP 0.7", runAsync=True)
+    send(live, call("GetOperationStatus", t.TGetOperationStatusReq(operation))).close()
+    assert settle(client, operation).operationState == t.TOperationState.FINISHED_STATE
+
+
+def test_a_session_without_calls_ends() -> None:
+    """With what it runs: nobody says that the client is gone. One that waits for its statement is there."""
+    with serving_http(limits=Limits(linger_s=0, session_idle_s=1.2, reap_every_s=0.05)) as live:
+        client = client_of(live)
+        execute(client, open_session(client), "SLEEP 61", runAsync=True)
+        execute(client, open_session(client), "SLEEP 2")
+        assert eventually(lambda: live.registry.sessions() == ())
+        assert live.engine.runs[0].context.cancel.reason is not None
+
+
+def test_calls_are_refused_until_the_server_is_ready() -> None:
+    with serving_http(is_ready=False) as live, connection_to(live) as connection:
+        status, headers, body = post(connection)
+        assert status == 503 and headers["Retry-After"] and b"SERVER_STARTING" in body
+
+
+def test_pipelined_calls_are_answered_in_their_order(live: Live) -> None:
+    sequences = [n.to_bytes(4, "big") for n in range(20)]
+    body = call("OpenSession", t.TOpenSessionReq(9, "ada"))
+    at = body.index(b"OpenSession") + len("OpenSession")
+    head = f"POST /cliservice HTTP/1.1\r\nHost: localhost\r\nContent-Type: {TYPE['Content-Type']}\r\n"
+    with connection_to(live) as connection:
+        connection.connect()
+        for sequence in sequences:
+            message = body[:at] + sequence + body[at + 4 :]
+            connection.sock.sendall(f"{head}Content-Length: {len(message)}\r\n\r\n".encode() + message)
+        incoming = connection.sock.makefile("rb")
+        for sequence in sequences:
+            assert incoming.readline() == b"HTTP/1.1 200 OK\r\n"
+            length = int(http.client.parse_headers(incoming)["Content-Length"])
+            assert incoming.read(length)[at : at + 4] == sequence

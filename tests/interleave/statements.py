@@ -1,0 +1,288 @@
+"""Whole statements in every order of their storage steps, each compared with the two that ran one after the other.
+
+All statements are of one server: they share its catalog, its locks and what it knows of running statements, and each
+runs in a lane of the scheduler. A lane stops where others can see or change something: before a version is loaded,
+before a commit is put, beside a VACUUM before its executor reads or writes rows, and in a VACUUM before it lists files
+and before it removes some. Data files are written without a stop, for nobody else can know of them. A VACUUM does not
+stop before the version that it is planned from, since it loads another one, nor before the commit that begins it, which
+nobody looks at. Tables that only one statement uses are called `other`, and are no reason to stop.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from catalog.errors import SqlError
+from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
+from engine.bind.sources import Sources
+from engine.delta.delta_format import DeltaFormat
+from engine.delta.log.storage import Storage, open_storage
+from engine.delta.snapshot.deletion_vectors import load_deleted_rows
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.actions import DeletionVectorDescriptor
+from engine.delta.spec.deletion_vectors import deletion_vector_path
+from engine.main import EngineOptions, open_sources
+from engine.runtime.context import StatementContext
+from engine.runtime.session_state import SessionState
+from engine.statement import parse_statement, run_statement
+from engine.table.formats import TableFormats, formats_of
+from tests.interleave.scheduler import Run, Step, explore
+from tests.interleave.storages import Interposed
+
+Rows = list[tuple[Any, ...]]
+Statement = str | Callable[["Server", "Lane"], object]
+"""A text, or what stands for one."""
+
+_NO_CHECK = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
+
+
+@dataclass
+class Lane:
+    """One statement's own view of the server, which stops at its `step`. `executor` is what it has of Spark."""
+
+    lake: Path
+    step: Any
+    executor: Any
+    vacuums: bool
+    beside_vacuum: bool
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _loads: int = 0
+    _removes: bool = False
+
+    def storage(self, location: str) -> Storage:
+        return Interposed(open_in(self.lake, location), self._around)
+
+    def load(self, location: str, version: int | None) -> Snapshot:
+        self._loads += 1
+        if not location.endswith("other") and (not self.vacuums or self._loads > 1):
+            self.step()
+        return Snapshot.load(self.storage(location), version)
+
+    def _around(self, method: str, name: str, do: Callable[[], Any]) -> Any:
+        with self._lock:  # several threads remove files
+            if self._stops(method, name):
+                self.step()
+            return do()
+
+    def _stops(self, method: str, name: str) -> bool:
+        is_commit = method == "put" and name.startswith("_delta_log/")
+        if not self.vacuums:
+            return is_commit
+        if method == "delete" and not self._removes:
+            self._removes = True
+            return True
+        return (is_commit and self._removes) or (method == "list" and name == "")
+
+    def run_query(self, *arguments: Any) -> Any:
+        return self._executed("run_query", arguments)
+
+    def write_files(self, *arguments: Any) -> Any:
+        return self._executed("write_files", arguments)
+
+    def _executed(self, name: str, arguments: Sequence[Any]) -> Any:
+        if self.beside_vacuum:
+            self.step()
+        return getattr(self.executor, name)(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        """As a session of the executor."""
+        return getattr(self.executor, name)
+
+    @contextmanager
+    def hold(self, key: str, cancel: object) -> Iterator[None]:
+        """In the place of the server's locks: who waits gives way."""
+        held = self.step.shared.setdefault("locks", set())
+        while key in held:
+            self.step.until(lambda: key not in held)
+        held.add(key)
+        try:
+            yield
+        finally:
+            held.discard(key)
+
+
+def open_in(lake: Path, location: str) -> Storage:
+    return open_storage(location, allowed_roots=(str(lake),))
+
+
+@dataclass
+class Server:
+    """One server over a lake; `executors` are what its lanes have in the place of Spark sessions."""
+
+    lake: Path
+    executors: Sequence[Any]
+    shared: Sources = field(init=False)
+
+    def __post_init__(self) -> None:
+        opened = open_sources(EngineOptions(lake_folder=str(self.lake)))
+        self.shared = replace(opened, after_commit=lambda _: None)
+
+    def writer(self, number: int, statement: Statement, *, beside_vacuum: bool) -> Callable[[Step], str]:
+        """Runs the statement; what it says: `done`, or the condition of its error."""
+
+        def write(step: Any) -> str:
+            lane = Lane(
+                self.lake,
+                step,
+                self.executors[number],
+                vacuums=is_vacuum(statement),
+                beside_vacuum=beside_vacuum and not is_vacuum(statement),
+            )
+            try:
+                if callable(statement):
+                    statement(self, lane)
+                else:
+                    self._run(statement, lane)
+            except SqlError as error:
+                return error.condition
+            return "done"
+
+        return write
+
+    def formats(self, lane: Lane) -> TableFormats:
+        return formats_of(DeltaFormat(read=lane.load, open=lane.storage))
+
+    def _run(self, text: str, lane: Lane) -> None:
+        state = SessionState(principal="ann", catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA, values=_NO_CHECK)
+        sources = replace(self.shared, formats=self.formats(lane), locks=lane)  # type: ignore[arg-type]
+        context = StatementContext(principal="ann")
+        run_statement(parse_statement(text), state, sources, lane, context).result.close()  # type: ignore[arg-type]
+
+
+def is_vacuum(statement: Statement) -> bool:
+    return isinstance(statement, str) and statement.startswith("VACUUM")
+
+
+# --- What a run leaves -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the statements said, and what is there: of each table its rows and its definition."""
+
+    said: tuple[str, ...]
+    tables: str
+
+
+def outcome(lake: Path, said: Sequence[str], *, keeps_all: bool = True) -> Outcome:
+    """Fails where a table is not whole; `keeps_all`: each of its versions, not only the newest."""
+    folders = sorted({path.parent.parent for path in lake.glob("default/*/_delta_log/*.json")})
+    found = {folder.name: state_of(lake, folder) for folder in folders}
+    for folder in folders if keeps_all else ():
+        for path in _named_in_log(folder):
+            assert _file(folder, path).exists(), f"{path} of an older version is gone"
+    return Outcome(tuple(said), json.dumps(found, sort_keys=True, default=str))
+
+
+def state_of(lake: Path, folder: Path) -> dict[str, Any]:
+    """Rows, columns and properties of the newest version; fails if a file is missing, or if one is in no version."""
+    snapshot = Snapshot.load(open_in(lake, str(folder)))
+    referred = set(_named_in_log(folder))
+    stray = {str(path.relative_to(folder)) for path in folder.rglob("*.parquet") if "_delta_log" not in path.parts}
+    assert not stray - referred, f"files in no version: {stray - referred}"
+    return {
+        "rows": sorted(rows_of(snapshot), key=repr),
+        "columns": snapshot.schema.names,
+        "properties": dict(sorted(snapshot.metadata.configuration.items())),
+    }
+
+
+def rows_of(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+    """The rows, read by nothing of ours but the vectors."""
+    for file in snapshot.files.to_pylist():
+        rows = pq.ParquetFile(_file(Path(snapshot.table_root), file["path"])).read()
+        if file["deletion_vector"] is not None:
+            deleted = load_deleted_rows(snapshot.storage, DeletionVectorDescriptor(**file["deletion_vector"]))
+            rows = rows.take(np.setdiff1d(np.arange(rows.num_rows), deleted))
+        constants = dict(file["partition_values"] or ())
+        for row in rows.to_pylist():
+            yield {name: str(value) for name, value in {**row, **constants}.items() if value is not None}
+
+
+def _named_in_log(folder: Path) -> Iterator[str]:
+    """Files of rows, of changes and of vectors."""
+    for log in folder.glob("_delta_log/*.json"):
+        for line in log.read_text().splitlines():
+            for action in json.loads(line).values():
+                if "path" in action:
+                    yield unquote(action["path"])
+                vector = action.get("deletionVector")
+                if vector and vector["storageType"] == "u":
+                    yield deletion_vector_path(_descriptor(vector))
+
+
+def _descriptor(vector: dict[str, Any]) -> DeletionVectorDescriptor:
+    return DeletionVectorDescriptor(
+        storage_type=vector["storageType"],
+        path_or_inline_dv=vector["pathOrInlineDv"],
+        offset=vector.get("offset"),
+        size_in_bytes=vector["sizeInBytes"],
+        cardinality=vector["cardinality"],
+    )
+
+
+def _file(folder: Path, path: str) -> Path:
+    path = path.removeprefix("file://")
+    return Path(path) if path.startswith("/") else folder / path
+
+
+# --- Every order -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Explored:
+    """The number of runs, and of each outcome."""
+
+    runs: int
+    outcomes: Mapping[Outcome, int]
+
+
+def explored(
+    base: Path,
+    place: Path,
+    executors: Sequence[Any],
+    statements: Sequence[Statement],
+    switches_max: int | None = None,
+) -> Explored:
+    """Runs the statements over copies of the lake `base`, in all orders with so many interruptions at most; fails where
+    what is left is of no serial order.
+    """
+    beside = any(map(is_vacuum, statements))
+
+    def make() -> tuple[list[Any], Path]:
+        lake = place / "lake"
+        shutil.rmtree(lake, ignore_errors=True)
+        shutil.copytree(base, lake)
+        server = Server(lake, executors)
+        lanes = enumerate(statements)
+        return [server.writer(at, statement, beside_vacuum=beside) for at, statement in lanes], lake
+
+    serial, found = set(), dict[Outcome, int]()
+    runs: list[tuple[Run, Outcome]] = []
+    for run, lake in explore(make, switches_max):
+        said = [each if isinstance(each, str) else repr(each) for each in run.results]
+        left = outcome(lake, said, keeps_all=not beside)
+        runs.append((run, left))
+        found[left] = found.get(left, 0) + 1
+        if _is_serial(run.order):
+            serial.add(left)
+    assert len(serial) in (1, 2)
+    for run, left in runs:
+        assert left in serial, f"{run.order}: {left} is none of {serial}"
+    return Explored(len(runs), found)
+
+
+def _is_serial(order: Sequence[int]) -> bool:
+    """One after the other."""
+    return sum(one != other for one, other in zip(order, order[1:], strict=False)) == len(set(order)) - 1

@@ -1,0 +1,96 @@
+"""Pairs of whole statements that change rows, in every order of their storage steps: always as if one ran after the
+other, in tables with deletion vectors and without, partitioned or not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, open_sources
+from tests.engine.bare_aging import age
+from tests.engine.lake_sessions import run
+from tests.interleave.statements import explored
+
+pytestmark = pytest.mark.spark
+
+STATEMENTS = {
+    "INSERT": "INSERT INTO t VALUES (100, 1, 0)",
+    "INSERT of a count": "INSERT INTO t SELECT 1000 + count(*), 0, 1 FROM t",
+    "UPDATE": "UPDATE t SET v = v * 2 WHERE k IN (3, 100)",
+    "UPDATE elsewhere": "UPDATE t SET v = v + 1 WHERE k = 5",
+    "DELETE": "DELETE FROM t WHERE k BETWEEN 3 AND 4 OR k = 100",
+    "MERGE": "MERGE INTO t USING (VALUES (4, 7, 0), (100, 8, 0)) AS s (k, v, p) ON t.k = s.k "
+    "WHEN MATCHED THEN UPDATE SET v = t.v + s.v WHEN NOT MATCHED THEN INSERT *",
+    "MERGE of new rows": "MERGE INTO t USING (VALUES (3, 9, 1), (100, 9, 1)) AS s (k, v, p) ON t.k = s.k "
+    "WHEN NOT MATCHED THEN INSERT *",
+    "REPLACE": "INSERT INTO t REPLACE USING (k) VALUES (4, 6, 1), (100, 6, 1)",
+    "OPTIMIZE": "OPTIMIZE t",
+    "ALTER": "ALTER TABLE t SET TBLPROPERTIES ('owner' = 'x')",
+    "VACUUM": "VACUUM t RETAIN 0 HOURS",
+}
+VECTORS = "'delta.enableDeletionVectors' = 'true'"
+LAYOUTS = {
+    "vectors": ("", VECTORS),
+    "plain": ("", "'a' = 'b'"),
+    "vectors in partitions": ("PARTITIONED BY (p)", VECTORS),
+    "partitions": ("PARTITIONED BY (p)", "'a' = 'b'"),
+}
+PAIRS = list(itertools.combinations_with_replacement(STATEMENTS, 2))
+QUICK = [("UPDATE", "UPDATE elsewhere"), ("DELETE", "OPTIMIZE")]
+
+
+@pytest.fixture(scope="module")
+def lake_of(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) -> Callable[[str], Path]:
+    """A lake of a day ago for a layout: `t` has three files or more, and others that went."""
+    lakes = tmp_path_factory.mktemp("lakes")
+
+    @cache
+    def made(layout: str) -> Path:
+        clauses, properties = LAYOUTS[layout]
+        engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lakes / layout))), spark_driver)
+        session = engine.open_session("ann", settings={}, catalog=None, schema=None)
+        run(session, f"CREATE TABLE t (k INT, v INT, p INT) {clauses} TBLPROPERTIES ({properties})")
+        for first in (0, 10):
+            some = f"SELECT /*+ COALESCE(1) */ id, id, id % 2 FROM range({first}, {first + 10})"
+            run(session, f"INSERT INTO t {some}")
+        run(session, "UPDATE t SET v = 0 WHERE k = 12")
+        session.close()
+        age(lakes / layout / "default" / "t", 1)
+        return lakes / layout
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def executors(spark_driver: SparkDriver) -> Iterator[list[Any]]:
+    opened = [spark_driver.open_session() for _ in range(2)]
+    yield opened
+    for each in opened:
+        each.close()
+
+
+def ensure_serializable(base: Path, place: Path, executors: list[Any], pair: tuple[str, str], switches: int) -> None:
+    assert explored(base, place, executors, [STATEMENTS[name] for name in pair], switches).runs > 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("pair", PAIRS, ids=" | ".join)
+def test_every_interleaving_is_serializable(
+    lake_of: Callable[[str], Path], tmp_path: Path, executors: list[Any], pair: tuple[str, str], layout: str
+) -> None:
+    ensure_serializable(lake_of(layout), tmp_path, executors, pair, 2)
+
+
+@pytest.mark.parametrize("pair", QUICK, ids=" | ".join)
+def test_a_statement_may_be_interrupted(
+    lake_of: Callable[[str], Path], tmp_path: Path, executors: list[Any], pair: tuple[str, str]
+) -> None:
+    ensure_serializable(lake_of("vectors"), tmp_path, executors, pair, 1)
