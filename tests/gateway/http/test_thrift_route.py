@@ -219,7 +219,7 @@ def test_one_connection_may_carry_the_calls_of_many(live: Live) -> None:
     assert [session.principal for session in live.engine.sessions] == ["ada", "grace", "ada"]
 
 
-def test_a_cookie_stands_for_the_credentials(live: Live) -> None:
+def test_a_cookie_replaces_the_credentials(live: Live) -> None:
     with connection_to(live) as connection:
         _, headers, _ = post(connection, **basic("zoë"))
         cookie = headers["Set-Cookie"]
