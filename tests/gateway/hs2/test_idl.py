@@ -8,10 +8,19 @@ from typing import Any
 
 import pytest
 import TCLIService.ttypes as pyhive
+from databricks.sql.thrift_api.TCLIService import ttypes as databricks
 from impala._thrift_gen.TCLIService import ttypes as impyla
 from thrift.Thrift import TType
 
 from gateway.hs2.gen import ttypes as ours
+
+SKIPPED = {
+    ("TStatus", "errorDetailsJson"),
+    ("TExecuteStatementReq", "statementConf"),  # for statements without a session
+    ("TSparkParameter", "arguments"),  # parameters of nested types are refused
+    ("TGetResultSetMetadataResp", "cacheLookupResult"),
+}
+"""Of Databricks' extensions, what is neither read nor answered."""
 
 
 def fields(struct: Any) -> dict[str, tuple[int, int]]:
@@ -22,23 +31,24 @@ def structs(module: ModuleType) -> dict[str, Any]:
     return {name: member for name, member in vars(module).items() if name.startswith("T") and fields(member)}
 
 
-@pytest.mark.parametrize("client", [pyhive, impyla], ids=["pyhive", "impyla"])
+@pytest.mark.parametrize("client", [pyhive, impyla, databricks], ids=["pyhive", "impyla", "databricks"])
 def test_every_field_that_a_client_knows_is_ours_too(client: ModuleType) -> None:
     known = {(name, *field) for name, struct in structs(client).items() for field in fields(struct).items()}
     mine = {(name, *field) for name, struct in structs(ours).items() for field in fields(struct).items()}
     same_names = {name for name in structs(client) if hasattr(ours, name)}
     assert len(same_names) > 60
-    assert not {entry for entry in known - mine if entry[0] in same_names}
+    assert {entry[:2] for entry in known - mine if entry[0] in same_names} <= SKIPPED
 
 
-@pytest.mark.parametrize("client", [pyhive, impyla], ids=["pyhive", "impyla"])
+@pytest.mark.parametrize("client", [pyhive, impyla, databricks], ids=["pyhive", "impyla", "databricks"])
 def test_every_number_of_an_enum_that_a_client_knows_is_ours_too(client: ModuleType) -> None:
     checked = 0
     for name, member in vars(client).items():
         numbers = getattr(member, "_NAMES_TO_VALUES", None)
         mine = getattr(ours, name, None)
         if numbers and mine is not None:
-            assert numbers.items() <= {entry.name: entry.value for entry in mine}.items(), name
+            known = {label: number for label, number in numbers.items() if not label.startswith("__")}
+            assert known.items() <= {entry.name: entry.value for entry in mine}.items(), name
             checked += 1
     assert checked >= 7
 
