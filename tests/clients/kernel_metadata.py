@@ -1,4 +1,4 @@
-"""Runs in an environment of its own: what databricks-sql-connector lists, by its kernel or its older backend, as JSON."""
+"""Runs in an environment of its own: what databricks-sql-connector lists, by kernel or older backend, as JSON."""
 
 import json
 import sys
