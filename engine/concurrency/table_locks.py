@@ -4,15 +4,23 @@ An INSERT into a table with identity columns, and SYNC IDENTITY, move high-water
 only one can commit (`engine.enforce.identity`). Within this server they therefore wait for each other before they bind:
 the second one sees the high-water marks that the first one left, and no file is written twice. Writers of other servers
 cannot be waited for; who loses to them is run again (`engine.concurrency.retry`).
+
+Those that remove files of a table, and those that bring removed ones back into one, wait for each other too: no file
+goes between the look for it and the commit that names it.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from engine.concurrency.cancel import CancelToken
+
+
+def file_lock(table_root: str) -> str:
+    """What those hold who remove files of a table, or bring removed ones back."""
+    return f"files of {table_root}"
 
 
 class TableLocks:
@@ -40,6 +48,14 @@ class TableLocks:
             with self._changed:
                 self._held.discard(key)
                 self._changed.notify_all()
+
+    @contextmanager
+    def hold_all(self, keys: Iterable[str], cancel: CancelToken) -> Iterator[None]:
+        """Hold all of them for the block, taken in one order by everyone."""
+        with ExitStack() as held:
+            for key in sorted(set(keys)):
+                held.enter_context(self.hold(key, cancel))
+            yield
 
     def _wake(self) -> None:
         with self._changed:

@@ -17,6 +17,7 @@ from engine.answers.drops import drop_schema, drop_table
 from engine.answers.variables import assign_variables, declare_variables, drop_variable
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
+from engine.concurrency.table_locks import file_lock
 from engine.exec.run import Run
 from engine.plan.rules.expression_checks import ensure_checked, ensure_examined
 from engine.plan.rules.row_checks import ensure_kept
@@ -47,7 +48,6 @@ from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, Ev
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.variables import VisibleVariables
-from engine.table.formats import TableFormats
 from engine.write.alter_table import alter_table, drop_with_history, give_row_ids
 from engine.write.copies.clone import clone_table
 from engine.write.copies.convert import convert_table
@@ -73,7 +73,7 @@ def execute(plan: Plan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
         with _maintain(plan, sources, run) as staged:
             yield staged
     elif isinstance(plan, WritingPlan):
-        with _stage(plan, sources.formats, run) as staged:
+        with _stage(plan, sources, run) as staged:
             yield staged
     else:
         yield StagedWrite(outcome=_answer(plan, sources, run))
@@ -135,7 +135,8 @@ def _maintain(plan: MaintenancePlan, sources: Sources, run: Run) -> Iterator[Sta
 
 
 @contextmanager
-def _stage(plan: DefiningPlan, formats: TableFormats, run: Run) -> Iterator[StagedWrite]:
+def _stage(plan: DefiningPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+    formats = sources.formats
     match plan:
         case CreateTablePlan(expression_checks=expression_checks):
             _ensure_checked(expression_checks, run)
@@ -161,7 +162,11 @@ def _stage(plan: DefiningPlan, formats: TableFormats, run: Run) -> Iterator[Stag
             with replace_table_as(plan, run) as staged:
                 yield staged
         case ClonePlan():
-            with clone_table(plan, formats[plan.entry.format], run) as staged:
+            own, brought_back = formats[plan.entry.format], plan.sources if plan.is_past else ()
+            with (
+                sources.locks.hold_all(map(file_lock, brought_back), run.context.cancel),
+                clone_table(plan, own, run) as staged,
+            ):
                 yield staged
         case ConvertPlan():
             yield convert_table(plan, formats[plan.entry.format], run)

@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
 from engine.bind.sources import Sources
+from engine.concurrency.table_locks import TableLocks
 from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.storage import Storage, open_storage
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
@@ -111,6 +112,8 @@ class Lane:
         finally:
             held.discard(key)
 
+    hold_all = TableLocks.hold_all
+
 
 def open_in(lake: Path, location: str) -> Storage:
     return open_storage(location, allowed_roots=(str(lake),))
@@ -153,11 +156,18 @@ class Server:
     def formats(self, lane: Lane) -> TableFormats:
         return formats_of(DeltaFormat(read=lane.load, open=lane.storage))
 
+    def run(self, text: str) -> None:
+        """Without a stop."""
+        _take(text, self.shared, self.executors[0])
+
     def _run(self, text: str, lane: Lane) -> None:
-        state = SessionState(principal="ann", catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA, values=_NO_CHECK)
-        sources = replace(self.shared, formats=self.formats(lane), locks=lane)  # type: ignore[arg-type]
-        context = StatementContext(principal="ann")
-        run_statement(parse_statement(text), state, sources, lane, context).result.close()  # type: ignore[arg-type]
+        _take(text, replace(self.shared, formats=self.formats(lane), locks=lane), lane)  # type: ignore[arg-type]
+
+
+def _take(text: str, sources: Sources, executor: Any) -> None:
+    state = SessionState(principal="ann", catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA, values=_NO_CHECK)
+    context = StatementContext(principal="ann")
+    run_statement(parse_statement(text), state, sources, executor, context).result.close()  # type: ignore[arg-type]
 
 
 def is_vacuum(statement: Statement) -> bool:
@@ -254,9 +264,10 @@ def explored(
     executors: Sequence[Any],
     statements: Sequence[Statement],
     switches_max: int | None = None,
+    before: Sequence[str] = (),
 ) -> Explored:
     """Runs the statements over copies of the lake `base`, in all orders with so many interruptions at most; fails where
-    what is left is of no serial order.
+    what is left is of no serial order. The server has run those of `before` by itself.
     """
     beside = any(map(is_vacuum, statements))
 
@@ -265,6 +276,8 @@ def explored(
         shutil.rmtree(lake, ignore_errors=True)
         shutil.copytree(base, lake)
         server = Server(lake, executors)
+        for text in before:
+            server.run(text)
         lanes = enumerate(statements)
         return [server.writer(at, statement, beside_vacuum=beside) for at, statement in lanes], lake
 

@@ -114,6 +114,7 @@ class Interposed(Storage):
     def __init__(self, inner: Storage, around: Around) -> None:
         self.inner = inner
         self.root = inner.root
+        self.allowed_roots = inner.allowed_roots
         self.around = around
 
     def list_names(self, directory: str, start: str = "") -> list[str]:

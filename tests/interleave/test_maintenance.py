@@ -94,7 +94,22 @@ def test_a_statement_may_be_interrupted(base: Path, tmp_path: Path, one: str, ot
     assert explored(base, tmp_path, [Copier(), Copier()], statements, switches_max).runs > 4
 
 
-def test_a_vacuum_and_a_restore_wait_for_each_other(base: Path, tmp_path: Path) -> None:
-    """What the VACUUM took is not restored, and what is restored is not taken."""
-    found = explored(base, tmp_path, [None, None], [STATEMENTS["VACUUM"], STATEMENTS["RESTORE"]], 1)
-    assert {outcome.said for outcome in found.outcomes} == {("done", "RESTORE_FILES_MISSING"), ("done", "done")}
+BORROWED = (
+    "CREATE TABLE c SHALLOW CLONE t VERSION AS OF 1 TBLPROPERTIES ('delta.deletedFileRetentionDuration' = '0 hours')",
+    "TRUNCATE TABLE c",
+)
+BRINGING_BACK = {
+    # what brings old files of `t` back -> what it says where they are gone
+    STATEMENTS["RESTORE"]: ((), "RESTORE_FILES_MISSING"),
+    STATEMENTS["CLONE of old"]: ((), "CLONE_FILE_NOT_FOUND"),
+    "RESTORE TABLE c TO VERSION AS OF 0": (BORROWED, "RESTORE_FILES_MISSING"),
+    "CREATE OR REPLACE TABLE o SHALLOW CLONE c VERSION AS OF 0": (BORROWED, "CLONE_FILE_NOT_FOUND"),
+}
+
+
+@pytest.mark.parametrize("text", BRINGING_BACK)
+def test_a_vacuum_and_what_brings_files_back_wait_for_each_other(base: Path, tmp_path: Path, text: str) -> None:
+    """What the VACUUM took is not brought back, and what is brought back is not taken."""
+    before, missing = BRINGING_BACK[text]
+    found = explored(base, tmp_path, [None, None], [STATEMENTS["VACUUM"], text], 1, before)
+    assert {outcome.said for outcome in found.outcomes} == {("done", missing), ("done", "done")}

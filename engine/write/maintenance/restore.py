@@ -2,8 +2,8 @@
 
 Files are compared by path and deletion vector. Those of the older version that are not live come back with what the log
 said of them, row ids included; live ones that it did not have go. Before that each file that comes back is looked for,
-with its vector: what VACUUM took cannot be restored. VACUUM of this server waits until the commit
-(`engine.write.maintenance.vacuum`).
+with its vector: what VACUUM took cannot be restored. VACUUM of this server, of the table or of one whose files it names
+as a shallow clone, waits until the commit (`engine.write.maintenance.vacuum`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
+from engine.concurrency.table_locks import file_lock
 from engine.delta.commit.transaction import Transaction
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.maintenance.needed_files import file_paths
@@ -28,7 +29,6 @@ from engine.exec.run import Run
 from engine.plans.maintenance import RestorePlan
 from engine.runtime.results import BIGINT, small_result
 from engine.table.operations import with_metrics
-from engine.write.maintenance.vacuum import file_lock
 from engine.write.staged_write import StagedWrite
 
 _THREADS = 16
@@ -51,7 +51,8 @@ def restore(plan: RestorePlan, sources: Sources, run: Run) -> Iterator[StagedWri
     """One version. Raises `RestoredFilesMissing`."""
     table, older = plan.table, plan.restored
     snapshot, label = delta_snapshot(table.snapshot), table.label
-    with sources.locks.hold(file_lock(snapshot.table_root), run.context.cancel), naming(label):
+    roots = (snapshot.table_root, *sources.catalog.view().sources_of(table.entry.location))
+    with sources.locks.hold_all(map(file_lock, roots), run.context.cancel), naming(label):
         older.ensure_files_allowed()
         added, removed = without_files(older.files, snapshot.files), without_files(snapshot.files, older.files)
         _ensure_there(label, older, added, run)

@@ -5,7 +5,8 @@ refer to these files retain by their own logs (shallow clones). Two facts make t
 
 - a statement is known before it loads a version. What is not known here began after the time from which the retention
   is counted back: it reads a version that was current after that time, and writes files that are younger;
-- VACUUM and RESTORE of one table wait for each other in this server, so that no file goes after RESTORE has seen it.
+- VACUUM waits in this server for statements that bring back what an older version had (RESTORE, and a shallow CLONE of
+  such a version), and they for it, so that no file goes after it was seen.
 
 That time is therefore taken first, then the uses are asked for, then the newest version is loaded. Cancelling stops the
 removal between two batches; the second commit then says that it failed. If the server is killed, that commit is
@@ -23,6 +24,7 @@ from catalog.entries import TableEntry
 from catalog.names import matches_all
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
+from engine.concurrency.table_locks import file_lock
 from engine.concurrency.table_pins import Pin
 from engine.delta.commit.transaction import Transaction
 from engine.delta.delta_format import delta_snapshot, delta_storage
@@ -83,11 +85,6 @@ def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite
             transaction=Transaction.on(snapshot, end, table=table.label),
             label=table.label,
         )
-
-
-def file_lock(table_root: str) -> str:
-    """What those hold who remove files of a table, or bring removed ones back."""
-    return f"files of {table_root}"
 
 
 def _remove(plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, sources: Sources, run: Run) -> int:

@@ -53,6 +53,13 @@ def test_it_gives_up_with_the_conflict() -> None:
         RetryPolicy(wait=lambda _: None).run_again(losing(RUNS_MAX), is_lost)
 
 
+def test_no_run_begins_when_the_time_is_over() -> None:
+    pauses: list[float] = []
+    with pytest.raises(MetadataChanged):
+        RetryPolicy(wait=pauses.append, runs_s_max=-1).run_again(losing(1), is_lost)
+    assert not pauses
+
+
 def test_other_errors_are_not_tried_again() -> None:
     def fail() -> str:
         raise StatementNotSupported("this")
