@@ -39,6 +39,8 @@ RELATIONS: Mapping[str, Columns] = MappingProxyType(
             "datetime_precision int, is_identity, identity_generation, identity_start, identity_increment, "
             "is_generated, generation_expression, partition_ordinal_position int, comment"
         ),
+        "constraint_column_usage": _columns(f"{_TABLE}, column_name, {_CONSTRAINT}"),
+        "constraint_table_usage": _columns(f"{_CONSTRAINT}, {_TABLE}"),
         "information_schema_catalog_name": _columns("catalog_name"),
         "key_column_usage": _columns(
             f"{_CONSTRAINT}, {_TABLE}, column_name, ordinal_position int, position_in_unique_constraint int"

@@ -1,4 +1,4 @@
-"""Which clients hung up, asked of the sockets of those that wait for an answer and are not read from meanwhile."""
+"""Which clients hung up, asked of the sockets of those that wait for an answer."""
 
 from __future__ import annotations
 

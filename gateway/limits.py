@@ -9,6 +9,7 @@ from dataclasses import dataclass
 class Limits:
     """Times in seconds, sizes in bytes; 0 seconds for `statement_timeout_s` is no limit.
 
+    A session over HTTP that had no call for `detached_idle_s` makes room for a new one when there are `sessions_max`.
     `kept_max` and `kept_bytes_max` bound the ended statements without a session whose rows wait to be fetched.
     `abandoned_max` bounds the threads of statements that were ended and run on; within `abandoned_grace_s` of their end
     they are ending. Spark is restarted for the others, at most every `abandoned_told_every_s`. `end_grace_s` is what
@@ -18,6 +19,7 @@ class Limits:
 
     sessions_max: int = 1000
     session_idle_s: float = 3600.0
+    detached_idle_s: float = 600.0
     statements_running_max: int = 32
     statements_per_session_max: int = 100
     statement_idle_s: float = 3600.0

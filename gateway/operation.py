@@ -28,6 +28,7 @@ from catalog.errors import InternalError, SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.errors.statement_errors import ResultTooLarge, StatementCancelled, StatementTimedOut
 from engine.runtime.context import StatementContext
+from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
 from gateway.errors import OperationClosed, ResultNotReady
 
@@ -97,6 +98,13 @@ class ResultBuffer:
             ]
             rows = pa.Table.from_batches(kept, self.schema)
             return Page(offset, rows, self._rows > offset + rows.num_rows)
+
+    def exceeds(self, bytes_max: int) -> bool:
+        """Whether the result is larger, which pulls so many bytes of it."""
+        with self._lock:
+            while not self.is_exhausted and self.bytes_held <= bytes_max:
+                self._pull_to(self._rows + 1)
+            return self.bytes_held > bytes_max
 
     def count(self, cancel: CancelToken | None = None) -> int:
         """All rows, which pulls the rest of the stream; ends early where `cancel` says so."""
@@ -218,6 +226,11 @@ class Operation:
         return lines[known:]
 
     @property
+    def profile(self) -> Profile:
+        """What is known of the run."""
+        return self._context.profile
+
+    @property
     def time_zone(self) -> str:
         """The zone in which the session shows timestamps."""
         return self._stream.time_zone if self._stream else "UTC"
@@ -301,6 +314,10 @@ class Operation:
     def page(self, offset: int, rows_max: int) -> Page:
         """Rows by position, which leaves the position of `fetch` alone."""
         return self._note(self._pull(self._result(), offset, rows_max))
+
+    def exceeds(self, bytes_max: int) -> bool:
+        """Whether the result has more bytes in memory than that."""
+        return self._result().exceeds(bytes_max)
 
     def row_count(self) -> int:
         """Rows of the whole result."""

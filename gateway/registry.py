@@ -68,6 +68,7 @@ class Registry:
         schema: str | None = None,
     ) -> Session:
         """A new session; refuses unknown settings, catalogs and schemas by name."""
+        self._make_room()
         with self._lock:
             self._ensure_room()
         engine_session = self.engine.open_session(principal, settings=settings or {}, catalog=catalog, schema=schema)
@@ -155,6 +156,17 @@ class Registry:
             session.forget(operation)
             if session.id in self._retired:
                 self._drop_session(session.id)
+
+    def _make_room(self) -> None:
+        """Where there are as many sessions as may be, end the one whose client is most likely gone."""
+        if len(self._sessions) < self.limits.sessions_max:
+            return
+        since = time.monotonic() - self.limits.detached_idle_s
+        silent = [one for one in self.sessions() if one.is_detached and one.is_idle() and one.last_used < since]
+        if silent:
+            oldest = min(silent, key=lambda session: session.last_used)
+            logger.info("session %s of %s makes room for a new one", oldest.id, oldest.principal)
+            self._drop_session(oldest.id)
 
     def _ensure_room(self) -> None:
         if self._draining.is_set():

@@ -25,6 +25,8 @@ from gateway.config import Config
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.hosts import KnownHosts
+from gateway.http.links import LinkSigner
+from gateway.http.row_links import RowLinkMaker
 from gateway.http.server import HttpServer, HttpSettings
 from gateway.http.thrift_route import ThriftRoute
 from gateway.lifecycle import Lifecycle, Ports
@@ -136,7 +138,12 @@ class Server:
             proxies=config.http_trusted_proxies,
         )
         app = create_app(self._lifecycle, authenticator, options)
-        calls = ThriftRoute(authenticator, hosts)
+        links = RowLinkMaker(
+            signer=LinkSigner(lifetime_s=self._config.results.link_lifetime_s),
+            public_url=config.public_url,
+            is_behind_proxy=bool(config.http_trusted_proxies),
+        )
+        calls = ThriftRoute(authenticator, hosts, links)
         http = HttpServer(
             app,
             calls,

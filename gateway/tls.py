@@ -1,7 +1,7 @@
 """TLS without a socket: bytes of a client in, plaintext out, and the other way, for both front ends.
 
 A connection that begins with the byte 0x16, the type of a handshake record (RFC 8446, section 5.1), speaks TLS; the
-first bytes of no other protocol that is served here are like it, so one port takes both. Whoever owns the socket feeds
+first bytes of no other protocol that is served here are like it, so one port takes both. The owner of the socket feeds
 what it received to :class:`TlsSession` and sends what :meth:`TlsSession.outgoing` has, within its own deadlines; a slow
 handshake is to it a slow client like any other.
 """

@@ -48,6 +48,8 @@ def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> 
         "catalogs": partial(_catalogs, view, catalog),
         "check_constraints": partial(_check_constraints, listed),
         "columns": partial(_columns, listed),
+        "constraint_column_usage": partial(_constraint_column_usage, listed),
+        "constraint_table_usage": partial(_constraint_table_usage, listed),
         "information_schema_catalog_name": partial(_catalog_names, view, catalog),
         "key_column_usage": partial(_key_column_usage, listed),
         "referential_constraints": partial(_referential_constraints, listed),
@@ -167,6 +169,22 @@ def _keys(tables: Iterable[BoundTable]) -> Iterator[tuple[BoundTable, TableKey]]
     for table in tables:
         for key in table.keys:
             yield table, key
+
+
+def _constraint_column_usage(listed: Listed) -> Iterator[Row]:
+    """The columns that a key is about: a foreign key is about those that it references."""
+    for table, key in _keys(_tables_of(listed)):
+        names = (*table.entry.name.schema_name.parts, key.name)
+        if isinstance(key, ForeignKey):
+            yield from ((*key.parent, column, *names) for column in key.parent_columns)
+        else:
+            yield from ((*table.entry.name.parts, column, *names) for column in key.columns)
+
+
+def _constraint_table_usage(listed: Listed) -> Iterator[Row]:
+    for table, key in _keys(_tables_of(listed)):
+        about = key.parent if isinstance(key, ForeignKey) else table.entry.name.parts
+        yield *table.entry.name.schema_name.parts, key.name, *about
 
 
 def _key_column_usage(listed: Listed) -> Iterator[Row]:

@@ -11,9 +11,9 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -27,6 +27,8 @@ from engine.exec.errors import CONTEXT_STOPPED, SparkRestarting, SparkUnavailabl
 from engine.exec.expressions import ALLOWED_EXPRESSIONS
 from engine.exec.file_lists import FileLists
 from engine.exec.jvm import install_classes, kill_jvm, launch_jvm, stop_jvm
+from engine.runtime.context import StatementContext
+from engine.runtime.profile import Profile, TaskCounts
 
 _log = logging.getLogger(__name__)
 
@@ -60,6 +62,8 @@ class SparkProcess:
         self._beat_at = time.monotonic()
         self._ended = threading.Event()
         self._cancelled: SimpleQueue[tuple[Any, str] | None] = SimpleQueue()
+        self._profiles: dict[str, Profile] = {}
+        """Of the statements that run here, by their ids."""
         for name, run in (("spark-beat", self._beat), ("spark-cancel", self._cancel_all)):
             threading.Thread(target=run, name=name, daemon=True).start()
 
@@ -109,6 +113,15 @@ class SparkProcess:
             with suppress(TimeoutExpired):
                 self.gateway.proc.wait(_EXIT_S)
 
+    @contextmanager
+    def watching(self, context: StatementContext) -> Iterator[None]:
+        """For the block, the statement's profile is told of its tasks."""
+        self._profiles[context.statement_id] = context.profile
+        try:
+            yield
+        finally:
+            self._profiles.pop(context.statement_id, None)
+
     def cancel(self, session: Any, statement_id: str) -> None:
         """Have a session of Java end a statement; returns at once."""
         self._cancelled.put((session, statement_id))
@@ -132,6 +145,16 @@ class SparkProcess:
             except (Py4JError, ConnectionError):
                 continue  # its end is seen by its exit code, anything else by the silence
             self._illness, self._beat_at = illness or None, time.monotonic()
+            with suppress(Py4JError, ConnectionError):
+                self._count_tasks()
+
+    def _count_tasks(self) -> None:
+        watched = dict(self._profiles)
+        if not watched:
+            return
+        for line in self.driver.taskCounts(" ".join(watched)).splitlines():
+            statement_id, *numbers = line.split()
+            watched[statement_id].tasks = TaskCounts(*map(int, numbers))
 
     def _cancel_all(self) -> None:
         while (asked := self._cancelled.get()) is not None:

@@ -222,6 +222,7 @@ class ExecSession:
             with (
                 temporary_folder(process.spool_dir / context.statement_id) as folder,
                 process.file_lists.serving(context, plan.scans) as asked,
+                process.watching(context),
                 _own_failure(asked),
                 _reached(process, _labels(plan)),
             ):

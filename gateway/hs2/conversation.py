@@ -8,12 +8,14 @@ hangs up while a synchronous statement runs, of which it has no handle yet, ends
 from __future__ import annotations
 
 import logging
+import uuid
 
 from gateway.hs2.dispatch import Dispatcher
 from gateway.hs2.errors import MalformedThriftMessage
 from gateway.hs2.messages import MalformedMessage
 from gateway.hs2.service import Client, Service
 from gateway.hs2.watch import Watch
+from gateway.row_links import RowLinks
 
 logger = logging.getLogger(__name__)
 
@@ -28,11 +30,14 @@ class Conversation:
         self._client = Client(peer)
         self._dispatcher = Dispatcher(service, self._client)
 
-    def answer(self, message: bytes, principal: str) -> bytes:
-        """The reply to one message. Raises :class:`MalformedThriftMessage` for bytes that are none."""
+    def answer(self, message: bytes, principal: str, links: RowLinks | None) -> bytes:
+        """The reply to one message; rows may be `links`, where there are some. Raises :class:`MalformedThriftMessage`
+        for bytes that are none.
+        """
         if self._client.principal != principal:  # a proxy sends the requests of many users on one connection
             self._client = Client(self._peer, principal)
             self._dispatcher = Dispatcher(self._service, self._client)
+        self._client.links = links
         try:
             with self._watch.over(self._descriptor, self._hang_up):
                 return self._dispatcher.answer(message)
@@ -61,3 +66,7 @@ class Conversations:
     def begin(self, peer: str, descriptor: int) -> Conversation:
         """For a new connection of the client at `peer`."""
         return Conversation(self._service, self._watch, peer, descriptor)
+
+    def linked_rows(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> bytes:
+        """The document that a link leads to; whoever has the link may have it."""
+        return self._service.linked_rows(operation_id, row_offset, row_count)

@@ -6,6 +6,7 @@ are told in the metadata what they get. Metadata calls and logs are columns for 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from gateway.hs2.arrow_rows import ArrowTypes, arrow_batches, arrow_schema, batch_message, schema_message
 from gateway.hs2.gen import ttypes as t
+from gateway.hs2.messages import encode_struct
 from gateway.hs2.rowset import encode_arrow, encode_columns, encode_fetch_response, encode_rows
 from gateway.hs2.types import table_schema
 from gateway.operation import Page
@@ -25,22 +27,29 @@ TIMESTAMP_AS_STRING = "spark.thriftserver.arrowBasedRowSet.timestampAsString"
 SUCCESS = t.TStatus(t.TStatusCode.SUCCESS_STATUS)
 
 
+Pieces = tuple[bytes, ...]
+
+
 class RowSetKind(Enum):
     """What a TRowSet has its rows in, and how the extensions call that."""
 
     ROWS = t.TSparkRowSetType.ROW_BASED_SET
     COLUMNS = t.TSparkRowSetType.COLUMN_BASED_SET
     ARROW = t.TSparkRowSetType.ARROW_BASED_SET
+    LINKS = t.TSparkRowSetType.URL_BASED_SET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultForm:
-    """`is_extended`: the client knows the extensions, and is told of the form."""
+    """`is_extended`: the client knows the extensions, and is told of the form. `may_link`: a large result may be links
+    to Arrow documents, which the client fetches several at once.
+    """
 
     kind: RowSetKind
     is_extended: bool = False
     types: ArrowTypes = ArrowTypes()
     is_compressed: bool = False
+    may_link: bool = False
 
     def of(self, schema: pa.Schema, time_zone: str) -> ShapedResult:
         """This form of a result with the columns `schema`."""
@@ -62,11 +71,31 @@ class ShapedResult:
             response.resultFormat = self.form.kind.value
             response.isStagingOperation = False
             response.lz4Compressed = self.form.is_compressed
-        if self.form.kind is RowSetKind.ARROW:
+        if self.form.kind in (RowSetKind.ARROW, RowSetKind.LINKS):
             response.arrowSchema = schema_message(self._arrow_schema)
         return response
 
-    def fetched(self, page: Page, *, with_metadata: bool = False) -> tuple[bytes, ...]:
+    def document(self, page: Page) -> bytes:
+        """Rows as an Arrow stream, the target of a link."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self._arrow_schema) as writer:
+            for batch in arrow_batches(page.rows, self._arrow_schema, self.time_zone):
+                writer.write_batch(batch)
+        content = sink.getvalue()
+        return bytes(pa.compress(content, "lz4", asbytes=True) if self.form.is_compressed else content.to_pybytes())
+
+    def linked(self, pages: Sequence[Page], links: Sequence[tuple[str, int]], *, with_metadata: bool) -> Pieces:
+        """The bytes of a TFetchResultsResp of links to `pages`."""
+        made = [
+            # The expiry is in milliseconds to one client and in seconds to another, which takes these for far away.
+            t.TSparkArrowResultLink(url, expires_s * 1000, page.row_offset, page.rows.num_rows, page.rows.nbytes)
+            for page, (url, expires_s) in zip(pages, links, strict=True)
+        ]
+        row_set = encode_struct(t.TRowSet(pages[0].row_offset, [], resultLinks=made))
+        metadata = self.metadata() if with_metadata else None
+        return tuple(encode_fetch_response(SUCCESS, pages[-1].has_more, [row_set], metadata))
+
+    def fetched(self, page: Page, *, with_metadata: bool = False) -> Pieces:
         """The bytes of a TFetchResultsResp."""
         metadata = self.metadata() if with_metadata else None
         return tuple(encode_fetch_response(SUCCESS, page.has_more, self._row_set(page), metadata))
@@ -81,6 +110,8 @@ class ShapedResult:
                 batches = arrow_batches(page.rows, self._arrow_schema, self.time_zone)
                 messages = [(batch_message(one, compressed=self.form.is_compressed), one.num_rows) for one in batches]
                 return encode_arrow(messages, page.row_offset)
+            case RowSetKind.LINKS:
+                raise AssertionError("links are made of several pages")
             case _:
                 assert_never(self.form.kind)
 
@@ -105,6 +136,7 @@ def asked_form(version: int, request: Any) -> ResultForm:
         is_extended=True,
         types=_arrow_types(request),
         is_compressed=bool(request.canDecompressLZ4Result),
+        may_link=bool(request.canDownloadResult),
     )
 
 

@@ -28,10 +28,11 @@ Handles open the sessions and statements of the connection's principal only, whi
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -55,11 +56,22 @@ from gateway.hs2.handles import Handles
 from gateway.hs2.info import info_value, info_values
 from gateway.hs2.metadata_calls import MetadataCall
 from gateway.hs2.parameters import parse_parameters
-from gateway.hs2.result_form import FIRST_SPARK_VERSION, SUCCESS, ResultForm, ShapedResult, asked_form, plain_form
+from gateway.hs2.progress import progress_update
+from gateway.hs2.result_form import (
+    FIRST_SPARK_VERSION,
+    SUCCESS,
+    Pieces,
+    ResultForm,
+    RowSetKind,
+    ShapedResult,
+    asked_form,
+    plain_form,
+)
 from gateway.hs2.rowset import encode_with_results
 from gateway.hs2.variables import parse_configuration, substitute
 from gateway.operation import Operation, OperationState, Page
 from gateway.registry import Registry
+from gateway.row_links import RowLinks
 from gateway.session import Session
 from gateway.status import describe
 
@@ -72,6 +84,8 @@ PARSED_S, DIRECT_S = 0.5, 0.5
 _OPENED_AT_ONCE_MAX = 64
 FETCH_ROWS_MAX, FETCH_BYTES_MAX = 100_000, 8 << 20
 """One answer's rows and bytes; clients of Thrift 0.25 refuse single strings from 15.6 MiB on."""
+LINKED_FROM_BYTES, LINKS_MAX = 32 << 20, 32
+"""From which size on a result is links to its rows where its client can follow them, and the links of an answer."""
 EXTENDED_BYTES_MAX = 32 << 20
 """One answer's bytes for clients that say how many they take."""
 EXPANDED_LENGTH_MAX = 4 << 20
@@ -94,7 +108,8 @@ class Client:
     """Who is at the other end of a connection. `principal` is None until its transport or OpenSession says it.
 
     `sessions` are those it opened, which end with the connection; `settled` is the ended statement whose status was
-    the client's last question; `awaited` is the statement whose end it waits for without having its handle.
+    the client's last question; `awaited` is the statement whose end it waits for without having its handle;
+    `links` are for rows that it may fetch by URL.
     """
 
     peer: str
@@ -102,6 +117,7 @@ class Client:
     sessions: set[uuid.UUID] = field(default_factory=set)
     settled: Operation | None = None
     awaited: Operation | None = None
+    links: RowLinks | None = None
 
     @contextlib.contextmanager
     def awaiting(self, operation: Operation) -> Iterator[None]:
@@ -208,7 +224,7 @@ class Service:
         operation = session.execute(
             substitute(request.statement or "", settings.variables, EXPANDED_LENGTH_MAX),
             parameters=parse_parameters(request.parameters or ()),
-            timeout_s=float(request.queryTimeout or 0) or None,
+            timeout_s=_timeout_s(request.queryTimeout),
             row_limit=limit if limit and limit > 0 else None,
         )
         self._forms[operation] = asked_form(settings.version, request)
@@ -223,7 +239,12 @@ class Service:
         if state.is_terminal:
             operation.tell_end()
             client.settled = operation
-        return _status(operation, state)
+        response = _status(operation, state)
+        if request.getProgressUpdate:
+            response.progressUpdateResponse = progress_update(
+                operation.profile, operation.created_ms, has_ended=state.is_terminal
+            )
+        return response
 
     def _hold_s(self, session: Session, operation: Operation) -> float:
         """How long the answer to a question for the state may be held."""
@@ -252,7 +273,7 @@ class Service:
 
     def get_result_set_metadata(self, request: Any, client: Client) -> Any:
         session, operation = self._operation(request, client)
-        return self._shaped(session, operation).metadata()
+        return self._shaped(session, operation, client).metadata()
 
     def fetch_results(self, request: Any, client: Client) -> Encoded:
         session, operation = self._operation(request, client)
@@ -260,14 +281,27 @@ class Service:
             lines = _fetch_log(operation, request.orientation)
             form = plain_form(self._client_settings[session].version)
             return Encoded(form.of(lines.rows.schema, operation.time_zone).fetched(lines))
-        shaped = self._shaped(session, operation)
-        page = _fetch(operation, request.orientation, request.maxRows, request.maxBytes)
-        return Encoded(shaped.fetched(page, with_metadata=bool(request.includeResultSetMetadata)))
+        shaped, wanted = self._shaped(session, operation, client), (request.maxRows, request.maxBytes)
+        with_metadata = bool(request.includeResultSetMetadata)
+        if shaped.form.kind is RowSetKind.LINKS and client.links:
+            return Encoded(_fetch_links(shaped, operation, request.orientation, client.links, with_metadata))
+        return Encoded(shaped.fetched(_fetch(operation, request.orientation, *wanted), with_metadata=with_metadata))
 
-    def _shaped(self, session: Session, operation: Operation) -> ShapedResult:
+    def linked_rows(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> bytes:
+        """Some rows of a result that goes out as links; its reader has shown that it may have them."""
+        operation = self._registry.linked_operation(operation_id)
+        if (form := self._forms.get(operation)) is None:
+            raise OperationNotFound()
+        page = operation.page(row_offset, row_count)
+        return form.of(operation.schema, operation.time_zone).document(page)
+
+    def _shaped(self, session: Session, operation: Operation, client: Client) -> ShapedResult:
         """The result as it travels; raises the error of an operation that has none."""
         form = self._forms.get(operation) or plain_form(self._client_settings[session].version)
         schema = operation.schema
+        if form.may_link and client.links:  # decided once, when its metadata or its first rows are asked for
+            kind = RowSetKind.LINKS if operation.exceeds(LINKED_FROM_BYTES) else form.kind
+            form = self._forms[operation] = replace(form, kind=kind, may_link=False)
         return form.of(schema if operation.has_rows else metadata.RESULT, operation.time_zone)
 
     def _started(
@@ -291,11 +325,14 @@ class Service:
                 results.closeOperation = t.TCloseOperationResp(SUCCESS)
             answer.directResults = results
             return answer
-        shaped = self._shaped(session, operation)
+        shaped = self._shaped(session, operation, client)
         results.resultSetMetadata = shaped.metadata()
         if not operation.has_rows:  # with a resultSet, which it never reads here, @databricks/sql fetches for ever
             answer.directResults = results
             return answer
+        if shaped.form.kind is RowSetKind.LINKS and client.links:  # which are followed while it is open
+            fetched = _fetch_links(shaped, operation, None, client.links, with_metadata=False)
+            return Encoded(tuple(encode_with_results(answer, results, fetched)))
         page = _fetch(operation, None, wanted.maxRows, wanted.maxBytes)
         fetched = shaped.fetched(page)
         if not page.has_more:
@@ -370,6 +407,11 @@ def _negotiate(request: Any) -> int:
     return int(max(0, min(asked or 0, newest)))
 
 
+def _timeout_s(asked: int | None) -> float | None:
+    """Seconds that a timer takes; None for no limit, which 0 and negative numbers are."""
+    return float(min(asked, threading.TIMEOUT_MAX)) if asked and asked > 0 else None
+
+
 def _status(operation: Operation, state: OperationState) -> Any:
     """A TGetOperationStatusResp."""
     response = t.TGetOperationStatusResp(
@@ -404,6 +446,17 @@ def _await(session: Session, operation: Operation, client: Client) -> None:
 def _fetch_log(operation: Operation, orientation: int | None) -> Page:
     lines = operation.log_lines(from_start=orientation == t.TFetchOrientation.FETCH_FIRST)
     return Page(0, pa.table([pa.array(lines, pa.string())], schema=metadata.OPERATION_LOG), False)
+
+
+def _fetch_links(
+    shaped: ShapedResult, operation: Operation, orientation: int | None, links: RowLinks, with_metadata: bool
+) -> Pieces:
+    """A TFetchResultsResp of links to the next rows."""
+    pages = [_fetch(operation, orientation, None, None)]
+    while pages[-1].has_more and len(pages) < LINKS_MAX:
+        pages.append(_fetch(operation, None, None, None))
+    urls = [links.link(operation.id, page.row_offset, page.rows.num_rows) for page in pages]
+    return shaped.linked(pages, urls, with_metadata=with_metadata)
 
 
 def _fetch(operation: Operation, orientation: int | None, rows_max: int | None, bytes_max: int | None) -> Page:

@@ -36,6 +36,7 @@ from gateway.http.wire import (
     parse_head,
     skip_line_ends,
 )
+from gateway.row_links import RowLinks
 from gateway.tls import TlsServer
 
 _HEAD_BYTES_KEPT = 4 << 10
@@ -67,7 +68,7 @@ class State(Enum):
 class Conversation(Protocol):
     """What calls of Thrift on one connection have in common; raises an SqlError for bytes that are no call."""
 
-    def answer(self, message: bytes, principal: str) -> bytes: ...
+    def answer(self, message: bytes, principal: str, links: RowLinks | None) -> bytes: ...
 
     def recall(self, message: bytes, principal: str) -> bytes | None: ...
 

@@ -80,5 +80,11 @@ class TooManyWaiting(SqlError, condition="TOO_MANY_REQUESTS_WAITING", sqlstate="
 
 
 @dataclass(eq=False)
+class TooManyCalls(SqlError, condition="TOO_MANY_CALLS", sqlstate="53300"):
+    limit: int
+    template = "{limit} calls over HTTP are already being answered. Try again in a moment."
+
+
+@dataclass(eq=False)
 class ServerStarting(SqlError, condition="SERVER_STARTING", sqlstate="57P03"):
     template = "The server is starting and takes no statements yet. Try again in a few seconds."

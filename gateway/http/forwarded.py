@@ -13,7 +13,7 @@ from typing import Any
 
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+from gateway.http.wsgi import Application
 
 
 class Forwarded:

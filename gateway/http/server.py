@@ -17,6 +17,7 @@ from flask import Flask
 
 from gateway.http.app import BODY_BYTES_MAX
 from gateway.http.connection import Connection, HttpLimits
+from gateway.http.errors import TooManyCalls
 from gateway.http.loop import ConnectionLoop
 from gateway.http.thrift_route import ThriftRoute
 from gateway.http.wire import Answer
@@ -28,6 +29,8 @@ from gateway.tls import TlsServer
 _BACKLOG = 512
 _STOP_S = 5.0
 _THRIFT_THREADS = 4
+_CALLS_SHARE = 0.9
+"""Of all connections, so many may wait for calls of Thrift; health checks find a place among the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +70,7 @@ class HttpServer:
             thrift.answer,
             self._give_back,
             threads=_THRIFT_THREADS,
-            threads_max=settings.limits.connections_max,
+            threads_max=max(1, int(settings.limits.connections_max * _CALLS_SHARE)),
         )
         self._loop: ConnectionLoop | None = None
         self._thread: threading.Thread | None = None
@@ -105,8 +108,14 @@ class HttpServer:
         return self._loop.held_bytes() if self._loop else 0
 
     def _dispatch(self, connection: Connection) -> None:
-        is_call = connection.request is not None and self._thrift.matches(connection.request.head)
-        (self._thrift_workers if is_call else self._app_workers).put(connection)
+        request = connection.request
+        if request is None or not self._thrift.matches(request.head):
+            self._app_workers.put(connection)
+        elif not self._thrift_workers.is_full:
+            self._thrift_workers.put(connection)
+        else:
+            connection.answer(self._thrift.refuse(TooManyCalls(self._thrift_workers.threads_max), request.head))
+            self._give_back(connection)
 
     def _recall(self, connection: Connection) -> Answer | None:
         return self._thrift.recall(connection.request, connection) if connection.request else None

@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import re
 import time
+import uuid
 from http import HTTPStatus
 from typing import Protocol
 
@@ -29,10 +30,12 @@ from gateway.http.connection import Connection, Conversation, KnownCaller
 from gateway.http.cookies import COOKIE_NAME, CookieSigner
 from gateway.http.errors import CookieRefused, LengthMissing, MethodNotAllowed, NotThrift, ServerStarting
 from gateway.http.hosts import KnownHosts
+from gateway.http.row_links import RowLinkMaker
 from gateway.http.wire import Answer, Head, Request, format_answer
 from gateway.status import describe
 
 CONTENT_TYPE = "application/x-thrift"
+ARROW_STREAM = "application/vnd.apache.arrow.stream"
 _PATH = re.compile(r"/(cliservice|sql/1\.0/(warehouses|endpoints)/[^/]+|sql/protocolv1/o/[^/]+/[^/]+)/?")
 _NO_STORE = ("Cache-Control", "no-store")
 _HEADERS = (("Content-Type", CONTENT_TYPE), _NO_STORE)
@@ -48,12 +51,16 @@ class Conversations(Protocol):
         """For a new connection of the client at `peer`."""
         ...
 
+    def linked_rows(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> bytes:
+        """The document that a link leads to."""
+        ...
+
 
 class ThriftRoute:
     """Answers 503 until `open`; thread-safe."""
 
-    def __init__(self, authenticator: Authenticator, hosts: KnownHosts) -> None:
-        self._authenticator, self._hosts = authenticator, hosts
+    def __init__(self, authenticator: Authenticator, hosts: KnownHosts, links: RowLinkMaker) -> None:
+        self._authenticator, self._hosts, self._links = authenticator, hosts, links
         self._cookies = CookieSigner()
         self._conversations: Conversations | None = None
 
@@ -62,19 +69,23 @@ class ThriftRoute:
         self._conversations = conversations
 
     def matches(self, head: Head) -> bool:
-        return _PATH.fullmatch(head.target.partition("?")[0]) is not None
+        path = head.target.partition("?")[0]
+        return _PATH.fullmatch(path) is not None or self._links.matches(path)
 
     def answer(self, request: Request, connection: Connection) -> Answer:
         """The answer to a request that matches; never raises for what a client sends."""
         headers, connection.caller = list(_HEADERS), None
         try:
+            if self._links.matches(request.head.target.partition("?")[0]):
+                return self._linked(request.head)
             self._ensure_call(request.head)
             principal, cookie = self._log_in(request, is_secure=connection.is_encrypted)
             if cookie:
                 headers.append(("Set-Cookie", cookie))
-            reply = self._conversation(connection).answer(request.body, principal)
+            links = self._links.links_for(request.head, is_encrypted=connection.is_encrypted)
+            reply = self._conversation(connection).answer(request.body, principal, links)
         except Exception as error:  # noqa: BLE001 - `describe` logs those that are bugs
-            return self._refuse(error, request.head)
+            return self.refuse(error, request.head)
         connection.caller = KnownCaller(request.head, principal, time.monotonic() + _BELIEVED_S)
         return format_answer("200 OK", headers, [reply], request.head)
 
@@ -88,6 +99,17 @@ class ThriftRoute:
             return None
         reply = conversation.recall(request.body, caller.principal)
         return None if reply is None else format_answer("200 OK", _HEADERS, [reply], request.head)
+
+    def _linked(self, head: Head) -> Answer:
+        """The target of a link, which needs no credentials beside it."""
+        self._hosts.ensure_known(head.value("host") or "localhost")
+        if head.method != "GET":
+            raise MethodNotAllowed(head.method)
+        if self._conversations is None:
+            raise ServerStarting()
+        rows = self._links.parse(head.target)
+        content = self._conversations.linked_rows(rows.operation_id, rows.row_offset, rows.row_count)
+        return format_answer("200 OK", [("Content-Type", ARROW_STREAM), _NO_STORE], [content], head)
 
     def _ensure_call(self, head: Head) -> None:
         self._hosts.ensure_known(head.value("host") or "localhost")
@@ -120,7 +142,8 @@ class ThriftRoute:
             connection.conversation = self._conversations.begin(connection.peer, connection.descriptor)
         return connection.conversation
 
-    def _refuse(self, error: Exception, head: Head) -> Answer:
+    def refuse(self, error: Exception, head: Head) -> Answer:
+        """The answer to a request that ends in `error` before it is a call."""
         failure = describe(error)
         status = failure.http_status
         content = {"error_code": failure.http_error_code, "message": failure.message, "sql_state": failure.sqlstate}
@@ -128,8 +151,8 @@ class ThriftRoute:
         if status is HTTPStatus.UNAUTHORIZED:
             headers += challenges(self._authenticator)
         elif status is HTTPStatus.METHOD_NOT_ALLOWED:
-            headers.append(("Allow", "POST"))
-        elif status is HTTPStatus.SERVICE_UNAVAILABLE:
+            headers.append(("Allow", "GET" if self._links.matches(head.target.partition("?")[0]) else "POST"))
+        elif status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
             headers.append(("Retry-After", "1"))
         return format_answer(f"{status.value} {status.phrase}", headers, [json.dumps(content).encode()], head)
 

@@ -34,7 +34,7 @@ class Workers:
     ) -> None:
         """`done` is told of each connection that was answered."""
         self._name, self._handler, self._done = name, handler, done
-        self._kept, self._threads_max = threads, threads_max
+        self._kept, self.threads_max = threads, threads_max
         self._waiting: SimpleQueue[Connection | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._threads: set[threading.Thread] = set()
@@ -44,12 +44,17 @@ class Workers:
         for _ in range(self._kept):
             self._start_thread()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether a further request would have to wait for one of those before it."""
+        return self._unanswered >= self.threads_max
+
     def put(self, connection: Connection) -> None:
         """Answer the request of `connection`, as soon as a thread is free."""
         with self._lock:
             self._waiting.put(connection)
             self._unanswered += 1
-            if self._unanswered > len(self._threads) and len(self._threads) < self._threads_max:
+            if self._unanswered > len(self._threads) and len(self._threads) < self.threads_max:
                 try:
                     self._start_thread()
                 except RuntimeError as error:  # the system has no thread left; those there are answer it later

@@ -2,7 +2,7 @@
 
 Run `python -m tests.bench.bench_clients [--rows 1000000] [--repeat 40]`. Both servers run at once on this machine, the
 clients take turns between them, so that both meet the same noise; medians and their ratio (ours over stock) are shown.
-The stock server has no HTTP statement interface, so ours stands alone there.
+The stock server has no HTTP statement interface and refuses Databricks' connector, so ours stands alone there.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyspark
+from databricks import sql
 from impala.dbapi import connect as impala_connect
 from pyhive import hive
 
@@ -117,6 +118,18 @@ def http_query(port: int) -> Callable[[str], int]:
     return run
 
 
+def databricks_query(port: int) -> Callable[[str], int]:
+    path = "/sql/1.0/warehouses/any"
+    uri = f"http://127.0.0.1:{port}{path}"
+    connection = sql.connect("127.0.0.1", path, access_token="any", _connection_uri=uri, enable_telemetry=False)
+    cursor = connection.cursor()
+
+    def run(text: str) -> int:
+        return int(cursor.execute(text).fetchall_arrow().num_rows)
+
+    return run
+
+
 def compare(name: str, text: str, rows: int, repeat: int, systems: dict[str, Callable[[str], int]]) -> None:
     """Run `text` in turns and print the medians; each run must give `rows` rows."""
     times: dict[str, list[float]] = {system: [] for system in systems}
@@ -130,7 +143,8 @@ def compare(name: str, text: str, rows: int, repeat: int, systems: dict[str, Cal
     medians = {system: statistics.median(values) for system, values in times.items()}
     shown = "  ".join(f"{system} {median:9.1f} ms" for system, median in medians.items())
     ratio = f"  ratio {medians['ours'] / medians['stock']:.2f}" if "stock" in medians else ""
-    print(f"{name:24} {shown}{ratio}", flush=True)
+    speeds = "  ".join(f"{system} {rows / median:7.0f} k rows/s" for system, median in medians.items() if rows > 1)
+    print(f"{name:24} {shown}{ratio}  {speeds}".rstrip(), flush=True)
 
 
 def main() -> None:
@@ -155,6 +169,9 @@ def main() -> None:
             systems = {"ours": connect(ports["thrift"]), "stock": connect(stock)}
             compare(f"SELECT 1, {client}", "SELECT 1", 1, options.repeat, systems)
             compare(f"{options.rows} rows, {client}", big, options.rows, 3, systems)
+        ours_alone = {"ours": databricks_query(ports["http"])}
+        compare("SELECT 1, Databricks", "SELECT 1", 1, options.repeat, ours_alone)
+        compare(f"{options.rows} rows, Databricks", big, options.rows, 3, ours_alone)
         compare("SELECT 1, HTTP", "SELECT 1", 1, options.repeat, {"ours": http_query(ports["http"])})
 
 

@@ -14,6 +14,7 @@ from databricks import sql
 from databricks.sql.exc import DatabaseError, ServerOperationError
 
 from engine.runtime.parameters import Parameter
+from gateway.hs2 import service as service_module
 from tests.clients.conftest import Served
 from tests.gateway.arrow_engine import rows
 
@@ -81,6 +82,17 @@ def test_many_rows(served: Served, *, compressed: bool) -> None:
         assert table.column("id").to_pylist() == list(range(100_000))
         cursor.execute("ROWS 5000")
         assert [len(cursor.fetchmany(2000)) for _ in range(4)] == [2000, 2000, 1000, 0]
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_many_rows_by_links(served: Served, monkeypatch: pytest.MonkeyPatch, *, compressed: bool) -> None:
+    monkeypatch.setattr(service_module, "LINKED_FROM_BYTES", 1 << 20)
+    monkeypatch.setattr(service_module, "FETCH_BYTES_MAX", 1 << 20)
+    with connect(served.http_port, enable_query_result_lz4_compression=compressed) as connection:
+        cursor = connection.cursor(arraysize=30_000)
+        table = cursor.execute("ROWS 200000").fetchall_arrow()
+        assert table.column("id").to_pylist() == list(range(200_000))
+        assert type(cursor.active_result_set.results).__name__ == "ThriftCloudFetchQueue"
 
 
 def test_counts_of_rows(cursor: Any) -> None:

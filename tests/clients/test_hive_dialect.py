@@ -20,7 +20,7 @@ FRAME = pandas.DataFrame(
     {
         "i": [1, 2],
         "s": ["a", "o'b"],
-        "at": pandas.to_datetime(["2024-01-01", "2024-01-02 03:04:05"]),
+        "at": pandas.to_datetime(["2024-01-01 00:00:00", "2024-01-02 03:04:05"]),
         "b": [True, False],
     }
 )

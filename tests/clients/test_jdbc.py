@@ -69,7 +69,7 @@ LISTS = [  # method, arguments, the telling column, values that it must have, in
     ("getColumns", (None, "lab", "t", "s"), "TYPE_NAME", ["STRING"]),
     ("getFunctions", (None, None, "abs"), "FUNCTION_NAME", ["abs"]),
     ("getPrimaryKeys", (None, "lab", "t"), "COLUMN_NAME", ["id"]),
-    ("getImportedKeys", (None, "lab", "t"), "FKCOLUMN_NAME", ["parent_id"]),
+    ("getImportedKeys", (None, "lab", "t"), "FKCOLUMN_NAME", []),  # which the driver answers itself
     ("getCrossReference", (None, "lab", "parent", None, "lab", "t"), "PKTABLE_NAME", ["parent"]),
 ]
 

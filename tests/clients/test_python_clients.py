@@ -9,6 +9,7 @@ from typing import Any
 import impala.dbapi
 import pytest
 from pyhive import hive
+from pyhive.exc import ProgrammingError
 from TCLIService.ttypes import TOperationState
 from thrift.Thrift import TApplicationException
 from thrift.transport.TTransport import TTransportException
@@ -133,3 +134,20 @@ def test_impyla_reads_columns(impyla: Any) -> None:
     cursor.execute("ROWS 20000")
     batch = cursor.fetchcolumnar()
     assert sum(len(block) for block in batch) == 20000
+
+
+def test_pyhive_knows_a_statement_without_a_result_set(pyhive: Any) -> None:
+    cursor = pyhive.cursor()
+    for is_async in (False, True):
+        cursor.execute("INSERT", async_=is_async)
+        assert cursor.description is None
+        with pytest.raises(ProgrammingError, match="No result set"):
+            cursor.fetchone()
+
+
+def test_impyla_runs_a_statement_many_times(impyla: Any) -> None:
+    cursor = impyla.cursor()
+    cursor.executemany("INSERT", [{"a": 1}, {"a": 2}])
+    assert not cursor.has_result_set and cursor.description is None
+    cursor.execute("SELECT 1")
+    assert cursor.fetchall() == [(1,)]

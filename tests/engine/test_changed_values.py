@@ -125,6 +125,14 @@ def test_a_source_is_read_once_and_its_columns_may_be_new(session: LakeSession, 
     assert len(files) == len(named)
 
 
+def test_new_columns_of_a_source_come_without_rows_too(session: LakeSession, lake: Path) -> None:
+    run(session, "CREATE TABLE waiting (k INT)")
+    text = "INTO waiting t USING (SELECT 1 AS k, 2 AS z) s ON t.k = s.k WHEN MATCHED THEN UPDATE SET *"
+    assert run(session, f"MERGE WITH SCHEMA EVOLUTION {text}") == 0 and version_of(lake, "waiting") == 1
+    assert [name for name, *_ in rows(session, "DESCRIBE waiting")] == ["k", "z"]
+    assert run(session, f"MERGE WITH SCHEMA EVOLUTION {text}") == 0 and version_of(lake, "waiting") == 1
+
+
 def test_parameters_keep_their_places(session: LakeSession) -> None:
     run(session, "CREATE TABLE marked (k INT, v INT)")
     run(session, "INSERT INTO marked VALUES (1, 1), (2, 2), (3, 3)")

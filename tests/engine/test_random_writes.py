@@ -18,7 +18,8 @@ import pytest
 
 from engine.main import LakeSession
 from tests.duck import open_duckdb
-from tests.engine.histories.values import NOT_CLUSTERED, NOT_COMPARED, TYPES, Sql
+from tests.engine.histories.values import NEGATIVE_ZERO, NOT_CLUSTERED, NOT_COMPARED, Sql, Type
+from tests.engine.histories.values import TYPES as UPDATED_TYPES
 from tests.engine.lake_sessions import refuse, run, table, version_of
 from tests.engine.peer_readers import PEERS, Rows, comparable
 
@@ -27,6 +28,8 @@ pytestmark = pytest.mark.spark
 STATEMENTS = 22
 
 
+_DOUBLE = UPDATED_TYPES["double"]
+TYPES = UPDATED_TYPES | {"double": Type(_DOUBLE.name, (NEGATIVE_ZERO, *_DOUBLE.values))}
 COLUMNS = {
     "id": "long",
     "i": "int",

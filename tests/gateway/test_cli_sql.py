@@ -19,15 +19,13 @@ import pytest
 from gateway.__main__ import main
 from gateway.authenticators import Anonymous
 from gateway.http.app import HttpOptions, create_app
-from gateway.http.hosts import KnownHosts
 from gateway.http.server import HttpServer
-from gateway.http.thrift_route import ThriftRoute
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.limits import Limits
 from gateway.operation import OperationState
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
-from tests.gateway.http.conftest import eventually
+from tests.gateway.http.conftest import eventually, thrift_route
 from tests.paths import ROOT
 
 
@@ -43,9 +41,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr("gateway.http.delivery._CHUNK_BYTES", 2000)
     engine, lifecycle = ArrowEngine(), Lifecycle()
     registry = Registry(engine, Limits(linger_s=0))
-    http = HttpServer(
-        create_app(lifecycle, Anonymous(), HttpOptions()), ThriftRoute(Anonymous(), KnownHosts()), "127.0.0.1", 0
-    )
+    http = HttpServer(create_app(lifecycle, Anonymous(), HttpOptions()), thrift_route(), "127.0.0.1", 0)
     http.start()
     lifecycle.become_ready(registry, Ports(thrift=1, http=http.port))
     yield Server(engine, registry, f"http://127.0.0.1:{http.port}")

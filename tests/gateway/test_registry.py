@@ -48,6 +48,25 @@ def eventually(condition: Callable[[], bool], seconds: float = 5) -> bool:
     return condition()
 
 
+def test_a_silent_session_without_a_connection_makes_room(make: Maker) -> None:
+    """The one that was silent longest; never one with a connection, one that runs a statement, or a recent one."""
+    registry = make(sessions_max=4, detached_idle_s=100)
+    attached, running, older, newer = (registry.open_session("ann") for _ in range(4))
+    for session in (running, older, newer):
+        session.is_detached = True
+    running.execute("SLEEP 60")
+    with pytest.raises(TooManySessions):
+        registry.open_session("ben")
+    for session, silent_s in ((attached, 900), (running, 900), (older, 300), (newer, 200)):
+        session.last_used -= silent_s
+    first = registry.open_session("ben")
+    assert set(registry.sessions()) == {attached, running, newer, first}
+    second = registry.open_session("ben")
+    assert set(registry.sessions()) == {attached, running, first, second}
+    with pytest.raises(TooManySessions):
+        registry.open_session("ben")
+
+
 def test_an_operation_is_found_by_its_id_from_anywhere_until_it_is_forgotten(make: Maker) -> None:
     registry = make()
     session = registry.open_session("ann")

@@ -189,6 +189,11 @@ def test_a_server_takes_both_on_both_ports(certificate: Certificate) -> None:
             client.sendall(framed(OPEN))
             assert int.from_bytes(client.recv(4), "big") > 50
             client.close()
+        with plain_to(ports.thrift) as connected:
+            client = context.wrap_socket(connected, server_hostname="localhost") if is_encrypted else connected
+            client.sendall(OPEN)
+            assert client.recv(4) == b"\x80\x01\x00\x02"
+            client.close()
     house.server.drain()
 
 

@@ -90,7 +90,7 @@ def load_change_feed(
     """
     changed = ChangedFiles(table.storage, versions)
     configs: list[tuple[int, TableConfig]] = []
-    redefines_rows = False
+    redefined = False
     if versions:
         changes = load_changes(table, versions[0], versions[-1], times)
         configs.append((versions[0], load(versions[0]).config))
@@ -102,11 +102,11 @@ def load_change_feed(
                 configs.append((change.version, TableConfig.of(config.table, protocol, metadata)))
                 _ensure_feed(versions, *configs[-1])
             elif change.version == since:
-                redefines_rows = actions.metadata is not None and actions.removes.num_rows > 0
+                redefined = actions.metadata is not None
             changed.take(change)
     read_version, read = _choose_columns(table, versions, configs)
     _ensure_readable(versions, configs, read_version, read)
-    if redefines_rows and versions[0] > 0:
+    if redefined and versions[0] > 0 and changed.reads_removed(versions[0]):
         before = load(versions[0] - 1).config
         if not is_readable_with(before, read, without_dropped=True):
             raise IncompatibleDataSchema(read.table, versions[0], versions[-1], read_version)

@@ -84,6 +84,11 @@ class ChangedFiles:
             self._adds.append(change.actions.adds, change.version)
             self._removes.append(change.actions.removes, change.version)
 
+    def reads_removed(self, version: int) -> bool:
+        """Whether rows of files that the version removed are among the changes."""
+        _, removed = _where_changed(*self._removes.table())
+        return bool((removed == version).any())
+
     def change_files(self) -> pa.Table:
         files, versions = self._cdc.table()
         return self._feed_files(files, versions, None)

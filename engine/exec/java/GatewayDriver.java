@@ -16,6 +16,7 @@ public final class GatewayDriver {
   private final PlanGuard guard;
   private final Questions questions;
   private final MemoryGuard memory;
+  private final TaskCounts tasks = new TaskCounts();
   private final Thread scheduler;
 
   /**
@@ -46,6 +47,7 @@ public final class GatewayDriver {
     root.extensions().injectOptimizerRule(stillWanted);
     this.memory = new MemoryGuard(root.sparkContext(), this);
     this.scheduler = thread("dag-scheduler-event-loop");
+    root.sparkContext().addSparkListener(tasks);
     ParentWatch.start();
     memory.start();
   }
@@ -66,13 +68,18 @@ public final class GatewayDriver {
     return scheduler != null && !scheduler.isAlive() ? "its scheduler died" : "";
   }
 
+  /** Of the statements with these ids, separated by blanks; see {@link TaskCounts#lines}. */
+  public String taskCounts(String ids) {
+    return tasks.lines(ids);
+  }
+
   private static Set names(String text) {
     return new HashSet(Arrays.asList((Object[]) text.split(" ")));
   }
 
   public GatewaySession openSession() {
     String pool = "sessions " + Math.floorMod(opened.getAndIncrement(), POOLS);
-    return new GatewaySession(root.newSession(), guard, pool, questions, memory);
+    return new GatewaySession(root.newSession(), guard, pool, questions, memory, tasks);
   }
 
   /** Loads what every query needs, so that the first one of a client does not wait for it. */

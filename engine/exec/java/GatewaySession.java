@@ -39,6 +39,7 @@ public final class GatewaySession {
   private final String pool;
   private final Questions questions;
   private final MemoryGuard memory;
+  private final TaskCounts tasks;
 
   /** Id -> thread of each statement that runs. Locked where a thread must not go on to the next statement. */
   private final Map running = new ConcurrentHashMap();
@@ -46,12 +47,14 @@ public final class GatewaySession {
   private final Map cancelled = Collections.synchronizedMap(new RecentlyCancelled());
 
   /** Sessions of one `pool` share the executors' time as one; `questions` is what {@link FileListing} asks. */
-  public GatewaySession(SparkSession spark, PlanGuard guard, String pool, Questions questions, MemoryGuard memory) {
+  public GatewaySession(
+      SparkSession spark, PlanGuard guard, String pool, Questions questions, MemoryGuard memory, TaskCounts tasks) {
     this.spark = spark;
     this.guard = guard;
     this.pool = pool;
     this.questions = questions;
     this.memory = memory;
+    this.tasks = tasks;
   }
 
   /** Runs a query and returns its frame (see Frame). */
@@ -217,6 +220,7 @@ public final class GatewaySession {
     try {
       ensureLive(request.id);
       memory.admit(request.id, this);
+      tasks.begin(request.id);
       Object result = work.apply();
       ensureLive(request.id);
       return result;
@@ -237,6 +241,7 @@ public final class GatewaySession {
   /** The statement runs no more, so nothing interrupts its thread, which goes on to another one. */
   private void leave(String id) {
     memory.leave(id);
+    tasks.end(id);
     CURRENT.remove();
     synchronized (running) {
       running.remove(id);

@@ -17,6 +17,7 @@ from sqlglot.tokenizer_core import TokenType
 from engine.runtime.parameters import MARKER
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
+from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.query import parse_query
 from engine.statements.queries import Query, Span, TargetQuery
 
@@ -79,9 +80,16 @@ class ComposedQuery:
         return _with_named_markers(self._source, self._markers, span)
 
     def over_target(self, items: Span, target: Span | None, source: Span | None = None) -> TargetQuery:
-        """The query, in whose FROM the table that the statement changes is at `target`. Raises as `parsed`."""
+        """The query, in whose FROM the table that the statement changes is at `target`. Raises as `parsed`, and for a
+        WITH clause that gives its name to a query.
+        """
         query = self.parsed()
         places = [relation.span.start for relation in query.relations]
+        if target is not None and target.start not in places:
+            raise UnsupportedClause(
+                "A common table expression with the name of the table that the statement changes",
+                "Give it another name.",
+            )
         number = None if target is None else places.index(target.start)
         other = places.index(source.start) if source is not None and source.start in places else None
         return TargetQuery(query=query, items=items, target=number, source=source, source_relation=other)

@@ -6,7 +6,8 @@ of UPDATE clauses, read by place, get their new values, those of INSERT clauses 
 none, and the other rows of touched files stay (`engine.write.replaced_rows`). A MERGE that only inserts reads the
 columns of its condition and touches no file.
 
-Where nothing changes there is no version, but every clause has been checked.
+Where no row changes, and the source has no columns for the table, there is no version, but every clause has been
+checked.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def merge(plan: MergePlan, run: Run) -> Iterator[StagedWrite]:
         watch.note_scan()
         written = _write(plan, source, found, run, staged)
         with naming(table.label):
-            if not written.num_changed:
+            if not (written.num_changed or _redefines(plan)):
                 yield StagedWrite(outcome=_counted(written))
                 return
             num_source_rows = _num_source_rows(plan, source, run)
@@ -185,7 +186,7 @@ def _transaction(plan: MergePlan, written: _Written, found: FoundRows, watch: St
     texts = {name: str(value) for name, value in metrics.items()}
     description = with_metrics(plan.description, **texts)
     transaction = Transaction.on(snapshot, preserving(description, plan.table), table=label)
-    if written.high_water_marks or plan.definition != Definition.of(snapshot.config):
+    if written.high_water_marks or _redefines(plan):
         transaction.define(change_table(plan.definition.config(label), written.high_water_marks))
     if plan.reads_table:
         transaction.read_whole_table()
@@ -199,6 +200,11 @@ def _transaction(plan: MergePlan, written: _Written, found: FoundRows, watch: St
     for new in written.new:
         transaction.stage(*new.adds)
     return transaction
+
+
+def _redefines(plan: MergePlan) -> bool:
+    """With schema evolution."""
+    return plan.definition != Definition.of(delta_snapshot(plan.table.snapshot).config)
 
 
 def _metrics(written: _Written, by_source: frozenset[int]) -> dict[str, int]:

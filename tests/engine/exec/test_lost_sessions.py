@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -77,6 +78,9 @@ class Process:
     def openSession(self) -> JavaSession:
         self.sessions.append(JavaSession())
         return self.sessions[-1]
+
+    def watching(self, context: StatementContext) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def cancel(self, session: JavaSession, statement_id: str) -> None:
         self.cancelled.append(statement_id)

@@ -23,6 +23,7 @@ from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
 from engine.statements.queries import ExplainMode
 from tests.engine.exec.scans import DataFile, rows, write_scan
+from tests.gateway.http.conftest import eventually
 
 pytestmark = pytest.mark.spark
 
@@ -97,9 +98,15 @@ def test_parameters_are_values_not_text(spark: ExecSession) -> None:
 
 def test_cancel_ends_a_running_job(spark: ExecSession) -> None:
     context = StatementContext(principal="alice")
-    threading.Timer(1, context.cancel.cancel).start()
+
+    def cancel_when_it_runs() -> None:
+        eventually(lambda: context.profile.tasks.running > 0, 60)
+        context.cancel.cancel()
+
+    threading.Thread(target=cancel_when_it_runs).start()
     with pytest.raises(StatementCancelled):
         rows(spark, SLOW, context=context)
+    assert context.profile.tasks.running > 0, "its tasks are counted while it runs"
     assert rows(spark, "SELECT count(*) FROM range(0, 10, 1, 2)") == [(10,)], "the executors are free again"
 
 

@@ -133,7 +133,6 @@ def cluster(history: History) -> Statement | None:
 _DROPPED = {
     "deletionVectors": ("delta.enableDeletionVectors", "true", "false"),
     "typeWidening": ("delta.enableTypeWidening", "true", "false"),
-    "v2Checkpoint": ("delta.checkpointPolicy", "v2", "classic"),
     "inCommitTimestamp": ("delta.enableInCommitTimestamps", "true", "false"),
 }
 """Feature -> property, its value with the feature and without."""

@@ -98,8 +98,10 @@ class Expressions:
                 return same(f"({column} % 4) + 1")[0]
             case "string":
                 return same(f"substring(concat(coalesce({column}, ''), 'x'), 1, 4)")[0]
-            case "decimal" | "double":
+            case "decimal":
                 return same(f"-{column}")[0]
+            case "double":
+                return same(f"{column} + 1e0")[0]
             case "date":
                 return Sql(f"date_add({column}, 1)", f"CAST({column} + INTERVAL 1 DAY AS DATE)")
             case "boolean":

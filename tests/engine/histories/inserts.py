@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.engine.histories.definition import Column
 from tests.engine.histories.history import Commits, History, Statement
 from tests.engine.histories.model import Model
-from tests.engine.histories.values import NOT_COMPARED, TYPES
+from tests.engine.histories.values import NOT_COMPARED, TYPES, Sql
 
 ROWS_MAX = 120
 
@@ -20,11 +20,14 @@ def source_rows(history: History, names: list[str], *, count: int | None = None,
         [history.new_id() if name == "id" and new_ids else made.value(name) for name in names] for _ in range(count)
     ]
     history.model.fill_new(names, rows)
-    types = [history.definition.column(name).sql_type.ours for name in names]
-    typed = [[f"CAST({value.ours} AS {of})" for value, of in zip(row, types, strict=True)] for row in rows]
-    listed = ", ".join(f"({', '.join(row)})" for row in typed)
+    listed = ", ".join(f"({', '.join(map(_untyped, row))})" for row in rows)
+    typed = [f"CAST({name} AS {history.definition.column(name).sql_type.ours}) AS {name}" for name in names]
     hint = history.random.choice(("", "/*+ COALESCE(1) */ ", "/*+ REPARTITION(3) */ "))
-    return f"SELECT {hint}* FROM VALUES {listed} AS v({', '.join(names)})"
+    return f"SELECT {hint}{', '.join(typed)} FROM VALUES {listed} AS v({', '.join(names)})"
+
+
+def _untyped(value: Sql) -> str:
+    return "NULL" if value.ours.startswith("CAST(NULL ") else value.ours
 
 
 def some_columns(history: History) -> list[str]:

@@ -203,6 +203,12 @@ def test_a_statement_ends_at_its_time_limit(client: ThriftClient, session: t.TSe
     assert (answer.operationState, answer.sqlState) == (State.TIMEDOUT_STATE, "57014")
 
 
+@pytest.mark.parametrize("seconds", [-1, 0, None, 2**62])
+def test_time_limits_that_are_none(client: ThriftClient, session: t.TSessionHandle, seconds: int | None) -> None:
+    operation = execute(client, session, "SLEEP 0.05", runAsync=True, queryTimeout=seconds)
+    assert settle(client, operation).operationState == State.FINISHED_STATE
+
+
 def test_a_statement_without_rows_answers_one_empty_column(
     lab: Lab, client: ThriftClient, session: t.TSessionHandle
 ) -> None:

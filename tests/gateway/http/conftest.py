@@ -17,6 +17,8 @@ from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.connection import HttpLimits
 from gateway.http.hosts import KnownHosts
+from gateway.http.links import LinkSigner
+from gateway.http.row_links import RowLinkMaker
 from gateway.http.server import HttpServer, HttpSettings
 from gateway.http.thrift_route import ThriftRoute
 from gateway.lifecycle import Lifecycle, Ports
@@ -110,6 +112,11 @@ class Live:
         return f"http://127.0.0.1:{self.port}"
 
 
+def thrift_route(authenticator: Authenticator | None = None) -> ThriftRoute:
+    links = RowLinkMaker(signer=LinkSigner(lifetime_s=900))
+    return ThriftRoute(authenticator or Anonymous(), KnownHosts(), links)
+
+
 @contextlib.contextmanager
 def serving_http(
     *,
@@ -126,7 +133,7 @@ def serving_http(
     engine, lifecycle = ArrowEngine(), Lifecycle()
     registry, deaths = Registry(engine, limits or Limits(linger_s=0)), list[str]()
     app = create_app(lifecycle, authenticator, HttpOptions(threads=threads))
-    route = ThriftRoute(authenticator, KnownHosts())
+    route = thrift_route(authenticator)
     settings = HttpSettings(threads=threads, limits=HttpLimits(**http_limits), tls=tls)  # type: ignore[arg-type]
     server = HttpServer(app, route, "127.0.0.1", port, settings=settings, on_death=deaths.append)
     server.start()

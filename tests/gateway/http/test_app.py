@@ -109,6 +109,7 @@ def test_a_server_whose_engine_does_not_answer_is_not_ready(
 
 def test_the_page_says_how_to_connect_and_loads_nothing(api: Api) -> None:
     page = api.request("GET", "/")
+    assert "jdbc:hive2://localhost:8080/;transportMode=http;httpPath=cliservice" in page.text
     assert "jdbc:hive2://localhost:10000/" in page.text and "http://localhost:8080/api" in page.text
     assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
     assert "<script" not in page.text and "src=" not in page.text

@@ -14,12 +14,10 @@ import pytest
 
 from gateway.authenticators import Anonymous
 from gateway.http.app import HttpOptions, create_app
-from gateway.http.hosts import KnownHosts
 from gateway.http.server import HttpServer
-from gateway.http.thrift_route import ThriftRoute
 from gateway.lifecycle import Lifecycle
 from gateway.operation import OperationState
-from tests.gateway.http.conftest import STATEMENTS, Live, eventually
+from tests.gateway.http.conftest import STATEMENTS, Live, eventually, thrift_route
 
 JSON = {"Content-Type": "application/json"}
 
@@ -132,7 +130,7 @@ def test_eight_clients_at_once_get_their_own_rows(live: Live) -> None:
 
 def test_a_port_that_is_taken_is_an_error_and_stopping_is_safe(live: Live) -> None:
     app = create_app(Lifecycle(), Anonymous(), HttpOptions())
-    second = HttpServer(app, ThriftRoute(Anonymous(), KnownHosts()), "127.0.0.1", live.port)
+    second = HttpServer(app, thrift_route(), "127.0.0.1", live.port)
     with pytest.raises(OSError):
         second.start()
     second.stop()
@@ -141,7 +139,7 @@ def test_a_port_that_is_taken_is_an_error_and_stopping_is_safe(live: Live) -> No
 def test_a_stopped_server_leaves_no_thread(live: Live) -> None:
     before = threading.active_count()
     app = create_app(Lifecycle(), Anonymous(), HttpOptions())
-    server = HttpServer(app, ThriftRoute(Anonymous(), KnownHosts()), "127.0.0.1", 0)
+    server = HttpServer(app, thrift_route(), "127.0.0.1", 0)
     server.start()
     assert threading.active_count() > before
     server.stop()

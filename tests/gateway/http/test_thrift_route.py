@@ -154,7 +154,7 @@ def test_the_status_of_an_ended_statement_is_answered_again_without_a_worker(
     at = message.index(b"GetOperationStatus") + len("GetOperationStatus")
     answered: list[str] = []
     answer = Conversation.answer
-    monkeypatch.setattr(Conversation, "answer", lambda *given: answered.append(given[-1]) or answer(*given))
+    monkeypatch.setattr(Conversation, "answer", lambda *given: answered.append(given[2]) or answer(*given))
     replies = []
     with connection_to(live) as connection:
         for number in range(40):
@@ -219,7 +219,7 @@ def test_one_connection_may_carry_the_calls_of_many(live: Live) -> None:
     assert [session.principal for session in live.engine.sessions] == ["ada", "grace", "ada"]
 
 
-def test_a_cookie_stands_for_the_credentials(live: Live) -> None:
+def test_a_cookie_replaces_the_credentials(live: Live) -> None:
     with connection_to(live) as connection:
         _, headers, _ = post(connection, **basic("zoë"))
         cookie = headers["Set-Cookie"]
@@ -318,6 +318,24 @@ def test_calls_that_wait_hold_up_nobody(live: Live) -> None:
     assert eventually(lambda: live.registry.sessions()[0].operations() == ())
     assert all(run.context.cancel.reason for run in live.engine.runs if run.text == "SLEEP 60")
     assert len(live.registry.sessions()) == 2  # sessions stay
+
+
+def test_calls_leave_connections_to_others() -> None:
+    with serving_http(connections_max=10) as live:
+        session = open_session(client_of(live))
+        body = call("ExecuteStatement", t.TExecuteStatementReq(session, "SLEEP 60"))
+        waiting = [send(live, body) for _ in range(9)]
+        assert eventually(lambda: len(live.registry.operations()) == 9)
+        with connection_to(live) as connection:
+            status, headers, content = post(connection, body, **basic("ada"))
+            assert status == 429 and headers["Retry-After"] and b"9 calls" in content
+            connection.request("GET", "/healthz")
+            response = connection.getresponse()
+            assert response.status == 200 and response.read()
+            waiting.pop().close()
+            assert eventually(lambda: post(connection, **basic("ada"))[0] == 200)
+        for one in waiting:
+            one.close()
 
 
 def test_a_statement_whose_handle_is_known_outlives_its_connection(live: Live) -> None:

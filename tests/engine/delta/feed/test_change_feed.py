@@ -210,6 +210,16 @@ def test_removed_rows_are_told_without_the_columns_that_went_with_them() -> None
     assert found.table_columns.names == ("day",) and sorted(found.data_files["path"].to_pylist()) == ["a", "b"]
 
 
+def test_files_that_are_rewritten_for_other_columns_tell_nothing() -> None:
+    log = feed_log()
+    log.commit(add("a", partition_values={"day": "1"}))
+    fields = [{"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("id", "day")]
+    schema = json.dumps({"type": "struct", "fields": fields})
+    metadata = Metadata(id="t", schema_string=schema, partition_columns=("day",), configuration=FEED)
+    log.commit(metadata, remove("a", data_change=False), add("b", data_change=False))
+    assert not len(load(log, 2).data_files)
+
+
 def test_a_range_after_the_refused_part_is_told() -> None:
     log = feed_log()
     _feature_came_and_went(log)

@@ -18,6 +18,7 @@ from catalog.errors import (
 )
 from catalog.names import CatalogName, SchemaName, TableName
 from engine.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropSchemaPlan, DropTemporaryViewPlan
+from engine.plans.reads import ReadPlan
 from tests.engine.plan.lake import PlanningLake
 
 SPARK = "spark_catalog"
@@ -37,6 +38,9 @@ PLANS: dict[str, CatalogPlan] = {
     "CREATE DATABASE IF NOT EXISTS other.s COMMENT 'x'": CatalogPlan(
         change=changes.CreateSchema(SchemaEntry(name=SchemaName("other", "s"), owner="ann", comment="x")),
         tolerated=(SchemaAlreadyExists,),
+    ),
+    "CREATE SCHEMA s LOCATION '/lake/s'": CatalogPlan(
+        change=changes.CreateSchema(SchemaEntry(name=SCHEMA, location="/lake/s", owner="ann"))
     ),
     "COMMENT ON SCHEMA s IS 'x'": CatalogPlan(change=changes.SetComment(SCHEMA, "x")),
     "COMMENT ON CATALOG c IS NULL": CatalogPlan(change=changes.SetComment(CatalogName("c"), None)),
@@ -118,6 +122,7 @@ def test_temporary_views(planning: PlanningLake) -> None:
             TableName(SPARK, "default", "tv")
         )
         assert planning.refused("CREATE VIEW v AS SELECT * FROM tv", "a INT") == "INVALID_TEMP_OBJ_REFERENCE"
+        assert [view.temporary for view in planning.plan(ReadPlan, "SELECT * FROM tv, small").views] == [True, False]
         assert planning.plan(CreateTemporaryViewPlan, "CREATE TEMPORARY VIEW t2 AS SELECT * FROM tv", "a INT")
     finally:
         planning.state = fresh
@@ -146,7 +151,9 @@ def test_what_is_refused(planning: PlanningLake, text: str) -> None:
     assert planning.refused(text, "a INT, b STRING") == REFUSED[text]
 
 
-def test_the_columns_of_the_query_differ_in_their_names(planning: PlanningLake) -> None:
-    """Also where the view has names of its own, since rows are matched by name."""
-    for text in ("CREATE VIEW v AS SELECT 1", "CREATE VIEW v (x, y) AS SELECT 1"):
-        assert planning.refused(text, "a INT, A INT") == "COLUMN_ALREADY_EXISTS"
+def test_columns_of_one_name_in_the_query(planning: PlanningLake) -> None:
+    """They need names of the view's own."""
+    assert planning.refused("CREATE VIEW v AS SELECT 1", "a INT, A INT") == "COLUMN_ALREADY_EXISTS"
+    plan = planning.plan(CatalogPlan, "CREATE VIEW v (x, y) AS SELECT 1", "a INT, A INT")
+    assert isinstance(plan.change, changes.CreateView)
+    assert [(column.name, column.source) for column in plan.change.entry.columns] == [("x", "a"), ("y", "A")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from engine.plan.ddl import row_tracking
@@ -24,6 +26,7 @@ def test_first_every_new_file_gets_ids(planning: PlanningLake) -> None:
     assert not plan.is_last and plan.description.name == "UPGRADE PROTOCOL" and not plan.description.changes_data
     assert plan.definition.protocol.writer_features == ("appendOnly", "domainMetadata", "invariants", "rowTracking")
     assert plan.definition.metadata.configuration == {}
+    assert json.loads(plan.description.parameters["newProtocol"])["minWriterVersion"] == 7
 
 
 def test_then_the_files_that_have_none(planning: PlanningLake, monkeypatch: pytest.MonkeyPatch) -> None:

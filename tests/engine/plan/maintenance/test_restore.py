@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.plans.ddl import AlterPlan
@@ -24,6 +26,14 @@ def test_an_older_version(planning: PlanningLake) -> None:
     description = plan.description
     assert (description.name, description.operation) == ("RESTORE", TableOperation.OVERWRITE)
     assert description.exclusive and dict(description.parameters) == {"version": "0", "timestamp": None}
+
+
+def test_a_version_before_row_tracking_was_dropped(planning: PlanningLake) -> None:
+    """Files that came since have no ids."""
+    planning.make("CREATE TABLE untracked (a INT) TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
+    plain = planning.snapshot("plain")
+    planning.commit("untracked", plain.config.protocol, replace(plain.metadata, id="untracked"))
+    assert planning.refused("RESTORE TABLE untracked TO VERSION AS OF 0") == "UNSUPPORTED_FEATURE.STATEMENT"
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,9 @@ def test_the_changes_of_a_table_are_a_scan_for_each_kind_of_files(planning: Plan
     assert both.text == "SELECT * FROM `__view_0` c"
     assert [view.text for view in both.views] == ["SELECT * FROM __scan_0 UNION ALL SELECT * FROM __scan_1"]
     assert [scan.relation for scan in both.scans] == ["__scan_0", "__scan_1"]
+    for scan in both.scans:
+        assert scan.schema.names == ("a", "_change_type", "_commit_version", "_commit_timestamp")
+        assert scan.table_root == str(planning.path("fed_reads"))
 
 
 def test_the_columns_of_a_query(planning: PlanningLake) -> None:

@@ -31,6 +31,12 @@ NOTES = {
     ),
     "DELETE FROM sales WHERE id = 1": f"of the rows (id = 1), {ONE_BY_ONE}",
     "DELETE FROM vectors WHERE a = 1": f"of the rows (a = 1), {MARKED}",
+    "MERGE INTO sales t USING plain s ON t.id = s.a WHEN MATCHED THEN DELETE": (
+        f"files without any of its values of id are not read; of the rows that change or go, {ONE_BY_ONE}"
+    ),
+    "MERGE INTO sales t USING small s ON t.id > s.a WHEN NOT MATCHED THEN INSERT (id) VALUES (s.a)": (
+        "the source is read first; new rows and new values are in new files; no file is removed"
+    ),
     "UPDATE sales SET id = 1": f"new values are in new files; of the rows that change, {ONE_BY_ONE}",
     "UPDATE vectors SET a = 1": f"new values are in new files; of the rows that change, {MARKED}",
 }

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from catalog.errors import SqlError
+from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.composed import Names
 from engine.sql.script.programs import parse_program
+from engine.statements.explains import ExplainWrite
 from engine.statements.merges import ClauseKind, DeleteAction, Merge, SetAction, StarAction
 from engine.statements.queries import TargetQuery
 from engine.statements.writes import Assignment, Delete, Update
@@ -174,6 +176,47 @@ def test_what_is_wrong_is_said_with_its_place(text: str, message: str) -> None:
     with pytest.raises(SqlError) as caught:
         parse_program(text)
     assert caught.value.condition == "PARSE_SYNTAX_ERROR" and message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "insert into t values (1)",
+        "delete from t where a = 1",
+        "update t set a = 1",
+        "with c as (select 1 as k) merge into t using c on t.k = c.k when matched then delete",
+    ],
+)
+def test_what_changes_rows_is_explained(text: str) -> None:
+    found = parse_program(f"EXPLAIN FORMATTED {text} ;")
+    assert isinstance(found, ExplainWrite) and found.inner == parse_program(text)
+    with pytest.raises(SqlError):
+        parse_program(f"EXPLAIN {text} )")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DELETE FROM t WHERE k IN (SELECT k FROM t)",
+        "UPDATE t SET k = 1",
+        "MERGE INTO t USING u ON t.k = u.k WHEN MATCHED THEN DELETE",
+        "MERGE INTO t USING t ON t.k = t.k WHEN NOT MATCHED THEN INSERT *",
+    ],
+)
+def test_what_with_defines_is_not_changed(text: str) -> None:
+    with pytest.raises(UnsupportedClause):
+        parse_program(f"WITH t AS (SELECT 3 AS k) {text}")
+
+
+def test_a_source_without_alias_keeps_its_name() -> None:
+    """So that all parts of it mean the table wherever they stand before a column."""
+    found = parse_program("MERGE INTO a.t USING b.t@v3 ON a.t.k = b.t.k WHEN NOT MATCHED THEN INSERT *")
+    assert isinstance(found, Merge) and found.source_parts == ("b", "t") and found.is_of_one_name
+    assert found.pairs.query.text.endswith("FROM `a`.`t` JOIN `b`.`t` ON (a.t.k = b.t.k\n)")
+    assert (found.pairs.target, found.pairs.source_relation) == (0, 1)
+    for other in ("a.t AS x USING b.t", "a.t USING b.t AS x", "a.t USING b.u"):
+        renamed = parse_program(f"MERGE INTO {other} ON true WHEN MATCHED THEN DELETE")
+        assert isinstance(renamed, Merge) and not renamed.is_of_one_name
 
 
 def test_names_are_in_no_text() -> None:

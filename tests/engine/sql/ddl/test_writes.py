@@ -334,6 +334,33 @@ def test_the_places_for_default_are_counted(source: str, rows: int) -> None:
     assert isinstance(statement, Insert) and statement.defaults.rows == rows
 
 
+ROW_ENDS = [
+    ("values (1, default)", "values (1, default|)", [0]),
+    (
+        "values (f(1), 2), ((2), default) , (default, ')')",
+        "values (f(1), 2|), ((2), default|) , (default, ')'|)",
+        [1, 2],
+    ),
+    ("values (default), (default) -- )", "values (default|), (default|)", [0, 1]),
+    ("values default, (1)", None, [0]),
+    ("values (default) as t (a)", None, [0]),
+    ("values (default) limit 1", None, [0]),
+    ("values (default) union all values (1)", None, [0]),
+    ("select default", None, [0]),
+]
+
+
+@pytest.mark.parametrize(("source", "ends", "of_rows"), ROW_ENDS)
+def test_rows_may_have_one_more_value_where_values_are_all(source: str, ends: str | None, of_rows: list[int]) -> None:
+    statement = parse_program(f"insert into t {source}")
+    assert isinstance(statement, Insert)
+    assert [marker.row for marker in statement.defaults.markers] == of_rows
+    text = statement.source.text
+    for end in reversed(statement.defaults.row_ends):
+        text = text[:end] + "|" + text[end:]
+    assert statement.defaults.row_ends == () if ends is None else text.startswith(ends)
+
+
 @pytest.mark.parametrize(
     ("source", "columns"),
     [

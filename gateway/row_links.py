@@ -1,0 +1,14 @@
+"""What a front end with URLs offers to one without: links to rows of a result, which their holder may fetch."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Protocol
+
+
+class RowLinks(Protocol):
+    """Links as one client can reach them."""
+
+    def link(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> tuple[str, int]:
+        """The URL of some rows of an operation's result, and when it expires, in seconds since 1970."""
+        ...

@@ -1,0 +1,138 @@
+"""Large results as links: when, of which rows, and what a link leads to."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+from urllib.request import Request, urlopen
+
+import lz4.frame
+import pyarrow as pa
+import pytest
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.transport.THttpClient import THttpClient
+
+from gateway.hs2 import service as service_module
+from gateway.hs2.gen import ttypes as t
+from gateway.hs2.gen.TCLIService import Client as ThriftClient
+from tests.gateway.arrow_engine import rows
+from tests.gateway.hs2.wire import OK, execute, fetch, open_session
+from tests.gateway.http.conftest import Live, serving_http
+
+LINKS = t.TSparkRowSetType.URL_BASED_SET
+ASKED = {"canReadArrowResult": True, "canDownloadResult": True}
+
+
+@pytest.fixture
+def live(monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
+    monkeypatch.setattr(service_module, "LINKED_FROM_BYTES", 10_000)
+    monkeypatch.setattr(service_module, "FETCH_BYTES_MAX", 30_000)
+    monkeypatch.setattr(service_module, "LINKS_MAX", 3)
+    with serving_http() as live:
+        yield live
+
+
+@pytest.fixture
+def client(live: Live) -> Iterator[ThriftClient]:
+    transport = THttpClient(f"{live.url}/sql/1.0/warehouses/any")
+    yield ThriftClient(TBinaryProtocol(transport))
+    transport.close()
+
+
+@pytest.fixture
+def session(client: ThriftClient) -> t.TSessionHandle:
+    return open_session(client, client_protocol_i64=42247)
+
+
+def metadata(client: ThriftClient, operation: t.TOperationHandle) -> Any:
+    return client.GetResultSetMetadata(t.TGetResultSetMetadataReq(operation))
+
+
+def document(url: str) -> bytes:
+    with urlopen(url) as answer:
+        assert answer.headers["Content-Type"] == "application/vnd.apache.arrow.stream"
+        return bytes(answer.read())
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_links_lead_to_all_rows_in_order(client: ThriftClient, session: t.TSessionHandle, *, compressed: bool) -> None:
+    operation = execute(client, session, "ROWS 10000", canDecompressLZ4Result=compressed, **ASKED)
+    assert metadata(client, operation).resultFormat == LINKS
+    seen: list[int] = []
+    while True:
+        response = fetch(client, operation, 100)
+        assert response.results.startRowOffset == len(seen) and 0 < len(response.results.resultLinks) <= 3
+        for link in response.results.resultLinks:
+            assert link.startRowOffset == len(seen) and link.expiryTime > time.time() * 1000
+            content = document(link.fileLink)
+            table = pa.ipc.open_stream(lz4.frame.decompress(content) if compressed else content).read_all()
+            assert table.num_rows == link.rowCount
+            seen += table.column("id").to_pylist()
+        if not response.hasMoreRows:
+            break
+    assert seen == list(range(10_000))
+
+
+@pytest.mark.parametrize(("text", "asked"), [("ROWS 10", ASKED), ("ROWS 10000", {"canReadArrowResult": True})])
+def test_rows_come_with_the_answer_where_they_are_few_or_links_are_not_asked_for(
+    client: ThriftClient, session: t.TSessionHandle, text: str, asked: dict[str, bool]
+) -> None:
+    operation = execute(client, session, text, **asked)
+    assert metadata(client, operation).resultFormat == t.TSparkRowSetType.ARROW_BASED_SET
+    assert fetch(client, operation, 10).results.arrowBatches
+
+
+def test_direct_results_are_links_and_leave_the_statement_open(
+    live: Live, client: ThriftClient, session: t.TSessionHandle
+) -> None:
+    request = t.TExecuteStatementReq(
+        session, "ROWS 2000", runAsync=True, getDirectResults=t.TSparkGetDirectResults(100, 100), **ASKED
+    )
+    response = client.ExecuteStatement(request)
+    results = response.directResults
+    assert (results.resultSetMetadata.resultFormat, results.closeOperation) == (LINKS, None)
+    assert sum(link.rowCount for link in results.resultSet.results.resultLinks) == 2000
+    assert not results.resultSet.hasMoreRows
+    (link, *_) = results.resultSet.results.resultLinks
+    assert document(link.fileLink)
+    assert client.CloseOperation(t.TCloseOperationReq(response.operationHandle)).status.statusCode == OK
+    assert refused(link.fileLink) == 404
+
+
+def refused(url: str, method: str = "GET") -> int:
+    try:
+        with urlopen(Request(url, method=method)) as answer:
+            return int(answer.status)
+    except OSError as error:
+        return int(getattr(error, "code", 0))
+
+
+def test_a_link_is_for_its_rows_alone(live: Live, client: ThriftClient, session: t.TSessionHandle) -> None:
+    operation = execute(client, session, "ROWS 10000", **ASKED)
+    url = fetch(client, operation, 100).results.resultLinks[1].fileLink
+    path, _, query = url.partition("?")
+    first, count = path.split("/")[-2:]
+    assert refused(url) == 200 and int(first) > 0
+    assert refused(url, "POST") == 405
+    assert refused(path) == 403
+    assert refused(url.replace(f"/{first}/", "/0/")) == 403
+    assert refused(f"{path}0?{query}") == 403
+    other = uuid.UUID(int=1)
+    assert refused(url.replace(path.split("/")[-3], str(other))) == 403
+    assert int(count) > 0
+
+
+def test_the_columns_of_a_link_are_those_of_the_metadata(
+    live: Live, client: ThriftClient, session: t.TSessionHandle
+) -> None:
+    live.engine.answers["zoned"] = rows(
+        pa.table({"ts": pa.array(range(5000), pa.timestamp("us", "UTC"))}), time_zone="Asia/Tokyo"
+    )
+    types = t.TSparkArrowTypes(timestampAsArrow=True)
+    operation = execute(client, session, "zoned", useArrowNativeTypes=types, **ASKED)
+    schema = pa.ipc.read_schema(pa.py_buffer(metadata(client, operation).arrowSchema))
+    (link, *_) = fetch(client, operation, 100).results.resultLinks
+    assert pa.ipc.open_stream(document(link.fileLink)).schema.equals(schema, check_metadata=True)
+    assert schema.field("ts").type == pa.timestamp("us", "Asia/Tokyo")
