@@ -15,7 +15,7 @@ from engine.types.schema import ArrayType, DataType, DecimalType, MapType, Primi
 CHAR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
 """Column metadata in which Spark keeps `char(n)` and `varchar(n)`, whose type in the log is string."""
 
-_PRIMITIVES = {
+_PRIMITIVES = {kind: kind.value for kind in PrimitiveType} | {
     PrimitiveType.LONG: "bigint",
     PrimitiveType.INTEGER: "int",
     PrimitiveType.SHORT: "smallint",
@@ -27,7 +27,7 @@ def format_sql_type(data_type: DataType) -> str:
     """The type in SQL's spelling."""
     match data_type:
         case PrimitiveType():
-            return _PRIMITIVES.get(data_type, data_type.value)
+            return _PRIMITIVES[data_type]
         case DecimalType(precision, scale):
             return f"decimal({precision},{scale})"
         case ArrayType(element_type=element):

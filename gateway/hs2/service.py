@@ -313,7 +313,10 @@ class Service:
             if wanted is None:
                 operation.wait_until_parsed(PARSED_S)
             state = operation.wait(DIRECT_S if wanted is not None else 0)
-        handle = t.TOperationHandle(self._handles.handle(operation.id), kind, operation.may_have_rows)
+        # PyHive's executemany, and so pandas' to_sql, reads what each statement but the last answers. A client that
+        # waits for a statement that changes rows is told of a result without rows, as by Spark's own server.
+        has_results = operation.may_have_rows or (not request.runAsync and operation.rows_modified is not None)
+        handle = t.TOperationHandle(self._handles.handle(operation.id), kind, has_results)
         answer = response(SUCCESS, handle)
         if wanted is None or not state.is_terminal:
             return answer

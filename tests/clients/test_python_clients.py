@@ -138,11 +138,19 @@ def test_impyla_reads_columns(impyla: Any) -> None:
 
 def test_pyhive_knows_a_statement_without_a_result_set(pyhive: Any) -> None:
     cursor = pyhive.cursor()
-    for is_async in (False, True):
-        cursor.execute("INSERT", async_=is_async)
+    for text, is_async in (("USE lab", False), ("USE lab", True), ("INSERT", True)):
+        cursor.execute(text, async_=is_async)
         assert cursor.description is None
         with pytest.raises(ProgrammingError, match="No result set"):
             cursor.fetchone()
+
+
+def test_pyhive_runs_a_statement_many_times(pyhive: Any) -> None:
+    cursor = pyhive.cursor()
+    cursor.executemany("INSERT", [{"a": 1}, {"a": 2}, {"a": 3}])
+    assert cursor.fetchall() == []
+    cursor.execute("SELECT 1")
+    assert cursor.fetchall() == [(1,)]
 
 
 def test_impyla_runs_a_statement_many_times(impyla: Any) -> None:

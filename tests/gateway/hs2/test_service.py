@@ -209,13 +209,15 @@ def test_time_limits_that_are_none(client: ThriftClient, session: t.TSessionHand
     assert settle(client, operation).operationState == State.FINISHED_STATE
 
 
+@pytest.mark.parametrize("runs_async", [True, False])
 def test_a_statement_without_rows_answers_one_empty_column(
-    lab: Lab, client: ThriftClient, session: t.TSessionHandle
+    lab: Lab, client: ThriftClient, session: t.TSessionHandle, runs_async: bool
 ) -> None:
+    """A client that waits for it reads it as a result, as PyHive's `executemany` does."""
     lab.engine.answers["INSERT"] = modifies(3)
-    operation = execute(client, session, "INSERT")
-    assert not operation.hasResultSet
-    answer = status(client, operation)
+    operation = execute(client, session, "INSERT", runAsync=runs_async)
+    assert operation.hasResultSet is not runs_async
+    answer = settle(client, operation)
     assert (answer.numModifiedRows, answer.hasResultSet) == (3, False)
     schema = client.GetResultSetMetadata(t.TGetResultSetMetadataReq(operation)).schema
     assert [column.columnName for column in schema.columns] == ["Result"]
