@@ -35,7 +35,7 @@ def find_objects(bound: BoundStatement, statement: FindStatement) -> Outcome:
     """The rows of one such statement."""
     match statement:
         case FindSchemas(catalog=catalog, pattern=pattern):
-            columns = {"databaseName": STRING, "catalogName": STRING}
+            columns = {"databaseName": STRING, "catalog": STRING}
             rows: list[tuple[object, ...]] = [
                 (schema.name.schema, schema.name.catalog)
                 for schema in bound.view.find_schemas(catalog, any_matcher(pattern))

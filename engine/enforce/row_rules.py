@@ -1,6 +1,6 @@
 """A write plan as what Spark runs: projections over the query, and the way back from a failed check to its error.
 
-    given columns ─► + constants ─► + identities ─► + generated ─► as stored ─► + outcome of each check ─► raise or pass
+    given columns ─► + constants ─► + identities ─► as stored ─► + generated ─► + outcome of each check ─► raise or pass
 
 Each text is a projection's expression of its own, so it can contain nothing but an expression, and a check's outcome is
 a column before anything is made of it. A violation travels through Spark as the text of `raise_error`: a token that
@@ -105,10 +105,13 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
     if [*(column.name for column in plan.target_columns), *extra] != list(names):
         known = [name for name in names if name not in plan.generated.keys() | plan.identity_names]
         yield _filled(plan, known, plan.constants)
+        given = [name for name in names if name not in plan.generated]
         if plan.identities:
             yield _counted(plan, known)
-            yield _columns([name for name in names if name not in plan.generated], {})
+            yield _columns(given, {})
         if plan.generated:
+            if plan.stored_as.keys() & given:  # generated values follow from what will be read
+                yield _columns(given, plan.stored_as)
             yield _filled(plan, names, plan.generated)
     if plan.stored_as:
         yield _columns(names, plan.stored_as)

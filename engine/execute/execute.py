@@ -162,11 +162,7 @@ def _stage(plan: DefiningPlan, sources: Sources, run: Run) -> Iterator[StagedWri
             with replace_table_as(plan, run) as staged:
                 yield staged
         case ClonePlan():
-            own, brought_back = formats[plan.entry.format], plan.sources if plan.is_past else ()
-            with (
-                sources.locks.hold_all(map(file_lock, brought_back), run.context.cancel),
-                clone_table(plan, own, run) as staged,
-            ):
+            with _clone(plan, sources, run) as staged:
                 yield staged
         case ConvertPlan():
             yield convert_table(plan, formats[plan.entry.format], run)
@@ -206,6 +202,17 @@ def _stage(plan: DefiningPlan, sources: Sources, run: Run) -> Iterator[StagedWri
                 yield staged
         case _:
             assert_never(plan)
+
+
+@contextmanager
+def _clone(plan: ClonePlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+    """No VACUUM of this server removes files of an older version between the look for them and the commit."""
+    brought_back = plan.sources if plan.is_past else ()
+    with (
+        sources.locks.hold_all(map(file_lock, brought_back), run.context.cancel),
+        clone_table(plan, sources.formats[plan.entry.format], run) as staged,
+    ):
+        yield staged
 
 
 def _ensure_checked(expression_checks: ExpressionCheckPlan | None, run: Run) -> None:

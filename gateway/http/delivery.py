@@ -143,6 +143,8 @@ class Delivery:
         info = _chunk_info(chunk) | _next_chunk(operation, chunk, len(chunks))
         if self.format is Format.JSON_ARRAY:
             return info | {"data_array": json_rows(_rows(operation, chunk), operation.time_zone)}
+        if not chunk.row_count:  # Databricks' kernel finds no schema in a stream without rows, and takes the manifest's
+            return info
         return info | {"attachment": b64encode(self.content(operation, chunk, self.format)).decode()}
 
     def _link(

@@ -28,8 +28,8 @@ def lake(tmp_path: Path) -> BareLake:
 SHAPES: list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]] = [
     ("SHOW SCHEMAS IN spark_catalog LIKE 'shop'", ("databaseName",), [("shop",)]),
     ("SHOW SCHEMAS LIKE 'shop'", ("namespace",), [("shop",)]),
-    ("SHOW SCHEMAS IN ALL CATALOGS LIKE 'shop'", ("databaseName", "catalogName"), [("shop", "spark_catalog")]),
-    ("SHOW SCHEMAS IN CATALOG hive_metastore LIKE 's%'", ("databaseName", "catalogName"), [("shop", "spark_catalog")]),
+    ("SHOW SCHEMAS IN ALL CATALOGS LIKE 'shop'", ("databaseName", "catalog"), [("shop", "spark_catalog")]),
+    ("SHOW SCHEMAS IN CATALOG hive_metastore LIKE 's%'", ("databaseName", "catalog"), [("shop", "spark_catalog")]),
     ("SHOW CATALOGS", ("catalog",), [("spark_catalog",)]),
     (
         "SHOW TABLES IN CATALOG `hive_metastore` SCHEMA LIKE 'shop' LIKE 'o%'",

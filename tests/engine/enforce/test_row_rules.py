@@ -48,6 +48,16 @@ def test_identities_come_before_what_is_generated_of_them() -> None:
     assert texts(generated)["g"] == "CAST((i * 2\n) AS int)"
 
 
+def test_values_are_generated_of_what_a_partition_has() -> None:
+    rules = {"generations": {"g": "upper(s)"}, "partition_columns": ("s", "g")}
+    columns = (column("g", STRING), column("s", STRING), column("a"))
+    write = enforce_rules(plan(*columns, rules=rules, insert_columns=("a", "s")))
+    ordered, stored, generated, all_stored = row_rules(write, TOKEN).steps
+    assert list(texts(ordered)) == ["s", "a"] and list(texts(stored)) == ["s", "a"]
+    assert texts(stored)["s"].startswith("nullif(") and texts(generated)["g"] == "CAST((upper(s)\n) AS string)"
+    assert texts(all_stored)["g"].startswith("nullif(")
+
+
 def test_rows_are_not_spread_by_a_partition_column_that_is_yet_to_come() -> None:
     identity = IdentityColumn(name="i", start=1, step=1, allow_explicit=False, high_water_mark=None)
     rules = {"identities": (identity,), "partition_columns": ("i",)}

@@ -59,6 +59,8 @@ def clone(history: History) -> Statement:
         history.name, history.is_shallow = name, shallow or history.is_shallow
         history.readable_from = 0
         history.row_ids_seen.clear()
+        if at and model.definition.identity:
+            history.given_out = {value for (value,) in model.raw(f"SELECT {model.definition.identity} FROM t")}
         model.forget_versions()
         # rows of a clone get ids of their own, if it is told to track them
         model.definition = model.definition.with_properties({"delta.enableRowTracking": "false"})

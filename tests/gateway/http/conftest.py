@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from werkzeug.test import Client, TestResponse
 
+from engine.engine import Engine
 from gateway.authenticators import Anonymous, Authenticator
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
@@ -126,12 +127,13 @@ def serving_http(
     port: int = 0,
     is_ready: bool = True,
     limits: Limits | None = None,
+    over: Engine | None = None,
     **http_limits: float,
 ) -> Iterator[Live]:
-    """A server with these `HttpLimits`, and the Thrift server whose calls it takes."""
+    """A server with these `HttpLimits`, and the Thrift server whose calls it takes; `over` another engine."""
     authenticator = authenticator or Anonymous()
     engine, lifecycle = ArrowEngine(), Lifecycle()
-    registry, deaths = Registry(engine, limits or Limits(linger_s=0)), list[str]()
+    registry, deaths = Registry(over or engine, limits or Limits(linger_s=0)), list[str]()
     app = create_app(lifecycle, authenticator, HttpOptions(threads=threads))
     route = thrift_route(authenticator)
     settings = HttpSettings(threads=threads, limits=HttpLimits(**http_limits), tls=tls)  # type: ignore[arg-type]

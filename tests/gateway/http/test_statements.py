@@ -81,6 +81,11 @@ def test_a_statement_without_rows_of_its_own(api: Api, answer: Any, columns: lis
         assert (body["manifest"]["total_chunk_count"], body["manifest"]["chunks"], body["result"]) == (0, [], {})
 
 
+def test_a_stream_without_rows_is_left_to_the_manifest(api: Api) -> None:
+    body = api.submit("ROWS 0", format="ARROW_STREAM", disposition="INLINE_OR_EXTERNAL_LINKS")
+    assert body["manifest"]["schema"]["column_count"] == 2 and "attachment" not in body["result"]
+
+
 def test_a_long_statement_is_polled(api: Api) -> None:
     answer = api.submit("SLEEP 0.2", wait_timeout="0s")
     assert answer["status"]["state"] in ("PENDING", "RUNNING") and "result" not in answer

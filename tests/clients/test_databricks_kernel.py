@@ -1,0 +1,81 @@
+"""databricks-sql-connector over the statement API: with its kernel, and its older backend; what it lists is SQL."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.main import EngineOptions, LakeEngine, open_sources
+from tests.clients.environments import client_environment
+from tests.gateway.http.conftest import serving_http
+from tests.paths import ROOT
+
+pytestmark = [pytest.mark.clients, pytest.mark.slow, pytest.mark.timeout(900)]
+
+PACKAGES = ("databricks-sql-connector==4.9.0", "databricks-sql-kernel==1.3.0")
+
+
+class NoSpark:
+    """In the place of Spark's driver and of its sessions: what is asked here needs neither."""
+
+    unready_reason = None
+
+    def open_session(self) -> NoSpark:
+        return self
+
+    def set_current_schema(self, catalog: str, schema: str) -> None: ...
+
+    def set_setting(self, key: str, value: str | None) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture
+def port(tmp_path: Path) -> Iterator[int]:
+    sources = open_sources(EngineOptions(lake_folder=str(tmp_path)))
+    with serving_http(over=LakeEngine(sources, NoSpark())) as live:  # type: ignore[arg-type]
+        yield live.port
+
+
+def listed(port: int, backend: str) -> dict[str, list[dict[str, Any]]]:
+    python = client_environment("kernel", *PACKAGES) / "python"
+    script = ROOT / "tests" / "clients" / "kernel_metadata.py"
+    done = subprocess.run([python, script, str(port), backend], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, list[dict[str, Any]]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_the_kernel_lists_objects_and_takes_results_without_rows(port: int) -> None:
+    found = listed(port, "use_kernel")
+    assert found["catalogs"] == [{"TABLE_CAT": "spark_catalog"}]
+    assert found["schemas"] == [{"TABLE_SCHEM": "meta", "TABLE_CATALOG": "spark_catalog"}]
+    assert [(row["TABLE_NAME"], row["TABLE_TYPE"], row["REMARKS"]) for row in found["tables"]] == [
+        ("items", "TABLE", "What is sold"),
+        ("orders", "TABLE", ""),
+    ]
+    columns = ("COLUMN_NAME", "DATA_TYPE", "COLUMN_SIZE", "NULLABLE", "REMARKS")
+    assert [tuple(row[key] for key in columns) for row in found["columns"]] == [
+        ("id", -5, 19, 0, ""),
+        ("price", 3, 9, 1, "net"),
+    ]
+    assert found["no tables"] == found["no rows"] == found["no columns"] == []
+
+
+def test_the_older_backend_lists_objects(port: int) -> None:
+    found = listed(port, "use_sea")
+    assert found["catalogs"] == [{"catalog": "spark_catalog"}] and found["schemas"] == [{"databaseName": "meta"}]
+    assert [(row["tableName"], row["remarks"]) for row in found["tables"]] == [
+        ("items", "What is sold"),
+        ("orders", ""),
+    ]
+    assert [(row["col_name"], row["columnType"]) for row in found["columns"]] == [
+        ("id", "bigint"),
+        ("price", "decimal(9,2)"),
+    ]
+    assert found["no tables"] == found["no rows"] == found["no columns"] == []
