@@ -13,7 +13,7 @@ from sqlalchemy import Column, Engine, MetaData, Table, inspect, text, types
 
 from tests.clients.fix_server import RealServer
 
-pytestmark = [pytest.mark.clients, pytest.mark.spark]
+pytestmark = [pytest.mark.clients, pytest.mark.slow]
 
 SETTINGS = {"gateway.show_tables.hive_shape": "true"}
 FRAME = pandas.DataFrame(
