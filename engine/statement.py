@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
-from catalog.errors import SqlError
+from catalog.errors import SqlError, TableAlreadyExists
 from engine.analyze.analyze import analyze
 from engine.authorize.authorize import authorize
 from engine.bind.bind import bind
@@ -65,6 +65,7 @@ from engine.statements.catalog import CreateView
 from engine.statements.explains import ExplainWrite
 from engine.statements.maintenance import Vacuum
 from engine.statements.merges import Merge
+from engine.statements.tables import CloneTable, CreateMode, CreateTable
 from engine.statements.variables import Executable, RoadStatement, SingleStatement
 from engine.statements.writes import Delete, Insert, MultiInsert, Update
 from engine.table.rearrangement import Rearrangement
@@ -161,6 +162,8 @@ def _carried(
                     raise FeatureDropConflict(tried.table.label, tried.table.snapshot.version, "write")
 
     def may_run_again(error: SqlError) -> bool:
+        if isinstance(error, TableAlreadyExists):
+            return _replaces(statement)  # another one made it since
         return _may_run_again(tried, error, is_part=is_part)
 
     locked = _table_to_lock(first)
@@ -269,6 +272,11 @@ def _may_run_again(plan: Plan, error: SqlError, *, is_part: bool) -> bool:
     if is_part:  # the source would be read at another version than by the other INSERTs
         return isinstance(error, MetadataChanged) and _table_to_lock(plan) is not None
     return _is_lost_race(error)
+
+
+def _replaces(statement: SingleStatement) -> bool:
+    """CREATE OR REPLACE."""
+    return isinstance(statement, CreateTable | CloneTable) and statement.mode is CreateMode.CREATE_OR_REPLACE
 
 
 def _is_lost_race(error: SqlError) -> bool:

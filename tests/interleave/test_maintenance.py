@@ -63,7 +63,12 @@ STATEMENTS: dict[str, Statement] = {
     "ANALYZE": "ANALYZE TABLE t COMPUTE DELTA STATISTICS",
 }
 PAIRS = list(itertools.combinations_with_replacement(STATEMENTS, 2))
-QUICK = [("INSERT", "RESTORE", 2), ("OPTIMIZE", "RESTORE", 2), ("VACUUM", "shallow CLONE", 1)]
+QUICK = [
+    ("INSERT", "RESTORE", 2),
+    ("OPTIMIZE", "RESTORE", 2),
+    ("VACUUM", "shallow CLONE", 1),
+    ("shallow CLONE", "shallow CLONE", 1),
+]
 
 
 @pytest.fixture(scope="module")
