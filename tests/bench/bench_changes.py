@@ -93,13 +93,25 @@ def measure(session: LakeSession, delta: Statement | None, lake: Path, layout: s
         "DELETE 30 % by range": f"DELETE FROM {{t}} WHERE {third}",
     }
     for name, text in texts.items():
-        systems = {"ours": partial(on_copy, lake / layout, partial(by_us, session, text))}
+        changes: dict[str, Callable[[Path], float]] = {"ours": partial(by_us, session, text)}
         if delta is not None:
-            systems["delta"] = partial(on_copy, lake / layout, partial(by_delta_spark, delta, text))
+            changes["delta"] = partial(by_delta_spark, delta, text)
         if name.startswith("MERGE") and layout == "copies":
-            source = lake / name.split()[1]
-            systems["deltalake"] = partial(on_copy, lake / layout, partial(merge_in_process, source))
+            changes["deltalake"] = partial(merge_in_process, lake / name.split()[1])
+        seen: set[tuple[object, ...]] = set()
+        systems = {
+            system: partial(on_copy, lake / layout, change, partial(note_rows, session, seen))
+            for system, change in changes.items()
+        }
         compare(f"{name}, {layout}", repeat, systems)
+        assert len(seen) == 1, f"the systems made different rows of {name}: {seen}"
+
+
+def note_rows(session: LakeSession, seen: set[tuple[object, ...]], table: Path) -> None:
+    """A digest of the table's rows, whatever their order."""
+    text = f"SELECT count(*), sum(k), sum(CAST(xxhash64(id, k, s, d, day) AS DECIMAL(38, 0))) FROM delta.`{table}`"
+    rows, _ = run(session, text)
+    seen.add(tuple(column[0].as_py() for column in rows.columns))
 
 
 def by_us(session: LakeSession, text: str, table: Path) -> float:
@@ -126,12 +138,14 @@ def merge_by_deltalake(table: str, source: str) -> dict[str, float]:
     return {"ms": spent, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
 
 
-def on_copy(source: Path, change: Callable[[Path], float]) -> float:
-    """The milliseconds of `change` on a copy of the table, which shares its data files."""
+def on_copy(source: Path, change: Callable[[Path], float], look: Callable[[Path], None]) -> float:
+    """The milliseconds of `change` on a copy of the table, which shares its data files; then the copy is looked at."""
     copy = source.with_name(f"copy_{next(COPIES)}")
     shutil.copytree(source, copy, copy_function=link_or_copy)
     try:
-        return change(copy)
+        spent = change(copy)
+        look(copy)
+        return spent
     finally:
         shutil.rmtree(copy, ignore_errors=True)  # files that follow a commit may still be written
 
