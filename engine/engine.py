@@ -49,7 +49,15 @@ class Engine(Protocol):
         ...
 
     def open_session(
-        self, principal: str, *, settings: Mapping[str, str], catalog: str | None, schema: str | None
-    ) -> EngineSession: ...
+        self,
+        principal: str,
+        *,
+        settings: Mapping[str, str],
+        catalog: str | None,
+        schema: str | None,
+        may_lack_schema: bool = False,
+    ) -> EngineSession:
+        """A session at a catalog and a schema, which may be made later if it `may_lack_schema`."""
+        ...
 
     def close(self) -> None: ...

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from catalog.catalog import Catalog
 from catalog.discovery import ServedFolder
-from catalog.errors import SqlError
+from catalog.errors import SchemaNotFound, SqlError
 from catalog.file_store import FileStore
 from catalog.leftovers import remove_catalog_leftovers
 from catalog.memory_store import MemoryStore
@@ -154,16 +154,30 @@ class LakeEngine:
         self._driver.restart(reason)
 
     def open_session(
-        self, principal: str, *, settings: Mapping[str, str], catalog: str | None, schema: str | None
+        self,
+        principal: str,
+        *,
+        settings: Mapping[str, str],
+        catalog: str | None,
+        schema: str | None,
+        may_lack_schema: bool = False,
     ) -> LakeSession:
-        """A session at `catalog`.`schema`; refuses unknown ones, and unknown settings, before Spark is asked."""
+        """A session at `catalog`.`schema`; refuses unknown ones, and unknown settings, before Spark is asked.
+
+        `may_lack_schema`: the schema may be unknown still.
+        """
         view = self._sources.catalog.view()
-        entry = view.schema(SchemaName(catalog or DEFAULT_CATALOG, schema or DEFAULT_SCHEMA))
+        name = SchemaName(catalog or DEFAULT_CATALOG, schema or DEFAULT_SCHEMA)
+        try:
+            name = view.schema(name).name
+        except SchemaNotFound:
+            if not may_lack_schema:
+                raise
         values = {}
         for key, value in settings.items():
             setting, canonical = parse_setting(key, value)
             values[setting.key] = canonical
-        state = SessionState(principal=principal, catalog=entry.name.catalog, schema=entry.name.schema, values=values)
+        state = SessionState(principal=principal, catalog=name.catalog, schema=name.schema, values=values)
         return LakeSession(state, self._sources, self._driver.open_session())
 
     def close(self) -> None:

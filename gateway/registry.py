@@ -66,12 +66,15 @@ class Registry:
         settings: Mapping[str, str] | None = None,
         catalog: str | None = None,
         schema: str | None = None,
+        may_lack_schema: bool = False,
     ) -> Session:
-        """A new session; refuses unknown settings, catalogs and schemas by name."""
+        """A new session; refuses unknown settings, catalogs and, unless it `may_lack_schema`, schemas by name."""
         self._make_room()
         with self._lock:
             self._ensure_room()
-        engine_session = self.engine.open_session(principal, settings=settings or {}, catalog=catalog, schema=schema)
+        engine_session = self.engine.open_session(
+            principal, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
+        )
         session = Session(principal, engine_session, self._submit, self._owners, self.limits)
         try:
             with self._lock:

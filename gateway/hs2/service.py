@@ -179,6 +179,7 @@ class Service:
                 settings=wanted.settings,
                 catalog=namespace.catalogName or wanted.catalog,
                 schema=namespace.schemaName or wanted.schema,
+                may_lack_schema=bool(namespace.schemaName),  # dbt-databricks makes it in the session that begins there
             ),
             OPEN_S,
             abandoned=lambda late: self._registry.close_session(late.id, principal),

@@ -1,4 +1,4 @@
-"""dbt-spark end to end: a project of every kind of node, built twice, and then its documentation."""
+"""dbt end to end, dbt-spark and dbt-databricks: a project of every kind of node, built twice, and its documentation."""
 
 from __future__ import annotations
 
@@ -19,23 +19,28 @@ from tests.paths import ROOT
 pytestmark = [pytest.mark.clients, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 PROJECT = ROOT / "tests" / "clients" / "dbt_project"
-DBT = ("dbt-core>=1.11,<1.12", "dbt-spark[PyHive]>=1.11,<1.12")
+PACKAGES = {
+    "thrift": ("dbt-core>=1.11,<1.12", "dbt-spark[PyHive]>=1.11,<1.12"),
+    "databricks": ("dbt-core>=1.11,<1.12", "dbt-databricks==1.10.9"),
+}
+"""What each target of the project's profile needs."""
 RUN_S = 600
 
 
 class Dbt:
     """The project in a folder of its own, against one server."""
 
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, folder: Path, port: int, target: str = "thrift") -> None:
         self.folder = folder
         shutil.copytree(PROJECT, folder)
-        self._dbt = client_environment("dbt", *DBT) / "dbt"
+        self._dbt = client_environment(f"dbt-{target}", *PACKAGES[target]) / "dbt"
+        self._target = target
         self._environment = os.environ | {"GATEWAY_TEST_PORT": str(port), "DBT_PROFILES_DIR": str(folder)}
 
     def run(self, *arguments: str, succeeds: bool = True) -> str:
         """The output of a command."""
         done = subprocess.run(
-            [self._dbt, *arguments],
+            [self._dbt, *arguments, "--target", self._target],
             cwd=self.folder,
             env=self._environment,
             capture_output=True,
@@ -85,6 +90,15 @@ def test_a_project_is_built_twice(dbt: Dbt, server: RealServer) -> None:
     history = "SELECT id, amount, dbt_valid_to IS NULL FROM dbt_shop.order_history WHERE id IN (3, 5) ORDER BY ALL"
     assert rows(server, history) == [["3", None, "false"], ["3", "9.99", "true"], ["5", "1.0", "true"]]
     assert ["customer", "string", "The customer's name."] in rows(server, "DESCRIBE dbt_shop.customers")
+
+
+def test_a_project_is_built_twice_by_databricks_adapter(server: RealServer, tmp_path: Path) -> None:
+    dbt = Dbt(tmp_path / "project", server.http_port, "databricks")
+    for _ in range(2):
+        dbt.run("build")
+        assert set(dbt.statuses().values()) == {"success", "pass"}, dbt.statuses()
+    assert rows(server, "SELECT count(*) FROM dbt_databricks.merged") == [["4"]]
+    assert rows(server, "SELECT count(*) FROM dbt_databricks.order_history") == [["4"]]
 
 
 def test_documentation_is_made(dbt: Dbt) -> None:

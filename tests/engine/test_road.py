@@ -21,6 +21,7 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.results import sql_type_of
 from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables
 from engine.statements.statement import Statement
+from tests.engine.lake_sessions import refuse
 
 pytestmark = pytest.mark.spark
 
@@ -312,6 +313,18 @@ def test_a_temporary_view_is_one_sessions_own_and_comes_first(engine: LakeEngine
     other.close()
     rows(session, "DROP VIEW items")
     assert rows(session, "SELECT count(*) FROM items") == [(4,)]
+
+
+def test_a_session_may_begin_in_a_schema_that_it_makes(engine: LakeEngine) -> None:
+    begun = engine.open_session("ann", settings={}, catalog="hive_metastore", schema="later", may_lack_schema=True)
+    assert rows(begun, "SELECT current_database()") == [("later",)]
+    assert refuse(begun, "SELECT * FROM made").condition == "TABLE_OR_VIEW_NOT_FOUND"
+    assert refuse(begun, "CREATE TABLE made (k INT)").condition == "SCHEMA_NOT_FOUND"
+    rows(begun, "CREATE SCHEMA later")
+    rows(begun, "CREATE TABLE made AS SELECT 1 AS k")
+    assert rows(begun, "SELECT k FROM later.made") == rows(begun, "SELECT k FROM made") == [(1,)]
+    rows(begun, "DROP SCHEMA later CASCADE")
+    begun.close()
 
 
 VIEW_REFUSALS = [

@@ -157,9 +157,16 @@ class ArrowEngine:
         self.restarts.append(reason)
 
     def open_session(
-        self, principal: str, *, settings: Mapping[str, str], catalog: str | None, schema: str | None
+        self,
+        principal: str,
+        *,
+        settings: Mapping[str, str],
+        catalog: str | None,
+        schema: str | None,
+        may_lack_schema: bool = False,
     ) -> ArrowSession:
-        self._ensure_schema(schema)
+        if not may_lack_schema:
+            self._ensure_schema(schema)
         self.stall()
         session = ArrowSession(self, principal, dict(settings), catalog or CATALOG, schema or "default")
         self.sessions.append(session)

@@ -10,7 +10,7 @@ from gateway.hs2 import service as service_module
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from tests.gateway.arrow_engine import modifies
-from tests.gateway.hs2.wire import INVALID, OK, Lab, State, cells, fetch, open_session, settle, status
+from tests.gateway.hs2.wire import ERROR, INVALID, OK, Lab, State, cells, fetch, open_session, settle, status
 
 V9 = t.TProtocolVersion.SPARK_CLI_SERVICE_PROTOCOL_V9
 
@@ -125,3 +125,11 @@ def test_a_session_tells_its_names_and_what_was_asked_about_the_server(client: T
     assert response.initialNamespace == t.TNamespace("spark_catalog", "lab")
     assert response.canUseMultipleCatalogs
     assert [value.stringValue for value in response.getInfos] == ["Spark SQL", ""]
+
+
+def test_a_session_may_begin_in_a_schema_that_it_is_going_to_make(client: ThriftClient) -> None:
+    """As dbt-databricks does; who names a database as Hive's clients do wants one that exists."""
+    begun = client.OpenSession(t.TOpenSessionReq(client_protocol_i64=V9, initialNamespace=t.TNamespace(None, "later")))
+    assert begun.status.statusCode == OK and begun.initialNamespace.schemaName == "later"
+    refused = client.OpenSession(t.TOpenSessionReq(client_protocol_i64=V9, configuration={"use:database": "later"}))
+    assert refused.status.statusCode == ERROR
