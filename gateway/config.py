@@ -190,7 +190,7 @@ class ResultsSection:
 
     bytes_max: int = _setting(1 << 30, "Bytes of one result; a larger one fails.", low=1)
     kept_max: int = _setting(
-        1000, "Results kept for HTTP statements without a session; the oldest of whoever has most go first.", low=1
+        1000, "Results kept of HTTP statements without a session; of the user with most, the oldest go first.", low=1
     )
     kept_bytes_max: int = _setting(2 << 30, "Bytes of all those results together.", low=1)
     link_lifetime_s: float = _setting(900.0, "Seconds for which a link to a chunk of a result is good.", low=1)

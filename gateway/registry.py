@@ -192,7 +192,7 @@ class Registry:
             old.close()
 
     def _take_excess(self) -> list[Session]:
-        """Remove retired sessions until the others keep within the limits: the oldest of whoever has the most.
+        """Remove retired sessions until the others keep within the limits: the oldest of the principal with the most.
 
         So nobody's results go because somebody else asks for many. The newest result stays, however large it is.
         """

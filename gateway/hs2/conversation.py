@@ -68,5 +68,5 @@ class Conversations:
         return Conversation(self._service, self._watch, peer, descriptor)
 
     def linked_rows(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> bytes:
-        """The document that a link leads to; whoever has the link may have it."""
+        """The document that a link leads to; who has the link may read it."""
         return self._service.linked_rows(operation_id, row_offset, row_count)

@@ -81,7 +81,7 @@ class ByteStream:
             self._send(self._tls.outgoing())
 
     def start_tls(self, tls: TlsServer) -> None:
-        """Take what is there for the begin of a handshake; ends when that has ended, within the deadline."""
+        """Read the bytes that have come of a handshake; returns when it has ended, within the deadline."""
         self._tls, begin = tls.begin(), bytes(self._buffer)
         self._buffer.clear()
         self._decrypt(self._tls, begin)

@@ -179,7 +179,7 @@ def is_vacuum(statement: Statement) -> bool:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the statements said, and what is there: of each table its rows and its definition."""
+    """The answers of the statements, and the state after them: of each table its rows and its definition."""
 
     said: tuple[str, ...]
     tables: str
