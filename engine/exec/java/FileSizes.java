@@ -29,6 +29,9 @@ final class FileSizes {
   private static final long SAMPLE_PART = 64L;
   private static final long SAMPLE_ROWS_MIN = 1000L;
 
+  /** In the shuffle: less is not worth a task of its own. */
+  private static final long TASK_BYTES_MIN = 4L << 20;
+
   /** How much more than its share a piece may take: outputs of mappers are not split. */
   private static final double PIECE_SLACK = 1.1;
 
@@ -52,8 +55,13 @@ final class FileSizes {
     for (int i = 0; i < bytes.length; i++) sum += bytes[i];
   }
 
-  /** `plan` with all stages run but the last, whose tasks make files of `target` bytes each where it reads a shuffle. */
-  static SparkPlan divided(SparkPlan plan, long target, Trial trial) throws Exception {
+  /**
+   * `plan` with all stages run but the last, whose tasks make files of `target` bytes each where it reads a shuffle.
+   *
+   * `cores`: how many tasks there should be at least, where these need not make more files: rows of one partition of the
+   * table are in one part of the shuffle. 1 for a table without partitions.
+   */
+  static SparkPlan divided(SparkPlan plan, long target, int cores, Trial trial) throws Exception {
     if (!(plan instanceof AdaptiveSparkPlanExec)) return plan;
     SparkPlan last = ((AdaptiveSparkPlanExec) plan).finalPhysicalPlan();
     if (last instanceof ResultQueryStageExec) last = ((ResultQueryStageExec) last).plan();
@@ -62,13 +70,14 @@ final class FileSizes {
     ShuffleQueryStageExec stage = (ShuffleQueryStageExec) leaves.get(0);
     boolean isOurs = stage.shuffle().shuffleOrigin().toString().startsWith("REBALANCE");
     if (!isOurs || stage.mapStats().isEmpty()) return plan;
-    return new FileSizes(last, stage).divided(target, trial);
+    return new FileSizes(last, stage).divided(target, cores, trial);
   }
 
-  private SparkPlan divided(long target, Trial trial) throws Exception {
+  private SparkPlan divided(long target, int cores, Trial trial) throws Exception {
     if (rows == 0 || sum == 0) return plan;
     // Rows that are less than a file in the shuffle are hardly more in Parquet.
-    return reading(specs(sum <= target ? sum : (long) (sum / Math.max(1.0, files(target, trial)))));
+    long size = sum <= target ? sum : (long) (sum / Math.max(1.0, files(target, trial)));
+    return reading(specs(size, Math.min(size, Math.max(sum / cores, TASK_BYTES_MIN))));
   }
 
   private double files(long target, Trial trial) throws Exception {
@@ -84,8 +93,8 @@ final class FileSizes {
     return Math.round((double) found[1] / found[0] * rows / room);
   }
 
-  /** Parts of the shuffle, each of about `size` bytes: neighbours together, and large ones split by their mappers. */
-  private List specs(long size) {
+  /** Parts of the shuffle: neighbours together up to about `joint` bytes, and those above `size` split by their mappers. */
+  private List specs(long size, long joint) {
     List specs = new ArrayList();
     int start = 0;
     long held = 0;
@@ -93,7 +102,7 @@ final class FileSizes {
     for (int i = 0; i < bytes.length; i++) {
       List pieces = bytes[i] > size + size / 2 ? pieces(i, size) : new ArrayList();
       // Ends are where all before makes so many files, so that what is over or short does not add up to the last one.
-      if (held > 0 && (!pieces.isEmpty() || done + held + bytes[i] / 2 > (specs.size() + 1) * size)) {
+      if (held > 0 && (!pieces.isEmpty() || done + held + bytes[i] / 2 > (specs.size() + 1) * joint)) {
         specs.add(whole(start, i, held));
         start = i;
         done += held;

@@ -88,7 +88,8 @@ final class TableWriter {
 
   private SparkPlan divided(SparkPlan plan, final Configuration configuration) {
     try {
-      return FileSizes.divided(plan, rules.get("file_bytes").longValue(), new FileSizes.Trial() {
+      int cores = rules.get("partition_columns").isEmpty() ? 1 : spark.sparkContext().defaultParallelism();
+      return FileSizes.divided(plan, rules.get("file_bytes").longValue(), cores, new FileSizes.Trial() {
         public long[] measure(SparkPlan some) throws Exception {
           return tried(some, configuration);
         }
