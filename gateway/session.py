@@ -21,6 +21,13 @@ from gateway.operation import Operation
 
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
 
+EnsureCurrent = Callable[[Identity], None]
+"""Raises if the log-in of an identity does not hold any more."""
+
+
+def believe(_: Identity) -> None:
+    """Every log-in holds for ever."""
+
 
 class Session:
     """Made by the registry; `close()` cancels and closes all its operations and its engine session.
@@ -36,6 +43,7 @@ class Session:
         submit: Callable[[Operation], None],
         owners: dict[uuid.UUID, Session],
         limits: Limits,
+        ensure_current: EnsureCurrent = believe,
     ) -> None:
         self.id = uuid.uuid4()
         self.identity = identity
@@ -43,7 +51,7 @@ class Session:
         self.created = self.last_used = time.monotonic()
         self.is_detached = False
         self._submit, self._owners = submit, owners
-        self._limits = limits
+        self._limits, self._ensure_current = limits, ensure_current
         self._operations: dict[uuid.UUID, Operation] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -90,6 +98,10 @@ class Session:
         """Start an operation whose result is at hand, for calls of a protocol that need no engine."""
         return self._start(name, lambda _: stream)
 
+    def renew(self, identity: Identity) -> None:
+        """Act for a later log-in of the same owner from the next statement on."""
+        self.identity = identity
+
     def operations(self) -> tuple[Operation, ...]:
         with self._lock:
             return tuple(self._operations.values())
@@ -135,6 +147,7 @@ class Session:
         *,
         whole: bool = False,
     ) -> Operation:
+        self._ensure_current(self.identity)
         operation = Operation(self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole)
         with self._lock:
             if self._closed:

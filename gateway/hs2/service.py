@@ -41,7 +41,8 @@ import pyarrow as pa
 from engine.runtime.foreign_settings import is_foreign
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
-from gateway.authenticators import Authenticator, Mechanism, log_in, plain_message
+from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
+from gateway.authenticators.peer import Peer
 from gateway.bounded import EngineCalls
 from gateway.errors import OperationNotFound, SessionNotFound
 from gateway.hs2 import metadata
@@ -113,7 +114,7 @@ class Client:
     `links` are for rows that it may fetch by URL.
     """
 
-    peer: str
+    peer: Peer
     identity: Identity | None = None
     sessions: set[uuid.UUID] = field(default_factory=set)
     settled: Operation | None = None
@@ -392,7 +393,7 @@ class Service:
         if operation := client.awaited:
             operation.cancel()
 
-    def _log_in(self, user: str, password: str, peer: str) -> Identity:
+    def _log_in(self, user: str, password: str, peer: Peer) -> Identity:
         if not user and not password:
             return log_in(self._authenticator, Mechanism.ANONYMOUS, b"", peer)
         return log_in(self._authenticator, Mechanism.PLAIN, plain_message(user, password), peer)
