@@ -235,7 +235,9 @@ class LakeSession:
         """For the statements inside of one; each of a script has its own time, as if it had been sent alone."""
 
         def take(statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
-            own = replace(context, instant_us=context.now_ms() * 1000, profile=Profile()) if is_script else context
+            own = replace(context, on_rows=None)  # what is read of it, and when, is up to the statement around it
+            if is_script:
+                own = replace(own, instant_us=context.now_ms() * 1000, profile=Profile())
             return self._take(statement, scopes, parameters, own)
 
         return Road(parse=parse_statement, take=take, cancel=context.cancel)

@@ -55,12 +55,13 @@ class Session:
         timeout_s: float | None = None,
         row_limit: int | None = None,
         through: Callable[[ResultStream], ResultStream] | None = None,
+        streams: bool = False,
     ) -> Operation:
         """Start SQL text; returns at once. Errors of the statement are the operation's, not this call's.
 
         The result is cut after `row_limit` rows. A front end that must know the whole result before it can answer gives
         `through`, which may cut the stream short; the result is then pulled on the statement's own thread, while it
-        still counts as running.
+        still counts as running. With `streams` its first rows may be fetched while it computes the others.
         """
 
         _ensure_flat(parameters)
@@ -70,7 +71,7 @@ class Session:
             stream = stream if row_limit is None else stream.limited(row_limit)
             return through(stream) if through else stream
 
-        return self._start(text, run, timeout_s, whole=through is not None)
+        return self._start(text, run, timeout_s, whole=through is not None, streams=streams and row_limit is None)
 
     def request(self, statement: Statement, through: Callable[[ResultStream], ResultStream] | None = None) -> Operation:
         """Start a metadata call, as a statement value; `through` may give its result the columns of a protocol."""
@@ -129,8 +130,11 @@ class Session:
         timeout_s: float | None = None,
         *,
         whole: bool = False,
+        streams: bool = False,
     ) -> Operation:
-        operation = Operation(self.principal, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole)
+        operation = Operation(
+            self.principal, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole, streams=streams
+        )
         with self._lock:
             if self._closed:
                 raise SessionNotFound()

@@ -27,7 +27,7 @@ class Conversation:
         """`descriptor` is of the client's socket, open for as long as a call is answered."""
         self._service, self._watch = service, watch
         self._peer, self._descriptor = peer, descriptor
-        self._client = Client(peer)
+        self._client = Client(peer, is_connected=False)
         self._dispatcher = Dispatcher(service, self._client)
 
     def answer(self, message: bytes, principal: str, links: RowLinks | None) -> bytes:
@@ -35,7 +35,7 @@ class Conversation:
         for bytes that are none.
         """
         if self._client.principal != principal:  # a proxy sends the requests of many users on one connection
-            self._client = Client(self._peer, principal)
+            self._client = Client(self._peer, principal, is_connected=False)
             self._dispatcher = Dispatcher(self._service, self._client)
         self._client.links = links
         try:
