@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from catalog.errors import SqlError
 from engine.engine import EngineSession
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
 from engine.statements.statement import Statement
@@ -19,6 +20,13 @@ from gateway.limits import Limits
 from gateway.operation import Operation
 
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
+
+EnsureCurrent = Callable[[Identity], None]
+"""Raises if the log-in of an identity does not hold any more."""
+
+
+def believe(_: Identity) -> None:
+    """Every log-in holds for ever."""
 
 
 class Session:
@@ -30,22 +38,27 @@ class Session:
 
     def __init__(
         self,
-        principal: str,
+        identity: Identity,
         engine_session: EngineSession,
         submit: Callable[[Operation], None],
         owners: dict[uuid.UUID, Session],
         limits: Limits,
+        ensure_current: EnsureCurrent = believe,
     ) -> None:
         self.id = uuid.uuid4()
-        self.principal = principal
+        self.identity = identity
         self.engine_session = engine_session
         self.created = self.last_used = time.monotonic()
         self.is_detached = False
         self._submit, self._owners = submit, owners
-        self._limits = limits
+        self._limits, self._ensure_current = limits, ensure_current
         self._operations: dict[uuid.UUID, Operation] = {}
         self._lock = threading.Lock()
         self._closed = False
+
+    @property
+    def principal(self) -> str:
+        return self.identity.principal
 
     def execute(
         self,
@@ -85,6 +98,10 @@ class Session:
     def answer(self, name: str, stream: ResultStream) -> Operation:
         """Start an operation whose result is at hand, for calls of a protocol that need no engine."""
         return self._start(name, lambda _: stream)
+
+    def renew(self, identity: Identity) -> None:
+        """Act for a later log-in of the same owner from the next statement on."""
+        self.identity = identity
 
     def operations(self) -> tuple[Operation, ...]:
         with self._lock:
@@ -132,8 +149,9 @@ class Session:
         whole: bool = False,
         streams: bool = False,
     ) -> Operation:
+        self._ensure_current(self.identity)
         operation = Operation(
-            self.principal, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole, streams=streams
+            self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole, streams=streams
         )
         with self._lock:
             if self._closed:
