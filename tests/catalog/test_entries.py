@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from catalog.entries import (
     CatalogEntry,
     Entry,
-    MalformedEntry,
     SchemaEntry,
     TableEntry,
     ViewEntry,
-    from_json,
-    to_json,
 )
+from catalog.entry_json import MalformedEntry, from_json, to_json
 from catalog.names import CatalogName, SchemaName, TableName
 
 ORDERS = TableName("spark_catalog", "Shop", "Orders")
