@@ -33,6 +33,7 @@ from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.delta.source_files import DeltaFileSource
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
@@ -155,7 +156,7 @@ class LakeEngine:
 
     def open_session(
         self,
-        principal: str,
+        identity: Identity,
         *,
         settings: Mapping[str, str],
         catalog: str | None,
@@ -177,7 +178,7 @@ class LakeEngine:
         for key, value in settings.items():
             setting, canonical = parse_setting(key, value)
             values[setting.key] = canonical
-        state = SessionState(principal=principal, catalog=name.catalog, schema=name.schema, values=values)
+        state = SessionState(identity=identity, catalog=name.catalog, schema=name.schema, values=values)
         return LakeSession(state, self._sources, self._driver.open_session())
 
     def close(self) -> None:
@@ -192,7 +193,7 @@ class LakeSession:
     def __init__(self, state: SessionState, sources: Sources, executor: ExecSession) -> None:
         self._state, self._sources, self._executor = state, sources, executor
         self._lock = threading.Lock()
-        self._apply_to_spark(SessionState(principal=state.principal, catalog="", schema=""), state)
+        self._apply_to_spark(SessionState(identity=state.identity, catalog="", schema=""), state)
 
     @property
     def current_catalog(self) -> str:

@@ -1,4 +1,4 @@
-"""Who a client is. A front end carries the messages of an authentication exchange and gets a principal, or an error.
+"""Who a client is. A front end carries the messages of an authentication exchange and gets an identity, or an error.
 
 A mechanism sees the whole exchange and not a user and a password, since not all have these: the front end names the
 mechanism that the client chose, gets an :class:`Exchange`, hands it each message of the client as bytes and sends back
@@ -22,6 +22,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from catalog.errors import SqlError
+from engine.runtime.identity import Identity
 
 ANONYMOUS = "anonymous"
 """The principal of a client that gives no name; also what JDBC drivers send for none."""
@@ -48,9 +49,9 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The client is `principal`; `message` is for the client, where the mechanism proves who the server is."""
+    """The client is `identity`; `message` is for the client, where the mechanism proves who the server is."""
 
-    principal: str
+    identity: Identity
     message: bytes = b""
 
 
@@ -73,8 +74,8 @@ class Authenticator(Protocol):
         ...
 
 
-def log_in(authenticator: Authenticator, mechanism: Mechanism, message: bytes, peer: str) -> str:
-    """The principal of a client that has one message to send. Raises :class:`AuthenticationFailed`."""
+def log_in(authenticator: Authenticator, mechanism: Mechanism, message: bytes, peer: str) -> Identity:
+    """The identity of a client that has one message to send. Raises :class:`AuthenticationFailed`."""
     if mechanism not in authenticator.mechanisms:
         known = ", ".join(authenticator.mechanisms)
         raise AuthenticationFailed(f"the mechanism {mechanism} is not supported, only {known}.")
@@ -83,7 +84,7 @@ def log_in(authenticator: Authenticator, mechanism: Mechanism, message: bytes, p
         raise AuthenticationFailed(
             f"the mechanism {mechanism} needs several messages, which this interface cannot carry."
         )
-    return answer.principal
+    return answer.identity
 
 
 def plain_message(user: str, password: str) -> bytes:
@@ -123,7 +124,7 @@ class _Believing:
             raise AuthenticationFailed(
                 "this server has no authentication configured, so it serves clients on its own machine only."
             )
-        return Accepted(user or ANONYMOUS)
+        return Accepted(Identity(user or ANONYMOUS, is_admin=True))
 
 
 def _is_loopback(peer: str) -> bool:

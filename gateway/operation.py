@@ -28,6 +28,7 @@ from catalog.errors import InternalError, SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.errors.statement_errors import ResultTooLarge, StatementCancelled, StatementTimedOut
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
 from gateway.errors import OperationClosed, ResultNotReady
@@ -137,7 +138,7 @@ class Operation:
 
     def __init__(
         self,
-        principal: str,
+        identity: Identity,
         text: str,
         run: Callable[[StatementContext], ResultStream],
         *,
@@ -153,7 +154,7 @@ class Operation:
         self.last_used = time.monotonic()
         self.error: SqlError | None = None
         self._context = StatementContext(
-            principal=principal,
+            identity=identity,
             cancel=self.cancel_token,
             statement_id=self.id.hex,
             result_bytes_max=result_bytes_max,

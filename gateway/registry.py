@@ -5,7 +5,7 @@ Every limit of a session is kept here: how many there are, how long one may idle
 does not keep it from the rest, and its end is the end of the process (`supervision.py`). `drain` is the orderly
 end: no new statements, the running ones finish or are cancelled at the deadline, all sessions close.
 
-Ids belong to the principal that made them. A caller gives its principal with the id, and `_owned` alone compares: to
+Ids belong to the identity that made them. A caller gives its identity with the id, and `_owned` alone compares: to
 everybody else an id is an unknown one, so that nobody learns which ids exist. The one way around it is
 `linked_operation`, for links that were signed for one chunk.
 
@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from engine.engine import Engine
+from engine.runtime.identity import Identity
 from gateway.errors import OperationNotFound, ServerDraining, SessionNotFound, TooManySessions
 from gateway.limits import Limits
 from gateway.operation import Operation
@@ -61,7 +62,7 @@ class Registry:
 
     def open_session(
         self,
-        principal: str,
+        identity: Identity,
         *,
         settings: Mapping[str, str] | None = None,
         catalog: str | None = None,
@@ -73,9 +74,9 @@ class Registry:
         with self._lock:
             self._ensure_room()
         engine_session = self.engine.open_session(
-            principal, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
+            identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
         )
-        session = Session(principal, engine_session, self._submit, self._owners, self.limits)
+        session = Session(identity, engine_session, self._submit, self._owners, self.limits)
         try:
             with self._lock:
                 self._ensure_room()
@@ -85,16 +86,16 @@ class Registry:
             raise
         return session
 
-    def session(self, session_id: uuid.UUID, principal: str | None) -> Session:
-        session = _owned(self._sessions.get(session_id), principal)
+    def session(self, session_id: uuid.UUID, identity: Identity | None) -> Session:
+        session = _owned(self._sessions.get(session_id), identity)
         if session is None:
             raise SessionNotFound()
         session.last_used = time.monotonic()
         return session
 
-    def find_operation(self, operation_id: uuid.UUID, principal: str | None) -> tuple[Session, Operation]:
-        """The operation and its session, whichever session of `principal` that is."""
-        session = _owned(self._owners.get(operation_id), principal)
+    def find_operation(self, operation_id: uuid.UUID, identity: Identity | None) -> tuple[Session, Operation]:
+        """The operation and its session, whichever session of `identity` that is."""
+        session = _owned(self._owners.get(operation_id), identity)
         operation = session.operation(operation_id) if session else None
         if session and operation:
             session.last_used = time.monotonic()
@@ -104,15 +105,15 @@ class Registry:
     def linked_operation(self, operation_id: uuid.UUID) -> Operation:
         """An operation for the holder of a link to it; the caller has checked the link's signature."""
         session = self._owners.get(operation_id)
-        return self.find_operation(operation_id, session.principal if session else None)[1]
+        return self.find_operation(operation_id, session.identity if session else None)[1]
 
     def retire_after(self, session: Session, operation: Operation) -> None:
         """Let `session` go when `operation`, its only one, ends. The whole result must be held by then."""
         operation.on_end(lambda: self._retire(session, operation))
 
-    def close_operation(self, operation_id: uuid.UUID, principal: str | None) -> None:
+    def close_operation(self, operation_id: uuid.UUID, identity: Identity | None) -> None:
         """End and drop an operation, with its session if that was opened for it; an unknown one is no error."""
-        if _owned(self._owners.get(operation_id), principal):
+        if _owned(self._owners.get(operation_id), identity):
             self._drop_operation(operation_id)
 
     def sessions(self) -> tuple[Session, ...]:
@@ -127,9 +128,9 @@ class Registry:
             if (operation := session.operation(operation_id))
         )
 
-    def close_session(self, session_id: uuid.UUID, principal: str | None) -> None:
+    def close_session(self, session_id: uuid.UUID, identity: Identity | None) -> None:
         """Close it with all it runs; closing an unknown one does nothing."""
-        if _owned(self._sessions.get(session_id), principal):
+        if _owned(self._sessions.get(session_id), identity):
             self._drop_session(session_id)
 
     def drain(self, deadline_s: float) -> None:
@@ -238,6 +239,6 @@ def _try(step: Callable[[], None], what: str) -> None:
         logger.exception("%s could not be looked after", what)
 
 
-def _owned(session: Session | None, principal: str | None) -> Session | None:
-    """`session` if it is one of `principal`; None, which a client without a name is, owns nothing."""
-    return session if session and principal is not None and session.principal == principal else None
+def _owned(session: Session | None, identity: Identity | None) -> Session | None:
+    """`session` if it is one of `identity`; None, which a client is that has not logged in, owns nothing."""
+    return session if session and identity and session.identity.owner == identity.owner else None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from catalog.errors import SqlError
 from engine.engine import EngineSession
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
 from engine.statements.statement import Statement
@@ -30,14 +31,14 @@ class Session:
 
     def __init__(
         self,
-        principal: str,
+        identity: Identity,
         engine_session: EngineSession,
         submit: Callable[[Operation], None],
         owners: dict[uuid.UUID, Session],
         limits: Limits,
     ) -> None:
         self.id = uuid.uuid4()
-        self.principal = principal
+        self.identity = identity
         self.engine_session = engine_session
         self.created = self.last_used = time.monotonic()
         self.is_detached = False
@@ -46,6 +47,10 @@ class Session:
         self._operations: dict[uuid.UUID, Operation] = {}
         self._lock = threading.Lock()
         self._closed = False
+
+    @property
+    def principal(self) -> str:
+        return self.identity.principal
 
     def execute(
         self,
@@ -130,7 +135,7 @@ class Session:
         *,
         whole: bool = False,
     ) -> Operation:
-        operation = Operation(self.principal, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole)
+        operation = Operation(self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole)
         with self._lock:
             if self._closed:
                 raise SessionNotFound()

@@ -285,7 +285,7 @@ def _request(plan: ReadPlan, context: StatementContext, parameters: Sequence[Par
     return json.dumps(
         {
             "id": context.statement_id,
-            "principal": context.principal,
+            "principal": context.identity.principal,
             "instant_us": context.instant_us,
             "text": plan.text,
             "scans": scan_requests(plan.scans),

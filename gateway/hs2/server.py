@@ -85,7 +85,7 @@ class Connection:
             logger.exception("a session of %s could not be closed", self._client.peer)
 
     def _answer_all(self, stream: ByteStream, settings: ThriftSettings) -> None:
-        messages, self._client.principal = open_transport(
+        messages, self._client.identity = open_transport(
             stream, self._authenticator, self._client.peer, settings.message_bytes_max, settings.tls
         )
         dispatcher = Dispatcher(self._service, self._client)

@@ -22,7 +22,7 @@ dispatcher makes an error a response of the same RPC. Rules that clients depend 
   :data:`OPEN_S` seconds, if need be by EngineNotAnswering. What statements need of Java runs on their own threads, and
   a cancel or a timeout ends them for the client whatever Java does.
 
-Handles open the sessions and statements of the connection's principal only, which the registry checks.
+Handles open the sessions and statements of the connection's identity only, which the registry checks.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 
 from engine.runtime.foreign_settings import is_foreign
+from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
 from gateway.authenticators import Authenticator, Mechanism, log_in, plain_message
 from gateway.bounded import EngineCalls
@@ -105,7 +106,7 @@ _STATES = {
 
 @dataclass(slots=True)
 class Client:
-    """Who is at the other end of a connection. `principal` is None until its transport or OpenSession says it.
+    """Who is at the other end of a connection. `identity` is None until its transport or OpenSession says it.
 
     `sessions` are those it opened, which end with the connection; `settled` is the ended statement whose status was
     the client's last question; `awaited` is the statement whose end it waits for without having its handle;
@@ -113,7 +114,7 @@ class Client:
     """
 
     peer: str
-    principal: str | None = None
+    identity: Identity | None = None
     sessions: set[uuid.UUID] = field(default_factory=set)
     settled: Operation | None = None
     awaited: Operation | None = None
@@ -167,22 +168,23 @@ class Service:
 
     def open_session(self, request: Any, client: Client) -> Any:
         wanted = parse_configuration(request.configuration or {})
-        if client.principal is None:  # a transport without a log-in of its own
-            client.principal = self._log_in(request.username or "", request.password or "", client.peer)
-        if wanted.proxy_user not in (None, client.principal):
-            raise ProxyUserNotAllowed(client.principal, wanted.proxy_user or "")
+        identity = client.identity
+        if identity is None:  # a transport without a log-in of its own
+            identity = self._log_in(request.username or "", request.password or "", client.peer)
+            client.identity = identity
+        if wanted.proxy_user not in (None, identity.principal):
+            raise ProxyUserNotAllowed(identity.principal, wanted.proxy_user or "")
         namespace = request.initialNamespace or t.TNamespace()
-        principal = client.principal
         session = self._calls.run(
             lambda: self._registry.open_session(
-                principal,
+                identity,
                 settings=wanted.settings,
                 catalog=namespace.catalogName or wanted.catalog,
                 schema=namespace.schemaName or wanted.schema,
                 may_lack_schema=bool(namespace.schemaName),  # dbt-databricks makes it in the session that begins there
             ),
             OPEN_S,
-            abandoned=lambda late: self._registry.close_session(late.id, principal),
+            abandoned=lambda late: self._registry.close_session(late.id, identity),
         )
         client.sessions.add(session.id)
         version = _negotiate(request)
@@ -193,7 +195,7 @@ class Service:
             version,
             t.TSessionHandle(self._handles.handle(session.id), version),
             {},
-            getInfos=info_values(request.getInfos or (), principal) or None,
+            getInfos=info_values(request.getInfos or (), identity.principal) or None,
             initialNamespace=t.TNamespace(names.current_catalog, names.current_schema),
             canUseMultipleCatalogs=request.canUseMultipleCatalogs,
         )
@@ -201,7 +203,7 @@ class Service:
     def close_session(self, request: Any, client: Client) -> Any:
         session_id = self._handles.parse(request.sessionHandle and request.sessionHandle.sessionId)
         client.sessions.discard(session_id)
-        self._registry.close_session(session_id, client.principal)
+        self._registry.close_session(session_id, client.identity)
         return t.TCloseSessionResp(SUCCESS)
 
     def set_client_info(self, request: Any, client: Client) -> Any:
@@ -261,7 +263,7 @@ class Service:
 
     def close_operation(self, request: Any, client: Client) -> Any:
         operation_id = self._handles.parse(request.operationHandle and request.operationHandle.operationId)
-        self._registry.close_operation(operation_id, client.principal)
+        self._registry.close_operation(operation_id, client.identity)
         return t.TCloseOperationResp(SUCCESS)
 
     def get_query_id(self, request: Any, client: Client) -> Any:
@@ -370,38 +372,38 @@ class Service:
     def end_sessions(self, client: Client) -> None:
         """Close what `client` opened; its connection is gone."""
         for session_id in tuple(client.sessions):
-            self._registry.close_session(session_id, client.principal)
+            self._registry.close_session(session_id, client.identity)
 
     def cancel_statements(self, client: Client) -> None:
         """End what runs in the sessions of `client`, without waiting; its connection seems to be gone."""
         for session_id in tuple(client.sessions):
             with contextlib.suppress(SessionNotFound):
-                for operation in self._registry.session(session_id, client.principal).operations():
+                for operation in self._registry.session(session_id, client.identity).operations():
                     operation.cancel()
 
     def detach_sessions(self, client: Client) -> None:
         """Let the sessions that `client` opened live on without it, until they expire."""
         while client.sessions:
             with contextlib.suppress(SessionNotFound):
-                self._registry.session(client.sessions.pop(), client.principal).is_detached = True
+                self._registry.session(client.sessions.pop(), client.identity).is_detached = True
 
     def cancel_awaited(self, client: Client) -> None:
         """End the statement of which `client` has no handle; it hung up."""
         if operation := client.awaited:
             operation.cancel()
 
-    def _log_in(self, user: str, password: str, peer: str) -> str:
+    def _log_in(self, user: str, password: str, peer: str) -> Identity:
         if not user and not password:
             return log_in(self._authenticator, Mechanism.ANONYMOUS, b"", peer)
         return log_in(self._authenticator, Mechanism.PLAIN, plain_message(user, password), peer)
 
     def _session(self, request: Any, client: Client) -> Session:
         session_id = self._handles.parse(request.sessionHandle and request.sessionHandle.sessionId)
-        return self._registry.session(session_id, client.principal)
+        return self._registry.session(session_id, client.identity)
 
     def _operation(self, request: Any, client: Client) -> tuple[Session, Operation]:
         operation_id = self._handles.parse(request.operationHandle and request.operationHandle.operationId)
-        return self._registry.find_operation(operation_id, client.principal)
+        return self._registry.find_operation(operation_id, client.identity)
 
 
 def _negotiate(request: Any) -> int:

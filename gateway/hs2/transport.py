@@ -17,6 +17,7 @@ import socket
 import struct
 import time
 
+from engine.runtime.identity import Identity
 from gateway.authenticators import Authenticator
 from gateway.hs2.messages import FIRST_BYTE, MalformedMessage, read_message
 from gateway.hs2.sasl import HEADER, MESSAGE_BYTES_MAX, SaslNegotiation, SaslState, SaslStatus
@@ -163,10 +164,10 @@ class MessageStream:
 
 def open_transport(
     stream: ByteStream, authenticator: Authenticator, peer: str, bytes_max: int, tls: TlsServer | None
-) -> tuple[MessageStream, str | None]:
+) -> tuple[MessageStream, Identity | None]:
     """Find out what the client speaks and log it in.
 
-    The messages, and the principal of a transport that has a log-in. Raises :class:`Disconnected` where the client is
+    The messages, and the identity of a transport that has a log-in. Raises :class:`Disconnected` where the client is
     refused (it was told), gone or too slow.
     """
     stream.set_deadline(HANDSHAKE_S)
@@ -177,15 +178,15 @@ def open_transport(
     if first == FIRST_BYTE:
         return MessageStream(stream, framed=False, bytes_max=bytes_max), None
     if first == SaslStatus.START:
-        principal = _negotiate(stream, SaslNegotiation(authenticator, peer))
-        return MessageStream(stream, framed=True, bytes_max=bytes_max), principal
+        identity = _negotiate(stream, SaslNegotiation(authenticator, peer))
+        return MessageStream(stream, framed=True, bytes_max=bytes_max), identity
     if first in _HTTP_FIRST_BYTES:
         stream.write(_HTTP_ANSWER)
     raise Disconnected()
 
 
-def _negotiate(stream: ByteStream, negotiation: SaslNegotiation) -> str:
-    while negotiation.principal is None:
+def _negotiate(stream: ByteStream, negotiation: SaslNegotiation) -> Identity:
+    while negotiation.identity is None:
         status, length = HEADER.unpack(stream.take(HEADER.size))
         if length > MESSAGE_BYTES_MAX:
             raise Disconnected()
@@ -194,4 +195,4 @@ def _negotiate(stream: ByteStream, negotiation: SaslNegotiation) -> str:
             stream.write(reply.encode())
         if negotiation.state is SaslState.REFUSED:
             raise Disconnected()
-    return negotiation.principal
+    return negotiation.identity

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from base64 import b64decode
 
+from engine.runtime.identity import Identity
 from gateway.authenticators import AuthenticationFailed, Authenticator, Mechanism, log_in, plain_message
 
 _SCHEMES = {"Basic": Mechanism.PLAIN, "Bearer": Mechanism.BEARER}
 _REALM = "delta-gateway"
 
 
-def authenticate(authenticator: Authenticator, header: str | None, peer: str) -> str:
-    """The principal of a request with this header. Raises :class:`~gateway.authenticators.AuthenticationFailed`."""
+def authenticate(authenticator: Authenticator, header: str | None, peer: str) -> Identity:
+    """The identity of a request with this header. Raises :class:`~gateway.authenticators.AuthenticationFailed`."""
     if header is None:
         return log_in(authenticator, Mechanism.ANONYMOUS, b"", peer)
     scheme, _, credentials = header.strip().partition(" ")

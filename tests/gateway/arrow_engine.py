@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from catalog.errors import SqlError
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import (
     INT,
@@ -158,7 +159,7 @@ class ArrowEngine:
 
     def open_session(
         self,
-        principal: str,
+        identity: Identity,
         *,
         settings: Mapping[str, str],
         catalog: str | None,
@@ -168,7 +169,7 @@ class ArrowEngine:
         if not may_lack_schema:
             self._ensure_schema(schema)
         self.stall()
-        session = ArrowSession(self, principal, dict(settings), catalog or CATALOG, schema or "default")
+        session = ArrowSession(self, identity, dict(settings), catalog or CATALOG, schema or "default")
         self.sessions.append(session)
         return session
 
@@ -188,12 +189,16 @@ class ArrowSession:
     """`engine.engine.EngineSession` for tests."""
 
     engine: ArrowEngine
-    principal: str
+    identity: Identity
     settings: dict[str, str]
     current_catalog: str
     current_schema: str
     statement_timeout_s: float = 0.0
     closed: bool = False
+
+    @property
+    def principal(self) -> str:
+        return self.identity.principal
 
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         self.engine.runs.append(Run(text, context, tuple(parameters)))

@@ -19,10 +19,10 @@ from gateway.authenticators import (
 
 @pytest.mark.parametrize("peer", ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1", "::1%lo"])
 def test_any_name_from_this_machine(peer: str) -> None:
-    assert log_in(Anonymous(), Mechanism.PLAIN, b"\0ada\0whatever", peer) == "ada"
-    assert log_in(Anonymous(), Mechanism.PLAIN, b"\0\0", peer) == "anonymous"
-    assert log_in(Anonymous(), Mechanism.BEARER, b"token", peer) == "anonymous"
-    assert log_in(Anonymous(), Mechanism.ANONYMOUS, b"", peer) == "anonymous"
+    assert log_in(Anonymous(), Mechanism.PLAIN, b"\0ada\0whatever", peer).principal == "ada"
+    assert log_in(Anonymous(), Mechanism.PLAIN, b"\0\0", peer).principal == "anonymous"
+    assert log_in(Anonymous(), Mechanism.BEARER, b"token", peer).principal == "anonymous"
+    assert log_in(Anonymous(), Mechanism.ANONYMOUS, b"", peer).principal == "anonymous"
 
 
 @pytest.mark.parametrize("mechanism", Mechanism)

@@ -22,6 +22,7 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.exec.run import Run
 from engine.plans.maintenance import VacuumPlan
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.table.formats import TableFormats, formats_of
 from engine.table.operations import CommitDescription, TableOperation
 from engine.table.watched_formats import watched
@@ -67,7 +68,7 @@ def ticking(storage: DictStorage) -> Callable[[], int]:
 
 
 def run_of(now_ms: Callable[[], int]) -> Run:
-    context = StatementContext(principal="ann", cancel=CancelToken(), now_ms=now_ms)
+    context = StatementContext(identity=Identity("ann"), cancel=CancelToken(), now_ms=now_ms)
     return Run(executor=None, context=context)  # type: ignore[arg-type]
 
 

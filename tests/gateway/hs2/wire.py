@@ -11,6 +11,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportBase
 
+from engine.runtime.identity import Identity
 from gateway.authenticators import Anonymous, Authenticator
 from gateway.hs2.dispatch import Dispatcher
 from gateway.hs2.gen import ttypes as t
@@ -54,7 +55,7 @@ class Lab:
         self.service = Service(self.registry, Anonymous())
 
     def client(self, principal: str | None = "ada") -> ThriftClient:
-        dispatcher = Dispatcher(self.service, Client("127.0.0.1", principal))
+        dispatcher = Dispatcher(self.service, Client("127.0.0.1", Identity(principal) if principal else None))
         return ThriftClient(TBinaryProtocol(DispatcherTransport(dispatcher)))
 
 
