@@ -264,10 +264,11 @@ class _Fields:
     def grants(self) -> tuple[Grant, ...]:
         found = []
         for item in self._objects("grants"):
-            privilege = item.text("privilege")
-            if privilege not in Privilege:
-                raise MalformedEntry(f"unknown privilege {privilege!r}")
-            found.append(Grant(item.principal(), Privilege(privilege), item.optional_text("grantor")))
+            try:
+                privilege = Privilege(item.text("privilege"))
+            except ValueError as error:
+                raise MalformedEntry(str(error)) from error
+            found.append(Grant(item.principal(), privilege, item.optional_text("grantor")))
         return tuple(found)
 
     def principals(self, key: str) -> tuple[Principal, ...]:

@@ -9,13 +9,12 @@ An object lies in levels: a table in its schema, this in its catalog. A caller h
    not reach data. Such a caller may grant these to itself, which is then in the catalog for all to see.
 
 To use an object takes the privilege and USE on each container above it (:meth:`Rights.missing`). To know of it takes
-less: any privilege on it or on something in it, or BROWSE (:meth:`Rights.is_visible`). What is not visible is treated as
-what is not there; USE on a container shows nothing of what is in it.
+less: any privilege on it or on something in it, or BROWSE (:meth:`Rights.is_visible`). What is not visible is treated
+as what is not there; USE on a container shows nothing of what is in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,14 +58,23 @@ NOBODY = Caller(frozenset())
 """The caller that a view without an owner is read as."""
 
 
-def caller_of(state: CatalogState, name: str, groups: Iterable[str] = (), *, is_admin: bool = False) -> Caller:
-    """The user `name`, whose log-in said `groups`, with the groups of the catalog that have it as a member.
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What a log-in said of a user: its name, its groups elsewhere, whether it administers the server."""
+
+    name: str
+    groups: frozenset[str] = frozenset()
+    is_admin: bool = False
+
+
+def caller_of(state: CatalogState, login: Login) -> Caller:
+    """The user of a log-in, with the groups of the catalog that have it as a member.
 
     A group of the log-in that is called as one of the catalog does not make a member of that one.
     """
-    known = [group(each) for each in groups]
-    own = {user(name), EVERYBODY, *(each for each in known if each.key not in state.groups)}
-    return Caller(_with_groups(state, own), is_admin)
+    known = [group(each) for each in login.groups]
+    own = {user(login.name), EVERYBODY, *(each for each in known if each.key not in state.groups)}
+    return Caller(_with_groups(state, own), login.is_admin)
 
 
 def owning(state: CatalogState, owner: Principal | None) -> Caller:
