@@ -195,7 +195,7 @@ class Operation:
         buffer = self._buffer
         if buffer is None or not self.has_rows:
             return True
-        return buffer.is_exhausted and sum(self._handed_out.values()) >= buffer.count()
+        return buffer.is_exhausted and sum(tuple(self._handed_out.values())) >= buffer.count()
 
     def tell_end(self) -> None:
         """Note that the client was told the operation's terminal state."""

@@ -27,6 +27,7 @@ from functools import partial
 from engine.engine import Engine
 from gateway.errors import OperationNotFound, ServerDraining, SessionNotFound, TooManySessions
 from gateway.limits import Limits
+from gateway.open_statements import OpenStatements
 from gateway.operation import Operation
 from gateway.session import Session
 from gateway.statement_threads import StatementThreads
@@ -44,6 +45,7 @@ class Registry:
         self._sessions: dict[uuid.UUID, Session] = {}
         self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
         self._owners: dict[uuid.UUID, Session] = {}
+        self._open = OpenStatements(limits.statements_per_user_max)
         self._lock = threading.Lock()
         self._threads = StatementThreads(limits, engine.restart)
         self._draining = threading.Event()
@@ -75,7 +77,7 @@ class Registry:
         engine_session = self.engine.open_session(
             principal, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
         )
-        session = Session(principal, engine_session, self._submit, self._owners, self.limits)
+        session = Session(principal, engine_session, self._submit, self._owners, self._open, self.limits)
         try:
             with self._lock:
                 self._ensure_room()
