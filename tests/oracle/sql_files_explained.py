@@ -57,6 +57,7 @@ REFUSALS = (
     (r"\[PARSE_SYNTAX_ERROR\].*(?i:tablesample \(100 percent\))", "the alias of a sampled subquery comes first"),
     (r"\[PARSE_SYNTAX_ERROR\].*DEFAULT COLLATION", "views have no collation of their own"),
     (r"select 1 \| extend y", "spark.sql.parser.singleCharacterPipeOperator.enabled cannot be set"),
+    (r"\[CONFIG_NOT_AVAILABLE\].* SET (?:system\.)?x\b", "settings of no known program are refused"),
     (r"\[CONFIG_NOT_AVAILABLE\].* hivevar:", "variables of Hive would be put into texts before they are read"),
     (r"\[CONFIG_NOT_AVAILABLE\].*decorrelateExistsIn", "Spark 4.3 has no such setting, but takes any"),
     (r"\$\{colname\}", "variables of Hive would be put into texts before they are read"),
