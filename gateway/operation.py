@@ -82,12 +82,12 @@ class Page:
 
 
 class ResultBuffer:
-    """The batches pulled from a stream so far; bounded by `bytes_max`."""
+    """The batches pulled from a stream so far; bounded by `bytes_max`. `log` is told the number of rows at the end."""
 
-    def __init__(self, stream: ResultStream, bytes_max: int) -> None:
+    def __init__(self, stream: ResultStream, bytes_max: int, log: Callable[[str], None]) -> None:
         """The batches of `stream` are waited for where its query still runs."""
         self.schema = stream.schema
-        self._stream, self._batches = stream, stream.batches()
+        self._stream, self._batches, self._log = stream, stream.batches(), log
         self._pulled: list[pa.RecordBatch] = []
         self._starts: list[int] = []
         self._rows = 0
@@ -152,6 +152,8 @@ class ResultBuffer:
             if batch is None:
                 self.is_exhausted = True
                 self._stream.close()
+                if self._stream.has_rows:
+                    self._log(f"{self._rows} rows")
             elif batch.num_rows:
                 self.bytes_held += batch.nbytes
                 if self.bytes_held > self._bytes_max:
@@ -229,7 +231,7 @@ class Operation:
         buffer = self._buffer
         if buffer is None or not self.has_rows:
             return True
-        return buffer.is_exhausted and sum(self._handed_out.values()) >= buffer.count()
+        return buffer.is_exhausted and sum(tuple(self._handed_out.values())) >= buffer.count()
 
     def tell_end(self) -> None:
         """Note that the client was told the operation's terminal state."""
@@ -255,8 +257,8 @@ class Operation:
         return buffer.bytes_held if buffer else 0
 
     def log_lines(self, *, from_start: bool = False) -> tuple[str, ...]:
-        """What is known of the run so far: the lines that came since the last call, or all of them."""
-        lines = self._context.profile.lines
+        """The log of the run so far: the lines that came since the last call, or all of them."""
+        lines = self._context.profile.log_lines
         with self._changed:
             known, self._logged = 0 if from_start else self._logged, len(lines)
         return lines[known:]
@@ -404,7 +406,9 @@ class Operation:
 
     def _open(self) -> tuple[ResultStream, ResultBuffer]:
         stream = self._run(self._context)
-        buffer = ResultBuffer(stream, self._context.result_bytes_max)
+        buffer = ResultBuffer(stream, self._context.result_bytes_max, self.profile.log)
+        if stream.row_counts is not None:
+            self.profile.log(", ".join(f"{name}: {count}" for name, count in stream.row_counts.named.items()))
         if self._whole:
             try:
                 buffer.count(self.cancel_token)
@@ -415,7 +419,7 @@ class Operation:
 
     def _note_rows(self, stream: ResultStream) -> None:
         """The query's first rows are there. A stream of its last ones would be the same stream."""
-        buffer = ResultBuffer(stream, self._context.result_bytes_max)
+        buffer = ResultBuffer(stream, self._context.result_bytes_max, self.profile.log)
         with self._changed:
             if OperationState.STREAMING in TRANSITIONS[self._state]:
                 self._stream, self._buffer = stream, buffer
@@ -465,7 +469,10 @@ class Operation:
             self._state = to
             self.last_used = time.monotonic()
             if to.is_terminal:
-                self.ended_ms = self.ended_ms or time.time_ns() // 1_000_000
+                if self.ended_ms is None:
+                    self.ended_ms = time.time_ns() // 1_000_000
+                    state = to.name.lower().replace("_", " ")
+                    self.profile.log(f"{state} after {(self.ended_ms - self.created_ms) / 1000:.3f} s")
                 if self._timer:
                     self._timer.cancel()
             self._changed.notify_all()

@@ -46,6 +46,8 @@ class RowCounts:
     deleted: int | None = None
     skipped_corrupt_files: int | None = None
     """Of the files of a COPY INTO."""
+    defines_table: bool = False
+    """Whether a CREATE TABLE … AS wrote them: Databricks names the counts of one, and gives no row of them."""
 
     @property
     def named(self) -> dict[str, int]:

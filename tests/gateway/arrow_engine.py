@@ -87,9 +87,9 @@ def rows(table: pa.Table, sql_types: Mapping[str, str] | None = None, *, time_zo
     return lambda _: ResultStream(schema=table.schema, source=table.to_batches(BATCH_ROWS), time_zone=time_zone)
 
 
-def modifies(affected: int, inserted: int | None = None) -> Answer:
+def modifies(affected: int, inserted: int | None = None, *, defines_table: bool = False) -> Answer:
     """Answer like a DML statement that counted so many rows."""
-    counts = RowCounts(affected=affected, inserted=inserted)
+    counts = RowCounts(affected=affected, inserted=inserted, defines_table=defines_table)
 
     def answer(context: StatementContext) -> ResultStream:
         context.on_parsed(False)

@@ -76,6 +76,27 @@ def test_links_lead_to_all_rows_in_order(client: ThriftClient, session: t.TSessi
     assert seen == list(range(10_000))
 
 
+@pytest.mark.parametrize(
+    ("agent", "units_in_s"),
+    [
+        ("PyDatabricksSqlConnector/4.9.0 (dbt)", 1),
+        ("godatabrickssqlconnector/1.6.1", 1),
+        ("DatabricksJDBCDriverOSS/1.0.9", 1000),
+        ("NodejsDatabricksSqlConnector/2.1.0 (Node.js 20)", 1000),
+        (None, 1000),
+    ],
+)
+def test_a_link_expires_in_the_unit_that_its_client_reads(live: Live, agent: str | None, units_in_s: int) -> None:
+    transport = THttpClient(f"{live.url}/sql/1.0/warehouses/any")
+    if agent:
+        transport.setCustomHeaders({"User-Agent": agent})
+    client = ThriftClient(TBinaryProtocol(transport))
+    operation = execute(client, open_session(client, client_protocol_i64=42247), "ROWS 10000", **ASKED)
+    [link, *_] = fetch(client, operation, 100).results.resultLinks
+    assert 0 < link.expiryTime / units_in_s - time.time() < 901
+    transport.close()
+
+
 @pytest.mark.parametrize(("text", "asked"), [("ROWS 10", ASKED), ("ROWS 10000", {"canReadArrowResult": True})])
 def test_rows_come_with_the_answer_where_they_are_few_or_links_are_not_asked_for(
     client: ThriftClient, session: t.TSessionHandle, text: str, asked: dict[str, bool]
