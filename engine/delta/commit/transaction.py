@@ -53,8 +53,7 @@ from engine.delta.commit.staged_commit import (
 )
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
-from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA, RecordBatch
-from engine.delta.log.storage import Storage
+from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import (
     Add,
@@ -65,12 +64,14 @@ from engine.delta.spec.actions import (
     Remove,
     SetTransaction,
 )
-from engine.delta.spec.deletion_vectors import Rows
 from engine.delta.spec.errors import DuplicateActions, NoMetadata
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.delta.spec.properties import ISOLATION_LEVEL
+from engine.storage.deletion_vectors import Rows
+from engine.storage.storage import Storage
 from engine.table.operations import CommitDescription
 from engine.table.transaction import NewFiles
+from engine.types.arrow_types import RecordBatch
 
 
 def clock_ms() -> int:
