@@ -21,13 +21,13 @@ import pyarrow as pa
 
 from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import BoundTable
-from engine.delta.commit.conflict_errors import CommitOutcomeUnknown
 from engine.delta.commit.marks import write_vectors
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.delta.spec.stats import parse_file_stats
+from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.exec.run import Run
 from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.storage import Storage

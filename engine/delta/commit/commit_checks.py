@@ -25,7 +25,6 @@ from engine.delta.log.file_table import file_keys
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Protocol
 from engine.delta.spec.errors import (
-    CannotModifyAppendOnly,
     DeletionVectorsDisallowed,
     DeletionVectorWithoutRowCount,
     DomainMetadataNotSupported,
@@ -37,6 +36,7 @@ from engine.delta.spec.errors import (
 from engine.delta.spec.features import FEATURES, is_listed
 from engine.delta.spec.properties import ensure_consistent
 from engine.delta.spec.protocols import protocol_features
+from engine.errors.change_errors import CannotModifyAppendOnly
 from engine.types.arrow_types import Array
 
 

@@ -36,7 +36,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.commit_checks import PendingCommit, ensure_commit_checks
 from engine.delta.commit.commit_file import CommitFile, make_commit_file
 from engine.delta.commit.committer import StorageRetries, put_commit, read_winners, take_back
-from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, CommitOutcomeUnknown, ConcurrentDrop
+from engine.delta.commit.conflict_errors import CommitAttemptsExceeded
 from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
 from engine.delta.commit.marks import RowMarks
 from engine.delta.commit.new_files import NewFiles as DeltaFiles
@@ -67,6 +67,7 @@ from engine.delta.spec.actions import (
 from engine.delta.spec.errors import DuplicateActions, NoMetadata
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.delta.spec.properties import ISOLATION_LEVEL
+from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
 from engine.table.operations import CommitDescription

@@ -26,7 +26,6 @@ import pyarrow.compute as pc
 
 from engine.delta.definition.clustering import CLUSTERING_DOMAIN, clustering_columns
 from engine.delta.definition.constraints import check_constraints
-from engine.delta.definition.dormant import GENERATION
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.log.log_segment import LogSegment, extend_segment, find_segment
@@ -60,6 +59,7 @@ from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
 from engine.storage.errors import LogFileNotFound
 from engine.storage.storage import FileStatus, Storage, open_storage
+from engine.table.column_metadata import GENERATION
 from engine.table.operations import TableOperation
 from engine.table.rules import Constraint
 from engine.table.scan import Scan

@@ -394,15 +394,6 @@ class MissingPartitionColumn(DeltaError, condition="DELTA_MISSING_PARTITION_COLU
 
 
 @dataclass(eq=False)
-class CannotModifyAppendOnly(DeltaError, condition="DELTA_CANNOT_MODIFY_APPEND_ONLY", sqlstate="42809"):
-    table: str
-    template = (
-        "{table} is configured to allow appends only. To permit updates and deletes, run ALTER TABLE ... SET "
-        "TBLPROPERTIES ('delta.appendOnly' = 'false')."
-    )
-
-
-@dataclass(eq=False)
 class DeletionVectorsDisallowed(DeltaError, condition="DELTA_ADDING_DELETION_VECTORS_DISALLOWED", sqlstate="0A000"):
     table: str
     path: str

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from catalog.errors import CatalogOutcomeUnknown
 from engine.delta.commit.cloned_files import changed_vectors, cloned_files, copies_among, file_vectors
-from engine.delta.commit.conflict_errors import CommitOutcomeUnknown
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.errors.copy_errors import CloneFileMissing
 from engine.exec.run import Run
 from engine.runtime.context import StatementContext
