@@ -26,7 +26,6 @@ from engine.bind.sources import Sources
 from engine.delta.commit.transaction import Committed
 from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.memory import use_compact_memory
-from engine.delta.log.storage import open_storage
 from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import remove_lake_leftovers
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
@@ -55,6 +54,7 @@ from engine.statements.variables import (
     Script,
     may_answer_rows,
 )
+from engine.storage.storage import open_storage
 from engine.table.formats import formats_of
 from engine.write.folder_marks import is_abandoned
 

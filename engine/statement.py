@@ -26,13 +26,9 @@ from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
-from engine.delta.commit.conflict_errors import (
-    ConcurrentDrop,
-    ConcurrentModification,
-    FeatureDropConflict,
-    MetadataChanged,
-)
+from engine.delta.commit.conflict_errors import FeatureDropConflict
 from engine.enforce.rules import enforce
+from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification, MetadataChanged
 from engine.exec.run import Run
 from engine.exec.session import ExecSession
 from engine.execute.execute import execute
