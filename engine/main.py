@@ -26,7 +26,6 @@ from engine.bind.sources import Sources
 from engine.delta.commit.transaction import Committed
 from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.memory import use_compact_memory
-from engine.delta.log.storage import open_storage
 from engine.delta.maintenance.after_commit import PostCommitQueue
 from engine.delta.maintenance.leftovers import remove_lake_leftovers
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
@@ -55,6 +54,7 @@ from engine.statements.variables import (
     Script,
     may_answer_rows,
 )
+from engine.storage.storage import open_storage
 from engine.table.formats import formats_of
 from engine.write.folder_marks import is_abandoned
 
@@ -236,7 +236,9 @@ class LakeSession:
         """For the statements inside of one; each of a script has its own time, as if it had been sent alone."""
 
         def take(statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
-            own = replace(context, instant_us=context.now_ms() * 1000, profile=Profile()) if is_script else context
+            own = replace(context, on_rows=None)  # what is read of it, and when, is up to the statement around it
+            if is_script:
+                own = replace(own, instant_us=context.now_ms() * 1000, profile=Profile())
             return self._take(statement, scopes, parameters, own)
 
         return Road(parse=parse_statement, take=take, cancel=context.cancel)

@@ -213,6 +213,11 @@ class SessionsSection:
         "end makes room for a new one.",
         low=1,
     )
+    statements_per_user_max: int = _setting(
+        1000,
+        "Statements that all sessions of one user may hold open together; room is made in the same way.",
+        low=1,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,6 +315,7 @@ class Config:
             statements_running_max=self.statements.running_max,
             abandoned_max=self.statements.abandoned_max,
             statements_per_session_max=self.sessions.statements_max,
+            statements_per_user_max=self.sessions.statements_per_user_max,
             statement_idle_s=self.statements.idle_s,
             statement_timeout_s=self.statements.timeout_s,
             result_bytes_max=self.results.bytes_max,

@@ -45,6 +45,16 @@ class TooManyStatements(SqlError, condition="TOO_MANY_STATEMENTS", sqlstate="533
 
 
 @dataclass(eq=False)
+class TooManyStatementsOfUser(SqlError, condition="TOO_MANY_STATEMENTS.OF_USER", sqlstate="53300"):
+    user: str
+    limit: int
+    template = (
+        "The sessions of {user} have {limit} open statements, and none of them was read to its end. Close some, or "
+        "raise sessions.statements_per_user_max."
+    )
+
+
+@dataclass(eq=False)
 class TooManyAbandoned(SqlError, condition="TOO_MANY_ABANDONED_STATEMENTS", sqlstate="53000"):
     count: int
     template = (

@@ -28,6 +28,7 @@ from engine.engine import Engine
 from engine.runtime.identity import Identity
 from gateway.errors import LogInEnded, OperationNotFound, ServerDraining, SessionNotFound, TooManySessions
 from gateway.limits import Limits
+from gateway.open_statements import OpenStatements
 from gateway.operation import Operation
 from gateway.session import EnsureCurrent, Session, believe
 from gateway.statement_threads import StatementThreads
@@ -51,6 +52,7 @@ class Registry:
         self._sessions: dict[uuid.UUID, Session] = {}
         self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
         self._owners: dict[uuid.UUID, Session] = {}
+        self._open = OpenStatements(limits.statements_per_user_max)
         self._lock = threading.Lock()
         self._threads = StatementThreads(limits, engine.restart)
         self._draining = threading.Event()
@@ -83,7 +85,9 @@ class Registry:
         engine_session = self.engine.open_session(
             identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
         )
-        session = Session(identity, engine_session, self._submit, self._owners, self.limits, self._ensure_current)
+        session = Session(
+            identity, engine_session, self._submit, self._owners, self._open, self.limits, self._ensure_current
+        )
         try:
             with self._lock:
                 self._ensure_room()

@@ -8,13 +8,13 @@ import pyarrow as pa
 
 from engine.bind.bound import BoundTable
 from engine.delta.definition.table_draft import Definition
-from engine.delta.log.storage import Storage
 from engine.delta.spec.actions import SetTransaction
 from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
 from engine.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.plans.write_plan import WritePlan
 from engine.pruning.predicates import Path
 from engine.sql.expressions import Expression
+from engine.storage.storage import Storage
 from engine.table.operations import CommitDescription
 from engine.table.scan import Scan
 from engine.types.schema import DataType
@@ -140,13 +140,27 @@ class DeletePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RewrittenRows:
+    """All rows of files in which some change, these with their new values: `values`, whose scan has to tell them, as
+    `rows` says when the rules have been over it.
+    """
+
+    values: TargetRead
+    rows: WritePlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UpdatePlan:
-    """Give the rows of `table` at `places` the new `values`, as `rows` says when the rules have been over it."""
+    """Give the rows of `table` at `places` the new `values`, as `rows` says when the rules have been over it.
+
+    `rewritten` is the way for rows whose files are written again in one go; None: they go to files of their own.
+    """
 
     table: BoundTable
     places: TargetRead
     values: TargetRead
     rows: WritePlan
+    rewritten: RewrittenRows | None
     reads_table: bool
     description: CommitDescription
     checks: QueryCheck

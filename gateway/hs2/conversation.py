@@ -29,7 +29,7 @@ class Conversation:
         """`descriptor` is of the client's socket, open for as long as a call is answered."""
         self._service, self._watch = service, watch
         self._peer, self._descriptor = peer, descriptor
-        self._client = Client(peer)
+        self._client = Client(peer, is_connected=False)
         self._dispatcher = Dispatcher(service, self._client)
 
     def answer(self, message: bytes, identity: Identity, links: RowLinks | None) -> bytes:
@@ -37,7 +37,7 @@ class Conversation:
         for bytes that are none.
         """
         if self._client.identity != identity:  # a proxy sends the requests of many users on one connection
-            self._client = Client(self._peer, identity)
+            self._client = Client(self._peer, identity, is_connected=False)
             self._dispatcher = Dispatcher(self._service, self._client)
         self._client.links = links
         try:

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ import pytest
 from deltalake import DeltaTable
 
 from engine.delta.delta_format import DeltaFormat
-from engine.delta.log.storage import LocalStorage
 from engine.errors.statement_errors import StatementCancelled
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.storage.storage import LocalStorage
 from engine.table.watched_formats import watched
 from tests.engine.bare_aging import age, data_files
 from tests.engine.bare_lake import BareLake
@@ -282,4 +283,6 @@ def test_a_running_statement_keeps_what_it_uses(lake: BareLake, worn: Path) -> N
         (worn / "written.parquet").write_bytes(b"not committed yet")
         delete(lake, "k = 2")
         assert len(lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN")) == 1
+    assert len(lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN")) == 2
+    os.utime(worn / "written.parquet", (time.time() - 70, time.time() - 70))
     assert len(lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN")) == 3

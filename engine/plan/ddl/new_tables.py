@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.delta.definition.dormant import GENERATION
 from engine.delta.definition.metadata_changes import (
     AddConstraint,
     ClusterBy,
@@ -16,7 +15,7 @@ from engine.delta.definition.metadata_changes import (
     SetDescription,
     set_properties,
 )
-from engine.delta.spec.properties import DELTA_PREFIX, canonical_key
+from engine.delta.spec.properties import DELTA_PREFIX, canonical_key, ensure_distinct
 from engine.plan.reads.empty_scan import empty_scan
 from engine.plan.rules.allowed_expressions import column_checks, constraint_check
 from engine.plan.rules.identity_columns import identity_metadata
@@ -27,6 +26,7 @@ from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TABLE_DEFAULTS
 from engine.sql.dialect.type_text import parse_type
 from engine.statements.tables import Check, ColumnDef, CreateTable
+from engine.table.column_metadata import GENERATION
 from engine.types.schema import StructField, StructType
 
 COMMENT = "comment"
@@ -62,6 +62,7 @@ def default_properties(state: SessionState) -> dict[str, str]:
 
 def table_changes(statement: CreateTable, state: SessionState) -> tuple[MetadataChange, ...]:
     """Properties, constraints, the comment and clustering, as changes of a table without them."""
+    ensure_distinct(key for key, _ in statement.properties)
     written = {canonical_key(key): value for key, value in statement.properties}
     named = checks_of(statement)
     constraints = tuple(AddConstraint(name=name, expression=check.expression) for name, check in named)

@@ -29,7 +29,6 @@ from engine.delta.definition.metadata_changes import (
 )
 from engine.delta.definition.table_draft import Definition
 from engine.delta.schema import schema_errors
-from engine.delta.schema.schema_changes import After, First
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec import errors
 from engine.delta.spec.actions import Protocol
@@ -46,6 +45,7 @@ from engine.types.schema import (
     parse_schema,
     walk_fields,
 )
+from engine.types.schema_changes import After, First
 from tests.engine.delta.committing import describe
 from tests.interleave.storages import DictStorage
 
