@@ -182,7 +182,7 @@ class Operation:
         """`whole`: the statement counts as finished when its whole result is held, not when its first rows are.
         `streams`: its rows may be fetched while it runs.
         """
-        self.id = uuid.uuid4()
+        self.id, self.identity = uuid.uuid4(), identity
         self.text = text
         self.cancel_token = CancelToken()
         self.created_ms = time.time_ns() // 1_000_000
