@@ -182,8 +182,8 @@ class Operation:
         """`whole`: the statement counts as finished when its whole result is held, not when its first rows are.
         `streams`: its rows may be fetched while it runs.
         """
-        self.id, self.identity = uuid.uuid4(), identity
-        self.text = text
+        self.id = uuid.uuid4()
+        self.identity, self.text = identity, text
         self.cancel_token = CancelToken()
         self.created_ms = time.time_ns() // 1_000_000
         self.ended_ms: int | None = None

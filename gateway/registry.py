@@ -37,6 +37,8 @@ from gateway.supervision import OnDeath, ignore_death, supervised
 logger = logging.getLogger(__name__)
 
 READ_AFTER_EXPIRY_S = 600.0
+
+
 EnsureCurrent = Callable[[Identity], None]
 """Raises if the log-in of an identity does not hold any more."""
 

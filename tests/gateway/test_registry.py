@@ -266,7 +266,7 @@ def test_a_session_holds_a_limited_number_of_statements(make: Maker) -> None:
 
 def test_the_sessions_of_a_user_hold_a_limited_number_of_statements_together(make: Maker) -> None:
     registry = make(statements_per_user_max=3)
-    first, second, other = (registry.open_session(Identity(user)) for user in ("ann", "ann", "ben"))
+    first, second, other = (registry.open_session(user) for user in (ANN, ANN, Identity("ben")))
     read, unread, running = first.execute("SET x"), first.execute("ROWS 5"), second.execute("SLEEP 60")
     for operation in (read, unread):
         assert operation.wait(5) is OperationState.FINISHED
