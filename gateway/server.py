@@ -20,7 +20,7 @@ from catalog.errors import SqlError
 from engine.engine import Engine
 from engine.exec.session import SparkOptions, Supervision
 from engine.main import EngineOptions, open_engine
-from gateway.authenticators.start import make_authenticator
+from gateway.authenticators.start import make_authenticator, open_tokens
 from gateway.config import Config
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
@@ -120,7 +120,8 @@ class Server:
             self._progress("stopping")
 
     def _start(self, parts: ExitStack) -> Ports:
-        config, authenticator = self._config.server, make_authenticator(self._config)
+        config, tokens = self._config.server, open_tokens(self._config)
+        authenticator = make_authenticator(self._config, tokens)
         ensure_port_free("thrift", config.host, config.thrift_port)
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
@@ -134,6 +135,7 @@ class Server:
             link_lifetime_s=self._config.results.link_lifetime_s,
             public_url=config.public_url,
             proxies=config.http_trusted_proxies,
+            tokens=tokens,
         )
         app = create_app(self._lifecycle, authenticator, options)
         links = RowLinkMaker(
