@@ -41,7 +41,7 @@ class OdbcDriver:
         else:
             self._transport = TBufferedTransport(TSocket("127.0.0.1", port))
         self._transport.open()
-        self.client = Client(TBinaryProtocol(self._transport))
+        self.client = Client(TBinaryProtocol(self._transport, string_length_limit=1 << 30))
         opened = _checked(self.client.OpenSession(t.TOpenSessionReq(version, username="ada", **opening)))
         self.session = opened.sessionHandle
 
@@ -65,18 +65,24 @@ class OdbcDriver:
         request = getattr(t, f"T{name}Req")(self.session, **fields)
         return self._read(_checked(getattr(self.client, name)(request)).operationHandle)
 
-    def query(self, text: str) -> tuple[list[str], list[Row]] | None:
-        """The columns and rows of a statement; None where it has no result set."""
-        request = t.TExecuteStatementReq(self.session, text, runAsync=True)
+    def execute(self, text: str, **fields: Any) -> Any:
+        """The handle of a statement that has ended well."""
+        request = t.TExecuteStatementReq(self.session, text, runAsync=True, **fields)
         operation = _checked(self.client.ExecuteStatement(request)).operationHandle
         ended = _checked(settle(self.client, operation))
+        operation.hasResultSet = ended.hasResultSet
         if ended.operationState != t.TOperationState.FINISHED_STATE:
             self.client.CloseOperation(t.TCloseOperationReq(operation))
             raise Refused(f"{ended.sqlState} {ended.errorMessage}")
-        if not ended.hasResultSet:
-            self.client.CloseOperation(t.TCloseOperationReq(operation))
-            return None
-        return self._read(operation)
+        return operation
+
+    def query(self, text: str) -> tuple[list[str], list[Row]] | None:
+        """The columns and rows of a statement; None where it has no result set."""
+        operation = self.execute(text)
+        if operation.hasResultSet:
+            return self._read(operation)
+        self.client.CloseOperation(t.TCloseOperationReq(operation))
+        return None
 
     def _read(self, operation: Any) -> tuple[list[str], list[Row]]:
         described = _checked(self.client.GetResultSetMetadata(t.TGetResultSetMetadataReq(operation)))
