@@ -130,6 +130,7 @@ def csv_over_http(server: RealServer, text: str) -> list[list[Any]]:
     answer = server.http().run(text, format="CSV", disposition="EXTERNAL_LINKS")
     with urllib.request.urlopen(answer["result"]["external_links"][0]["external_link"]) as response:
         content = response.read().decode()
+    csv.field_size_limit(1 << 30)
     return list(csv.reader(io.StringIO(content, newline="")))[1:]
 
 
