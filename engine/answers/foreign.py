@@ -15,10 +15,9 @@ _COLUMNS: Mapping[Absent, tuple[str, ...]] = MappingProxyType(
         Absent.TRANSACTIONS: ("txnid", "state", "startedtime", "lastheartbeattime", "user", "host"),
         Absent.COMPACTIONS: ("compactionid", "dbname", "tabname", "partname", "type", "state"),
         Absent.ROLES: ("role",),
-        Absent.GRANTS: ("Principal", "ActionType", "ObjectType", "ObjectKey"),
     }
 )
-"""Hive's, but for grants, which are Databricks'."""
+"""Hive's."""
 
 
 def answer_foreign(statement: ForeignStatement) -> Outcome:
