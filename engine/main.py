@@ -236,7 +236,9 @@ class LakeSession:
         """For the statements inside of one; each of a script has its own time, as if it had been sent alone."""
 
         def take(statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
-            own = replace(context, instant_us=context.now_ms() * 1000, profile=Profile()) if is_script else context
+            own = replace(context, on_rows=None)  # what is read of it, and when, is up to the statement around it
+            if is_script:
+                own = replace(own, instant_us=context.now_ms() * 1000, profile=Profile())
             return self._take(statement, scopes, parameters, own)
 
         return Road(parse=parse_statement, take=take, cancel=context.cancel)
@@ -245,7 +247,7 @@ class LakeSession:
         self, statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter], context: StatementContext
     ) -> Step:
         """Take `statement` down the road and apply what it changes, of the session and of the `scopes` it sees."""
-        before = replace(self._state, scopes=scopes)
+        before = replace(self._state, identity=context.identity, scopes=scopes)
         outcome = run_statement(statement, before, self._sources, self._executor, context, parameters)
         if outcome.change is not None:
             with self._lock:

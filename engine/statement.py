@@ -197,7 +197,7 @@ def _step_by_step(
 
 def _planned(statement: SingleStatement, state: SessionState, sources: Sources, run: Run) -> Plan:
     """From binding to the rules: what will be done, on the versions that are pinned now."""
-    cancel = run.context.cancel
+    cancel, began_ms = run.context.cancel, run.context.now_ms()
     binder = Binder(state, sources)
     while isinstance(bound := bind(statement, binder), Unevaluated):
         binder.values[bound.expressions] = run.values_of(bound.expressions)
@@ -208,6 +208,7 @@ def _planned(statement: SingleStatement, state: SessionState, sources: Sources, 
     plan = plan_statement(analyzed)
     enforced = enforce(plan)
     cancel.ensure_live()
+    run.context.profile.log(f"planned in {(run.context.now_ms() - began_ms) / 1000:.3f} s")
     return enforced
 
 

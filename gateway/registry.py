@@ -26,25 +26,33 @@ from functools import partial
 
 from engine.engine import Engine
 from engine.runtime.identity import Identity
-from gateway.errors import OperationNotFound, ServerDraining, SessionNotFound, TooManySessions
+from gateway.errors import LogInEnded, OperationNotFound, ServerDraining, SessionNotFound, TooManySessions
 from gateway.limits import Limits
+from gateway.open_statements import OpenStatements
 from gateway.operation import Operation
-from gateway.session import Session
+from gateway.session import EnsureCurrent, Session, believe
 from gateway.statement_threads import StatementThreads
 from gateway.supervision import OnDeath, ignore_death, supervised
 
 logger = logging.getLogger(__name__)
 
+READ_AFTER_EXPIRY_S = 600.0
+
 
 class Registry:
     """Sessions and operations by id; thread-safe."""
 
-    def __init__(self, engine: Engine, limits: Limits, on_death: OnDeath = ignore_death) -> None:
-        """`on_death` is told if the thread that looks for what has expired ends by itself."""
-        self.engine, self.limits = engine, limits
+    def __init__(
+        self, engine: Engine, limits: Limits, on_death: OnDeath = ignore_death, ensure_current: EnsureCurrent = believe
+    ) -> None:
+        """`on_death` is told if the thread that looks for what has expired ends by itself; `ensure_current` is asked
+        before each statement whether the log-in of its session still holds.
+        """
+        self.engine, self.limits, self._ensure_current = engine, limits, ensure_current
         self._sessions: dict[uuid.UUID, Session] = {}
         self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
         self._owners: dict[uuid.UUID, Session] = {}
+        self._open = OpenStatements(limits.statements_per_user_max)
         self._lock = threading.Lock()
         self._threads = StatementThreads(limits, engine.restart)
         self._draining = threading.Event()
@@ -70,13 +78,16 @@ class Registry:
         may_lack_schema: bool = False,
     ) -> Session:
         """A new session; refuses unknown settings, catalogs and, unless it `may_lack_schema`, schemas by name."""
+        self._ensure_current(identity)
         self._make_room()
         with self._lock:
             self._ensure_room()
         engine_session = self.engine.open_session(
             identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
         )
-        session = Session(identity, engine_session, self._submit, self._owners, self.limits)
+        session = Session(
+            identity, engine_session, self._submit, self._owners, self._open, self.limits, self._ensure_current
+        )
         try:
             with self._lock:
                 self._ensure_room()
@@ -87,9 +98,11 @@ class Registry:
         return session
 
     def session(self, session_id: uuid.UUID, identity: Identity | None) -> Session:
+        """The session, which then acts for this log-in of its owner: clients of HTTP renew their tokens."""
         session = _owned(self._sessions.get(session_id), identity)
-        if session is None:
+        if session is None or identity is None:
             raise SessionNotFound()
+        session.renew(identity)
         session.last_used = time.monotonic()
         return session
 
@@ -98,6 +111,7 @@ class Registry:
         session = _owned(self._owners.get(operation_id), identity)
         operation = session.operation(operation_id) if session else None
         if session and operation:
+            _ensure_may_read(identity)
             session.last_used = time.monotonic()
             return session, operation
         raise OperationNotFound()
@@ -237,6 +251,13 @@ def _try(step: Callable[[], None], what: str) -> None:
         step()
     except Exception:
         logger.exception("%s could not be looked after", what)
+
+
+def _ensure_may_read(identity: Identity | None) -> None:
+    """Let a result be read to its end a little longer than statements may be started."""
+    expires_ms = identity.expires_ms if identity else None
+    if expires_ms is not None and time.time() * 1000 >= expires_ms + READ_AFTER_EXPIRY_S * 1000:
+        raise LogInEnded()
 
 
 def _owned(session: Session | None, identity: Identity | None) -> Session | None:

@@ -41,6 +41,16 @@ def show_locks(cursor: Cursor) -> ShowAbsent:
     return ShowAbsent(kind=Absent.LOCKS, table_parts=named)
 
 
+def show_indexes(cursor: Cursor) -> ShowAbsent:
+    """`ON t [FROM|IN schema]`; DBeaver gives the name as a text, without its schema."""
+    cursor.read("ON")
+    if cursor.take_strings():
+        return ShowAbsent(kind=Absent.INDEXES)
+    table = read_table(cursor)
+    schema = cursor.read_names() if cursor.take_any("FROM", "IN") else ()
+    return ShowAbsent(kind=Absent.INDEXES, table_parts=(*schema, *table))
+
+
 def _of_table(cursor: Cursor) -> Refresh:
     if cursor.words(1) == ["TABLE"] and cursor.count > 1 and cursor.words(2)[1:] != ["."]:
         cursor.read("TABLE")

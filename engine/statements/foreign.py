@@ -1,7 +1,7 @@
 """Statements of other systems that clients send, and that mean little here: what they ask about does not exist.
 
 There is no cache to refresh, since each statement reads the newest version; and there are no locks, transactions of
-several statements, or roles.
+several statements, indexes or roles.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ class Absent(StrEnum):
     LOCKS = "LOCKS"
     TRANSACTIONS = "TRANSACTIONS"
     COMPACTIONS = "COMPACTIONS"
+    INDEXES = "INDEXES"
     ROLES = "ROLES"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowAbsent:
-    """`SHOW LOCKS|TRANSACTIONS|ROLES …`; `table_parts` is the table that the statement names, if any."""
+    """`SHOW LOCKS|TRANSACTIONS|INDEX|ROLES …`; `table_parts` is the table that the statement names, if any."""
 
     kind: Absent
     table_parts: tuple[str, ...] | None = None

@@ -11,6 +11,7 @@ import logging
 import uuid
 
 from engine.runtime.identity import Identity
+from gateway.authenticators.peer import Peer
 from gateway.hs2.dispatch import Dispatcher
 from gateway.hs2.errors import MalformedThriftMessage
 from gateway.hs2.messages import MalformedMessage
@@ -24,11 +25,11 @@ logger = logging.getLogger(__name__)
 class Conversation:
     """The calls of one HTTP connection, one after the other; what is remembered of one speeds up the next."""
 
-    def __init__(self, service: Service, watch: Watch, peer: str, descriptor: int) -> None:
+    def __init__(self, service: Service, watch: Watch, peer: Peer, descriptor: int) -> None:
         """`descriptor` is of the client's socket, open for as long as a call is answered."""
         self._service, self._watch = service, watch
         self._peer, self._descriptor = peer, descriptor
-        self._client = Client(peer)
+        self._client = Client(peer, is_connected=False)
         self._dispatcher = Dispatcher(service, self._client)
 
     def answer(self, message: bytes, identity: Identity, links: RowLinks | None) -> bytes:
@@ -36,7 +37,7 @@ class Conversation:
         for bytes that are none.
         """
         if self._client.identity != identity:  # a proxy sends the requests of many users on one connection
-            self._client = Client(self._peer, identity)
+            self._client = Client(self._peer, identity, is_connected=False)
             self._dispatcher = Dispatcher(self._service, self._client)
         self._client.links = links
         try:
@@ -55,7 +56,7 @@ class Conversation:
         try:
             self._service.cancel_awaited(self._client)
         except Exception:
-            logger.exception("a statement of %s could not be cancelled", self._peer)
+            logger.exception("a statement of %s could not be cancelled", self._peer.address)
 
 
 class Conversations:
@@ -64,7 +65,7 @@ class Conversations:
     def __init__(self, service: Service, watch: Watch) -> None:
         self._service, self._watch = service, watch
 
-    def begin(self, peer: str, descriptor: int) -> Conversation:
+    def begin(self, peer: Peer, descriptor: int) -> Conversation:
         """For a new connection of the client at `peer`."""
         return Conversation(self._service, self._watch, peer, descriptor)
 

@@ -20,7 +20,8 @@ from typing import assert_never
 
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity
-from gateway.authenticators import Accepted, Authenticator, Challenge, Exchange, Mechanism
+from gateway.authenticators.exchange import Accepted, Authenticator, Challenge, Exchange, Mechanism
+from gateway.authenticators.peer import Peer
 
 HEADER = struct.Struct(">BI")
 MESSAGE_BYTES_MAX = 64 * 1024
@@ -56,8 +57,7 @@ class Reply:
 class SaslNegotiation:
     """One connection's handshake: `receive` each message until `state` is ACCEPTED or REFUSED."""
 
-    def __init__(self, authenticator: Authenticator, peer: str) -> None:
-        """`peer` is the client's IP address."""
+    def __init__(self, authenticator: Authenticator, peer: Peer) -> None:
         self.state = SaslState.EXPECT_START
         self.identity: Identity | None = None
         self._authenticator, self._peer = authenticator, peer

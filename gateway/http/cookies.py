@@ -1,14 +1,15 @@
 """The cookies of clients that have logged in: random values, and a table of the identities that they stand for.
 
-A cookie is good for a while, no longer than its identity, and from the address to which it was given; a client whose
-cookie is refused sends its credentials again. The table has digests, not the values themselves. Clients that send their
-credentials with every request, and never a cookie, are given the same one for half of its time, so that they do not
-fill the table. When it is full, the oldest cookies go.
+A cookie is good for a while, as long as it is used now and then, no longer than its identity, and from the address to
+which it was given; a client whose cookie is refused sends its credentials again. The table has digests, not the values
+themselves. Clients that send their credentials with every request, and never a cookie, are given the same one for half
+of its time, so that they do not fill the table. When it is full, the oldest cookies go.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import secrets
 import threading
 import time
@@ -22,11 +23,12 @@ COOKIE_NAME = "hive.server2.auth"
 _COOKIES_MAX = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _LogIn:
     identity: Identity
     peer: str
     until: float
+    used: float
 
 
 class Cookies:
@@ -35,29 +37,42 @@ class Cookies:
     def __init__(
         self,
         name: str = COOKIE_NAME,
+        *,
         lifetime_s: int = 3600,
+        idle_s: float = math.inf,
         cookies_max: int = _COOKIES_MAX,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._name, self._lifetime_s, self._cookies_max, self._clock = name, lifetime_s, cookies_max, clock
+        self._name, self._cookies_max, self._clock = name, cookies_max, clock
+        self._lifetime_s, self._idle_s = lifetime_s, idle_s
         self._lock = threading.Lock()
         self._log_ins: OrderedDict[bytes, _LogIn] = OrderedDict()
         self._given: OrderedDict[tuple[Identity, str], tuple[str, float]] = OrderedDict()
 
+    def make(self, identity: Identity, peer: str) -> str:
+        """The value of a new cookie for `identity` at address `peer`."""
+        with self._lock:
+            return self._make(identity, peer)
+
     def give(self, identity: Identity, peer: str) -> str:
-        """The value of a cookie for `identity` at address `peer`."""
+        """The value of a cookie for a client that may not keep it."""
         now = self._clock()
         with self._lock:
             value, renewed_from = self._given.get((identity, peer), ("", 0.0))
             if now < renewed_from and _digest(value) in self._log_ins:
                 return value
-            value = secrets.token_urlsafe(32)
-            self._log_ins[_digest(value)] = _LogIn(identity, peer, now + self._lifetime_s)
+            value = self._make(identity, peer)
             self._given[identity, peer] = value, now + self._lifetime_s / 2
             self._given.move_to_end((identity, peer))
-            for table in (self._log_ins, self._given):
-                while len(table) > self._cookies_max:
-                    table.popitem(last=False)
+            while len(self._given) > self._cookies_max:
+                self._given.popitem(last=False)
+        return value
+
+    def _make(self, identity: Identity, peer: str) -> str:
+        value, now = secrets.token_urlsafe(32), self._clock()
+        self._log_ins[_digest(value)] = _LogIn(identity, peer, now + self._lifetime_s, now)
+        while len(self._log_ins) > self._cookies_max:
+            self._log_ins.popitem(last=False)
         return value
 
     def format(self, value: str, *, is_secure: bool) -> str:
@@ -67,12 +82,14 @@ class Cookies:
 
     def identity(self, value: str, peer: str) -> Identity | None:
         """Whose cookie it is; None for one that is not ours, not of this address or not good any more."""
+        now = self._clock()
         with self._lock:
             log_in = self._log_ins.get(_digest(value))
-        if log_in is None or log_in.peer != peer or self._clock() >= log_in.until:
-            return None
+            if log_in is None or log_in.peer != peer or now >= min(log_in.until, log_in.used + self._idle_s):
+                return None
+            log_in.used = now
         expires_ms = log_in.identity.expires_ms
-        return log_in.identity if expires_ms is None or self._clock() * 1000 < expires_ms else None
+        return log_in.identity if expires_ms is None or now * 1000 < expires_ms else None
 
     def withdraw(self, value: str) -> None:
         """Make the cookie good for nothing."""

@@ -21,10 +21,9 @@ from weakref import WeakKeyDictionary
 from flask import Blueprint, Response, request
 
 from engine.runtime.identity import Identity
-from gateway.authenticators import Authenticator
 from gateway.bounded import EngineCalls
 from gateway.errors import EngineNotAnswering, OperationNotFound
-from gateway.http.authentication import authenticate
+from gateway.http.callers import Callers
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
 from gateway.http.errors import ServerStarting, TooManyWaiting, UnsupportedMediaType
 from gateway.http.links import LinkSigner
@@ -69,7 +68,7 @@ class StatementApi:
     """The routes; `deliveries` says of each statement submitted here how its result is handed over."""
 
     lifecycle: Lifecycle
-    authenticator: Authenticator
+    callers: Callers
     signer: LinkSigner
     room: WaitingRoom
     calls: EngineCalls
@@ -225,7 +224,7 @@ class StatementApi:
         return self.public_url or request.root_url.rstrip("/")
 
     def _identity(self) -> Identity:
-        return authenticate(self.authenticator, request.headers.get("Authorization"), request.remote_addr or "")
+        return self.callers.identity()
 
 
 _DOCUMENTS = {CONTENT_TYPES[Format.ARROW_STREAM]: Format.ARROW_STREAM, "text/csv": Format.CSV}

@@ -25,8 +25,9 @@ from http import HTTPStatus
 from typing import Protocol
 
 from engine.runtime.identity import Identity
-from gateway.authenticators import Authenticator
-from gateway.http.authentication import authenticate, challenges
+from gateway.authenticators.exchange import Authenticator
+from gateway.authenticators.peer import Peer
+from gateway.http.authentication import authenticate, challenges, retry_after
 from gateway.http.connection import Connection, Conversation, KnownCaller
 from gateway.http.cookies import COOKIE_NAME, Cookies
 from gateway.http.errors import CookieRefused, LengthMissing, MethodNotAllowed, NotThrift, ServerStarting
@@ -48,7 +49,7 @@ _BELIEVED_S = 10.0
 class Conversations(Protocol):
     """The service behind the route."""
 
-    def begin(self, peer: str, descriptor: int) -> Conversation:
+    def begin(self, peer: Peer, descriptor: int) -> Conversation:
         """For a new connection of the client at `peer`."""
         ...
 
@@ -80,7 +81,7 @@ class ThriftRoute:
             if self._links.matches(request.head.target.partition("?")[0]):
                 return self._linked(request.head)
             self._ensure_call(request.head)
-            identity, cookie = self._log_in(request, is_secure=connection.is_encrypted)
+            identity, cookie = self._log_in(request, Peer(request.peer, is_encrypted=connection.is_encrypted))
             if cookie:
                 headers.append(("Set-Cookie", cookie))
             links = self._links.links_for(request.head, is_encrypted=connection.is_encrypted)
@@ -122,25 +123,27 @@ class ThriftRoute:
         if kind.lower() != CONTENT_TYPE:
             raise NotThrift(kind)
 
-    def _log_in(self, request: Request, *, is_secure: bool) -> tuple[Identity, str | None]:
+    def _log_in(self, request: Request, peer: Peer) -> tuple[Identity, str | None]:
         """The identity, and a cookie for a client that has no good one."""
-        head, peer = request.head, request.peer
+        head = request.head
         header, cookie = head.value("authorization"), head.cookie(COOKIE_NAME)
-        known = self._cookies.identity(cookie, peer) if cookie is not None else None
+        known = self._cookies.identity(cookie, peer.address) if cookie is not None else None
         if header is None and cookie is not None:
             if known is None:  # never as nobody: the client believes that it has logged in
                 raise CookieRefused()
+            self._authenticator.ensure_current(known)
             return known, None
         identity = authenticate(self._authenticator, header, peer)
         if header is None or identity == known:
             return identity, None
-        return identity, self._cookies.format(self._cookies.give(identity, peer), is_secure=is_secure)
+        return identity, self._cookies.format(self._cookies.give(identity, peer.address), is_secure=peer.is_encrypted)
 
     def _conversation(self, connection: Connection) -> Conversation:
         if self._conversations is None:
             raise ServerStarting()
         if connection.conversation is None:
-            connection.conversation = self._conversations.begin(connection.peer, connection.descriptor)
+            peer = Peer(connection.peer, is_encrypted=connection.is_encrypted)
+            connection.conversation = self._conversations.begin(peer, connection.descriptor)
         return connection.conversation
 
     def refuse(self, error: Exception, head: Head) -> Answer:
@@ -153,6 +156,8 @@ class ThriftRoute:
             headers += challenges(self._authenticator)
         elif status is HTTPStatus.METHOD_NOT_ALLOWED:
             headers.append(("Allow", "GET" if self._links.matches(head.target.partition("?")[0]) else "POST"))
+        elif waiting := retry_after(error):
+            headers += waiting
         elif status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
             headers.append(("Retry-After", "1"))
         return format_answer(f"{status.value} {status.phrase}", headers, [json.dumps(content).encode()], head)

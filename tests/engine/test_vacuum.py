@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -282,4 +283,6 @@ def test_a_running_statement_keeps_what_it_uses(lake: BareLake, worn: Path) -> N
         (worn / "written.parquet").write_bytes(b"not committed yet")
         delete(lake, "k = 2")
         assert len(lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN")) == 1
+    assert len(lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN")) == 2
+    os.utime(worn / "written.parquet", (time.time() - 70, time.time() - 70))
     assert len(lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN")) == 3

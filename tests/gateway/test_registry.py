@@ -20,6 +20,7 @@ from gateway.errors import (
     TooManyAbandoned,
     TooManySessions,
     TooManyStatements,
+    TooManyStatementsOfUser,
 )
 from gateway.limits import Limits
 from gateway.operation import Operation, OperationState
@@ -261,6 +262,37 @@ def test_a_session_holds_a_limited_number_of_statements(make: Maker) -> None:
         session.execute("SELECT 1")
     session.forget(kept[0])
     assert session.execute("SELECT 1").wait(5) is OperationState.FINISHED
+
+
+def test_the_sessions_of_a_user_hold_a_limited_number_of_statements_together(make: Maker) -> None:
+    registry = make(statements_per_user_max=3)
+    first, second, other = (registry.open_session(user) for user in ("ann", "ann", "ben"))
+    read, unread, running = first.execute("SET x"), first.execute("ROWS 5"), second.execute("SLEEP 60")
+    for operation in (read, unread):
+        assert operation.wait(5) is OperationState.FINISHED
+    read.tell_end()
+    later = second.execute("SLEEP 60")  # in the place of the one that was read, in the other session
+    assert [operation.state for operation in (read, unread)] == [OperationState.CLOSED, OperationState.FINISHED]
+    assert set(registry.operations()) == {unread, running, later}
+    with pytest.raises(TooManyStatementsOfUser, match="sessions of ann have 3 open statements"):
+        first.execute("SELECT 1")
+    assert set(first.operations()) == {unread}
+    other.execute("SELECT 1")
+    registry.close_session(second.id, "ann")
+    for _ in range(2):
+        first.execute("SLEEP 60")
+    with pytest.raises(TooManyStatementsOfUser):
+        first.execute("SELECT 1")
+
+
+def test_statements_of_retired_sessions_do_not_count(make: Maker) -> None:
+    registry = make(statements_per_user_max=1)
+    for _ in range(3):
+        session = registry.open_session("ann")
+        operation = session.execute("SELECT 1", through=lambda stream: stream)
+        registry.retire_after(session, operation)
+        assert operation.wait(5) is OperationState.FINISHED and eventually(lambda: not registry.sessions())
+    assert len(registry.operations()) == 3
 
 
 def test_a_statement_past_the_servers_limit_is_ended(make: Maker) -> None:

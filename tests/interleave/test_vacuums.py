@@ -18,6 +18,7 @@ from engine.concurrency.cancel import CancelToken
 from engine.delta.commit.transaction import Transaction
 from engine.delta.delta_format import DeltaFormat, delta_snapshot
 from engine.delta.log.storage import Storage
+from engine.delta.maintenance.unused_files import CLOCK_MARGIN_MS
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.exec.run import Run
 from engine.plans.maintenance import VacuumPlan
@@ -198,6 +199,7 @@ def test_a_vacuum_that_is_killed_leaves_a_table_to_go_on_with() -> None:
         storage, shared = made()
         for number in range(3):
             storage.write(f"stray-{number}", b"rows")
+        storage.now_ms += CLOCK_MARGIN_MS
         left = [calls]
 
         def around(method: str, name: str, do: Any, left: list[int] = left) -> Any:

@@ -14,6 +14,7 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.sample.lake import ensure_sample_lake
 from tests.oracle.conftest import Oracle
+from tests.oracle.exact_rows import exact_rows
 from tests.oracle.made_tables import TABLES, making
 
 pytestmark = [pytest.mark.oracle, pytest.mark.timeout(3000)]
@@ -29,16 +30,14 @@ def rows_of(engine: LakeEngine, statement: str) -> list[list[Any]]:
     return [list(row) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
 
 
-_AS_JSON = """to_json(struct(*), map('ignoreNullFields', 'false', 'timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
- 'timestampNTZFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"))"""
-
-
 @pytest.mark.spark
 def test_we_read_what_it_writes(oracle: Oracle, spark_driver: SparkDriver, tmp_path: Path) -> None:
     """The same questions in the same words have the same answers, cell by cell."""
     root = tmp_path / "lake"
     root.mkdir()
-    asked = {name: [_whole(text) for text in table.questions(name, str(root))] for name, table in TABLES.items()}
+    asked = {
+        name: [exact_rows(f"({text})") for text in table.questions(name, str(root))] for name, table in TABLES.items()
+    }
     questions = [text for texts in asked.values() for text in texts]
     answers = iter(oracle(making(str(root)) + questions)[-len(questions) :])
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(root))), spark_driver)
@@ -47,11 +46,6 @@ def test_we_read_what_it_writes(oracle: Oracle, spark_driver: SparkDriver, tmp_p
             expected = next(answers)
             assert expected, (name, text)
             assert rows_of(engine, text) == expected, (name, text)
-
-
-def _whole(question: str) -> str:
-    """Rows as one text each, exact in all types."""
-    return f"SELECT {_AS_JSON} AS r FROM ({question})"
 
 
 @pytest.mark.spark

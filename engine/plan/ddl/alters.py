@@ -25,7 +25,7 @@ from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.schema.schema_changes import resolve_path
 from engine.delta.schema.schema_errors import AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapping
 from engine.delta.spec.features import find_feature
-from engine.delta.spec.properties import COLUMN_MAPPING_MODE, canonical_key
+from engine.delta.spec.properties import COLUMN_MAPPING_MODE, canonical_key, ensure_distinct
 from engine.errors.alter_errors import LocationOfPath, LocationSchemaDiffers, RenameOfPath, ReplacedColumnsDiffer
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
@@ -321,6 +321,7 @@ def _changes(bound: BoundStatement, table: BoundTable, change: TableChange) -> I
         case DropConstraint() | DropKey():
             yield from dropped_key(table, change, bound.tables)
         case SetProperties(properties=properties):
+            ensure_distinct(key for key, _ in properties)
             yield from changes.set_properties(dict(properties))
         case UnsetProperties(keys=keys):
             yield from (changes.UnsetProperty(key=key) for key in keys)

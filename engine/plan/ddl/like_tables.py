@@ -23,7 +23,7 @@ from engine.delta.definition.metadata_changes import (
 from engine.delta.definition.table_draft import Definition
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.properties import CONSTRAINT_PREFIX, is_settable
+from engine.delta.spec.properties import CONSTRAINT_PREFIX, ensure_distinct, is_settable
 from engine.errors.definition_errors import LocationNotEmpty
 from engine.plan.ddl.table_ddl import describe_creation, free_name, new_entry, tolerated
 from engine.plans.ddl import CreateTablePlan
@@ -70,6 +70,7 @@ def _changes(snapshot: Snapshot, written: Properties) -> Iterator[MetadataChange
         for key, value in configuration.items()
         if value is not None and not key.startswith(CONSTRAINT_PREFIX) and is_settable(key)
     }
+    ensure_distinct(key for key, _ in written)
     yield from set_properties({**kept, **dict(written)})
     for constraint in check_constraints(configuration):
         yield AddConstraint(name=constraint.name, expression=constraint.expression)

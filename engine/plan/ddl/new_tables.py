@@ -16,7 +16,7 @@ from engine.delta.definition.metadata_changes import (
     SetDescription,
     set_properties,
 )
-from engine.delta.spec.properties import DELTA_PREFIX, canonical_key
+from engine.delta.spec.properties import DELTA_PREFIX, canonical_key, ensure_distinct
 from engine.plan.reads.empty_scan import empty_scan
 from engine.plan.rules.allowed_expressions import column_checks, constraint_check
 from engine.plan.rules.identity_columns import identity_metadata
@@ -62,6 +62,7 @@ def default_properties(state: SessionState) -> dict[str, str]:
 
 def table_changes(statement: CreateTable, state: SessionState) -> tuple[MetadataChange, ...]:
     """Properties, constraints, the comment and clustering, as changes of a table without them."""
+    ensure_distinct(key for key, _ in statement.properties)
     written = {canonical_key(key): value for key, value in statement.properties}
     named = checks_of(statement)
     constraints = tuple(AddConstraint(name=name, expression=check.expression) for name, check in named)

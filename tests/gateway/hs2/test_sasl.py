@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity
-from gateway.authenticators import Accepted, AuthenticationFailed, Challenge, Exchange, Mechanism, parse_plain
+from gateway.authenticators.exchange import Accepted, AuthenticationFailed, Challenge, Exchange, Mechanism, parse_plain
+from gateway.authenticators.peer import Peer
 from gateway.hs2.sasl import Reply, SaslNegotiation, SaslState, SaslStatus
 
 Message = tuple[int, bytes]
 S = SaslStatus
-PEER = "192.0.2.1"
+PEER = Peer("192.0.2.1")
 
 
 class Passwords:
@@ -21,7 +22,10 @@ class Passwords:
 
     mechanisms = (Mechanism.PLAIN, Mechanism.BEARER)
 
-    def begin(self, mechanism: Mechanism, peer: str) -> Exchange:
+    def ensure_current(self, identity: Identity) -> None:
+        pass
+
+    def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         assert peer == PEER
         return Password() if mechanism is Mechanism.PLAIN else Questions()
 

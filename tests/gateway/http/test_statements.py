@@ -69,8 +69,9 @@ def test_a_bug_shows_an_id_and_no_trace(api: Api) -> None:
         (None, [], None),
         (modifies(7), ["num_affected_rows"], [["7"]]),
         (modifies(7, inserted=5), ["num_affected_rows", "num_inserted_rows"], [["7", "5"]]),
+        (modifies(7, inserted=7, defines_table=True), ["num_affected_rows", "num_inserted_rows"], []),
     ],
-    ids=["no rows", "rows modified", "rows inserted"],
+    ids=["no rows", "rows modified", "rows inserted", "CREATE TABLE AS"],
 )
 def test_a_statement_without_rows_of_its_own(api: Api, answer: Any, columns: list[str], data: list[Any]) -> None:
     if answer:

@@ -14,7 +14,8 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.THttpClient import THttpClient
 
 from engine.runtime.identity import Identity
-from gateway.authenticators import Accepted, AuthenticationFailed, Exchange, Mechanism, parse_plain
+from gateway.authenticators.exchange import Accepted, AuthenticationFailed, Exchange, Mechanism, parse_plain
+from gateway.authenticators.peer import Peer
 from gateway.hs2.conversation import Conversation
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
@@ -241,7 +242,10 @@ class OnlyAda:
     def __init__(self) -> None:
         self.asked = 0
 
-    def begin(self, mechanism: Mechanism, peer: str) -> Exchange:
+    def ensure_current(self, identity: Identity) -> None:
+        pass
+
+    def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         return self
 
     def receive(self, message: bytes) -> Accepted:

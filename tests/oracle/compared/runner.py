@@ -19,6 +19,7 @@ from tests.engine.lake_sessions import run, table
 from tests.oracle.compared.case import Case
 from tests.oracle.compared.commits import SET, Flat, commits_of
 from tests.oracle.conftest import ask_delta_spark
+from tests.oracle.exact_rows import exact_rows
 
 OURS, THEIRS = "default", "spark-warehouse"
 """Folders of the lake: one is where our tables are made, the other where delta-spark makes its own."""
@@ -32,8 +33,6 @@ _SETTINGS = {
 }
 """Of delta-spark: a statement writes one file, as with us."""
 
-_AS_JSON = """to_json(struct(*), map('ignoreNullFields', 'false', 'timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
- 'timestampNTZFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"))"""
 _CHANGING = ("id", "name", "location", "createdAt", "lastModified", "timestamp", "sizeInBytes", "engineInfo")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
 
@@ -126,9 +125,9 @@ def _reads(case: Case, tables: Mapping[str, str]) -> dict[str, str]:
     reads = {}
     for schema in (OURS, THEIRS):
         name = tables.get(schema, "")
-        reads[f"rows of {schema}"] = f"SELECT {_AS_JSON} AS r FROM {name}"
+        reads[f"rows of {schema}"] = exact_rows(name)
         if case.has_feed:
-            reads[f"changes of {schema}"] = f"SELECT {_AS_JSON} AS r FROM ({_changes(name)})"
+            reads[f"changes of {schema}"] = exact_rows(f"({_changes(name)})")
     return reads
 
 
