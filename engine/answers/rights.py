@@ -6,14 +6,14 @@ what an object lies in hold for the object, and are shown with the kind and name
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import assert_never
 
 from catalog.entries import SecurableEntry, ServerEntry
 from catalog.names import like_matcher
-from catalog.privileges import PRIVILEGES, Grant, Principal, PrincipalKind, Privilege, group
+from catalog.privileges import Principal, PrincipalKind, group
 from catalog.right_changes import known_users, principal_of
-from catalog.rights import NOBODY, Rights, kind_of
+from catalog.rights import kind_of
+from catalog.shown_grants import effective_grants, own_grants
 from engine.bind.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
 from engine.statements.rights import RightQuestion, ShowGrants, ShowGroups, ShowLocations, ShowUsers
@@ -52,30 +52,15 @@ def _grants(bound: BoundStatement, statement: ShowGrants) -> list[tuple[str, str
     if statement.securable is None:
         entries: list[SecurableEntry] = [state.server, *bound.view.catalogs(), *bound.view.find_schemas(None)]
         entries += [*state.relations.values(), *state.functions.values(), *bound.view.external_locations()]
-        found = [(entry, grant) for entry in entries for grant in _shown(bound, entry, entry.grants)]
+        found = [(entry, grant) for entry in entries for grant in own_grants(bound.view, entry)]
     else:
         assert bound.securable is not None
-        found = list(effective_grants(bound, bound.securable))
+        found = list(effective_grants(bound.view, bound.securable))
     return [
         (str(grant.principal), grant.privilege.value, kind_of(entry).value, key_of(entry))
         for entry, grant in found
         if principal is None or grant.principal == principal
     ]
-
-
-def effective_grants(bound: BoundStatement, entry: SecurableEntry) -> Iterator[tuple[SecurableEntry, Grant]]:
-    """The grants that hold for an object, with what each is on, as far as the principal may know of them."""
-    covered = PRIVILEGES[kind_of(entry)] | {Privilege.BROWSE}
-    for level in Rights(bound.view.state, NOBODY).levels(entry):
-        holding = [each for each in level.grants if level is entry or each.privilege in covered]
-        yield from ((level, each) for each in _shown(bound, entry, holding))
-
-
-def _shown(bound: BoundStatement, entry: SecurableEntry, grants: tuple[Grant, ...] | list[Grant]) -> list[Grant]:
-    rights = bound.view.rights
-    if rights is None or rights.manages(entry):
-        return list(grants)
-    return [each for each in grants if each.principal in rights.caller.principals]
 
 
 def key_of(entry: SecurableEntry) -> str:

@@ -230,6 +230,7 @@ def _altered(statement: AlterTable, binder: Binder) -> tuple[Target | None, tupl
     table = binder.table(statement.table_parts)
     match statement.changes[0]:
         case SetLocation(location=location):
+            free_path_owners(binder.view, binder.view.ensure_location(location))
             return table, (binder.table((PATH_SCHEMA, location)),)
         case AddKey(key=key):
             return table, binder.parents((), (key,))

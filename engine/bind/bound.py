@@ -22,7 +22,7 @@ from catalog.conditions import Condition
 from catalog.entries import LocationEntry, SecurableEntry, TableEntry, ViewEntry
 from catalog.names import TableName
 from engine.runtime.results import ResultStream
-from engine.runtime.session_state import SessionState
+from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.variables import RowValues
 from engine.statements.queries import Query
 from engine.statements.variables import SingleStatement
@@ -220,6 +220,14 @@ class BoundStatement:
     def named(self) -> tuple[NamedRelation, ...]:
         """The tables and views among the relations."""
         return tuple(relation for relation in self.relations if isinstance(relation, BoundTable | BoundView))
+
+    def tells_all(self, relation: NamedRelation) -> bool:
+        """Whether the principal may know what only those do who manage an object: where it lies, a view's text."""
+        if self.view.rights is None or is_temporary(relation.entry.name):
+            return True
+        if isinstance(relation, BoundTable) and relation.name is None:
+            return all(map(self.view.tells_all, relation.owners))
+        return self.view.tells_all(relation.entry)
 
     def comments(self) -> Mapping[TableName, str]:
         """Those of the tables and views among the relations, a table's own from its log."""

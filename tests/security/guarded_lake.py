@@ -10,11 +10,10 @@ from deltalake import write_deltalake
 
 from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
-from engine.main import EngineOptions, open_sources
+from engine.main import EngineOptions, LakeSession, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
 from engine.runtime.session_state import SessionState
-from engine.statement import parse_statement, run_statement
 
 ROOT = Identity("root", is_admin=True, method=Method.PASSWORD)
 
@@ -25,6 +24,9 @@ class Reached(Exception):
 
 class NoSpark:
     """An executor that is never to be reached by what is not allowed."""
+
+    def set_current_schema(self, catalog: str, schema: str) -> None:
+        pass
 
     def __getattr__(self, name: str) -> Any:
         raise Reached(name)
@@ -39,27 +41,24 @@ class GuardedLake:
         self.sources = open_sources(
             EngineOptions(lake_folder=str(folder), catalog_folder=catalog, allowed_roots=allowed)
         )
-        self.states: dict[str, SessionState] = {}
+        self._sessions: dict[Identity, LakeSession] = {}
 
     def identity(self, name: str, *groups: str) -> Identity:
         return ROOT if name == "root" else Identity(name, frozenset(groups), method=Method.PASSWORD)
 
-    def state(self, who: str | Identity) -> SessionState:
-        identity = self.identity(who) if isinstance(who, str) else who
-        found = self.states.get(identity.principal)
-        if found is None or found.identity != identity:
-            found = SessionState(identity=identity, catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
-        return found
+    def session(self, identity: Identity) -> LakeSession:
+        if identity not in self._sessions:
+            state = SessionState(identity=identity, catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
+            self._sessions[identity] = LakeSession(state, self.sources, NoSpark())  # type: ignore[arg-type]
+        return self._sessions[identity]
 
     def answer(self, who: str | Identity, statement: Any) -> pa.Table:
         """What a statement, in a text or as a value, answers; raises `Reached` where Spark would be asked."""
-        state = self.state(who)
-        parsed = parse_statement(statement) if isinstance(statement, str) else statement
-        context = StatementContext(identity=state.identity)
-        outcome = run_statement(parsed, state, self.sources, NoSpark(), context)  # type: ignore[arg-type]
-        if outcome.change is not None:
-            self.states[state.identity.principal] = outcome.change(state)
-        return pa.Table.from_batches(outcome.result.batches(), outcome.result.schema)
+        identity = self.identity(who) if isinstance(who, str) else who
+        session, context = self.session(identity), StatementContext(identity=identity)
+        is_text = isinstance(statement, str)
+        result = session.execute(statement, context) if is_text else session.run(statement, context)
+        return pa.Table.from_batches(result.batches(), result.schema)
 
     def rows(self, who: str | Identity, statement: Any) -> list[tuple[Any, ...]]:
         return list(zip(*(column.to_pylist() for column in self.answer(who, statement).columns), strict=True))
@@ -82,8 +81,8 @@ class GuardedLake:
             return error
         return None
 
-    def table(self, name: str, columns: dict[str, list[Any]] | None = None) -> str:
-        """A table that lies in the lake, as `schema/table`; its path."""
-        path = self.folder / name
-        write_deltalake(path, pa.table(columns or {"id": [1], "ssn": ["x"]}))
-        return str(path)
+    def table(self, name: str) -> None:
+        """A table of two versions that lies in the lake, as `schema/table`."""
+        rows = pa.table({"id": [1], "ssn": ["x"]})
+        write_deltalake(self.folder / name, rows, configuration={"delta.enableChangeDataFeed": "true"})
+        write_deltalake(self.folder / name, rows, mode="append")
