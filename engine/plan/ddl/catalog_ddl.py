@@ -63,7 +63,7 @@ def plan_drop_catalog(bound: BoundStatement, statement: DropCatalog) -> CatalogP
     if statement.cascade:
         raise StatementNotSupported("DROP CATALOG … CASCADE")
     name = CatalogName(statement.catalog)
-    is_gone = statement.if_exists and not bound.view.has_catalog(name)
+    is_gone = statement.if_exists and bound.view.rights is not None and not bound.view.has_catalog(name)
     return CatalogPlan(
         change=None if is_gone else DropCatalogChange(name),
         tolerated=(CatalogNotFound,) if statement.if_exists else (),
@@ -99,8 +99,8 @@ def plan_create_schema(bound: BoundStatement, statement: CreateSchema) -> Catalo
 
 def plan_drop_schema(bound: BoundStatement, statement: DropSchema) -> DropSchemaPlan | CatalogPlan:
     name = SchemaName.from_parts(statement.schema_parts, bound.state.catalog)
-    if statement.if_exists and not bound.view.finds_schema(name):
-        return CatalogPlan(change=None)
+    if statement.if_exists and bound.view.rights is not None and not bound.view.finds_schema(name):
+        return CatalogPlan(change=None)  # there is none, or none that the principal may know of
     return DropSchemaPlan(
         name=name,
         cascade=statement.cascade,
