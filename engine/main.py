@@ -22,6 +22,7 @@ from catalog.memory_store import MemoryStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.remote import open_files, open_tree
 from catalog.roots import configured_location, is_local
+from engine.bind.sight import seen_by
 from engine.bind.sources import Sources
 from engine.delta.commit.transaction import Committed
 from engine.delta.delta_format import DeltaFormat
@@ -167,7 +168,7 @@ class LakeEngine:
 
         `may_lack_schema`: the schema may be unknown still.
         """
-        view = self._sources.catalog.view()
+        view = seen_by(self._sources.catalog.view(), identity)
         name = SchemaName(catalog or DEFAULT_CATALOG, schema or DEFAULT_SCHEMA)
         try:
             name = view.schema(name).name

@@ -83,7 +83,7 @@ def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome
         details.id,
         ".".join(table.name.parts) if table.name else details.name,
         details.description,
-        table.entry.location,
+        table.entry.location if bound.tells_all(table) else None,
         _micros(details.created_ms),
         _micros(details.modified_ms),
         list(snapshot.partition_columns),
@@ -163,12 +163,12 @@ def _hive_escaped(text: str) -> str:
 def show_table_extended(bound: BoundStatement, statement: ShowTableExtended) -> Outcome:
     """Tables with a text about each, which dbt takes apart."""
     columns = {"namespace": STRING, "tableName": STRING, "isTemporary": BOOLEAN, "information": STRING}
-    rows = [(*relation.entry.name.parts[1:], False, _information(relation)) for relation in bound.named]
+    rows = [(*relation.entry.name.parts[1:], False, _information(bound, relation)) for relation in bound.named]
     return Outcome(result=small_result(columns, rows))
 
 
-def _information(relation: NamedRelation) -> str:
-    details = "".join(f"{key}: {value}\n" for key, value in relation_details(relation).items())
+def _information(bound: BoundStatement, relation: NamedRelation) -> str:
+    details = "".join(f"{key}: {value}\n" for key, value in relation_details(bound, relation).items())
     fields = "".join(
         f" |-- {column.name}: {column.type} (nullable = {str(column.nullable).lower()})\n"
         for column in relation.columns

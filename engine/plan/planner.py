@@ -21,6 +21,7 @@ from engine.plan.ddl.clones import plan_clone
 from engine.plan.ddl.conversions import plan_convert
 from engine.plan.ddl.like_tables import plan_create_table_like
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
+from engine.plan.ddl.right_ddl import plan_rights
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
 from engine.plan.maintenance.optimizes import plan_optimize, plan_reorg
 from engine.plan.maintenance.repairs import plan_analyze, plan_manifest, plan_repair
@@ -62,6 +63,7 @@ from engine.statements.maintenance import (
 )
 from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
+from engine.statements.rights import RightStatement
 from engine.statements.statement import AnsweredStatement, MaintenanceStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
@@ -75,6 +77,8 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
         return CommandPlan(statement=statement, bound=bound)
     if isinstance(statement, MaintenanceStatement):
         return _plan_maintenance(bound, statement)
+    if isinstance(statement, RightStatement):
+        return plan_rights(bound, statement)
     match statement:
         case Query() as query:
             answer = answer_from_log(query, bound.relations)
@@ -95,10 +99,8 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_drop_variable(drop_variable)
         case EvaluateQuery():
             return EvaluatePlan(read=analyzed.query)
-        case CreateView() as create:
-            return plan_create_view(analyzed, create)
-        case DropView() as drop:
-            return plan_drop_view(bound, drop)
+        case CreateView() | DropView():
+            return _plan_view(analyzed, statement)
         case CreateTable() as create_table:
             return _plan_create_table(analyzed, create_table)
         case Insert() as insert:
@@ -126,7 +128,7 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
         case CreateCatalog() as create_catalog:
             return plan_create_catalog(bound, create_catalog)
         case DropCatalog() as drop_catalog:
-            return plan_drop_catalog(drop_catalog)
+            return plan_drop_catalog(bound, drop_catalog)
         case TruncateTable():
             return plan_truncate(bound)
         case DropTable() as drop_table:
@@ -137,6 +139,12 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_drop_schema(bound, drop_schema)
         case _:
             assert_never(statement)
+
+
+def _plan_view(analyzed: AnalyzedStatement, statement: CreateView | DropView) -> Plan:
+    if isinstance(statement, CreateView):
+        return plan_create_view(analyzed, statement)
+    return plan_drop_view(analyzed.bound, statement)
 
 
 def _plan_maintenance(bound: BoundStatement, statement: MaintenanceStatement) -> Plan:

@@ -26,6 +26,7 @@ from engine.statements.maintenance import (
 )
 from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
+from engine.statements.rights import RightQuestion, RightStatement
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
     DescribeDetail,
@@ -92,6 +93,7 @@ AnsweredStatement = (
     | ListFunctions
     | ListPrimaryKeys
     | ListForeignKeys
+    | RightQuestion
 )
 """Statements that Spark has no part in: what the catalog, the logs and the session's state answer."""
 
@@ -121,6 +123,7 @@ WriteStatement = (
     | CreateView
     | DropView
     | CommentOn
+    | RightStatement
     | MaintenanceStatement
 )
 
