@@ -102,7 +102,7 @@ def test_what_no_version_has_had_may_be_younger_than_the_storage_says(storage: S
     """A statement that began after the cutoff may have written it, by a clock that is behind."""
     create(storage, metadata(configuration={}))
     append(storage, "removed")
-    write(storage, NOW, {name: CUT_S + 0.002 for name in ("removed", "stray")} | {"old": CUT_S + 61})
+    write(storage, NOW, dict.fromkeys(("removed", "stray"), CUT_S + 0.002) | {"old": CUT_S + 61})
     version = remove(storage, "removed", CUT_S + 0.001, NOW)
     for each in range(version + 1):
         age_commit(storage, each, CUT_S + 0.001, NOW)
