@@ -26,13 +26,9 @@ from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
-from engine.delta.commit.conflict_errors import (
-    ConcurrentDrop,
-    ConcurrentModification,
-    FeatureDropConflict,
-    MetadataChanged,
-)
+from engine.delta.commit.conflict_errors import FeatureDropConflict
 from engine.enforce.rules import enforce
+from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification, MetadataChanged
 from engine.exec.run import Run
 from engine.exec.session import ExecSession
 from engine.execute.execute import execute
@@ -197,7 +193,7 @@ def _step_by_step(
 
 def _planned(statement: SingleStatement, state: SessionState, sources: Sources, run: Run) -> Plan:
     """From binding to the rules: what will be done, on the versions that are pinned now."""
-    cancel = run.context.cancel
+    cancel, began_ms = run.context.cancel, run.context.now_ms()
     binder = Binder(state, sources)
     while isinstance(bound := bind(statement, binder), Unevaluated):
         binder.values[bound.expressions] = run.values_of(bound.expressions)
@@ -208,6 +204,7 @@ def _planned(statement: SingleStatement, state: SessionState, sources: Sources, 
     plan = plan_statement(analyzed)
     enforced = enforce(plan)
     cancel.ensure_live()
+    run.context.profile.log(f"planned in {(run.context.now_ms() - began_ms) / 1000:.3f} s")
     return enforced
 
 

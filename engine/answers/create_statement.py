@@ -15,7 +15,6 @@ from engine.answers.declared_types import declared_type, literal
 from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, Outcome
 from engine.delta.definition.clustering import CLUSTERING
-from engine.delta.definition.identity_metadata import ALLOW_EXPLICIT, START, STEP, is_identity
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.features import FEATURES
 from engine.delta.spec.properties import (
@@ -30,6 +29,7 @@ from engine.plan.ddl.like_tables import define_like
 from engine.runtime.results import string_rows
 from engine.runtime.session_state import is_temporary
 from engine.statements.shows import ShowCreateTable
+from engine.table.column_metadata import ALLOW_EXPLICIT, START, STEP, is_identity
 from engine.types.schema import StructField
 
 _DEFAULTS = "allowColumnDefaults"

@@ -14,12 +14,12 @@ from catalog.changes import CreateSchema, CreateTable, ForgetClone
 from catalog.entries import Relation, SchemaEntry, TableEntry
 from catalog.errors import SchemaAlreadyExists, SqlError
 from engine.bind.bound import Outcome
-from engine.delta.log.storage import open_storage
-from engine.delta.spec.log_errors import LogPathNotAllowed
 from engine.delta.spec.paths import LOG_DIR
 from engine.errors.definition_errors import SchemaNotRemovable, TableNotRemovable
 from engine.plans.ddl import DropSchemaPlan, DropTablePlan
 from engine.runtime.results import empty_result
+from engine.storage.errors import LogPathNotAllowed
+from engine.storage.storage import open_storage
 from engine.write.folder_marks import mark_dropped, marked, unmark
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from engine.answers.describe import relation_details, version_properties
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, NamedRelation, Outcome
-from engine.delta.schema.stats_columns import format_name
 from engine.errors.statement_errors import NotPartitioned
 from engine.runtime.results import (
     BIGINT,
@@ -34,6 +33,7 @@ from engine.statements.shows import (
     ShowTblProperties,
 )
 from engine.table.history import HISTORY_SCHEMA
+from engine.types.column_paths import format_name
 from engine.types.sql_types import sql_struct
 
 _DETAIL = {

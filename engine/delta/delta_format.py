@@ -11,11 +11,11 @@ from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.feed.change_feed import load_change_feed
 from engine.delta.feed.change_range import resolve_range
-from engine.delta.log.storage import Storage, open_storage
 from engine.delta.snapshot.commit_times import load_commit_times
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.errors import DeltaTableNotFound
 from engine.delta.spec.log_errors import DeltaOnlyOperation
+from engine.storage.storage import Storage, open_storage
 from engine.table.changes import Bound, TableChanges
 from engine.table.operations import CommitDescription
 from engine.table.rules import TableRules

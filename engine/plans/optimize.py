@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.bind.bound import BoundTable
-from engine.delta.schema.stats_columns import Path
 from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.table.operations import CommitDescription
 from engine.table.rearrangement import Rearrangement
+from engine.types.column_paths import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

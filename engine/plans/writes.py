@@ -8,13 +8,13 @@ import pyarrow as pa
 
 from engine.bind.bound import BoundTable
 from engine.delta.definition.table_draft import Definition
-from engine.delta.log.storage import Storage
 from engine.delta.spec.actions import SetTransaction
 from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
 from engine.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.plans.write_plan import WritePlan
 from engine.pruning.predicates import Path
 from engine.sql.expressions import Expression
+from engine.storage.storage import Storage
 from engine.table.operations import CommitDescription
 from engine.table.scan import Scan
 from engine.types.schema import DataType

@@ -24,10 +24,10 @@ from contextlib import contextmanager, suppress
 
 from catalog.catalog import Catalog
 from catalog.entries import TableEntry
-from engine.delta.log.storage import UNLISTED_MARK, Storage, open_storage
-from engine.delta.spec.log_errors import LogPathNotAllowed
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, parse_log_path
 from engine.errors.definition_errors import TableNotRemovable
+from engine.storage.errors import LogPathNotAllowed
+from engine.storage.storage import UNLISTED_MARK, Storage, open_storage
 
 
 @contextmanager

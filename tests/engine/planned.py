@@ -13,7 +13,6 @@ from engine.bind.bound import BoundStatement
 from engine.bind.sources import Sources
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.delta_format import DeltaFormat
-from engine.delta.log.storage import open_storage
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.enforce.rules import enforce
 from engine.plan.planner import plan_statement
@@ -22,6 +21,7 @@ from engine.plans.plan import Plan
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.session_state import SessionState
 from engine.sql.script.programs import parse_program
+from engine.storage.storage import open_storage
 from engine.table.formats import formats_of
 from engine.write.commit import commit
 from engine.write.new_tables import create_table

@@ -16,6 +16,7 @@ from random import Random
 import pytest
 
 from engine.main import LakeEngine, LakeSession
+from engine.runtime.identity import Identity
 from tests.engine.histories.kinds import VACUUMS, live
 
 pytestmark = pytest.mark.spark
@@ -27,7 +28,9 @@ _STATEMENTS = os.environ.get("HISTORY_STATEMENTS")
 
 @pytest.fixture
 def session(engine: LakeEngine) -> Iterator[LakeSession]:
-    opened = engine.open_session("ann", settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None)
+    opened = engine.open_session(
+        Identity("ann"), settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None
+    )
     yield opened
     opened.close()
 

@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.concurrency.retry import RetryPolicy
-from engine.delta.log.file_table import DELETION_VECTOR
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import DeltaError
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
+from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.table.changes import Bound, TableChanges
 from engine.table.history import HISTORY_SCHEMA
 from engine.table.operations import CommitDescription, TableOperation

@@ -17,12 +17,13 @@ from engine.bind.sources import Sources
 from engine.concurrency.cancel import CancelToken
 from engine.delta.commit.transaction import Transaction
 from engine.delta.delta_format import DeltaFormat, delta_snapshot
-from engine.delta.log.storage import Storage
 from engine.delta.maintenance.unused_files import CLOCK_MARGIN_MS
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.exec.run import Run
 from engine.plans.maintenance import VacuumPlan
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.storage.storage import Storage
 from engine.table.formats import TableFormats, formats_of
 from engine.table.operations import CommitDescription, TableOperation
 from engine.table.watched_formats import watched
@@ -68,7 +69,7 @@ def ticking(storage: DictStorage) -> Callable[[], int]:
 
 
 def run_of(now_ms: Callable[[], int]) -> Run:
-    context = StatementContext(principal="ann", cancel=CancelToken(), now_ms=now_ms)
+    context = StatementContext(identity=Identity("ann"), cancel=CancelToken(), now_ms=now_ms)
     return Run(executor=None, context=context)  # type: ignore[arg-type]
 
 

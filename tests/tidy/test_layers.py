@@ -14,7 +14,7 @@ RANK = {package: rank for rank, package in enumerate(PACKAGES)}  # lowest first
 ROOMS = (
     ("engine.errors",),
     ("engine.concurrency", "engine.types"),
-    ("engine.pruning",),
+    ("engine.pruning", "engine.storage"),
     ("engine.table",),
     ("engine.delta.spec", "engine.sql.dialect"),
     ("engine.delta.log", "engine.delta.schema", "engine.runtime"),
@@ -87,6 +87,7 @@ def test_the_log_stands_on_its_own() -> None:
         "engine.types",
         "engine.concurrency",
         "engine.pruning",
+        "engine.storage",
         "engine.table",
         "catalog.errors",
     )
@@ -112,6 +113,7 @@ FORMAT_NEUTRAL = (
     "engine.script",
     "engine.sql",
     "engine.statements",
+    "engine.storage",
     "engine.table",
     "engine.types",
 )

@@ -21,18 +21,20 @@ import pyarrow.compute as pc
 from engine.delta.commit.conflicts import WinningCommit
 from engine.delta.commit.staged_commit import StagedCommit, one_batch, remove_rows
 from engine.delta.log.commit_reader import FileRows
-from engine.delta.log.file_table import DELETION_VECTOR, FILES_SCHEMA, TOMBSTONES_SCHEMA, RecordBatch
-from engine.delta.log.storage import Storage
+from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.delta.spec.deletion_vectors import (
+from engine.delta.spec.deletion_vectors import deletion_vector_path
+from engine.storage.deletion_vectors import (
+    DELETION_VECTOR,
     RELATIVE,
     Rows,
-    deletion_vector_path,
     format_file,
     format_rows,
     relative_deletion_vector,
 )
+from engine.storage.storage import Storage
+from engine.types.arrow_types import RecordBatch
 
 VectorRow = dict[str, Any]
 """A descriptor as a value of :data:`DELETION_VECTOR`."""

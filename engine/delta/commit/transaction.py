@@ -36,7 +36,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.commit_checks import PendingCommit, ensure_commit_checks
 from engine.delta.commit.commit_file import CommitFile, make_commit_file
 from engine.delta.commit.committer import StorageRetries, put_commit, read_winners, take_back
-from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, CommitOutcomeUnknown, ConcurrentDrop
+from engine.delta.commit.conflict_errors import CommitAttemptsExceeded
 from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
 from engine.delta.commit.marks import RowMarks
 from engine.delta.commit.new_files import NewFiles as DeltaFiles
@@ -53,8 +53,7 @@ from engine.delta.commit.staged_commit import (
 )
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
-from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA, RecordBatch
-from engine.delta.log.storage import Storage
+from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import (
     Add,
@@ -65,12 +64,15 @@ from engine.delta.spec.actions import (
     Remove,
     SetTransaction,
 )
-from engine.delta.spec.deletion_vectors import Rows
 from engine.delta.spec.errors import DuplicateActions, NoMetadata
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.delta.spec.properties import ISOLATION_LEVEL
+from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
+from engine.storage.deletion_vectors import Rows
+from engine.storage.storage import Storage
 from engine.table.operations import CommitDescription
 from engine.table.transaction import NewFiles
+from engine.types.arrow_types import RecordBatch
 
 
 def clock_ms() -> int:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.delta.definition.identity_metadata import HIGH_WATER_MARK
 from engine.delta.definition.metadata_changes import SetColumnMetadata
+from engine.table.column_metadata import HIGH_WATER_MARK
 from engine.table.identity import IdentityColumn
 
 HIGH_WATER_MARK_ONLY_TAG: Mapping[str, str] = {"delta.identity.schemaUpdate": "true"}

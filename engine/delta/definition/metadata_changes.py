@@ -43,12 +43,13 @@ from engine.delta.definition.property_changes import (
 )
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition, TableDraft
-from engine.delta.schema.schema_changes import Path, Position
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Metadata
 from engine.delta.spec.protocols import add_features, protocol_features
 from engine.table.keys import TableKey
+from engine.types.column_paths import Path
 from engine.types.schema import DataType, StructField, StructType
+from engine.types.schema_changes import Position
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

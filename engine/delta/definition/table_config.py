@@ -22,8 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
 from engine.delta.definition.constraints import check_constraints, column_invariants
-from engine.delta.definition.dormant import GENERATION, effective_schema
-from engine.delta.definition.identity_metadata import read_identities
+from engine.delta.definition.dormant import effective_schema
 from engine.delta.schema.column_mapping import physical_name, stored_schema
 from engine.delta.spec.actions import DomainMetadata, Metadata, Protocol
 from engine.delta.spec.errors import (
@@ -53,6 +52,7 @@ from engine.delta.spec.protocols import (
     protocol_features,
     weakest_protocol,
 )
+from engine.table.column_metadata import GENERATION, read_identities
 from engine.table.identity import IdentityColumn
 from engine.table.operations import TableOperation
 from engine.table.rules import Constraint

@@ -12,11 +12,10 @@ from typing import Self
 
 from engine.delta.definition.clustering import logical_paths, parse_clustering, unmeasured_columns
 from engine.delta.definition.clustering_errors import ClusteringColumnMissingStats
-from engine.delta.definition.schema_rules import ensure_no_nested_void, ensure_schema
+from engine.delta.definition.schema_rules import ensure_schema
 from engine.delta.definition.table_config import TableConfig, choose_protocol
 from engine.delta.schema.column_ids import assign_ids
 from engine.delta.schema.column_mapping import NO_MAPPING
-from engine.delta.schema.stats_columns import Path, format_name
 from engine.delta.spec import properties
 from engine.delta.spec.actions import DomainMetadata, Metadata, Protocol
 from engine.delta.spec.errors import FeaturesProtocolMismatch
@@ -27,7 +26,9 @@ from engine.delta.spec.protocols import (
     implied_features,
     weakest_protocol,
 )
+from engine.types.column_paths import Path, format_name
 from engine.types.schema import StructType
+from engine.types.voids import ensure_no_nested_void
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,9 +19,9 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 
-from engine.delta.log.put_if_absent import TEMPORARY_SUFFIX
-from engine.delta.log.storage import REMOVED_PREFIX, UNLISTED_MARK, LocalStorage
 from engine.delta.spec.paths import LOG_DIR
+from engine.storage.put_if_absent import TEMPORARY_SUFFIX
+from engine.storage.storage import REMOVED_PREFIX, UNLISTED_MARK, LocalStorage
 
 logger = logging.getLogger(__name__)
 

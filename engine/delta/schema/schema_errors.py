@@ -8,19 +8,6 @@ from engine.errors.table_errors import DeltaError
 
 
 @dataclass(eq=False)
-class ColumnNotFound(DeltaError, condition="DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", sqlstate="42703"):
-    column: str
-    columns: str
-    template = "The column {column} does not exist; there are {columns}."
-
-
-@dataclass(eq=False)
-class DuplicateColumns(DeltaError, condition="DELTA_DUPLICATE_COLUMNS_FOUND", sqlstate="42711"):
-    columns: str
-    template = "The schema would have several columns of the same name (upper and lower case are one): {columns}."
-
-
-@dataclass(eq=False)
 class InvalidColumnNames(DeltaError, condition="DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", sqlstate="42K05"):
     columns: str
     template = (
@@ -131,12 +118,6 @@ class LastColumnNotDroppable(DeltaError, condition="DELTA_DROP_COLUMN_ON_SINGLE_
 
 
 @dataclass(eq=False)
-class ParentNotStruct(DeltaError, condition="DELTA_ADD_COLUMN_PARENT_NOT_STRUCT", sqlstate="42KD3"):
-    column: str
-    template = "{column} is no struct, so it has no columns."
-
-
-@dataclass(eq=False)
 class ColumnChangeNotSupported(DeltaError, condition="DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP", sqlstate="0AKDC"):
     column: str
     old: str
@@ -177,13 +158,4 @@ class ConstraintFeatureInUse(DeltaError, condition="DELTA_CANNOT_DROP_CHECK_CONS
     constraints: str
     template = (
         "The feature checkConstraints cannot be dropped while there are constraints: {constraints}. Drop them first."
-    )
-
-
-@dataclass(eq=False)
-class NestedVoid(DeltaError, condition="DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE", sqlstate="22005"):
-    column: str
-    template = (
-        "The column {column} holds the type void inside of another type, which no file can have. Cast the NULL in it "
-        "to the type that is meant."
     )

@@ -26,13 +26,10 @@ import pyarrow.compute as pc
 
 from engine.delta.definition.clustering import CLUSTERING_DOMAIN, clustering_columns
 from engine.delta.definition.constraints import check_constraints
-from engine.delta.definition.dormant import GENERATION
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.commit_reader import parse_commit_info
-from engine.delta.log.file_table import RecordBatch
 from engine.delta.log.log_segment import LogSegment, extend_segment, find_segment
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
-from engine.delta.log.storage import FileStatus, Storage, open_storage
 from engine.delta.schema.column_mapping import physical_names, physical_schema
 from engine.delta.schema.type_widening import ensure_readable_changes
 from engine.delta.snapshot.file_stats import parse_stats, stats_schema
@@ -50,7 +47,6 @@ from engine.delta.snapshot.table_scan import table_scan
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
 from engine.delta.spec.errors import (
     InvalidProtocolVersion,
-    LogFileNotFound,
     MissingCommitInfo,
     MissingCommitTimestamp,
     StateNotRecoverable,
@@ -61,10 +57,14 @@ from engine.errors.table_errors import DeltaError, MalformedLogEntry
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
+from engine.storage.errors import LogFileNotFound
+from engine.storage.storage import FileStatus, Storage, open_storage
+from engine.table.column_metadata import GENERATION
 from engine.table.operations import TableOperation
 from engine.table.rules import Constraint
 from engine.table.scan import Scan
 from engine.table.snapshot import TableDetails
+from engine.types.arrow_types import RecordBatch
 from engine.types.schema import StructType
 
 T = TypeVar("T")

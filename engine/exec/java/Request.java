@@ -28,6 +28,8 @@ final class Request {
   final Variables variables;
   final String spoolPath;
   final long resultBytesMax;
+  /** Whether the first rows are announced while others are computed. */
+  final boolean announcesRows;
 
   Request(String json) throws Exception {
     JsonNode node = JSON.readTree(json);
@@ -39,6 +41,7 @@ final class Request {
     variables = new Variables(node.get("variables"));
     spoolPath = node.get("spool").textValue();
     resultBytesMax = node.get("result_bytes_max").longValue();
+    announcesRows = node.get("announces_rows").booleanValue();
     JsonNode listed = node.get("scans");
     scans = new Scan[listed.size()];
     for (int i = 0; i < scans.length; i++) scans[i] = new Scan((JsonNode) listed.get(i));

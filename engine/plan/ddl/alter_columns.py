@@ -11,14 +11,9 @@ from collections.abc import Iterator
 
 from engine.bind.bound import BoundTable
 from engine.delta.definition import metadata_changes as changes
-from engine.delta.definition.identity_metadata import is_identity
 from engine.delta.definition.metadata_changes import MetadataChange
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.schema.schema_changes import After as AfterField
-from engine.delta.schema.schema_changes import First as FirstField
-from engine.delta.schema.schema_changes import Position as FieldPosition
-from engine.delta.schema.schema_changes import column_around, find_field, replace_inner_type, resolve_path
-from engine.delta.schema.schema_errors import ColumnChangeNotSupported, ColumnNotFound
+from engine.delta.schema.schema_errors import ColumnChangeNotSupported
 from engine.errors.alter_errors import (
     AddedColumnDefault,
     AddedIdentity,
@@ -26,6 +21,7 @@ from engine.errors.alter_errors import (
     DefaultsNotEnabled,
     NestedDefault,
 )
+from engine.errors.column_errors import ColumnNotFound
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.ddl.new_tables import COMMENT, DEFAULT, table_schema
 from engine.plan.rules.dependencies import ensure_unused
@@ -33,7 +29,12 @@ from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import SqlType, parse_type
 from engine.statements.alters import AddColumns, AlterColumn, DropColumns, RenameColumn
 from engine.statements.tables import After, First, Position
+from engine.table.column_metadata import is_identity
 from engine.types.schema import PrimitiveType, StructField, StructType
+from engine.types.schema_changes import After as AfterField
+from engine.types.schema_changes import First as FirstField
+from engine.types.schema_changes import Position as FieldPosition
+from engine.types.schema_changes import column_around, find_field, replace_inner_type, resolve_path
 from engine.types.sql_types import column_sql_type, format_sql_type
 
 _CHARACTERS = re.compile(r"(char|varchar)\((\d+)\)")

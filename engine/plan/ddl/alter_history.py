@@ -9,7 +9,6 @@ import json
 from typing import Any
 
 from engine.delta.definition.constraints import find_constraint
-from engine.delta.schema.schema_changes import column_around, find_field
 from engine.delta.spec.properties import Configuration
 from engine.errors.statement_errors import StatementNotSupported
 from engine.statements.alters import (
@@ -36,6 +35,7 @@ from engine.types.schema import (
     StructType,
     format_data_type,
 )
+from engine.types.schema_changes import column_around, find_field
 
 HistoryOperation = tuple[str, dict[str, Any]]
 """A name and its parameters."""

@@ -22,7 +22,6 @@ from engine.delta.definition.table_draft import Definition
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.maintenance.stale_files import STALE_FILES
 from engine.delta.schema.column_mapping import NO_MAPPING
-from engine.delta.schema.schema_changes import resolve_path
 from engine.delta.schema.schema_errors import AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapping
 from engine.delta.spec.features import find_feature
 from engine.delta.spec.properties import COLUMN_MAPPING_MODE, canonical_key, ensure_distinct
@@ -63,6 +62,7 @@ from engine.statements.catalog import Commentable, CommentOn
 from engine.statements.keys import AddKey, DropKey
 from engine.table.operations import CommitDescription, TableOperation
 from engine.types.schema import StructType, parse_schema
+from engine.types.schema_changes import resolve_path
 
 _REPLACE_REFUSALS = (AddedColumnNotNull, ColumnChangeNotSupported, DropNeedsMapping)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, FreeName
 from engine.delta.definition.clones import define_clone
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.spec.errors import CannotModifyAppendOnly
 from engine.delta.spec.properties import APPEND_ONLY, ensure_distinct
+from engine.errors.change_errors import CannotModifyAppendOnly
 from engine.errors.copy_errors import CloneOfItself, CloneSourceNotSupported
 from engine.errors.definition_errors import LocationNotEmpty
 from engine.errors.table_errors import naming

@@ -13,7 +13,6 @@ import json
 from catalog.names import quote
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.schema.schema_changes import resolve_path
 from engine.errors.alter_errors import NoIdentityColumn
 from engine.errors.table_errors import naming
 from engine.plan.reads.scans import scan_of
@@ -22,6 +21,7 @@ from engine.plans.reads import ReadPlan
 from engine.sql.query.composed import Names
 from engine.statements.alters import SyncIdentity
 from engine.table.operations import CommitDescription, TableOperation
+from engine.types.schema_changes import resolve_path
 
 
 def plan_sync_identity(bound: BoundStatement, table: BoundTable, change: SyncIdentity) -> SyncIdentityPlan:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from catalog.names import TableName
 from engine.bind.bound import BoundTable, references
 from engine.delta.definition import metadata_changes as changes
-from engine.delta.schema.schema_errors import ColumnNotFound
+from engine.errors.column_errors import ColumnNotFound
 from engine.errors.key_errors import (
     ForeignKeyMismatch,
     KeyColumnRepeated,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.delta.definition.dormant import GENERATION
 from engine.delta.definition.metadata_changes import (
     AddConstraint,
     ClusterBy,
@@ -27,6 +26,7 @@ from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TABLE_DEFAULTS
 from engine.sql.dialect.type_text import parse_type
 from engine.statements.tables import Check, ColumnDef, CreateTable
+from engine.table.column_metadata import GENERATION
 from engine.types.schema import StructField, StructType
 
 COMMENT = "comment"

@@ -11,10 +11,8 @@ from collections.abc import Iterator
 
 from engine.bind.bound import BoundTable
 from engine.delta.definition import metadata_changes as changes
-from engine.delta.definition.identity_metadata import is_identity
 from engine.delta.definition.metadata_changes import MetadataChange
 from engine.delta.definition.schema_rules import ensure_distinct_names
-from engine.delta.schema.schema_changes import After, First
 from engine.errors.alter_errors import AddedColumnDefault, ReplacedIdentity
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.ddl.alter_columns import change_type
@@ -23,7 +21,9 @@ from engine.plan.rules.dependencies import ensure_unused
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import SqlType
 from engine.statements.alters import ReplaceColumns
+from engine.table.column_metadata import is_identity
 from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from engine.types.schema_changes import After, First
 
 Path = tuple[str, ...]
 

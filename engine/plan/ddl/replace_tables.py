@@ -14,8 +14,8 @@ from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.definition.metadata_changes import redefine_table
 from engine.delta.definition.table_draft import Definition
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.spec.errors import CannotModifyAppendOnly
 from engine.delta.spec.properties import APPEND_ONLY
+from engine.errors.change_errors import CannotModifyAppendOnly
 from engine.errors.definition_errors import ColumnsWithQuery, SchemaNotProvided
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming

@@ -15,7 +15,6 @@ from engine.delta.definition.clustering_errors import ClusteredAndPartitioned
 from engine.delta.definition.metadata_changes import define_table
 from engine.delta.definition.table_draft import Definition
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.schema.stats_columns import format_name
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import parse_setting
 from engine.errors.definition_errors import (
@@ -34,6 +33,7 @@ from engine.statements.tables import CreateMode, CreateTable, DropTable
 from engine.table.formats import DEFAULT_FORMAT
 from engine.table.operations import CommitDescription, TableOperation
 from engine.table.rules import PlainRules
+from engine.types.column_paths import format_name
 from engine.types.schema import StructType
 from engine.types.sql_types import column_sql_type
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from catalog.names import PATH_SCHEMA, fold
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.definition.clustering import CLUSTERING, can_cluster, clustering_columns, field_at, measured_columns
+from engine.delta.definition.clustering import CLUSTERING, can_cluster, clustering_columns, measured_columns
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.schema.stats_columns import Path, format_name
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import AUTO_COMPACT
 from engine.errors.optimize_errors import (
@@ -30,6 +29,7 @@ from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, Upd
 from engine.sql.expressions import Expression, one_line
 from engine.statements.maintenance import Optimize, Reorg
 from engine.table.operations import CommitDescription, Json, TableOperation
+from engine.types.column_paths import Path, field_at, format_name
 
 _OPTIMIZE, _REORG = "OPTIMIZE", "REORG"
 

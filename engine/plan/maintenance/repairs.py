@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.schema.schema_changes import resolve_path
 from engine.errors.table_errors import naming
 from engine.plans.maintenance import AnalyzePlan, ManifestPlan, RepairPlan
 from engine.statements.maintenance import AnalyzeTable, RepairTable
 from engine.table.operations import CommitDescription, TableOperation
+from engine.types.schema_changes import resolve_path
 
 
 def plan_repair(bound: BoundStatement, statement: RepairTable) -> RepairPlan:

@@ -13,8 +13,8 @@ from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.definition.table_draft import Definition
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.schema.schema_errors import ColumnNotFound
 from engine.enforce.partition_values import stored_partition_value
+from engine.errors.column_errors import ColumnNotFound
 from engine.errors.definition_errors import ColumnsWithQuery, LocationNotEmpty
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming

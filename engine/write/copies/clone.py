@@ -23,13 +23,13 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.clones import cloned_domains
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.log.file_table import FILES_SCHEMA
-from engine.delta.log.storage import Storage
 from engine.delta.snapshot.live_files import without_files
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.errors.copy_errors import CloneFileMissing, CloneWithoutRowCounts
 from engine.exec.run import Run
 from engine.plans.ddl import ClonePlan
 from engine.runtime.results import BIGINT, small_result
+from engine.storage.storage import Storage
 from engine.table.formats import TableFormat
 from engine.table.operations import with_metrics
 from engine.write.copies.copied_files import copied_files, missing_file

@@ -16,11 +16,11 @@ from engine.delta.conversion.folder_files import find_files
 from engine.delta.definition.metadata_changes import define_table
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
-from engine.delta.log.storage import Storage
 from engine.delta.schema.column_ids import keep_logical_name
 from engine.exec.run import Run
 from engine.plans.ddl import ConvertPlan
 from engine.runtime.results import empty_result
+from engine.storage.storage import Storage
 from engine.table.formats import TableFormat
 from engine.table.operations import with_metrics
 from engine.types.schema import PrimitiveType, StructType

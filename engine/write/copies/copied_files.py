@@ -14,14 +14,14 @@ import pyarrow as pa
 
 from catalog.errors import CatalogOutcomeUnknown
 from engine.delta.commit.cloned_files import changed_vectors, cloned_files, copies_among, file_vectors
-from engine.delta.commit.conflict_errors import CommitOutcomeUnknown
-from engine.delta.log.storage import Storage
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.deletion_vectors import RELATIVE, relative_deletion_vector, vector_file_name
-from engine.delta.spec.paths import encode_path, is_absolute_path
+from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.errors.copy_errors import CloneFileMissing
 from engine.exec.run import Run
 from engine.runtime.context import StatementContext
+from engine.storage.deletion_vectors import RELATIVE, relative_deletion_vector, vector_file_name
+from engine.storage.paths import encode_path, is_absolute_path
+from engine.storage.storage import Storage
 from engine.write.staged_files import discard
 
 COPIERS_MAX = 8

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import Outcome
-from engine.delta.commit.conflict_errors import CommitOutcomeUnknown
 from engine.delta.commit.loads import APP_ID, read_loads, write_load
 from engine.delta.commit.transaction import Transaction
 from engine.delta.delta_format import delta_snapshot
+from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.plans.writes import CopyPlan, InsertPlan

@@ -36,7 +36,6 @@ from engine.delta.maintenance.file_packing import (
 )
 from engine.delta.maintenance.stale_files import with_dropped_columns
 from engine.delta.maintenance.zcubes import PROVIDER, new_cube, to_cluster
-from engine.delta.schema.stats_columns import format_name
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import TARGET_FILE_SIZE
 from engine.errors.table_errors import naming
@@ -53,6 +52,7 @@ from engine.table.rearrangement import (
     merging_jobs,
     sorting_jobs,
 )
+from engine.types.column_paths import format_name
 from engine.write.copied_rows import preserving
 from engine.write.dml.replaced_partitions import matching_partitions, without_partitions
 from engine.write.maintenance.optimize_answer import optimize_answer

@@ -33,13 +33,13 @@ from engine.delta.definition.metadata_changes import (
     set_properties,
 )
 from engine.delta.definition.table_draft import Definition
-from engine.delta.schema.schema_changes import First
-from engine.delta.schema.schema_errors import ColumnNotFound
 from engine.delta.spec.actions import DomainMetadata
 from engine.delta.spec.errors import FeatureNotRemovable, PropertyNotSettable
 from engine.delta.spec.protocols import add_features
+from engine.errors.column_errors import ColumnNotFound
 from engine.errors.table_errors import MalformedLogEntry
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
+from engine.types.schema_changes import First
 
 P = PrimitiveType
 

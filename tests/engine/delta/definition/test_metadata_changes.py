@@ -29,11 +29,11 @@ from engine.delta.definition.metadata_changes import (
 )
 from engine.delta.definition.table_draft import Definition
 from engine.delta.schema import schema_errors
-from engine.delta.schema.schema_changes import After, First
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec import errors
 from engine.delta.spec.actions import Protocol
 from engine.delta.spec.protocols import protocol_features
+from engine.errors import column_errors
 from engine.table.operations import TableOperation
 from engine.types.schema import (
     ArrayType,
@@ -46,6 +46,7 @@ from engine.types.schema import (
     parse_schema,
     walk_fields,
 )
+from engine.types.schema_changes import After, First
 from tests.engine.delta.committing import describe
 from tests.interleave.storages import DictStorage
 
@@ -134,23 +135,23 @@ def test_columns_come_go_and_move(before: Definition, changes: tuple[MetadataCha
 
 
 REFUSED: list[tuple[Definition, MetadataChange, type[Exception]]] = [
-    (PLAIN, AddColumn(field=column("ID")), schema_errors.DuplicateColumns),
-    (PLAIN, AddColumn(field=column("X"), parent=("s",)), schema_errors.DuplicateColumns),
+    (PLAIN, AddColumn(field=column("ID")), column_errors.DuplicateColumns),
+    (PLAIN, AddColumn(field=column("X"), parent=("s",)), column_errors.DuplicateColumns),
     (PLAIN, AddColumn(field=column("a b")), schema_errors.InvalidColumnNames),
-    (PLAIN, AddColumn(field=column("a"), parent=("id",)), schema_errors.ParentNotStruct),
-    (PLAIN, AddColumn(field=column("a"), parent=("m",)), schema_errors.ParentNotStruct),
-    (PLAIN, AddColumn(field=column("a"), parent=("nothing",)), schema_errors.ColumnNotFound),
-    (PLAIN, AddColumn(field=column("a"), position=After("nothing")), schema_errors.ColumnNotFound),
+    (PLAIN, AddColumn(field=column("a"), parent=("id",)), column_errors.ParentNotStruct),
+    (PLAIN, AddColumn(field=column("a"), parent=("m",)), column_errors.ParentNotStruct),
+    (PLAIN, AddColumn(field=column("a"), parent=("nothing",)), column_errors.ColumnNotFound),
+    (PLAIN, AddColumn(field=column("a"), position=After("nothing")), column_errors.ColumnNotFound),
     (PLAIN, AddColumn(field=column("a", nullable=False)), schema_errors.AddedColumnNotNull),
     (PLAIN, AddColumn(field=column("a", P.TIMESTAMP_NTZ)), errors.FeaturesRequireManualEnablement),
     (PLAIN, RenameColumn(path=("id",), name="a"), schema_errors.RenameNeedsMapping),
     (PLAIN, DropColumn(path=("id",)), schema_errors.DropNeedsMapping),
-    (MAPPED, RenameColumn(path=("nothing",), name="a"), schema_errors.ColumnNotFound),
-    (MAPPED, RenameColumn(path=("id",), name="DAY"), schema_errors.DuplicateColumns),
-    (MAPPED, DropColumn(path=("nothing",)), schema_errors.ColumnNotFound),
+    (MAPPED, RenameColumn(path=("nothing",), name="a"), column_errors.ColumnNotFound),
+    (MAPPED, RenameColumn(path=("id",), name="DAY"), column_errors.DuplicateColumns),
+    (MAPPED, DropColumn(path=("nothing",)), column_errors.ColumnNotFound),
     (MAPPED, DropColumn(path=("day",)), schema_errors.PartitionColumnNotDroppable),
     (MAPPED, DropColumn(path=("list", "element", "e")), schema_errors.LastColumnNotDroppable),
-    (PLAIN, MoveColumn(path=("id",), position=After("nothing")), schema_errors.ColumnNotFound),
+    (PLAIN, MoveColumn(path=("id",), position=After("nothing")), column_errors.ColumnNotFound),
     (PLAIN, ChangeType(path=("id",), data_type=P.LONG), schema_errors.ColumnChangeNotSupported),
     (WIDENING, ChangeType(path=("id",), data_type=P.STRING), schema_errors.ColumnChangeNotSupported),
     (WIDENING, ChangeType(path=("id",), data_type=P.SHORT), schema_errors.ColumnChangeNotSupported),
@@ -385,12 +386,12 @@ def test_comments_and_column_metadata() -> None:
 @pytest.mark.parametrize(
     ("schema", "partitions", "settings", "expected"),
     [
-        (StructType((column("a"), column("A"))), (), {}, schema_errors.DuplicateColumns),
+        (StructType((column("a"), column("A"))), (), {}, column_errors.DuplicateColumns),
         (StructType((column("a=b"),)), (), {}, schema_errors.InvalidColumnNames),
         (StructType((column("a"),)), ("b",), {}, schema_errors.PartitionColumnNotFound),
         (StructType((column("a"),)), ("a",), {}, schema_errors.AllColumnsArePartitions),
-        (StructType((column("a"), column("b"), column("c"))), ("a", "a"), {}, schema_errors.DuplicateColumns),
-        (StructType((column("a"), column("b", ArrayType(P.VOID)))), (), {}, schema_errors.NestedVoid),
+        (StructType((column("a"), column("b"), column("c"))), ("a", "a"), {}, column_errors.DuplicateColumns),
+        (StructType((column("a"), column("b", ArrayType(P.VOID)))), (), {}, column_errors.NestedVoid),
         (StructType((column("a"), column("b", P.VOID))), ("b",), {}, schema_errors.InvalidPartitionColumnType),
         (SCHEMA, ("s",), {}, schema_errors.InvalidPartitionColumnType),
         (

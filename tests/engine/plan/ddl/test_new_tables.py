@@ -15,12 +15,13 @@ from engine.plan.ddl.new_tables import (
     table_changes,
     table_schema,
 )
+from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.sql.script.programs import parse_program
 from engine.statements.tables import CreateTable
 from engine.types.schema import PrimitiveType, StructField, StructType
 
-STATE = SessionState(principal="ann", catalog="c", schema="s")
+STATE = SessionState(identity=Identity("ann"), catalog="c", schema="s")
 DEFAULTS = "spark.databricks.delta.properties.defaults."
 
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from engine.delta.schema.schema_errors import ColumnNotFound, ParentNotStruct
+from engine.errors.column_errors import ColumnNotFound, ParentNotStruct
+from engine.types.column_paths import Path
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 
-Path: TypeAlias = tuple[str, ...]
 Fields: TypeAlias = tuple[StructField, ...]
 
 

@@ -41,10 +41,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.log.file_table import Array, RecordBatch, paths_of
-from engine.delta.spec.deletion_vectors import ABSOLUTE, RELATIVE, UUID_CHARACTERS, VECTOR_BYTES_MAX
-from engine.delta.spec.log_errors import LogPathNotAllowed
 from engine.errors.table_errors import MalformedLogEntry
+from engine.storage.deletion_vectors import ABSOLUTE, RELATIVE, UUID_CHARACTERS, VECTOR_BYTES_MAX
+from engine.storage.errors import LogPathNotAllowed
+from engine.storage.paths import paths_of
+from engine.types.arrow_types import Array, RecordBatch
 
 FILE_BYTES_MAX = 1 << 40
 """More than any data file has. Spark plans a task for every 128 MB of what a file is said to have."""

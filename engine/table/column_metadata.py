@@ -1,6 +1,8 @@
-"""Identity columns as the metadata of columns has them.
+"""What the metadata of columns says of how their values are made: generated columns and identity columns.
 
-Protocol: "Identity Columns".
+The keys are Delta's, whose schemas have them in this form; another format translates its own into them.
+
+Protocol: "Generated Columns", "Identity Columns".
 """
 
 from __future__ import annotations
@@ -12,6 +14,9 @@ from typing import Any, TypeGuard
 from engine.errors.table_errors import DeltaError
 from engine.table.identity import GREATEST, LEAST, IdentityColumn
 from engine.types.schema import StructField, StructType
+
+GENERATION = "delta.generationExpression"
+"""The key of a generated column's expression in its metadata."""
 
 START = "delta.identity.start"
 STEP = "delta.identity.step"

@@ -5,7 +5,7 @@ absolute. Local tables go through plain `os` calls, which matters where ten thou
 scheme goes through fsspec. A missing file is `FileNotFoundError` whatever the scheme; other failures are the scheme's
 own `OSError`.
 
-Every name and path is confined (`engine.delta.log.confinement`): what leads outside of the table's root and the allowed
+Every name and path is confined (`engine.storage.confinement`): what leads outside of the table's root and the allowed
 roots is `LogPathNotAllowed` before anything is opened. On this machine symbolic links are followed for that; the log's
 own folder is looked at with every listing, other folders with every file.
 
@@ -34,9 +34,10 @@ from typing import Any, BinaryIO, cast
 
 import fsspec
 
-from engine.delta.log.confinement import Confinement
-from engine.delta.log.listing import entries_from
-from engine.delta.log.put_if_absent import (
+from engine.storage.confinement import Confinement
+from engine.storage.listing import entries_from
+from engine.storage.paths import resolve_path
+from engine.storage.put_if_absent import (
     TEMPORARY_SUFFIX,
     ensure_scheme_writable,
     output_local,
@@ -44,7 +45,11 @@ from engine.delta.log.put_if_absent import (
     put_local,
     replace_local,
 )
-from engine.delta.spec.paths import LOG_DIR, resolve_path
+
+LOG_FOLDER = "_delta_log"
+"""The folder whose files make versions of a table, in the formats that there are: listed with every statement, removed
+before all others.
+"""
 
 REMOVED_PREFIX = ".removed-"
 """Of the name that a table's folder has while it is removed, before a token: no listing shows it."""
@@ -142,7 +147,7 @@ class Storage(ABC):
         """Create a file; False where one of this name exists, `OSError` where the outcome is unknown.
 
         `in_place`: where folders are more than beginnings of names, `FileNotFoundError` if the file's is missing, and
-        nothing is made. See `engine.delta.log.put_if_absent` for what False can also mean. Raises `StorageNotWritable`.
+        nothing is made. See `engine.storage.put_if_absent` for what False can also mean. Raises `StorageNotWritable`.
         """
 
     @abstractmethod
@@ -262,7 +267,7 @@ class LocalStorage(Storage):
 
         Raises `LogPathNotAllowed` where the log's folder is a link, before data files are written for it.
         """
-        self.confinement.ensure_real(self.path_of(LOG_DIR), to_write=True)
+        self.confinement.ensure_real(self.path_of(LOG_FOLDER), to_write=True)
 
     def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
         return put_local(self._own(name), data, in_place=in_place)
@@ -287,7 +292,7 @@ class LocalStorage(Storage):
         return True
 
     def delete_tree(self) -> None:
-        self._own(f"{LOG_DIR}/")
+        self._own(f"{LOG_FOLDER}/")
         root = f"{os.path.dirname(self.root)}/{REMOVED_PREFIX}{uuid.uuid4().hex}"
         try:
             os.rename(self.root, root)
@@ -295,7 +300,7 @@ class LocalStorage(Storage):
             return
         except OSError:
             root = self.root
-        for folder in (f"{root}/{LOG_DIR}", root):
+        for folder in (f"{root}/{LOG_FOLDER}", root):
             _remove_folder(folder)
 
     def _open(self, name: str) -> int:
@@ -326,7 +331,7 @@ class LocalStorage(Storage):
 
     def _ensure_real_folder(self, folder: str, *, again: bool = True) -> None:
         """Raises `LogPathNotAllowed`. `again` False takes the log's folder for what it was when it was listed last."""
-        is_log = folder == f"{self.root}/{LOG_DIR}"
+        is_log = folder == f"{self.root}/{LOG_FOLDER}"
         if not is_log or again or not self._is_log_real:
             self._is_log_real &= not is_log
             self.confinement.ensure_real(folder)
@@ -420,7 +425,7 @@ class FsspecStorage(Storage):
         return False
 
     def delete_tree(self) -> None:
-        for folder in (self.path_of(LOG_DIR), self.root):
+        for folder in (self.path_of(LOG_FOLDER), self.root):
             for _ in range(_REMOVALS_MAX):
                 self.fs.invalidate_cache(folder)
                 paths = self.fs.find(folder)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from engine.delta.log.storage import FileStatus, FsspecStorage
+from engine.storage.storage import FileStatus, FsspecStorage
 
 NAMES = [f"{version:020d}.json" for version in range(2500)] + [
     "00000000000000000010.checkpoint.parquet",

@@ -27,7 +27,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from engine.delta.spec.errors import StorageNotWritable
+from engine.storage.errors import StorageNotWritable
 
 TEMPORARY_SUFFIX = ".tmp"
 

@@ -13,26 +13,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.delta.spec.deletion_vectors import (
+from engine.delta.spec.deletion_vectors import deletion_vector_path, inline_deletion_vector, read_inline
+from engine.errors.table_errors import MalformedLogEntry
+from engine.storage.deletion_vectors import (
     FRAME_BYTES,
     Rows,
-    deletion_vector_path,
     format_file,
     format_rows,
-    inline_deletion_vector,
     parse_rows,
-    read_inline,
     relative_deletion_vector,
     unframe,
     z85_decode,
     z85_encode,
 )
-from engine.delta.spec.errors import (
+from engine.storage.errors import (
     DeletionVectorCardinalityMismatch,
     DeletionVectorChecksumMismatch,
     DeletionVectorSizeMismatch,
 )
-from engine.errors.table_errors import MalformedLogEntry
 
 
 def descriptor(**fields: Any) -> DeletionVectorDescriptor:

@@ -12,7 +12,7 @@ from typing import Any
 import fsspec
 import pytest
 
-from engine.delta.log.storage import FileStatus, FsspecStorage, LocalStorage, Storage, _status, open_storage
+from engine.storage.storage import FileStatus, FsspecStorage, LocalStorage, Storage, _status, open_storage
 
 FOLDERS = ["plain", "with space", "[brackets]*", "50%25"]
 

@@ -13,10 +13,10 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from engine.delta.log import put_if_absent
-from engine.delta.log.put_if_absent import put_fsspec
-from engine.delta.log.storage import FsspecStorage, Storage, open_storage
-from engine.delta.spec.errors import StorageNotWritable
+from engine.storage import put_if_absent
+from engine.storage.errors import StorageNotWritable
+from engine.storage.put_if_absent import put_fsspec
+from engine.storage.storage import FsspecStorage, Storage, open_storage
 
 NAME = "_delta_log/00000000000000000000.json"
 
