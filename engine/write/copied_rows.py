@@ -20,6 +20,7 @@ from engine.delta.commit.commit_file import ROW_IDS_PRESERVED
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.delta_format import delta_snapshot
+from engine.delta.snapshot.table_scan import with_decoded_vectors
 from engine.exec.run import Run
 from engine.plan.reads.scans import row_id_columns, scan_of
 from engine.plans.reads import ReadPlan
@@ -51,12 +52,17 @@ def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) 
     snapshot = delta_snapshot(table.snapshot)
     config, alias = copying.config or snapshot.config, copying.alias
     names = Names((alias, copying.rest, *snapshot.schema.names, *(scan.relation for scan in copying.scans)))
-    scan = replace(scan_of(names.new("scan"), table), files=files, choice=None, metadata=names.new("place"))
+    scan = scan_of_files(names.new("scan"), table, files, names.new("place"))
     columns, rows = copies_of(table.label, scan, alias, config)
     text = f"SELECT {columns} FROM {scan.relation} AS {alias} {copying.rest}"
     source = ReadPlan(text=text, scans=(scan, *copying.scans))
     with new_files(source, rows, snapshot.storage, replace(run, parameters=copying.parameters)) as copied:
         yield copied
+
+
+def scan_of_files(relation: str, table: BoundTable, files: pa.Table, place: str) -> Scan:
+    """The scan of some of the snapshot's files, of `FILES_SCHEMA`; `place` is its hidden column."""
+    return replace(scan_of(relation, table), files=with_decoded_vectors(files), choice=None, metadata=place)
 
 
 def copies_of(label: str, scan: Scan, alias: str, config: TableConfig) -> tuple[str, WritePlan]:
