@@ -221,7 +221,7 @@ class Binder:
 
         `provider` is the format after USING. Raises `UnknownTableFormat`.
         """
-        own = self.formats[provider or DEFAULT_FORMAT].name
+        own = self.formats[provider or DEFAULT_FORMAT]
         path = path_of(parts)
         if path is not None:
             return self._new_path(self.view.resolve_path(path), written)
@@ -232,9 +232,7 @@ class Binder:
         name = self.view.ensure_new_name(name)
         if written is not None:
             location = self.view.ensure_location(written)
-            return FreeName(
-                name=name, location=location, managed=False, format=own, found=self._found_or_free(location)
-            )
+            return FreeName(name=name, location=location, managed=False, own=own, found=self._found_or_free(location))
         chosen = self.view.managed_location(name)
         if chosen is None:
             raise NoPlaceForTable(str(name))
@@ -243,7 +241,7 @@ class Binder:
             last = last.encode()[:_FOLDER_BYTES_MAX].decode(errors="ignore")
             chosen = f"{folder}/{last}-{uuid.uuid4().hex}"
             self.view.ensure_free_location(chosen)
-        return FreeName(name=name, location=chosen, managed=True, format=own)
+        return FreeName(name=name, location=chosen, managed=True, own=own)
 
     def _new_path(self, entry: TableEntry, written: str | None) -> FreeName | TakenName:
         """A table that is made at a path and has no other name."""
@@ -251,7 +249,8 @@ class Binder:
             raise PathAndLocation(entry.location, written)
         if self._found_or_free(entry.location) is not None:
             return TakenName(entry=entry)
-        return FreeName(name=entry.name, location=entry.location, managed=False, is_path=True)
+        own = self.formats[DEFAULT_FORMAT]
+        return FreeName(name=entry.name, location=entry.location, managed=False, own=own, is_path=True)
 
     def replaced_table(
         self, parts: tuple[str, ...], written: str | None, mode: CreateMode, provider: str | None = None
