@@ -34,6 +34,7 @@ from engine.delta.source_files import DeltaFileSource
 from engine.delta.writing.writer import DeltaWriter
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
@@ -160,7 +161,7 @@ class LakeEngine:
 
     def open_session(
         self,
-        principal: str,
+        identity: Identity,
         *,
         settings: Mapping[str, str],
         catalog: str | None,
@@ -182,7 +183,7 @@ class LakeEngine:
         for key, value in settings.items():
             setting, canonical = parse_setting(key, value)
             values[setting.key] = canonical
-        state = SessionState(principal=principal, catalog=name.catalog, schema=name.schema, values=values)
+        state = SessionState(identity=identity, catalog=name.catalog, schema=name.schema, values=values)
         return LakeSession(state, self._sources, self._driver.open_session())
 
     def close(self) -> None:
@@ -197,7 +198,7 @@ class LakeSession:
     def __init__(self, state: SessionState, sources: EngineSources, executor: ExecSession) -> None:
         self._state, self._sources, self._executor = state, sources, executor
         self._lock = threading.Lock()
-        self._apply_to_spark(SessionState(principal=state.principal, catalog="", schema=""), state)
+        self._apply_to_spark(SessionState(identity=state.identity, catalog="", schema=""), state)
 
     @property
     def current_catalog(self) -> str:
@@ -240,7 +241,9 @@ class LakeSession:
         """For the statements inside of one; each of a script has its own time, as if it had been sent alone."""
 
         def take(statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter]) -> Step:
-            own = replace(context, instant_us=context.now_ms() * 1000, profile=Profile()) if is_script else context
+            own = replace(context, on_rows=None)  # what is read of it, and when, is up to the statement around it
+            if is_script:
+                own = replace(own, instant_us=context.now_ms() * 1000, profile=Profile())
             return self._take(statement, scopes, parameters, own)
 
         return Road(parse=parse_statement, take=take, cancel=context.cancel)
@@ -249,7 +252,7 @@ class LakeSession:
         self, statement: RoadStatement, scopes: Scopes, parameters: Sequence[Parameter], context: StatementContext
     ) -> Step:
         """Take `statement` down the road and apply what it changes, of the session and of the `scopes` it sees."""
-        before = replace(self._state, scopes=scopes)
+        before = replace(self._state, identity=context.identity, scopes=scopes)
         outcome = run_statement(statement, before, self._sources, self._executor, context, parameters)
         if outcome.change is not None:
             with self._lock:

@@ -195,7 +195,7 @@ def _step_by_step(statement: SingleStatement, first: FormatPlan, way: _Way) -> O
 
 def _planned(statement: SingleStatement, way: _Way) -> Plan:
     """From binding to the rules: what will be done, on the versions that are pinned now."""
-    run, cancel = way.run, way.run.context.cancel
+    run, cancel, began_ms = way.run, way.run.context.cancel, way.run.context.now_ms()
     binder = Binder(way.state, way.sources)
     while isinstance(bound := bind(statement, binder), Unevaluated):
         binder.values[bound.expressions] = run.values_of(bound.expressions)
@@ -206,6 +206,7 @@ def _planned(statement: SingleStatement, way: _Way) -> Plan:
     plan = plan_statement(analyzed, way.sources.planners)
     enforced = enforce(plan)
     cancel.ensure_live()
+    run.context.profile.log(f"planned in {(run.context.now_ms() - began_ms) / 1000:.3f} s")
     return enforced
 
 

@@ -23,6 +23,11 @@ class OperationClosed(SqlError, condition="INVALID_HANDLE.OPERATION_CLOSED", sql
 
 
 @dataclass(eq=False)
+class LogInEnded(SqlError, condition="AUTHENTICATION_FAILED.ENDED", sqlstate="28000"):
+    template = "The log-in has expired, was withdrawn, or its user or groups have changed. Log in again."
+
+
+@dataclass(eq=False)
 class ResultNotReady(SqlError, condition="RESULT_NOT_READY", sqlstate="55000"):
     template = "The statement has not finished, so there are no rows yet. Ask for its status first."
 
@@ -37,6 +42,16 @@ class TooManySessions(SqlError, condition="TOO_MANY_SESSIONS", sqlstate="53300")
 class TooManyStatements(SqlError, condition="TOO_MANY_STATEMENTS", sqlstate="53300"):
     limit: int
     template = "The session has its {limit} open statements. Close some, or raise sessions.statements_max."
+
+
+@dataclass(eq=False)
+class TooManyStatementsOfUser(SqlError, condition="TOO_MANY_STATEMENTS.OF_USER", sqlstate="53300"):
+    user: str
+    limit: int
+    template = (
+        "The sessions of {user} have {limit} open statements, and none of them was read to its end. Close some, or "
+        "raise sessions.statements_per_user_max."
+    )
 
 
 @dataclass(eq=False)

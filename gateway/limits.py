@@ -22,6 +22,7 @@ class Limits:
     detached_idle_s: float = 600.0
     statements_running_max: int = 32
     statements_per_session_max: int = 100
+    statements_per_user_max: int = 1000
     statement_idle_s: float = 3600.0
     statement_timeout_s: float = 0.0
     result_bytes_max: int = 1 << 30

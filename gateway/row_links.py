@@ -10,5 +10,5 @@ class RowLinks(Protocol):
     """Links as one client can reach them."""
 
     def link(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> tuple[str, int]:
-        """The URL of some rows of an operation's result, and when it expires, in seconds since 1970."""
+        """The URL of some rows of an operation's result, and when it expires, since 1970 in the client's unit."""
         ...

@@ -7,15 +7,18 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 from catalog.errors import SqlError
 from engine.engine import EngineSession
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
 from engine.statements.statement import Statement
 from gateway.errors import NestedParameter, SessionNotFound, TooManyStatements
 from gateway.limits import Limits
+from gateway.open_statements import OpenStatements
 from gateway.operation import Operation
 
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
@@ -24,28 +27,34 @@ _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geo
 class Session:
     """Made by the registry; `close()` cancels and closes all its operations and its engine session.
 
-    `owners` is the registry's index of operations, which the session keeps true. `is_detached` says that no connection
-    will end it when its client is gone: without a call it expires with what it runs.
+    `owners` is the registry's index of operations, which the session keeps true, and so `open_statements`.
+    `is_detached` says that no connection will end it when its client is gone: without a call it expires with what it
+    runs.
     """
 
     def __init__(
         self,
-        principal: str,
+        identity: Identity,
         engine_session: EngineSession,
         submit: Callable[[Operation], None],
         owners: dict[uuid.UUID, Session],
+        open_statements: OpenStatements,
         limits: Limits,
     ) -> None:
         self.id = uuid.uuid4()
-        self.principal = principal
+        self.identity = identity
         self.engine_session = engine_session
         self.created = self.last_used = time.monotonic()
         self.is_detached = False
-        self._submit, self._owners = submit, owners
+        self._submit, self._owners, self._open = submit, owners, open_statements
         self._limits = limits
         self._operations: dict[uuid.UUID, Operation] = {}
         self._lock = threading.Lock()
         self._closed = False
+
+    @property
+    def principal(self) -> str:
+        return self.identity.principal
 
     def execute(
         self,
@@ -55,12 +64,13 @@ class Session:
         timeout_s: float | None = None,
         row_limit: int | None = None,
         through: Callable[[ResultStream], ResultStream] | None = None,
+        streams: bool = False,
     ) -> Operation:
         """Start SQL text; returns at once. Errors of the statement are the operation's, not this call's.
 
         The result is cut after `row_limit` rows. A front end that must know the whole result before it can answer gives
         `through`, which may cut the stream short; the result is then pulled on the statement's own thread, while it
-        still counts as running.
+        still counts as running. With `streams` its first rows may be fetched while it computes the others.
         """
 
         _ensure_flat(parameters)
@@ -70,7 +80,7 @@ class Session:
             stream = stream if row_limit is None else stream.limited(row_limit)
             return through(stream) if through else stream
 
-        return self._start(text, run, timeout_s, whole=through is not None)
+        return self._start(text, run, timeout_s, whole=through is not None, streams=streams and row_limit is None)
 
     def request(self, statement: Statement, through: Callable[[ResultStream], ResultStream] | None = None) -> Operation:
         """Start a metadata call, as a statement value; `through` may give its result the columns of a protocol."""
@@ -85,6 +95,10 @@ class Session:
         """Start an operation whose result is at hand, for calls of a protocol that need no engine."""
         return self._start(name, lambda _: stream)
 
+    def renew(self, identity: Identity) -> None:
+        """Act for a later log-in of the same owner from the next statement on."""
+        self.identity = identity
+
     def operations(self) -> tuple[Operation, ...]:
         with self._lock:
             return tuple(self._operations.values())
@@ -93,7 +107,7 @@ class Session:
         """Close `operation` and drop it."""
         with self._lock:
             self._operations.pop(operation.id, None)
-            self._owners.pop(operation.id, None)
+            self._drop(operation)
         operation.close()
 
     def operation(self, operation_id: uuid.UUID) -> Operation | None:
@@ -107,6 +121,8 @@ class Session:
         """Take no more statements and close the engine's session, but keep the operations for their results."""
         with self._lock:
             was_closed, self._closed = self._closed, True
+            for operation in self._operations.values():
+                self._open.remove(operation, self.principal)
         if not was_closed:
             self.engine_session.close()
 
@@ -116,7 +132,7 @@ class Session:
             operations = tuple(self._operations.values())
             self._operations.clear()
             for operation in operations:
-                self._owners.pop(operation.id, None)
+                self._drop(operation)
         for operation in operations:
             operation.close()
         if not was_closed:
@@ -129,17 +145,22 @@ class Session:
         timeout_s: float | None = None,
         *,
         whole: bool = False,
+        streams: bool = False,
     ) -> Operation:
-        operation = Operation(self.principal, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole)
-        with self._lock:
+        operation = Operation(
+            self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole, streams=streams
+        )
+        with ExitStack() as unlocked, self._lock:
             if self._closed:
                 raise SessionNotFound()
-            dropped = self._make_room()
+            if done := self._make_room():
+                unlocked.callback(done.close)
+            if other := self._open.add(operation, self):
+                done, holder = other
+                unlocked.callback(holder.forget, done)
             self._operations[operation.id] = operation
             self._owners[operation.id] = self
             self.last_used = time.monotonic()
-        if dropped:
-            dropped.close()
         own_s = self.engine_session.statement_timeout_s
         limits = [limit for limit in (timeout_s, own_s, self._limits.statement_timeout_s) if limit]
         if limits:
@@ -159,8 +180,12 @@ class Session:
         if done is None:
             raise TooManyStatements(self._limits.statements_per_session_max)
         self._operations.pop(done.id)
-        self._owners.pop(done.id, None)
+        self._drop(done)
         return done
+
+    def _drop(self, operation: Operation) -> None:
+        self._owners.pop(operation.id, None)
+        self._open.remove(operation, self.principal)
 
 
 def _ensure_flat(parameters: Sequence[Parameter]) -> None:

@@ -1,11 +1,13 @@
 """DESCRIBE TABLE EXTENDED … AS JSON: one cell of text, in the form that Spark gives it, for tools that take it apart.
 
-What is there beyond Spark's form: `version`. What is missing: statistics, which no log keeps of a whole table.
+What is there beyond Spark's form: `version`, `primary_key` and `foreign_keys`. What is missing: statistics, which no
+log keeps of a whole table.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,7 +15,7 @@ from catalog.entries import ViewEntry
 from engine.bind.bound import BoundTable, ColumnInfo, NamedRelation
 from engine.errors.table_errors import UnsupportedDataType
 from engine.sql.dialect.type_text import parse_type
-from engine.table.keys import is_key_property
+from engine.table.keys import ForeignKey, TableKey, is_key_property, primary_key
 from engine.types.column_paths import format_name
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type
@@ -53,9 +55,29 @@ def _table(table: BoundTable) -> dict[str, Any]:
         "location": table.entry.location,
         "partition_columns": list(snapshot.partition_columns) or None,
         "clustering_columns": clustering or None,
+        **_keys(table.keys),
         "table_properties": {
             key: value for key, value in sorted(snapshot.details.properties.items()) if not is_key_property(key)
         },
+    }
+
+
+def _keys(keys: Sequence[TableKey]) -> dict[str, Any]:
+    primary = primary_key(keys)
+    foreign = [
+        {
+            "name": key.name,
+            "columns": list(key.columns),
+            "parent": list(key.parent),
+            "parent_columns": list(key.parent_columns),
+            "rely": key.rely,
+        }
+        for key in keys
+        if isinstance(key, ForeignKey)
+    ]
+    return {
+        "primary_key": primary and {"name": primary.name, "columns": list(primary.columns), "rely": primary.rely},
+        "foreign_keys": foreign or None,
     }
 
 

@@ -14,6 +14,7 @@ _COLUMNS: Mapping[Absent, tuple[str, ...]] = MappingProxyType(
         Absent.LOCKS: ("tab_name", "mode"),
         Absent.TRANSACTIONS: ("txnid", "state", "startedtime", "lastheartbeattime", "user", "host"),
         Absent.COMPACTIONS: ("compactionid", "dbname", "tabname", "partname", "type", "state"),
+        Absent.INDEXES: ("idx_name", "tab_name", "col_names", "idx_tab_name", "idx_type", "comment"),
         Absent.ROLES: ("role",),
         Absent.GRANTS: ("Principal", "ActionType", "ObjectType", "ObjectKey"),
     }

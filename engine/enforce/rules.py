@@ -27,7 +27,16 @@ from engine.plans.ddl import (
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
-from engine.plans.writes import ChangedValues, CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
+from engine.plans.writes import (
+    ChangedValues,
+    CopyPlan,
+    DeletePlan,
+    InsertPlan,
+    MergePlan,
+    RewrittenRows,
+    TruncatePlan,
+    UpdatePlan,
+)
 
 WRITE_RULES: tuple[WriteRule, ...] = (
     ensure_append_only,
@@ -51,6 +60,9 @@ def enforce(plan: Plan) -> Plan:
         case InsertPlan(more=more):
             parts = tuple(replace(part, rows=enforce_rules(part.rows)) for part in more)
             return replace(plan, rows=enforce_rules(plan.rows), more=parts)
+        case UpdatePlan(rewritten=RewrittenRows() as rewritten):
+            rewritten = replace(rewritten, rows=enforce_rules(rewritten.rows))
+            return replace(plan, rows=enforce_rules(plan.rows), rewritten=rewritten)
         case UpdatePlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
             return replace(plan, rows=enforce_rules(plan.rows))
         case MergePlan(table=table, updates=updates, inserts=inserts, deletes=deletes):

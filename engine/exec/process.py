@@ -154,7 +154,7 @@ class SparkProcess:
             return
         for line in self.driver.taskCounts(" ".join(watched)).splitlines():
             statement_id, *numbers = line.split()
-            watched[statement_id].tasks = TaskCounts(*map(int, numbers))
+            watched[statement_id].count_tasks(TaskCounts(*map(int, numbers)))
 
     def _cancel_all(self) -> None:
         while (asked := self._cancelled.get()) is not None:

@@ -71,7 +71,7 @@ def execute(plan: Plan, sources: Sources, writers: FormatWriters, run: Run) -> I
 def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
     match plan:
         case ReadPlan():
-            return Outcome(result=run.executor.run_query(plan, run.context, run.parameters))
+            return Outcome(result=run.executor.stream_query(plan, run.context, run.parameters))
         case AnswerPlan(table=table, columns=columns, rows=rows):
             run.context.profile.add_note(f"{table.label}: version {table.snapshot.version}, answered from the log")
             return Outcome(result=small_result(columns, rows))

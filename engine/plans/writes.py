@@ -139,13 +139,27 @@ class DeletePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RewrittenRows:
+    """All rows of files in which some change, these with their new values: `values`, whose scan has to tell them, as
+    `rows` says when the rules have been over it.
+    """
+
+    values: TargetRead
+    rows: WritePlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UpdatePlan:
-    """Give the rows of `table` at `places` the new `values`, as `rows` says when the rules have been over it."""
+    """Give the rows of `table` at `places` the new `values`, as `rows` says when the rules have been over it.
+
+    `rewritten` is the way for rows whose files are written again in one go; None: they go to files of their own.
+    """
 
     table: BoundTable
     places: TargetRead
     values: TargetRead
     rows: WritePlan
+    rewritten: RewrittenRows | None
     reads_table: bool
     description: CommitDescription
     checks: QueryCheck

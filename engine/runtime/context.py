@@ -11,7 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from engine.concurrency.cancel import CancelToken
+from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile
+from engine.runtime.results import ResultStream
 from engine.runtime.variables import VisibleVariables
 
 
@@ -21,14 +23,15 @@ def _ignore(_: bool) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementContext:
-    """One run: principal, cancel switch, id and clock; `profile` is told what was read.
+    """One run: identity, cancel switch, id and clock; `profile` is told what was read.
 
     `instant_us` (microseconds since the epoch) is what `current_timestamp()` answers, in all queries of the run.
     `variables` are those that its queries may name. `on_parsed` is told, once the text is parsed, whether the statement
-    may answer rows: some protocols have to say so before it has run.
+    may answer rows: some protocols have to say so before it has run. `on_rows`, where it is given, is told of the
+    result of a query that goes on computing its last rows, on any thread; a later failure is the result's too.
     """
 
-    principal: str
+    identity: Identity
     cancel: CancelToken = field(default_factory=CancelToken)
     statement_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)
@@ -37,3 +40,4 @@ class StatementContext:
     profile: Profile = field(default_factory=Profile)
     variables: VisibleVariables = VisibleVariables()
     on_parsed: Callable[[bool], None] = _ignore
+    on_rows: Callable[[ResultStream], None] | None = None

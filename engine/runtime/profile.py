@@ -3,6 +3,8 @@
 A run collects one :class:`TableRead` for each question that Spark asked of a table's files: a table that occurs twice
 in a query under different conditions has two. While Spark works for it, its tasks are counted about once a second.
 Threads of one statement may add at once.
+
+The log has all that and how far the statement has come: planned, tasks, rows, the end.
 """
 
 from __future__ import annotations
@@ -29,19 +31,39 @@ class Profile:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._entries: list[TableRead | str] = []
-        self.tasks = TaskCounts()
-        """Of the query that Spark runs for the statement, or ran last."""
+        self._log: list[str] = []
+        self._tasks = TaskCounts()
 
     def add_read(self, read: TableRead) -> None:
         """The same question asked again is no other read."""
         with self._lock:
             if read not in self._entries:
                 self._entries.append(read)
+                self._log.append(str(read))
 
     def add_note(self, text: str) -> None:
         """A sentence on how the statement was answered."""
         with self._lock:
             self._entries.append(text)
+            self._log.append(text)
+
+    def log(self, text: str) -> None:
+        """A line for the log alone."""
+        with self._lock:
+            self._log.append(text)
+
+    def count_tasks(self, tasks: TaskCounts) -> None:
+        """The tasks of the query that Spark runs now."""
+        with self._lock:
+            if tasks != self._tasks:
+                failed = f", {tasks.failed} failed" if tasks.failed else ""
+                self._log.append(f"Spark: {tasks.done} of {tasks.total} tasks done, {tasks.running} running{failed}")
+            self._tasks = tasks
+
+    @property
+    def tasks(self) -> TaskCounts:
+        """Of the query that Spark runs for the statement, or ran last."""
+        return self._tasks
 
     @property
     def reads(self) -> tuple[TableRead, ...]:
@@ -50,6 +72,12 @@ class Profile:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All that is known, for people, in the order in which it became known."""
+        """What was read, for people, in the order in which it became known."""
         with self._lock:
             return tuple(map(str, self._entries))
+
+    @property
+    def log_lines(self) -> tuple[str, ...]:
+        """The log, to which lines are only ever added."""
+        with self._lock:
+            return tuple(self._log)

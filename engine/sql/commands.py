@@ -16,7 +16,7 @@ from engine.sql.dialect.dialect import QUERY_HEADS
 from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedClause, UnsupportedStatement
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
 from engine.sql.dialect.suggestions import hint
-from engine.sql.foreign import show_grants, show_locks
+from engine.sql.foreign import show_grants, show_indexes, show_locks
 from engine.sql.query.names import read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import is_query, parse_query
 from engine.statements.explains import ExplainWrite
@@ -298,6 +298,10 @@ _SHOWS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyTy
         ("LOCKS",): show_locks,
         ("TRANSACTIONS",): lambda _: ShowAbsent(kind=Absent.TRANSACTIONS),
         ("COMPACTIONS",): lambda _: ShowAbsent(kind=Absent.COMPACTIONS),
+        ("INDEX",): show_indexes,
+        ("INDEXES",): show_indexes,
+        ("FORMATTED", "INDEX"): show_indexes,
+        ("FORMATTED", "INDEXES"): show_indexes,
         ("CURRENT", "ROLES"): lambda _: ShowAbsent(kind=Absent.ROLES),
         ("ROLES",): lambda _: ShowAbsent(kind=Absent.ROLES),
         ("GRANT",): show_grants,

@@ -43,6 +43,16 @@ def show_locks(cursor: Cursor) -> ShowAbsent:
     return ShowAbsent(kind=Absent.LOCKS, table_parts=named)
 
 
+def show_indexes(cursor: Cursor) -> ShowAbsent:
+    """`ON t [FROM|IN schema]`; DBeaver gives the name as a text, without its schema."""
+    cursor.read("ON")
+    if cursor.take_strings():
+        return ShowAbsent(kind=Absent.INDEXES)
+    table = read_table(cursor)
+    schema = cursor.read_names() if cursor.take_any("FROM", "IN") else ()
+    return ShowAbsent(kind=Absent.INDEXES, table_parts=(*schema, *table))
+
+
 def show_grants(cursor: Cursor) -> ShowAbsent:
     """`[principal] [ON [TABLE|…] name]`"""
     if not cursor.is_done and cursor.words(1) != ["ON"]:

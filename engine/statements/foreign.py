@@ -1,7 +1,7 @@
 """Statements of other systems that clients send, and that mean little here: what they ask about does not exist.
 
 There is no cache to refresh, since each statement reads the newest version; and there are no locks, transactions of
-several statements, roles or grants.
+several statements, indexes, roles or grants.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ class Absent(StrEnum):
     LOCKS = "LOCKS"
     TRANSACTIONS = "TRANSACTIONS"
     COMPACTIONS = "COMPACTIONS"
+    INDEXES = "INDEXES"
     ROLES = "ROLES"
     GRANTS = "GRANTS"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowAbsent:
-    """`SHOW LOCKS|TRANSACTIONS|ROLES|GRANTS …`; `table_parts` is the table that the statement names, if any."""
+    """`SHOW LOCKS|TRANSACTIONS|INDEX|ROLES|GRANTS …`; `table_parts` is the table that the statement names, if any."""
 
     kind: Absent
     table_parts: tuple[str, ...] | None = None

@@ -32,7 +32,7 @@ def with_file_metrics(
     return with_metrics(description, **{name: str(value) for name, value in metrics.items()})
 
 
-def counted(num_rows: int) -> Outcome:
+def counted(num_rows: int, *, defines_table: bool = False) -> Outcome:
     """Nothing to show, and how many rows were inserted; those that they replaced are not counted."""
-    counts = RowCounts(affected=num_rows, inserted=num_rows)
+    counts = RowCounts(affected=num_rows, inserted=num_rows, defines_table=defines_table)
     return Outcome(result=replace(empty_result(), row_counts=counts))

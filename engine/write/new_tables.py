@@ -49,7 +49,7 @@ def create_table_as(plan: CreateTableAsPlan, formats: TableFormats, run: Run) ->
         transaction.add_files(new)
         stage_number(transaction, plan.numbered, now_ms)
         yield StagedWrite(
-            outcome=counted(new.num_rows),
+            outcome=counted(new.num_rows, defines_table=True),
             transaction=transaction,
             label=label,
             creates=replace(entry, created_ms=now_ms),
@@ -71,7 +71,7 @@ def replace_table_as(plan: ReplaceTableAsPlan, own: TableFormat, run: Run) -> It
     """Files, then another definition with them in the place of all others, as one version."""
     table = plan.table
     if was_written(plan.numbered, table.snapshot):
-        yield StagedWrite(outcome=counted(0))
+        yield StagedWrite(outcome=counted(0, defines_table=True))
         return
     folder = own.folder(table.snapshot.table_root)
     with (
@@ -82,7 +82,7 @@ def replace_table_as(plan: ReplaceTableAsPlan, own: TableFormat, run: Run) -> It
         transaction = _replacing(plan, own, with_file_metrics(plan.description, new))
         transaction.add_files(new)
         stage_number(transaction, plan.numbered, run.context.now_ms())
-        yield StagedWrite(outcome=counted(new.num_rows), transaction=transaction, label=table.label)
+        yield StagedWrite(outcome=counted(new.num_rows, defines_table=True), transaction=transaction, label=table.label)
 
 
 def _replacing(

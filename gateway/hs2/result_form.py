@@ -87,9 +87,8 @@ class ShapedResult:
     def linked(self, pages: Sequence[Page], links: Sequence[tuple[str, int]], *, with_metadata: bool) -> Pieces:
         """The bytes of a TFetchResultsResp of links to `pages`."""
         made = [
-            # The expiry is in milliseconds to one client and in seconds to another, which takes these for far away.
-            t.TSparkArrowResultLink(url, expires_s * 1000, page.row_offset, page.rows.num_rows, page.rows.nbytes)
-            for page, (url, expires_s) in zip(pages, links, strict=True)
+            t.TSparkArrowResultLink(url, expiry, page.row_offset, page.rows.num_rows, page.rows.nbytes)
+            for page, (url, expiry) in zip(pages, links, strict=True)
         ]
         row_set = encode_struct(t.TRowSet(pages[0].row_offset, [], resultLinks=made))
         metadata = self.metadata() if with_metadata else None

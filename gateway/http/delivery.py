@@ -53,10 +53,14 @@ class Delivery:
         self._is_truncated = False
 
     def cut(self, stream: ResultStream) -> ResultStream:
-        """The result as clients see it: its first rows within the limits; the counts of a DML statement as a row."""
+        """The result as clients see it: its first rows within the limits; the counts of a DML statement as a row.
+
+        Those of a CREATE TABLE … AS are columns without a row, as Databricks answers.
+        """
         if not stream.has_rows and stream.row_counts is not None:
             counts = stream.row_counts.named
-            counted = small_result(dict.fromkeys(counts, BIGINT), [tuple(counts.values())])
+            told = [] if stream.row_counts.defines_table else [tuple(counts.values())]
+            counted = small_result(dict.fromkeys(counts, BIGINT), told)
             return replace(counted, on_close=stream.close)
         return ResultStream(
             schema=stream.schema,

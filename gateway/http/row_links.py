@@ -5,6 +5,9 @@
 The link carries the right to these rows (`links.py`). It begins as the client addressed the server, or with the public
 URL. What came through a proxy may have been addressed otherwise, in TLS above all: without a public URL there are no
 links then, and rows come with the answers.
+
+A link's expiry has no unit in Databricks' protocol: its clients for Java and Node read milliseconds, those for Python
+and Go seconds, to whom milliseconds never expire.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ from gateway.row_links import RowLinks
 
 _PATH = re.compile(r"/api/2\.0/sql/rows/([0-9a-f-]{36})/(\d{1,18})/(\d{1,18})")
 
+_READ_SECONDS = ("pydatabrickssqlconnector/", "godatabrickssqlconnector/")
+"""How the names begin that clients give themselves who read a link's expiry in seconds, in lower case."""
 _OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 
 
@@ -36,10 +41,12 @@ class LinkedRows:
 class _Links:
     signer: LinkSigner
     base_url: str
+    units_in_s: int
+    """Of the client's times."""
 
     def link(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> tuple[str, int]:
         path, expires = self.signer.sign(f"/api/2.0/sql/rows/{operation_id}/{row_offset}/{row_count}")
-        return self.base_url + path, expires
+        return self.base_url + path, expires * self.units_in_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +58,13 @@ class RowLinkMaker:
 
     def links_for(self, head: Head, *, is_encrypted: bool) -> RowLinks | None:
         """Links that the sender of a request can follow; None where its address for this server is not known."""
+        units_in_s = 1 if (head.value("user-agent") or "").lower().startswith(_READ_SECONDS) else 1000
         if self.public_url:
-            return _Links(self.signer, self.public_url.rstrip("/"))
+            return _Links(self.signer, self.public_url.rstrip("/"), units_in_s)
         host = head.value("host")
         if not host or any(head.value(name) is not None for name in _OF_PROXIES):
             return None
-        return _Links(self.signer, f"{'https' if is_encrypted else 'http'}://{host}")
+        return _Links(self.signer, f"{'https' if is_encrypted else 'http'}://{host}", units_in_s)
 
     def matches(self, path: str) -> bool:
         return _PATH.fullmatch(path) is not None

@@ -10,7 +10,9 @@ import csv
 import datetime as dt
 import shutil
 import subprocess
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -125,6 +127,21 @@ def jdbc_connect(gateway: JavaGateway, url: str, user: str = "ada") -> Any:
     properties.setProperty("user", user)
     properties.setProperty("password", "x")
     return gateway.jvm.org.apache.hive.jdbc.HiveDriver().connect(url, properties)
+
+
+def error_of_cancelled(connection: Any, runs: Sequence[object], pause_s: float = 0.0) -> str:
+    """What is said by a java.sql.Statement that is cancelled `pause_s` after it came among the engine's `runs`."""
+    statement = connection.createStatement()
+    known = len(runs)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(statement.executeQuery, "SLEEP 300")
+        while len(runs) == known:
+            time.sleep(0.01)
+        time.sleep(pause_s)
+        statement.cancel()
+        error = running.exception(30)
+    assert isinstance(error, Py4JJavaError)
+    return str(error.java_exception.getMessage())
 
 
 def read_result(result: Any) -> list[list[str]]:

@@ -145,7 +145,8 @@ def test_names_that_need_quoting(client: Driver, folder: Path, name: str) -> Non
 
 _INSERTED = ["num_affected_rows", "num_inserted_rows"]
 COUNTED = [
-    ("CREATE TABLE {t} AS SELECT id AS n FROM range(3)", _INSERTED, ["3", "3"]),
+    ("CREATE TABLE {t} AS SELECT id AS n FROM range(3)", _INSERTED, None),  # as Databricks answers
+    ("CREATE OR REPLACE TABLE {t} AS SELECT id AS n FROM range(3)", _INSERTED, None),
     ("INSERT INTO {t} VALUES (4), (5)", _INSERTED, ["2", "2"]),
     ("INSERT INTO {t} SELECT n FROM {t} WHERE false", _INSERTED, ["0", "0"]),
     ("INSERT INTO {t} REPLACE WHERE n < 3 VALUES (2)", _INSERTED, ["1", "1"]),
@@ -168,7 +169,7 @@ def test_what_was_written_is_counted(server: RealServer, folder: Path) -> None:
         for text, names, counts in COUNTED:
             answer = client.run(text.format(t=f"{folder.name}.counted"))
             columns = [column["name"] for column in answer["manifest"]["schema"]["columns"]]
-            assert (columns, answer["result"]["data_array"]) == (names, [counts]), text
+            assert (columns, answer["result"]["data_array"]) == (names, [counts] if counts else []), text
     finally:
         client.run(f"DROP SCHEMA {folder.name} CASCADE")
         client.close()

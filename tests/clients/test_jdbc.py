@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,7 @@ from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JJavaError
 
 from tests.clients.conftest import Served
-from tests.clients.drivers import column, jdbc_connect, read_result
+from tests.clients.drivers import column, error_of_cancelled, jdbc_connect, read_result
 
 pytestmark = pytest.mark.clients
 
@@ -94,23 +93,8 @@ def test_a_prepared_statement(connection: Any) -> None:
 
 
 def test_cancelling_from_another_thread(connection: Any, served: Served) -> None:
-    statement = connection.createStatement()
-    errors: list[str] = []
-
-    def run() -> None:
-        try:
-            statement.executeQuery("SLEEP 300")
-        except Py4JJavaError as error:
-            errors.append(error.java_exception.getMessage())
-
     known = len(served.engine.runs)
-    thread = threading.Thread(target=run)
-    thread.start()
-    while len(served.engine.runs) == known:
-        thread.join(0.01)
-    statement.cancel()
-    thread.join(30)
-    assert errors == ["Query was cancelled"]
+    assert error_of_cancelled(connection, served.engine.runs) == "Query was cancelled"
     assert served.engine.runs[known].context.cancel.reason is not None
 
 

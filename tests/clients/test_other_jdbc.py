@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-import time
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JJavaError
 
 from tests.clients.conftest import Served
-from tests.clients.drivers import column, java, read_result
+from tests.clients.drivers import column, error_of_cancelled, java, read_result
 from tests.clients.test_behavior import VALUES
 from tests.clients.test_jdbc import LISTS
 from tests.paths import ROOT
@@ -142,21 +140,5 @@ def test_an_error_says_what_and_no_java_stack(connection: Any) -> None:
 
 
 def test_cancelling_from_another_thread(connection: Any, served: Served) -> None:
-    statement = connection.createStatement()
-    errors: list[str] = []
-
-    def run() -> None:
-        try:
-            statement.executeQuery("SLEEP 300")
-        except Py4JJavaError as error:
-            errors.append(error.java_exception.getMessage())
-
-    known = len(served.engine.runs)
-    thread = threading.Thread(target=run)
-    thread.start()
-    while len(served.engine.runs) == known:
-        thread.join(0.01)
-    time.sleep(1)  # a driver that has no handle of its statement yet takes it for cancelled, and never asks the server
-    statement.cancel()
-    thread.join(30)
-    assert len(errors) == 1 and "cancel" in errors[0].lower()
+    """After a pause: a driver that has no handle of its statement yet takes it for cancelled, and never asks."""
+    assert "cancel" in error_of_cancelled(connection, served.engine.runs, pause_s=1).lower()

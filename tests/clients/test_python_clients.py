@@ -14,7 +14,9 @@ from TCLIService.ttypes import TOperationState
 from thrift.Thrift import TApplicationException
 from thrift.transport.TTransport import TTransportException
 
-from gateway.authenticators import Accepted, AuthenticationFailed, Mechanism, parse_plain
+from engine.runtime.identity import Identity
+from gateway.authenticators.exchange import Accepted, AuthenticationFailed, Mechanism, parse_plain
+from gateway.authenticators.peer import Peer
 from tests.clients.conftest import Served
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.hs2.wire import serving
@@ -46,11 +48,11 @@ def test_pyhive_sends_its_settings_and_its_schema_by_statement(pyhive: Any, serv
 def test_pyhive_polls_and_reads_logs(pyhive: Any) -> None:
     cursor = pyhive.cursor()
     cursor.execute("SLEEP 0.2", async_=True)
-    states = []
+    states, logs = [], []
     while not states or states[-1] in (TOperationState.INITIALIZED_STATE, TOperationState.RUNNING_STATE):
         states.append(cursor.poll(get_progress_update=True).operationState)
-        assert cursor.fetch_logs() == []
-    assert states[-1] == TOperationState.FINISHED_STATE
+        logs += cursor.fetch_logs()
+    assert states[-1] == TOperationState.FINISHED_STATE and logs[-1].startswith("finished after ")
     assert cursor.fetchall() == [(0.2,)]
 
 
@@ -82,7 +84,10 @@ class Nobody:
 
     mechanisms = (Mechanism.PLAIN,)
 
-    def begin(self, mechanism: Mechanism, peer: str) -> Nobody:
+    def ensure_current(self, identity: Identity) -> None:
+        pass
+
+    def begin(self, mechanism: Mechanism, peer: Peer) -> Nobody:
         return self
 
     def receive(self, message: bytes) -> Accepted:
@@ -116,7 +121,7 @@ def test_impyla_survives_the_methods_that_only_impala_has(impyla: Any) -> None:
         with pytest.raises(TApplicationException):
             method()
     assert cursor.ping()
-    assert cursor.get_log() == ""
+    assert cursor.get_log().startswith("finished after ")
     assert cursor.fetchall() == [(1,)]
 
 

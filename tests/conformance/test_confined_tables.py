@@ -16,6 +16,7 @@ import pytest
 
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
 from engine.storage.deletion_vectors import (
     format_file,
     format_rows,
@@ -60,7 +61,7 @@ def engine(place: Path, spark_driver: SparkDriver) -> LakeEngine:
 
 @pytest.fixture
 def session(engine: LakeEngine) -> Iterator[LakeSession]:
-    opened = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
 

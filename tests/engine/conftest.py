@@ -12,6 +12,7 @@ import pytest
 
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
 from tests.engine.plan.lake import PlanningLake
 from tests.engine.plan.tables import make_tables
 
@@ -28,7 +29,7 @@ def engine(lake: Path, spark_driver: SparkDriver) -> LakeEngine:
 
 @pytest.fixture
 def session(engine: LakeEngine) -> Iterator[LakeSession]:
-    opened = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
 

@@ -130,6 +130,20 @@ def test_describe_as_json(lake: BareLake) -> None:
     }
 
 
+def test_keys_as_json(lake: BareLake) -> None:
+    def told() -> Any:
+        return json.loads(lake.answer("DESCRIBE TABLE EXTENDED shop.keyed AS JSON")["json_metadata"].to_pylist()[0])
+
+    lake.answer("CREATE TABLE shop.parent (id BIGINT PRIMARY KEY)")
+    lake.answer("CREATE TABLE shop.keyed (id INT NOT NULL, item BIGINT)")
+    assert not {"primary_key", "foreign_keys"} & set(told())
+    lake.answer("ALTER TABLE shop.keyed ADD CONSTRAINT pk PRIMARY KEY (id) RELY")
+    lake.answer("ALTER TABLE shop.keyed ADD CONSTRAINT fk FOREIGN KEY (item) REFERENCES shop.parent (id)")
+    assert told()["primary_key"] == {"name": "pk", "columns": ["id"], "rely": True}
+    reference = {"parent": ["spark_catalog", "shop", "parent"], "parent_columns": ["id"], "rely": False}
+    assert told()["foreign_keys"] == [{"name": "fk", "columns": ["item"], **reference}]
+
+
 @pytest.mark.parametrize("format", ["PARQUET", "delta"])
 def test_stored_as_what_the_files_are(lake: BareLake, format: str) -> None:
     lake.answer(f"CREATE TABLE shop.stored (id INT) STORED AS {format}")

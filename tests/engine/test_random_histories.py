@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from engine.main import LakeEngine, LakeSession
+from engine.runtime.identity import Identity
 from tests.engine.histories.kinds import live
 
 pytestmark = pytest.mark.spark
@@ -23,7 +24,9 @@ _STATEMENTS = int(os.environ.get("HISTORY_STATEMENTS", "30"))
 
 @pytest.fixture
 def session(engine: LakeEngine) -> Iterator[LakeSession]:
-    opened = engine.open_session("ann", settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None)
+    opened = engine.open_session(
+        Identity("ann"), settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None
+    )
     yield opened
     opened.close()
 

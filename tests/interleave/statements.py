@@ -34,6 +34,7 @@ from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path
 from engine.main import EngineOptions, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.statement import parse_statement, run_statement
 from engine.storage.storage import Storage, open_storage
@@ -165,8 +166,8 @@ class Server:
 
 
 def _take(text: str, sources: Sources, executor: Any) -> None:
-    state = SessionState(principal="ann", catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA, values=_NO_CHECK)
-    context = StatementContext(principal="ann")
+    state = SessionState(identity=Identity("ann"), catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA, values=_NO_CHECK)
+    context = StatementContext(identity=Identity("ann"))
     run_statement(parse_statement(text), state, sources, executor, context).result.close()  # type: ignore[arg-type]
 
 

@@ -11,23 +11,23 @@ import pytest
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.sample.lake import ensure_sample_lake
 from tests.oracle.conftest import Oracle
+from tests.oracle.exact_rows import exact_rows
 from tests.oracle.made_tables import TABLES, making
 
 pytestmark = [pytest.mark.oracle, pytest.mark.timeout(3000)]
 
 
 def rows_of(engine: LakeEngine, statement: str) -> list[list[Any]]:
-    session = engine.open_session("ann", settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None)
-    result = session.execute(statement, StatementContext(principal="ann"))
+    session = engine.open_session(
+        Identity("ann"), settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None
+    )
+    result = session.execute(statement, StatementContext(identity=Identity("ann")))
     table = pa.Table.from_batches(result.batches(), result.schema)
     session.close()
     return [list(row) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
-
-
-_AS_JSON = """to_json(struct(*), map('ignoreNullFields', 'false', 'timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
- 'timestampNTZFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"))"""
 
 
 @pytest.mark.spark
@@ -35,7 +35,9 @@ def test_we_read_what_it_writes(oracle: Oracle, spark_driver: SparkDriver, tmp_p
     """The same questions in the same words have the same answers, cell by cell."""
     root = tmp_path / "lake"
     root.mkdir()
-    asked = {name: [_whole(text) for text in table.questions(name, str(root))] for name, table in TABLES.items()}
+    asked = {
+        name: [exact_rows(f"({text})") for text in table.questions(name, str(root))] for name, table in TABLES.items()
+    }
     questions = [text for texts in asked.values() for text in texts]
     answers = iter(oracle(making(str(root)) + questions)[-len(questions) :])
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(root))), spark_driver)
@@ -44,11 +46,6 @@ def test_we_read_what_it_writes(oracle: Oracle, spark_driver: SparkDriver, tmp_p
             expected = next(answers)
             assert expected, (name, text)
             assert rows_of(engine, text) == expected, (name, text)
-
-
-def _whole(question: str) -> str:
-    """Rows as one text each, exact in all types."""
-    return f"SELECT {_AS_JSON} AS r FROM ({question})"
 
 
 @pytest.mark.spark

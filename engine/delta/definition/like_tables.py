@@ -21,6 +21,7 @@ from engine.delta.spec.properties import (
     FEATURE_PREFIX,
     MIN_READER_VERSION,
     MIN_WRITER_VERSION,
+    ensure_distinct,
     is_settable,
 )
 from engine.delta.spec.protocols import DEFAULT_FEATURES, WRITER_FEATURES_VERSION, protocol_features
@@ -53,6 +54,7 @@ def _changes(config: TableConfig, written: Mapping[str, str]) -> Iterator[Defini
         for key, value in configuration.items()
         if value is not None and not key.startswith(CONSTRAINT_PREFIX) and is_settable(key)
     }
+    ensure_distinct(written)
     yield from set_properties({**kept, **written})
     for constraint in check_constraints(configuration):
         yield AddConstraint(name=constraint.name, expression=constraint.expression)

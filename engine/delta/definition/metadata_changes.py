@@ -17,7 +17,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, TypeVar, assert_never
 
 from engine.delta.definition.clustering import CLUSTERING, format_clustering, unmeasured_columns
 from engine.delta.definition.clustering_errors import ClusteredTableNotPartitionable
@@ -45,7 +45,7 @@ from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition, TableDraft
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Metadata
-from engine.delta.spec.properties import canonical_key, default_properties
+from engine.delta.spec.properties import canonical_key, default_properties, ensure_distinct
 from engine.delta.spec.protocols import add_features, protocol_features
 from engine.table.definition_changes import (
     AddColumn,
@@ -81,6 +81,9 @@ class DropFeature:
 
 
 MetadataChange: TypeAlias = DefinitionChange | RemoveMapping | DropFeature
+
+
+T = TypeVar("T")
 
 
 def unique_physical_name(_: str) -> str:
@@ -170,10 +173,17 @@ def _without_idle_past(metadata: Metadata) -> Metadata:
 
 def with_defaults(changes: Iterable[DefinitionChange], settings: Mapping[str, str]) -> tuple[DefinitionChange, ...]:
     """The changes of a new table, after the properties that a session's settings give it beside those."""
-    said = tuple(changes)
+    said = distinct(changes)
     written = {canonical_key(change.key) for change in said if isinstance(change, SetProperty)}
     defaults = {key: value for key, value in default_properties(settings).items() if key not in written}
     return (*set_properties(defaults), *said)
+
+
+def distinct(changes: Iterable[T]) -> tuple[T, ...]:
+    """The changes of one statement. Raises `DuplicateKey` where it sets a property twice."""
+    said = tuple(changes)
+    ensure_distinct(change.key for change in said if isinstance(change, SetProperty))
+    return said
 
 
 def _fold(draft: TableDraft, changes: Iterable[MetadataChange]) -> Definition:

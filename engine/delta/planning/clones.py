@@ -10,7 +10,7 @@ from engine.bind.bound import BoundStatement, BoundTable, BoundView, FreeName
 from engine.delta.definition.clones import define_clone
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.planning.plans import ClonePlan
-from engine.delta.spec.properties import APPEND_ONLY
+from engine.delta.spec.properties import APPEND_ONLY, ensure_distinct
 from engine.errors.change_errors import CannotModifyAppendOnly
 from engine.errors.copy_errors import CloneOfItself, CloneSourceNotSupported
 from engine.errors.definition_errors import LocationNotEmpty
@@ -63,6 +63,7 @@ def _replaceable(table: BoundTable, source: BoundTable) -> BoundTable:
 def _plan(bound: BoundStatement, statement: CloneTable, source: BoundTable, target: BoundTable | FreeName) -> ClonePlan:
     replaced = target if isinstance(target, BoundTable) else None
     entry = new_entry(bound, target) if isinstance(target, FreeName) else target.entry
+    ensure_distinct(key for key, _ in statement.properties)
     with naming(source.label):
         definition = define_clone(
             str(entry.name),

@@ -28,7 +28,13 @@ import pyarrow.compute as pc
 from engine.delta.definition.clustering import CLUSTERING_DOMAIN
 from engine.delta.definition.constraints import check_constraints
 from engine.delta.definition.like_tables import creating_properties
-from engine.delta.definition.metadata_changes import MetadataChange, change_table, redefine_table, with_defaults
+from engine.delta.definition.metadata_changes import (
+    MetadataChange,
+    change_table,
+    distinct,
+    redefine_table,
+    with_defaults,
+)
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition, table_details
 from engine.delta.log.commit_reader import parse_commit_info
@@ -330,7 +336,7 @@ class Snapshot:
 
     def redefined(self, label: str, changes: Iterable[MetadataChange]) -> Definition:
         """As `change_table`."""
-        return change_table(replace(self.config, table=label), changes)
+        return change_table(replace(self.config, table=label), distinct(changes))
 
     def replaced(
         self,

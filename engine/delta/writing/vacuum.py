@@ -4,7 +4,8 @@ Needed is what the table retains, what statements of this server that run now us
 refer to these files retain by their own logs (shallow clones). Two facts make that complete while others go on:
 
 - a statement is known before it loads a version. What is not known here began after the time from which the retention
-  is counted back: it reads a version that was current after that time, and writes files that are younger;
+  is counted back: it reads a version that was current after that time, and writes files that are younger, by the clock
+  of the storage nearly so (`find_unused`);
 - VACUUM waits in this server for statements that bring back what an older version had (RESTORE, and a shallow CLONE of
   such a version), and they for it, so that no file goes after it was seen.
 
@@ -31,6 +32,7 @@ from engine.delta.delta_format import delta_snapshot, delta_storage
 from engine.delta.maintenance.needed_files import NeededFiles, Retained, refers_to
 from engine.delta.maintenance.own_files import OwnFiles
 from engine.delta.maintenance.unused_files import (
+    CLOCK_MARGIN_MS,
     UnusedFiles,
     find_removed,
     find_unused,
@@ -50,9 +52,6 @@ from engine.table.operations import CommitDescription, with_metrics
 from engine.write.staged_write import StagedWrite
 
 logger = logging.getLogger(__name__)
-
-_CLOCK_MARGIN_MS = 60_000
-"""By how much a storage's clock may differ from this machine's, for files of statements that still run."""
 
 
 @contextmanager
@@ -107,7 +106,7 @@ def _commit(plan: VacuumPlan, snapshot: Snapshot, description: CommitDescription
 
 
 def _retained(since_ms: int, pins: Iterable[Pin]) -> Retained:
-    since = [pin.since_ms - _CLOCK_MARGIN_MS for pin in pins if pin.version is None]
+    since = [pin.since_ms - CLOCK_MARGIN_MS for pin in pins if pin.version is None]
     return Retained(
         since_ms=min([since_ms, *since]),
         versions=frozenset(pin.version for pin in pins if pin.version is not None),

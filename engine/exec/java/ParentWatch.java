@@ -7,6 +7,9 @@ import java.util.Optional;
  *
  * Spark's own exit at the end of its standard input runs the shutdown hooks, which may wait for ever: for a task that
  * does not end, or for a heap that is full. So this one gives them a while and then stops the machine.
+ *
+ * A parent that has ended and whose own parent has not waited for it (a zombie) counts as alive to Java; its children
+ * have another parent by then.
  */
 final class ParentWatch implements Runnable {
   private static final long LOOK_EVERY_MS = 1000L;
@@ -24,7 +27,7 @@ final class ParentWatch implements Runnable {
     if (!parent.isPresent()) return;
     ProcessHandle server = (ProcessHandle) parent.get();
     try {
-      while (server.isAlive()) Thread.sleep(LOOK_EVERY_MS);
+      while (server.isAlive() && parent.equals(ProcessHandle.current().parent())) Thread.sleep(LOOK_EVERY_MS);
       Thread.sleep(GRACE_MS);
     } catch (InterruptedException interrupted) {
       return;

@@ -101,12 +101,13 @@ def _ensure_clauses(table: BoundTable, statement: Merge, columns: Sequence[Query
     names = Counter(fold(column.name) for column in columns)
     for name in (name for name, count in names.items() if count > 1):
         raise DuplicateColumns(name)
-    texts = [statement.condition, *(clause.condition for clause in statement.clauses if clause.condition)]
-    for clause in statement.clauses:
-        if isinstance(clause.action, SetAction):
-            texts += [each.text for each in clause.action.assignments if not each.is_default]
-    for text in texts:
+    for text in (statement.condition, *(clause.condition for clause in statement.clauses if clause.condition)):
         ensure_no_metadata(table, MERGE, parse_any_expression(text))
+    for clause in statement.clauses:
+        assignments = clause.action.assignments if isinstance(clause.action, SetAction) else ()
+        for each in assignments:
+            if not each.is_default:
+                ensure_no_metadata(table, MERGE, parse_any_expression(each.text), "A value")
 
 
 class _Merging:

@@ -35,6 +35,7 @@ from engine.plans.ddl import CreateTablePlan
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
 from engine.plans.reads import QueryColumn, ReadPlan
+from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import parse_setting
 from engine.sql.dialect.type_text import parse_type
@@ -103,7 +104,7 @@ class PlanningLake:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.sources = open_sources(EngineOptions(lake_folder=str(folder)))
-        self.state = SessionState(principal="ann", catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
+        self.state = SessionState(identity=Identity("ann"), catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
 
     def make(self, ddl: str, *files: Add) -> None:
         """A table; its version 1 has the `files`, if there are any."""

@@ -95,6 +95,8 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("msck table t sync metadata", Refresh(table_parts=("t",))),
     ("show locks", ShowAbsent(kind=Absent.LOCKS)),
     ("show locks s.t extended", ShowAbsent(kind=Absent.LOCKS, table_parts=("s", "t"))),
+    ("show index on 't'", ShowAbsent(kind=Absent.INDEXES)),
+    ("show formatted indexes on t in s", ShowAbsent(kind=Absent.INDEXES, table_parts=("s", "t"))),
     ("show current roles", ShowAbsent(kind=Absent.ROLES)),
     ("show transactions", ShowAbsent(kind=Absent.TRANSACTIONS)),
     ("show grants on table t", ShowAbsent(kind=Absent.GRANTS, table_parts=("t",))),

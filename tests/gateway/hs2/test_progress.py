@@ -30,7 +30,7 @@ COLUMNS = 9
 def test_tables_and_tasks(tasks: TaskCounts, ended: bool, state: str, numbers: str, share: float) -> None:
     profile = Profile()
     profile.add_read(READ)
-    profile.tasks = tasks
+    profile.count_tasks(tasks)
     update = progress_update(profile, 5, has_ended=ended)
     assert [len(row) for row in (update.headerNames, *update.rows)] == [COLUMNS] * 3
     assert update.rows[0] == ["shop.orders", "files", "PRUNED", "100", "7", "0", "0", "0", "0"]

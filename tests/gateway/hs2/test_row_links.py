@@ -14,6 +14,7 @@ import pytest
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.THttpClient import THttpClient
 
+from gateway.hs2 import fetching
 from gateway.hs2 import service as service_module
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
@@ -28,8 +29,8 @@ ASKED = {"canReadArrowResult": True, "canDownloadResult": True}
 @pytest.fixture
 def live(monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
     monkeypatch.setattr(service_module, "LINKED_FROM_BYTES", 10_000)
-    monkeypatch.setattr(service_module, "FETCH_BYTES_MAX", 30_000)
-    monkeypatch.setattr(service_module, "LINKS_MAX", 3)
+    monkeypatch.setattr(fetching, "FETCH_BYTES_MAX", 30_000)
+    monkeypatch.setattr(fetching, "LINKS_MAX", 3)
     with serving_http() as live:
         yield live
 
@@ -73,6 +74,27 @@ def test_links_lead_to_all_rows_in_order(client: ThriftClient, session: t.TSessi
         if not response.hasMoreRows:
             break
     assert seen == list(range(10_000))
+
+
+@pytest.mark.parametrize(
+    ("agent", "units_in_s"),
+    [
+        ("PyDatabricksSqlConnector/4.9.0 (dbt)", 1),
+        ("godatabrickssqlconnector/1.6.1", 1),
+        ("DatabricksJDBCDriverOSS/1.0.9", 1000),
+        ("NodejsDatabricksSqlConnector/2.1.0 (Node.js 20)", 1000),
+        (None, 1000),
+    ],
+)
+def test_a_link_expires_in_the_unit_that_its_client_reads(live: Live, agent: str | None, units_in_s: int) -> None:
+    transport = THttpClient(f"{live.url}/sql/1.0/warehouses/any")
+    if agent:
+        transport.setCustomHeaders({"User-Agent": agent})
+    client = ThriftClient(TBinaryProtocol(transport))
+    operation = execute(client, open_session(client, client_protocol_i64=42247), "ROWS 10000", **ASKED)
+    [link, *_] = fetch(client, operation, 100).results.resultLinks
+    assert 0 < link.expiryTime / units_in_s - time.time() < 901
+    transport.close()
 
 
 @pytest.mark.parametrize(("text", "asked"), [("ROWS 10", ASKED), ("ROWS 10000", {"canReadArrowResult": True})])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from thrift.Thrift import TApplicationException
 from catalog.errors import TableNotFound
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
+from engine.runtime.profile import TaskCounts
 from engine.runtime.results import ResultStream
 from gateway.hs2 import service as service_module
 from gateway.hs2.gen import ttypes as t
@@ -281,33 +283,53 @@ def test_a_bug_shows_an_id_and_one_log_entry(
 def test_query_id_and_log(client: ThriftClient, session: t.TSessionHandle) -> None:
     operation = execute(client, session, "SELECT 1")
     assert len(client.GetQueryId(t.TGetQueryIdReq(operation)).queryId) == 36
-    assert client.GetLog(t.TGetLogReq(operation)).log == ""
+    assert re.fullmatch(r"finished after \d\.\d{3} s", client.GetLog(t.TGetLogReq(operation)).log)
     client.CloseOperation(t.TCloseOperationReq(operation))
     with pytest.raises(TApplicationException) as raised:
         client.GetQueryId(t.TGetQueryIdReq(operation))
     assert raised.value.type == TApplicationException.INTERNAL_ERROR
 
 
-def test_the_log_tells_what_was_read_once_a_line(lab: Lab, client: ThriftClient, session: t.TSessionHandle) -> None:
+def test_the_log_tells_each_step_once_a_line(lab: Lab, client: ThriftClient, session: t.TSessionHandle) -> None:
     def answer(context: StatementContext) -> ResultStream:
         context.profile.add_note("read one file")
-        context.profile.add_note("of t")
-        return rows(pa.table({"x": [1]}))(context)
+        for done in (1, 1, 2):
+            context.profile.count_tasks(TaskCounts(total=2, running=2 - done, done=done))
+        return rows(pa.table({"x": [1, 2, 3]}))(context)
 
     lab.engine.answers["SELECT x"] = answer
     operation = execute(client, session, "SELECT x")
 
     def lines(orientation: int) -> list[str]:
         request = t.TFetchResultsReq(operation, orientation, 100, 1)
-        return list(client.FetchResults(request).results.columns[0].stringVal.values)
+        found = client.FetchResults(request).results.columns[0].stringVal.values
+        return [re.sub(r"\d\.\d{3} s", "T", line) for line in found]
 
     first, following = t.TFetchOrientation.FETCH_FIRST, t.TFetchOrientation.FETCH_NEXT
-    assert [lines(following), lines(following), lines(first)] == [
-        ["read one file", "of t"],
-        [],
-        ["read one file", "of t"],
-    ]
-    assert client.GetLog(t.TGetLogReq(operation)).log == "read one file\nof t"
+    steps = ["read one file", *(f"Spark: {done} of 2 tasks done, {2 - done} running" for done in (1, 2))]
+    assert [lines(following), lines(following)] == [[*steps, "finished after T"], []]
+    fetch(client, operation)
+    assert [lines(following), lines(following)] == [["3 rows"], []]
+    assert lines(first) == [*steps, "finished after T", "3 rows"]
+    assert client.GetLog(t.TGetLogReq(operation)).log.endswith(" s\n3 rows")
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("INSERT", ["num_affected_rows: 3, num_inserted_rows: 3", "finished after T"]),
+        ("USE lab", ["finished after T"]),
+        ("nonsense", ["failed after T"]),
+    ],
+)
+def test_the_log_of_a_statement_without_rows(
+    lab: Lab, client: ThriftClient, session: t.TSessionHandle, text: str, lines: list[str]
+) -> None:
+    lab.engine.answers["INSERT"] = modifies(3, inserted=3)
+    operation = execute(client, session, text, runAsync=True)
+    settle(client, operation)
+    log = client.GetLog(t.TGetLogReq(operation)).log
+    assert re.sub(r"\d\.\d{3} s", "T", log).splitlines() == lines
 
 
 def test_variables_that_make_a_statement_too_long_are_refused_and_the_session_goes_on(

@@ -13,9 +13,12 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from engine.engine import Engine
-from gateway.authenticators import Anonymous, Authenticator
+from gateway.authenticators.anonymous import Anonymous
+from gateway.authenticators.exchange import Authenticator
+from gateway.authenticators.peer import Peer
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
+from gateway.http.callers import PEER
 from gateway.http.connection import HttpLimits
 from gateway.http.hosts import KnownHosts
 from gateway.http.links import LinkSigner
@@ -45,7 +48,11 @@ class Api:
         """`body` is sent as JSON."""
         options: dict[str, Any] = {} if body is None else {"json": body}
         return self.client.open(
-            path, method=method, headers=headers, environ_base={"REMOTE_ADDR": self.peer}, **options
+            path,
+            method=method,
+            headers=headers,
+            environ_base={"REMOTE_ADDR": self.peer, PEER: Peer(self.peer)},
+            **options,
         )
 
     def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:

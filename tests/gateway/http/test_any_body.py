@@ -8,6 +8,8 @@ from urllib.parse import quote
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gateway.authenticators.peer import Peer
+from gateway.http.callers import PEER
 from gateway.http.delivery import API
 from tests.gateway.http.conftest import STATEMENTS, Api
 
@@ -27,7 +29,10 @@ BODY = st.dictionaries(st.sampled_from(FIELDS + MORE_FIELDS), JSON | LIKELY | PA
 
 def check(api: Api, path: str, content: bytes) -> None:
     response = api.client.post(
-        path, data=content, content_type="application/json", environ_base={"REMOTE_ADDR": "127.0.0.1"}
+        path,
+        data=content,
+        content_type="application/json",
+        environ_base={"REMOTE_ADDR": "127.0.0.1", PEER: Peer("127.0.0.1")},
     )
     answer = json.loads(response.data)
     assert response.status_code < 500, answer

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from engine.runtime.identity import Identity
 from gateway.http.delivery import API
 from tests.gateway.arrow_engine import fails, modifies, rows
 from tests.gateway.http.conftest import STATEMENTS, Api, Maker, eventually
@@ -68,8 +69,9 @@ def test_a_bug_shows_an_id_and_no_trace(api: Api) -> None:
         (None, [], None),
         (modifies(7), ["num_affected_rows"], [["7"]]),
         (modifies(7, inserted=5), ["num_affected_rows", "num_inserted_rows"], [["7", "5"]]),
+        (modifies(7, inserted=7, defines_table=True), ["num_affected_rows", "num_inserted_rows"], []),
     ],
-    ids=["no rows", "rows modified", "rows inserted"],
+    ids=["no rows", "rows modified", "rows inserted", "CREATE TABLE AS"],
 )
 def test_a_statement_without_rows_of_its_own(api: Api, answer: Any, columns: list[str], data: list[Any]) -> None:
     if answer:
@@ -305,7 +307,7 @@ def test_unknown_statements_are_not_found(api: Api, statement_id: str) -> None:
 
 
 def test_a_statement_of_another_interface_is_not_shown(api: Api) -> None:
-    operation = api.registry.open_session("ann").execute("SELECT 1")
+    operation = api.registry.open_session(Identity("ann")).execute("SELECT 1")
     assert api.refuse("GET", f"{STATEMENTS}/{operation.id}") == (404, "RESOURCE_DOES_NOT_EXIST")
 
 

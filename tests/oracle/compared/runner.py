@@ -14,10 +14,12 @@ import pytest
 from catalog.errors import SqlError
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import run, table
 from tests.oracle.compared.case import Case
 from tests.oracle.compared.commits import SET, Flat, commits_of
 from tests.oracle.conftest import ask_delta_spark
+from tests.oracle.exact_rows import exact_rows
 
 OURS, THEIRS = "default", "spark-warehouse"
 """Folders of the lake: one is where our tables are made, the other where delta-spark makes its own."""
@@ -31,8 +33,6 @@ _SETTINGS = {
 }
 """Of delta-spark: a statement writes one file, as with us."""
 
-_AS_JSON = """to_json(struct(*), map('ignoreNullFields', 'false', 'timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
- 'timestampNTZFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"))"""
 _CHANGING = ("id", "name", "location", "createdAt", "lastModified", "timestamp", "sizeInBytes", "engineInfo")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
 
@@ -61,7 +61,9 @@ def run_selected(
     selected = {item.callspec.params["name"] for item in request.session.items if item.module is request.module}
     (lake / OURS).mkdir()
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
-    session = engine.open_session("ann", settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None)
+    session = engine.open_session(
+        Identity("ann"), settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None
+    )
     try:
         chosen = {name: case for name, case in cases.items() if name in selected}
         return run_cases(chosen, session, lambda statements: ask_delta_spark(statements, lake), lake)
@@ -123,9 +125,9 @@ def _reads(case: Case, tables: Mapping[str, str]) -> dict[str, str]:
     reads = {}
     for schema in (OURS, THEIRS):
         name = tables.get(schema, "")
-        reads[f"rows of {schema}"] = f"SELECT {_AS_JSON} AS r FROM {name}"
+        reads[f"rows of {schema}"] = exact_rows(name)
         if case.has_feed:
-            reads[f"changes of {schema}"] = f"SELECT {_AS_JSON} AS r FROM ({_changes(name)})"
+            reads[f"changes of {schema}"] = exact_rows(f"({_changes(name)})")
     return reads
 
 

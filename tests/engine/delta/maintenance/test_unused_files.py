@@ -99,6 +99,17 @@ NAMES = {
 }
 
 
+def test_what_no_version_has_had_may_be_younger_than_the_storage_says(storage: Storage) -> None:
+    """A statement that began after the cutoff may have written it, by a clock that is behind."""
+    create(storage, metadata(configuration={}))
+    append(storage, "removed")
+    write(storage, NOW, dict.fromkeys(("removed", "stray"), CUT_S + 0.002) | {"old": CUT_S + 61})
+    version = remove(storage, "removed", CUT_S + 0.001, NOW)
+    for each in range(version + 1):
+        age_commit(storage, each, CUT_S + 0.001, NOW)
+    assert unused(storage, NOW) == {"removed", "old"}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_hidden_names_stay_and_partition_folders_are_not_hidden(storage: Storage, name: str) -> None:
     create(storage, metadata(partition_columns=("day",), configuration={}))

@@ -59,6 +59,7 @@ def test_if_not_exists(planning: PlanningLake) -> None:
 
 
 REFUSED = {
+    "CREATE TABLE copied CLONE plain TBLPROPERTIES ('delta.appendOnly' = '', 'delta.appendonly' = '')": "DUPLICATE_KEY",
     "CREATE TABLE plain CLONE sales": "TABLE_OR_VIEW_ALREADY_EXISTS",
     "CREATE TABLE copied CLONE small": "DELTA_CLONE_UNSUPPORTED_SOURCE",
     "CREATE TABLE copied CLONE readable": "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",

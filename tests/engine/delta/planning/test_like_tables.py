@@ -92,6 +92,7 @@ def test_if_not_exists(planning: PlanningLake) -> None:
 
 
 REFUSED = {
+    "CREATE TABLE another LIKE plain TBLPROPERTIES ('delta.appendOnly' = '', 'delta.appendonly' = '')": "DUPLICATE_KEY",
     "CREATE TABLE plain LIKE sales": "TABLE_OR_VIEW_ALREADY_EXISTS",
     "CREATE TABLE another LIKE small": "EXPECT_TABLE_NOT_VIEW",
     "CREATE TABLE another LIKE plain TBLPROPERTIES ('delta.what' = 'x')": "DELTA_UNKNOWN_CONFIGURATION",

@@ -120,6 +120,7 @@ def test_comments(planning: PlanningLake, text: str) -> None:
 
 
 REFUSED = {
+    "ALTER TABLE plain SET TBLPROPERTIES ('delta.appendOnly' = '', 'delta.appendonly' = '')": "DUPLICATE_KEY",
     "ALTER TABLE readable SET TBLPROPERTIES ('x' = 'y')": "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
     "ALTER TABLE readable DROP COLUMN id": "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
     "COMMENT ON TABLE readable IS 'x'": "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",

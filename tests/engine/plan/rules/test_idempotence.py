@@ -6,11 +6,12 @@ import pytest
 
 from engine.enforce.errors import IncompleteIdempotence
 from engine.plan.rules.idempotence import numbered_write
+from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TXN_APP_ID, TXN_VERSION
 from engine.table.operations import NumberedWrite
 
-STATE = SessionState(principal="ann", catalog="c", schema="s")
+STATE = SessionState(identity=Identity("ann"), catalog="c", schema="s")
 
 
 def test_without_settings_a_write_has_no_number() -> None:

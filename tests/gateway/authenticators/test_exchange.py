@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.authenticators import (
+from engine.runtime.identity import Identity
+from gateway.authenticators.anonymous import Anonymous
+from gateway.authenticators.exchange import (
     Accepted,
-    Anonymous,
     AuthenticationFailed,
     Challenge,
     Exchange,
@@ -15,21 +16,23 @@ from gateway.authenticators import (
     parse_plain,
     plain_message,
 )
+from gateway.authenticators.peer import Peer
 
 
 @pytest.mark.parametrize("peer", ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1", "::1%lo"])
 def test_any_name_from_this_machine(peer: str) -> None:
-    assert log_in(Anonymous(), Mechanism.PLAIN, b"\0ada\0whatever", peer) == "ada"
-    assert log_in(Anonymous(), Mechanism.PLAIN, b"\0\0", peer) == "anonymous"
-    assert log_in(Anonymous(), Mechanism.BEARER, b"token", peer) == "anonymous"
-    assert log_in(Anonymous(), Mechanism.ANONYMOUS, b"", peer) == "anonymous"
+    assert log_in(Anonymous(), Mechanism.PLAIN, b"\0ada\0whatever", Peer(peer)).principal == "ada"
+    assert log_in(Anonymous(), Mechanism.PLAIN, b"\0\0", Peer(peer)).principal == "anonymous"
+    assert log_in(Anonymous(), Mechanism.BEARER, b"token", Peer(peer)).principal == "anonymous"
+    assert log_in(Anonymous(), Mechanism.ANONYMOUS, b"", Peer(peer)).principal == "anonymous"
 
 
 @pytest.mark.parametrize("mechanism", Mechanism)
 @pytest.mark.parametrize("peer", ["10.0.0.1", "::ffff:10.0.0.1", "fe80::1%eth0", "localhost", "", "0.0.0.0"])
 def test_nobody_from_elsewhere(peer: str, mechanism: Mechanism) -> None:
+    assert log_in(Anonymous(is_open=True), mechanism, b"\0ada\0x", Peer(peer)).is_admin
     with pytest.raises(AuthenticationFailed, match="no authentication configured"):
-        log_in(Anonymous(), mechanism, b"\0ada\0whatever", peer)
+        log_in(Anonymous(), mechanism, b"\0ada\0whatever", Peer(peer))
 
 
 @pytest.mark.parametrize("user", ["ada", "zoë", ""])
@@ -48,7 +51,10 @@ class Asking:
 
     mechanisms = (Mechanism.BEARER,)
 
-    def begin(self, mechanism: Mechanism, peer: str) -> Exchange:
+    def ensure_current(self, identity: Identity) -> None:
+        pass
+
+    def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         return self
 
     def receive(self, message: bytes) -> Challenge | Accepted:
@@ -57,6 +63,6 @@ class Asking:
 
 def test_a_client_with_one_message_cannot_answer_a_question() -> None:
     with pytest.raises(AuthenticationFailed, match="several messages"):
-        log_in(Asking(), Mechanism.BEARER, b"token", "127.0.0.1")
+        log_in(Asking(), Mechanism.BEARER, b"token", Peer("127.0.0.1"))
     with pytest.raises(AuthenticationFailed, match="PLAIN is not supported, only BEARER"):
-        log_in(Asking(), Mechanism.PLAIN, b"\0ada\0x", "127.0.0.1")
+        log_in(Asking(), Mechanism.PLAIN, b"\0ada\0x", Peer("127.0.0.1"))

@@ -1,4 +1,4 @@
-"""Who a client is. A front end carries the messages of an authentication exchange and gets a principal, or an error.
+"""A front end carries the messages of an authentication exchange and gets an identity, or an error.
 
 A mechanism sees the whole exchange and not a user and a password, since not all have these: the front end names the
 mechanism that the client chose, gets an :class:`Exchange`, hands it each message of the client as bytes and sends back
@@ -10,21 +10,17 @@ The messages of each mechanism are the same on every front end:
     ANONYMOUS   nothing (RFC 4505): the client names no one
     PLAIN       authzid NUL user NUL password (RFC 4616); HTTP's Basic, and the fields of OpenSession, become it
     BEARER      a token (RFC 6750)
-
-There is one implementation so far: :class:`Anonymous` believes any name, but only from this machine.
 """
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from catalog.errors import SqlError
-
-ANONYMOUS = "anonymous"
-"""The principal of a client that gives no name; also what JDBC drivers send for none."""
+from engine.runtime.identity import Identity
+from gateway.authenticators.peer import Peer
 
 
 class Mechanism(StrEnum):
@@ -48,9 +44,9 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The client is `principal`; `message` is for the client, where the mechanism proves who the server is."""
+    """The client is `identity`; `message` is for the client, where the mechanism proves who the server is."""
 
-    principal: str
+    identity: Identity
     message: bytes = b""
 
 
@@ -68,14 +64,20 @@ class Authenticator(Protocol):
         """Those that it knows, the preferred ones first."""
         ...
 
-    def begin(self, mechanism: Mechanism, peer: str) -> Exchange:
-        """A new exchange by one of its mechanisms; `peer` is the client's IP address."""
+    def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
+        """A new exchange by one of its mechanisms."""
+        ...
+
+    def ensure_current(self, identity: Identity) -> None:
+        """Raise :class:`AuthenticationFailed` if its log-in would not succeed any more: it expired or was withdrawn."""
         ...
 
 
-def log_in(authenticator: Authenticator, mechanism: Mechanism, message: bytes, peer: str) -> str:
-    """The principal of a client that has one message to send. Raises :class:`AuthenticationFailed`."""
+def log_in(authenticator: Authenticator, mechanism: Mechanism, message: bytes, peer: Peer) -> Identity:
+    """The identity of a client that has one message to send. Raises :class:`AuthenticationFailed`."""
     if mechanism not in authenticator.mechanisms:
+        if mechanism is Mechanism.ANONYMOUS:
+            raise AuthenticationFailed("credentials are required.")
         known = ", ".join(authenticator.mechanisms)
         raise AuthenticationFailed(f"the mechanism {mechanism} is not supported, only {known}.")
     answer = authenticator.begin(mechanism, peer).receive(message)
@@ -83,7 +85,7 @@ def log_in(authenticator: Authenticator, mechanism: Mechanism, message: bytes, p
         raise AuthenticationFailed(
             f"the mechanism {mechanism} needs several messages, which this interface cannot carry."
         )
-    return answer.principal
+    return answer.identity
 
 
 def plain_message(user: str, password: str) -> bytes:
@@ -100,36 +102,3 @@ def parse_plain(message: bytes) -> tuple[str, str]:
     if identity not in ("", user):
         raise AuthenticationFailed("acting for another user is not allowed.")
     return user, password
-
-
-@dataclass(frozen=True, slots=True)
-class Anonymous:
-    """Believes every name without a password, from the loopback interface only."""
-
-    mechanisms: tuple[Mechanism, ...] = (Mechanism.PLAIN, Mechanism.BEARER, Mechanism.ANONYMOUS)
-
-    def begin(self, mechanism: Mechanism, peer: str) -> Exchange:
-        return _Believing(mechanism, peer)
-
-
-@dataclass(frozen=True, slots=True)
-class _Believing:
-    mechanism: Mechanism
-    peer: str
-
-    def receive(self, message: bytes) -> Accepted:
-        user = parse_plain(message)[0] if self.mechanism is Mechanism.PLAIN else ""
-        if not _is_loopback(self.peer):
-            raise AuthenticationFailed(
-                "this server has no authentication configured, so it serves clients on its own machine only."
-            )
-        return Accepted(user or ANONYMOUS)
-
-
-def _is_loopback(peer: str) -> bool:
-    try:
-        address = ipaddress.ip_address(peer.partition("%")[0])
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback
