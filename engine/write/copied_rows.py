@@ -18,7 +18,6 @@ import pyarrow as pa
 from engine.bind.bound import BoundTable
 from engine.delta.commit.commit_file import ROW_IDS_PRESERVED
 from engine.delta.commit.new_files import NewFiles
-from engine.delta.definition.table_config import TableConfig
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.snapshot.table_scan import with_decoded_vectors
 from engine.exec.run import Run
@@ -28,6 +27,7 @@ from engine.plans.write_plan import WritePlan
 from engine.runtime.parameters import Parameter
 from engine.sql.query.composed import Names
 from engine.table.operations import CommitDescription
+from engine.table.rules import TableRules
 from engine.table.scan import Scan
 from engine.write.staged_files import new_files
 
@@ -43,7 +43,7 @@ class Copying:
     rest: str = ""
     scans: tuple[Scan, ...] = ()
     parameters: Sequence[Parameter] = ()
-    config: TableConfig | None = None
+    config: TableRules | None = None
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def scan_of_files(relation: str, table: BoundTable, files: pa.Table, place: str)
     return replace(scan_of(relation, table), files=with_decoded_vectors(files), choice=None, metadata=place)
 
 
-def copies_of(label: str, scan: Scan, alias: str, config: TableConfig) -> tuple[str, WritePlan]:
+def copies_of(label: str, scan: Scan, alias: str, config: TableRules) -> tuple[str, WritePlan]:
     """SQL for the columns of a copy of a row of `scan`, which is called `alias`, and how such rows are written.
 
     The hidden column of the scan has a name that no column has.
