@@ -53,7 +53,6 @@ from engine.sql.expressions import Expression, one_line, parse_expression
 from engine.statements.tables import CreateTable
 from engine.statements.writes import Insert, ReplaceOn, ReplaceUsing
 from engine.table.operations import CommitDescription, TableOperation
-from engine.table.rules import PlainRules, TableRules
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import ddl_type
 
@@ -130,12 +129,8 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
     if target.found is not None:
         raise LocationNotEmpty(str(target.name), target.location)
     definition = define(bound, target, statement, StructType(table_fields(analyzed.columns or ())))
-    config: TableRules
-    if isinstance(definition, PlainRules):
-        config = definition
-    else:
-        config = definition.config(str(target.name))
-        config.ensure_supported(TableOperation.APPEND)
+    config = definition.config(str(target.name))
+    config.ensure_supported(TableOperation.APPEND)
     return CreateTableAsPlan(
         entry=new_entry(bound, target),
         is_path=target.is_path,
