@@ -53,6 +53,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
         lake_folder=config.lake.folder,
         catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
         allowed_roots=config.lake.allowed_roots,
+        tokens=open_tokens(config),
         leftovers_age_s=config.lake.leftovers_age_s,
         spark=SparkOptions(
             master=config.spark.master,
