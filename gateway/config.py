@@ -81,7 +81,9 @@ def _is_usable_folder(text: str) -> bool:
     return True
 
 
-_METHODS = (Method.ANONYMOUS, Method.PASSWORD, Method.TOKEN)
+_METHODS = (Method.ANONYMOUS, Method.PASSWORD, Method.TOKEN, Method.JWT)
+_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+"""Signatures that are verified with a public key."""
 
 
 def _are_methods(names: tuple[str, ...]) -> bool:
@@ -164,7 +166,8 @@ class AuthenticationSection:
     methods: tuple[str, ...] = _setting(
         (Method.ANONYMOUS,),
         "Those that are accepted: anonymous (any name is believed, and nobody else is kept out; alone), or some of "
-        "password (password_file), token (personal access tokens, beside another).",
+        "password (password_file), token (personal access tokens, beside another), "
+        "jwt (tokens of an identity provider: section jwt).",
         rule=Rule(f"a list of: {', '.join(_METHODS)}; anonymous only by itself,", _are_methods),
     )
     password_file: str = _setting(
@@ -175,6 +178,30 @@ class AuthenticationSection:
     )
     admins: tuple[str, ...] = _setting((), "Users who administer the server: all rights, and those of others to give.")
     admin_groups: tuple[str, ...] = _setting((), "Groups whose members administer the server.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JwtSection:
+    """The identity provider whose tokens are accepted (OpenID Connect), with authentication.methods jwt."""
+
+    issuer: str = _setting(
+        "",
+        "URL of the provider, exactly as its tokens have it in `iss`. Its metadata and keys are fetched from below it, "
+        "over https (or http from this machine).",
+    )
+    audiences: tuple[str, ...] = _setting((), "What `aud` of a token has to have one of: names of this server.")
+    algorithms: tuple[str, ...] = _setting(
+        ("RS256", "ES256"),
+        "Algorithms of signatures that are accepted.",
+        rule=Rule(f"a list of: {', '.join(_ALGORITHMS)},", lambda names: names and set(names) <= set(_ALGORITHMS)),
+    )
+    clients: tuple[str, ...] = _setting((), "Clients (`azp`) whose tokens are accepted; empty: those of any.")
+    principal_claims: tuple[str, ...] = _setting(
+        ("preferred_username", "email", "sub"),
+        "Claims that name the user; the first one that a token has counts, and `email` only if it is verified.",
+    )
+    groups_claim: str = _setting("groups", "Claim with the user's groups; realm_access.roles is one inside of another.")
+    ca_file: str = _setting("", "PEM file with the authorities of the provider's certificate; empty: the system's.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,6 +330,7 @@ class Config:
 
     server: ServerSection = field(default_factory=ServerSection)
     authentication: AuthenticationSection = field(default_factory=AuthenticationSection)
+    jwt: JwtSection = field(default_factory=JwtSection)
     lake: LakeSection = field(default_factory=LakeSection)
     sessions: SessionsSection = field(default_factory=SessionsSection)
     statements: StatementsSection = field(default_factory=StatementsSection)

@@ -20,7 +20,7 @@ from catalog.errors import SqlError
 from engine.engine import Engine
 from engine.exec.session import SparkOptions, Supervision
 from engine.main import EngineOptions, open_engine
-from gateway.authenticators.start import make_authenticator, open_tokens
+from gateway.authenticators.start import make_authenticator, open_issuer, open_tokens
 from gateway.config import Config
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
@@ -122,7 +122,8 @@ class Server:
 
     def _start(self, parts: ExitStack) -> Ports:
         config, tokens = self._config.server, open_tokens(self._config)
-        authenticator = make_authenticator(self._config, tokens)
+        issuer = open_issuer(self._config)
+        authenticator = make_authenticator(self._config, tokens, issuer)
         ensure_port_free("thrift", config.host, config.thrift_port)
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
@@ -137,6 +138,7 @@ class Server:
             public_url=config.public_url,
             proxies=config.http_trusted_proxies,
             tokens=tokens,
+            oauth=issuer.endpoints if issuer else None,
         )
         app = create_app(self._lifecycle, authenticator, options)
         links = RowLinkMaker(

@@ -34,6 +34,13 @@ class TooManyLogIns(SqlError, condition="TOO_MANY_LOG_INS", sqlstate="53400"):
 
 
 @dataclass(eq=False)
+class IssuerUnusable(SqlError, condition="ISSUER_UNUSABLE", sqlstate="F0000"):
+    issuer: str
+    reason: str
+    template = "The identity provider {issuer} (jwt.issuer) cannot be used: {reason}."
+
+
+@dataclass(eq=False)
 class UserNameInvalid(SqlError, condition="USER_NAME_INVALID", sqlstate="42602"):
     name: str
     reason: str

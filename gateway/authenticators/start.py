@@ -17,6 +17,8 @@ from engine.runtime.identity import Method
 from gateway.authenticators.anonymous import Anonymous
 from gateway.authenticators.chain import Chain, Methods, Rules
 from gateway.authenticators.exchange import Authenticator
+from gateway.authenticators.issuer import Issuer
+from gateway.authenticators.jwt import JwtRules, JwtTokens
 from gateway.authenticators.names import fold_name
 from gateway.authenticators.password_file import PasswordFile
 from gateway.authenticators.tokens import Tokens
@@ -25,8 +27,10 @@ from gateway.listening import ensure_may_listen
 from gateway.start_errors import AuthenticationIncomplete, SecretInLake
 
 
-def make_authenticator(config: Config, tokens: TokenStore | None = None) -> Authenticator:
-    """Raises the error that keeps the server from starting; `tokens` are those of `open_tokens`."""
+def make_authenticator(config: Config, tokens: TokenStore | None = None, issuer: Issuer | None = None) -> Authenticator:
+    """Raises the error that keeps the server from starting; `tokens` are those of `open_tokens`, and `issuer` is that
+    of `open_issuer`.
+    """
     section, server = config.authentication, config.server
     authenticates = Method.ANONYMOUS not in section.methods
     ensure_may_listen(
@@ -41,8 +45,9 @@ def make_authenticator(config: Config, tokens: TokenStore | None = None) -> Auth
     if server.tls_certificate:
         ensure_private(Path(server.tls_key or server.tls_certificate))
     passwords = _password_method(config)
+    jwt = JwtTokens(_jwt_rules(config), issuer) if issuer else None
     return Chain(
-        Methods(password=passwords, token=Tokens(tokens, passwords) if tokens else None),
+        Methods(password=passwords, token=Tokens(tokens, passwords) if tokens else None, jwt=jwt),
         Rules(
             admins=frozenset(map(fold_name, section.admins)),
             admin_groups=frozenset(map(fold_name, section.admin_groups)),
@@ -68,6 +73,27 @@ def token_file(config: Config) -> Path:
 def open_tokens(config: Config) -> TokenStore | None:
     """The tokens of a server that takes them."""
     return TokenStore(token_file(config)) if Method.TOKEN in config.authentication.methods else None
+
+
+def open_issuer(config: Config) -> Issuer | None:
+    """The identity provider of a server that takes its tokens; it is asked for its keys."""
+    if Method.JWT not in config.authentication.methods:
+        return None
+    return Issuer(_needed(Method.JWT, "jwt.issuer", config.jwt.issuer), ca_file=config.jwt.ca_file)
+
+
+def _jwt_rules(config: Config) -> JwtRules:
+    section = config.jwt
+    if not section.audiences:
+        raise AuthenticationIncomplete(Method.JWT, "jwt.audiences")
+    return JwtRules(
+        issuer=section.issuer,
+        audiences=section.audiences,
+        algorithms=section.algorithms,
+        clients=section.clients,
+        principal_claims=section.principal_claims,
+        groups_claim=section.groups_claim,
+    )
 
 
 def _needed(method: Method, setting: str, value: str) -> str:

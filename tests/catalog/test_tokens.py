@@ -138,4 +138,4 @@ def test_a_file_that_is_no_file_of_tokens(store: TokenStore, content: str) -> No
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(SqlError, match="no such file"):
-        make(TokenStore(tmp_path / "none" / "tokens.json"))
+        make(TokenStore(tmp_path / "none" / "none" / "tokens.json"))
