@@ -32,8 +32,17 @@ from catalog.changes import (
     SetLocation,
     apply,
 )
+from catalog.conditions import Condition, ensure_met
 from catalog.discovery import ServedFolder
-from catalog.entries import Relation, SchemaEntry, TableEntry, ViewEntry
+from catalog.entries import (
+    FunctionEntry,
+    GroupEntry,
+    LocationEntry,
+    Relation,
+    SchemaEntry,
+    TableEntry,
+    ViewEntry,
+)
 from catalog.errors import (
     CatalogBusy,
     CatalogNotWritable,
@@ -46,6 +55,20 @@ from catalog.errors import (
 from catalog.information_schema import SYSTEM_CATALOG
 from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
 from catalog.places import Places
+from catalog.privileges import Kind
+from catalog.right_changes import (
+    ChangeGroup,
+    CreateFunction,
+    CreateGroup,
+    CreateLocation,
+    DropFunction,
+    DropGroup,
+    DropLocation,
+    GrantPrivileges,
+    RevokePrivileges,
+    Securable,
+    SetOwner,
+)
 from catalog.roots import AllowedRoots, configured_location
 from catalog.state import CatalogState
 from catalog.store import CatalogStore
@@ -91,29 +114,31 @@ class Catalog:
         """The newest generation: one read of the store."""
         return CatalogView(self._store.load(), self._served, self._places)
 
-    def change(self, change: Change) -> CatalogView:
+    def change(self, change: Change, condition: Condition | None = None) -> CatalogView:
         """Make the change, and answer the view of the generation that it made.
 
-        Raises the SqlError that forbids it, also if that came about while others changed the catalog; CatalogBusy if
-        they did so too often; CatalogOutcomeUnknown.
+        Raises the SqlError that forbids it, also if that came about while others changed the catalog: `condition` is
+        looked at on the state that the change is made on. CatalogBusy if they did so too often; CatalogOutcomeUnknown.
         """
-        return self._change(change)[1]
+        return self._change(change, condition)[1]
 
-    def drop_table(self, name: TableName) -> Relation:
+    def drop_table(self, name: TableName, condition: Condition | None = None) -> Relation:
         """Make the change, and answer what had the name in that moment; raises as `change` does."""
-        return self._change(DropTable(name))[0].state.relations[name]
+        return self._change(DropTable(name), condition)[0].state.relations[name]
 
-    def drop_schema(self, name: SchemaName, cascade: bool) -> tuple[Relation, ...]:
+    def drop_schema(self, name: SchemaName, cascade: bool, condition: Condition | None = None) -> tuple[Relation, ...]:
         """Make the change, and answer what the schema held in that moment; raises as `change` does."""
-        return tuple(self._change(DropSchema(name, cascade))[0].state.relations_of(name))
+        return tuple(self._change(DropSchema(name, cascade), condition)[0].state.relations_of(name))
 
-    def _change(self, change: Change) -> tuple[CatalogView, CatalogView]:
+    def _change(self, change: Change, condition: Condition | None = None) -> tuple[CatalogView, CatalogView]:
         """The views before the change and after it."""
         if self._served is not None:
             self._served.ensure_there()  # the catalog's own folder may lie in it, and would be made again
         with self._lock:  # threads of one server wait for each other instead of racing
             for attempt in range(CHANGE_ATTEMPTS_MAX):
                 base = self.view()
+                if condition is not None:
+                    ensure_met(base.state, condition)
                 new = apply(base.state, *self._checked(base, change))
                 if self._swap(base.state, new):
                     return base, CatalogView(new, self._served, self._places)
@@ -173,6 +198,18 @@ class Catalog:
                 return [change]
             case SetComment(commented, _):
                 return [*(_adopt_schema(view, commented) if isinstance(commented, SchemaName) else ()), change]
+            case GrantPrivileges(on=on) | SetOwner(on=on):
+                return [*_adopt(view, on), change]
+            case RevokePrivileges(on=on):
+                return [] if _adopt(view, on) else [change]
+            case CreateFunction(function, _):
+                return [*_adopt_schema(view, function.name.schema_name), change]
+            case CreateLocation(external):
+                location = self._roots.ensure_allowed(external.location)
+                self._places.ensure_not_ours(location)
+                return [CreateLocation(replace(external, location=location))]
+            case CreateGroup() | ChangeGroup() | DropGroup() | DropLocation() | DropFunction():
+                return [change]
             case _:
                 assert_never(change)
 
@@ -182,6 +219,13 @@ def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
     match change:
         case CreateCatalog() | DropCatalog() | RecordClone() | ForgetClone():
             return ()
+        case GrantPrivileges(on=on) | RevokePrivileges(on=on) | SetOwner(on=on):
+            schema = on.name.schema_name if isinstance(on.name, TableName) else on.name
+            return (schema,) if isinstance(schema, SchemaName) else ()
+        case CreateGroup() | ChangeGroup() | DropGroup() | CreateLocation() | DropLocation():
+            return ()
+        case CreateFunction(FunctionEntry(name=function_name)) | DropFunction(function_name):
+            return (function_name.schema_name,)
         case CreateSchema(entry):
             return (entry.name,)
         case DropSchema(name, _):
@@ -209,7 +253,15 @@ def _new_parts(change: Change) -> tuple[str, ...]:
             return (schema.name.schema,)
         case CreateTable(TableEntry(name=name)) | CreateView(ViewEntry(name=name)) | RenameTable(_, name):
             return (name.table,)
+        case CreateFunction(FunctionEntry(name=name)):
+            return (name.table,)
+        case CreateGroup(GroupEntry(name=part)) | CreateLocation(LocationEntry(name=part)):
+            return (part,)
         case DropCatalog() | DropSchema() | DropTable() | DropView() | SetLocation() | SetComment():
+            return ()
+        case GrantPrivileges() | RevokePrivileges() | SetOwner() | ChangeGroup() | DropGroup():
+            return ()
+        case DropLocation() | DropFunction():
             return ()
         case RecordClone() | ForgetClone():
             return ()
@@ -234,6 +286,18 @@ def _ensure_nothing_lies_in(view: CatalogView, name: SchemaName, cascade: bool) 
     for entry in view.discovered_in(name):
         if entry.name not in view.state.relations:
             raise DiscoveredObject(str(entry.name), entry.location) if cascade else SchemaNotEmpty(str(name))
+
+
+def _adopt(view: CatalogView, on: Securable) -> list[Change]:
+    """What records an object if so far it is only a folder."""
+    match on.name:
+        case SchemaName() as schema:
+            return _adopt_schema(view, schema)
+        case TableName() as name if on.kind is not Kind.FUNCTION and name not in view.state.relations:
+            found = view.discovered(name)
+            return [] if found is None else [*_adopt_schema(view, name.schema_name), CreateTable(found)]
+        case _:
+            return []
 
 
 def _adopt_schema(view: CatalogView, schema: SchemaName) -> list[Change]:

@@ -26,6 +26,20 @@ from catalog.errors import (
     ViewExpected,
 )
 from catalog.names import CatalogName, SchemaName, TableName, ensure_valid_part
+from catalog.right_changes import (
+    ChangeGroup,
+    CreateFunction,
+    CreateGroup,
+    CreateLocation,
+    DropFunction,
+    DropGroup,
+    DropLocation,
+    GrantPrivileges,
+    RevokePrivileges,
+    RightChange,
+    SetOwner,
+    apply_right,
+)
 from catalog.state import DEFAULT_CATALOG_NAME, DEFAULT_SCHEMA_NAME, CatalogState
 
 
@@ -132,6 +146,7 @@ Change = (
     | DropView
     | RecordClone
     | ForgetClone
+    | RightChange
 )
 
 
@@ -173,6 +188,19 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
             return _record_clone(state, clone)
         case ForgetClone(gone):
             return replace(state, clones={key: entry for key, entry in state.clones.items() if key != gone})
+        case (
+            GrantPrivileges()
+            | RevokePrivileges()
+            | SetOwner()
+            | CreateGroup()
+            | ChangeGroup()
+            | DropGroup()
+            | CreateLocation()
+            | DropLocation()
+            | CreateFunction()
+            | DropFunction()
+        ):
+            return apply_right(state, change)
         case _:
             assert_never(change)
 
@@ -209,12 +237,14 @@ def _drop_schema(state: CatalogState, name: SchemaName, cascade: bool) -> Catalo
     if name not in state.schemas:
         raise SchemaNotFound(str(name))
     inside = {entry.name for entry in state.relations_of(name)}
-    if inside and not cascade:
+    functions = {entry.name for entry in state.functions_of(name)}
+    if (inside or functions) and not cascade:
         raise SchemaNotEmpty(str(name))
     return replace(
         state,
         schemas={key: entry for key, entry in state.schemas.items() if key != name},
         relations={key: entry for key, entry in state.relations.items() if key not in inside},
+        functions={key: entry for key, entry in state.functions.items() if key not in functions},
     )
 
 
@@ -225,6 +255,8 @@ def _put_relation(state: CatalogState, entry: Relation, may_replace: bool) -> Ca
     present = state.relations.get(entry.name)
     if present is not None and not (may_replace and type(present) is type(entry)):
         raise TableAlreadyExists(str(entry.name))
+    if present is not None:
+        entry = replace(entry, grants=present.grants)  # the owner is who wrote the new text, as which a view is read
     kept = {key: relation for key, relation in state.relations.items() if key != entry.name}
     return replace(state, relations={**kept, entry.name: entry})
 

@@ -113,6 +113,15 @@ class ServedFolder:
             found.setdefault((own.name.schema, own.name.table), own)
         return next(iter(found.values()), None)
 
+    def name_of(self, location: str) -> TableName | None:
+        """What a table in the folder at `location` is called here; None where it has no name."""
+        if location == self.root:
+            return TableName(DEFAULT_CATALOG, DEFAULT_SCHEMA, location.rpartition("/")[2])
+        if not location.startswith(self.root.rstrip("/") + "/"):
+            return None
+        *schema, table = location[len(self.root.rstrip("/")) + 1 :].split("/")
+        return TableName(DEFAULT_CATALOG, ".".join(schema) or DEFAULT_SCHEMA, table)
+
     def find_schema(self, schema: str) -> str | None:
         """The schema as its folder is spelled, or None where no such folder holds a table."""
         self.ensure_there()

@@ -3,6 +3,7 @@
     objects/spark_catalog/shop@3-9f2c01ab.json               a schema, written by generation 3
     objects/spark_catalog/shop/orders@7-51d0e6f3.json        a table, written by generation 7
     objects/~clones/5f2d…@8-0c55e1a9.json                    a shallow clone, by a digest of its location
+    objects/~groups/sales@9-77e0aa12.json                    a group; also ~functions, ~locations and ~server
     generations/00000000000000000007.json                    generation 7: which file is each object's
 
 No file ever changes once it is written. A change writes the files of the objects that it touches, and then creates the
@@ -31,20 +32,23 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import assert_never
 from urllib.parse import quote
 
 from catalog.entries import (
     CatalogEntry,
     CloneEntry,
     Entry,
-    MalformedEntry,
+    FunctionEntry,
+    GroupEntry,
+    LocationEntry,
     Relation,
     SchemaEntry,
+    ServerEntry,
     TableEntry,
     ViewEntry,
-    from_json,
-    to_json,
 )
+from catalog.entry_json import MalformedEntry, from_json, to_json
 from catalog.errors import CatalogOutcomeUnknown, CatalogUnreadable
 from catalog.files import Files
 from catalog.names import CatalogName, SchemaName, TableName
@@ -241,10 +245,23 @@ def _object_file(path: str, stamp: str) -> str:
 
 
 def _path(entry: Entry) -> str:
-    """The object's name as a relative path; distinct names have distinct ones, also where case does not count."""
-    if isinstance(entry, CloneEntry):
-        return f"{_CLONES}/{hashlib.sha256(entry.location.encode()).hexdigest()}"
-    return "/".join(map(_file_name, entry.name.key))
+    """The object's name as a relative path; distinct names have distinct ones, also where case does not count.
+
+    No name of a catalog begins with a tilde here.
+    """
+    match entry:
+        case CloneEntry():
+            return f"~clones/{hashlib.sha256(entry.location.encode()).hexdigest()}"
+        case ServerEntry():
+            return "~server/grants"
+        case GroupEntry():
+            return f"~groups/{_file_name(entry.key)}"
+        case LocationEntry():
+            return f"~locations/{_file_name(entry.key)}"
+        case FunctionEntry():
+            return "/".join(("~functions", *map(_file_name, entry.name.key)))
+        case _:
+            return "/".join(map(_file_name, entry.name.key))
 
 
 def _file_name(part: str) -> str:
@@ -252,10 +269,6 @@ def _file_name(part: str) -> str:
     if len(name) <= _FILE_NAME_CHARS_MAX:
         return name
     return f"{name[:100]}~{hashlib.sha256(part.encode()).hexdigest()[:32]}"
-
-
-_CLONES = "~clones"
-"""No name of a catalog: names have no bare tilde here."""
 
 
 def _by_path(state: CatalogState) -> dict[str, Entry]:
@@ -270,6 +283,10 @@ def _state(generation: int, entries: Iterable[Entry]) -> CatalogState:
     schemas: dict[SchemaName, SchemaEntry] = {}
     relations: dict[TableName, Relation] = {}
     clones: dict[str, CloneEntry] = {}
+    functions: dict[TableName, FunctionEntry] = {}
+    locations: dict[str, LocationEntry] = {}
+    groups: dict[str, GroupEntry] = {}
+    server = INITIAL_STATE.server
     for entry in entries:
         match entry:
             case CatalogEntry():
@@ -280,7 +297,27 @@ def _state(generation: int, entries: Iterable[Entry]) -> CatalogState:
                 relations[entry.name] = entry
             case CloneEntry():
                 clones[entry.location] = entry
-    return CatalogState(generation=generation, catalogs=catalogs, schemas=schemas, relations=relations, clones=clones)
+            case FunctionEntry():
+                functions[entry.name] = entry
+            case LocationEntry():
+                locations[entry.key] = entry
+            case GroupEntry():
+                groups[entry.key] = entry
+            case ServerEntry():
+                server = entry
+            case _:
+                assert_never(entry)
+    return CatalogState(
+        generation=generation,
+        catalogs=catalogs,
+        schemas=schemas,
+        relations=relations,
+        clones=clones,
+        server=server,
+        functions=functions,
+        locations=locations,
+        groups=groups,
+    )
 
 
 def _to_bytes(value: Mapping[str, object]) -> bytes:

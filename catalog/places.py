@@ -78,6 +78,15 @@ class Places:
             if tree.is_table(folder):
                 raise LocationOverlap(location, f"the table at {folder} lies inside")
 
+    def tables_around(self, location: str) -> list[str]:
+        """The folders of tables at a canonical location, and above it up to its root."""
+        tree = self._tree(self._root_of(location))
+        return [folder for folder in (*self._above(location), location) if tree.is_table(folder)]
+
+    def ensure_not_ours(self, location: str) -> None:
+        """Raises LocationOverlap inside a log, and where the catalog keeps its files."""
+        self._ensure_not_ours(location)
+
     def _ensure_not_ours(self, location: str) -> None:
         if LOG_FOLDER in location.split("/"):
             raise LocationOverlap(location, "it lies inside a log")

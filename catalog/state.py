@@ -10,7 +10,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from catalog.entries import CatalogEntry, CloneEntry, Entry, Relation, SchemaEntry
+from catalog.entries import (
+    CatalogEntry,
+    CloneEntry,
+    Entry,
+    FunctionEntry,
+    GroupEntry,
+    LocationEntry,
+    Relation,
+    SchemaEntry,
+    ServerEntry,
+)
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, CatalogName, SchemaName, TableName
 
 
@@ -24,6 +34,12 @@ class CatalogState:
     relations: Mapping[TableName, Relation]
     clones: Mapping[str, CloneEntry] = field(default_factory=lambda: MappingProxyType({}))
     """Shallow clones, by location."""
+    server: ServerEntry = ServerEntry()
+    functions: Mapping[TableName, FunctionEntry] = field(default_factory=lambda: MappingProxyType({}))
+    locations: Mapping[str, LocationEntry] = field(default_factory=lambda: MappingProxyType({}))
+    """External locations, by folded name."""
+    groups: Mapping[str, GroupEntry] = field(default_factory=lambda: MappingProxyType({}))
+    """By folded name."""
 
     def schemas_of(self, catalog: CatalogName) -> Iterator[SchemaEntry]:
         return (entry for name, entry in self.schemas.items() if name.catalog_name == catalog)
@@ -36,7 +52,14 @@ class CatalogState:
         yield from self.catalogs.values()
         yield from self.schemas.values()
         yield from self.relations.values()
+        yield from self.functions.values()
         yield from self.clones.values()
+        yield self.server
+        yield from self.locations.values()
+        yield from self.groups.values()
+
+    def functions_of(self, schema: SchemaName) -> Iterator[FunctionEntry]:
+        return (entry for name, entry in self.functions.items() if name.key[:2] == schema.key)
 
 
 DEFAULT_CATALOG_NAME = CatalogName(DEFAULT_CATALOG)

@@ -6,6 +6,9 @@ that a managed table owns is known by that table's name only, so a renamed table
 
 The explicit entries are of one generation and do not change; folders are looked at when they are asked for, once, while
 the statement is bound.
+
+A view may be that of one principal (:meth:`CatalogView.seen_by`): then what the principal may not know of is not there,
+for lookups, lists and hints alike. What decides where a table may be made looks at everything.
 """
 
 from __future__ import annotations
@@ -15,7 +18,15 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from catalog.discovery import ServedFolder
-from catalog.entries import CatalogEntry, Relation, SchemaEntry, TableEntry
+from catalog.entries import (
+    CatalogEntry,
+    FunctionEntry,
+    LocationEntry,
+    Relation,
+    SchemaEntry,
+    SecurableEntry,
+    TableEntry,
+)
 from catalog.errors import CatalogNotFound, ReservedName, SchemaNotFound, TableAmbiguous, TableNotFound
 from catalog.information_schema import (
     RELATIONS,
@@ -36,14 +47,34 @@ from catalog.names import (
     matches_all,
 )
 from catalog.places import Places, is_below
+from catalog.rights import Caller, Rights
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
 
 
 class CatalogView:
     """Lookups at one generation. Those that raise say what the name may have meant."""
 
-    def __init__(self, state: CatalogState, served: ServedFolder | None, places: Places) -> None:
+    def __init__(
+        self, state: CatalogState, served: ServedFolder | None, places: Places, rights: Rights | None = None
+    ) -> None:
         self.state, self._served, self._places = state, served, places
+        self.rights = rights
+
+    def seen_by(self, caller: Caller) -> CatalogView:
+        """The same generation, with what `caller` may know of alone."""
+        return CatalogView(self.state, self._served, self._places, Rights(self.state, caller))
+
+    @cached_property
+    def unrestricted(self) -> CatalogView:
+        """The same generation with all that is there, for what must not be made twice."""
+        return self if self.rights is None else CatalogView(self.state, self._served, self._places)
+
+    def tells_all(self, entry: SecurableEntry) -> bool:
+        """Whether the principal may know what only those do who manage an object: where it lies, a view's text."""
+        return self.rights is None or self.rights.manages(entry)
+
+    def _shows(self, entry: SecurableEntry) -> bool:
+        return self.rights is None or self.rights.is_visible(entry)
 
     @property
     def generation(self) -> int:
@@ -51,7 +82,7 @@ class CatalogView:
 
     def catalogs(self) -> list[CatalogEntry]:
         """All catalogs, by name."""
-        return sorted(self.state.catalogs.values(), key=lambda entry: entry.name.key)
+        return sorted(filter(self._shows, self.state.catalogs.values()), key=lambda entry: entry.name.key)
 
     def schemas(self, catalog: CatalogName, matches: Matcher = matches_all) -> list[SchemaEntry]:
         """The schemas whose names match, by name; raises CatalogNotFound."""
@@ -62,7 +93,8 @@ class CatalogView:
                 name = SchemaName(DEFAULT_CATALOG, schema)
                 found.setdefault(name, SchemaEntry(name=name))
         return sorted(
-            (entry for entry in found.values() if matches(entry.name.schema)), key=lambda entry: entry.name.key
+            (entry for entry in found.values() if matches(entry.name.schema) and self._shows(entry)),
+            key=lambda entry: entry.name.key,
         )
 
     def relations(self, schema: SchemaName, matches: Matcher = matches_all) -> list[Relation]:
@@ -73,7 +105,7 @@ class CatalogView:
             return [view for view in views if view is not None and matches(view.name.table)]
         explicit = {entry.name: entry for entry in self.state.relations_of(schema)}
         found = [*explicit.values(), *(entry for entry in self.discovered_in(schema) if entry.name not in explicit)]
-        matching = (entry for entry in found if matches(entry.name.table))
+        matching = (entry for entry in found if matches(entry.name.table) and self._shows(entry))
         return sorted(matching, key=lambda entry: (entry.name.key, entry.name.parts))
 
     def find_schemas(self, catalog: str | None, matches: Matcher = matches_all) -> Iterator[SchemaEntry]:
@@ -88,12 +120,13 @@ class CatalogView:
             yield from self.relations(schema.name, relations)
 
     def has_catalog(self, catalog: CatalogName) -> bool:
-        return catalog in self.state.catalogs
+        entry = self.state.catalogs.get(catalog)
+        return entry is not None and self._shows(entry)
 
     def catalog(self, catalog: CatalogName) -> CatalogEntry:
         """Raises CatalogNotFound."""
         entry = self.state.catalogs.get(catalog)
-        if entry is None:
+        if entry is None or not self._shows(entry):
             raise CatalogNotFound(str(catalog), _did_you_mean(catalog.parts, (each.name for each in self.catalogs())))
         return entry
 
@@ -106,11 +139,16 @@ class CatalogView:
             raise SchemaNotFound(str(schema), _did_you_mean(schema.parts, there_are))
         return entry
 
+    def finds_schema(self, schema: SchemaName) -> bool:
+        return self._find_schema(schema) is not None
+
     def find(self, name: TableName) -> Relation | None:
         """The table or view, or None; raises TableAmbiguous, LakeNotAvailable."""
         if is_information_schema(name.schema_name):
             return information_view(name) if self._find_schema(name.schema_name) else None
         recorded = self.state.relations.get(name)
+        if recorded is not None and not self._shows(recorded):
+            return None
         if isinstance(recorded, TableEntry):
             self._ensure_there(recorded.location)
         return recorded or self.discovered(name)
@@ -126,6 +164,35 @@ class CatalogView:
         """The table at a path that a client wrote; raises PathNotAllowed. Whether one is there is the log's to say."""
         location = self.ensure_location(path)
         return TableEntry(name=TableName(DEFAULT_CATALOG, PATH_SCHEMA, location), location=location)
+
+    def tables_at(self, location: str) -> tuple[TableEntry, ...]:
+        """The tables to which a canonical location belongs: it is their folder, lies in it, or holds it."""
+        recorded = [entry for entry in self._recorded_tables() if _overlap(entry.location, location)]
+        known = {entry.location for entry in recorded}
+        if self._served is None:
+            return tuple(recorded)
+        folders = [folder for folder in self._places.tables_around(location) if folder not in known]
+        names = {folder: self._served.name_of(folder) for folder in folders}
+        return (*recorded, *(TableEntry(name=name, location=folder) for folder, name in names.items() if name))
+
+    def external_location(self, location: str) -> LocationEntry | None:
+        """The external location that a canonical location lies in."""
+        around = (entry for entry in self.state.locations.values() if _is_in(location, entry.location))
+        return next(around, None)
+
+    def functions(self, schema: SchemaName, matches: Matcher = matches_all) -> list[FunctionEntry]:
+        """The functions whose names match, by name; raises CatalogNotFound, SchemaNotFound."""
+        self.schema(schema)
+        found = (each for each in self.state.functions_of(schema) if matches(each.name.table) and self._shows(each))
+        return sorted(found, key=lambda entry: entry.name.key)
+
+    def find_function(self, name: TableName) -> FunctionEntry | None:
+        entry = self.state.functions.get(name)
+        return entry if entry is not None and self._shows(entry) else None
+
+    def external_locations(self) -> list[LocationEntry]:
+        """Those that may be known, by name."""
+        return sorted(filter(self._shows, self.state.locations.values()), key=lambda entry: entry.key)
 
     def ensure_may_change(self, schema: SchemaName) -> None:
         """Raises ReservedName for the schema whose views are made of the catalog itself."""
@@ -191,6 +258,8 @@ class CatalogView:
         """What lies in the served folder under `name`, unless a managed table owns it; raises TableAmbiguous."""
         if self._served is None or name.schema_name.catalog_name != DEFAULT_CATALOG_NAME:
             return None
+        if not self._shows(TableEntry(name=name, location="")):
+            return None  # before the folders are asked, whose answer may be an error that names tables
         entry = self._served.find(name.schema, name.table)
         return None if entry is None or entry.location in self._owned else entry
 
@@ -214,7 +283,10 @@ class CatalogView:
 
     @cached_property
     def _owned(self) -> frozenset[str]:
-        return frozenset(entry.location for entry in self._recorded_tables() if entry.managed)
+        """Where tables lie that have no second name. One with grants has none, or they would hold for one name only."""
+        is_restricted = self.rights is not None
+        tables = self._recorded_tables()
+        return frozenset(entry.location for entry in tables if entry.managed or entry.grants or is_restricted)
 
     def _recorded_tables(self) -> Iterator[TableEntry]:
         return (entry for entry in self.state.relations.values() if isinstance(entry, TableEntry))
@@ -231,7 +303,7 @@ class CatalogView:
         entry = self.state.schemas.get(schema)
         if entry is None and (name := self.discovered_schema(schema)) is not None:
             entry = SchemaEntry(name=name)
-        return entry
+        return entry if entry is None or self._shows(entry) else None
 
     def _not_found(self, name: TableName) -> CatalogNotFound | TableNotFound:
         """The error for a name that leads nowhere, with the likeliest thing that it meant."""
@@ -254,6 +326,7 @@ class CatalogView:
             other = TableName(name.catalog, schema.name.schema, name.table)
             try:
                 found = self.state.relations.get(other) or self.discovered(other)
+                found = found if found is None or self._shows(found) else None
             except TableAmbiguous:
                 continue
             if found is not None:
@@ -262,7 +335,11 @@ class CatalogView:
 
 
 def _overlap(location: str, folder: str) -> bool:
-    return location == folder or is_below(location, folder) or is_below(folder, location)
+    return _is_in(location, folder) or is_below(folder, location)
+
+
+def _is_in(location: str, folder: str) -> bool:
+    return location == folder or is_below(location, folder)
 
 
 def _did_you_mean(parts: tuple[str, ...], there_are: Iterable[CatalogName | SchemaName | TableName]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
 from engine.statements.statement import Statement
@@ -50,14 +51,14 @@ class Engine(Protocol):
 
     def open_session(
         self,
-        principal: str,
+        identity: Identity,
         *,
         settings: Mapping[str, str],
         catalog: str | None,
         schema: str | None,
         may_lack_schema: bool = False,
     ) -> EngineSession:
-        """A session at a catalog and a schema, which may be made later if it `may_lack_schema`."""
+        """A session of `identity` at a catalog and a schema, which may be made later if it `may_lack_schema`."""
         ...
 
     def close(self) -> None: ...

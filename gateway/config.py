@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, get_type_hints
 
+from engine.runtime.identity import Method
 from gateway.limits import Limits
 
 ENVIRONMENT_PREFIX = "GATEWAY_"
@@ -24,6 +25,13 @@ class LogLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
+
+
+class Risk(StrEnum):
+    """What an operator has to say in so many words to have it."""
+
+    ANYBODY = "anybody on the network may read and change every table"
+    CLEARTEXT = "passwords and data cross the network unencrypted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,14 @@ def _is_usable_folder(text: str) -> bool:
     return True
 
 
+_METHODS = (Method.ANONYMOUS, Method.PASSWORD)
+
+
+def _are_methods(names: tuple[str, ...]) -> bool:
+    is_alone = Method.ANONYMOUS not in names or len(names) == 1
+    return bool(names) and is_alone and set(names) <= set(_METHODS) and len(set(names)) == len(names)
+
+
 _MASTER_RULE = Rule(
     "local, local[N], local[*], spark://HOST:PORT, yarn or k8s://URL",
     re.compile(
@@ -93,7 +109,17 @@ _FOLDER_RULE = Rule("a folder that exists and can be written", _is_usable_folder
 class ServerSection:
     """Where the server listens and how it ends."""
 
-    host: str = _setting("127.0.0.1", "Address to listen on. Without authentication only a loopback address.")
+    host: str = _setting(
+        "127.0.0.1",
+        "Address to listen on. One that other machines reach needs authentication (authentication.methods) and TLS "
+        "(tls_certificate), or a risk among accepted_risks for what it lacks.",
+    )
+    accepted_risks: tuple[str, ...] = _setting(
+        (),
+        f'What may happen on an address that other machines reach: "{Risk.ANYBODY}" without authentication, '
+        f'"{Risk.CLEARTEXT}" without TLS or beside it.',
+        rule=Rule(f"a list of: {', '.join(repr(str(risk)) for risk in Risk)}", set(Risk).issuperset),
+    )
     thrift_port: int = _setting(
         10000, "Port for HiveServer2 clients (beeline, PyHive, JDBC); 0 takes any.", low=0, high=65535
     )
@@ -132,6 +158,23 @@ class ServerSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuthenticationSection:
+    """How clients show who they are."""
+
+    methods: tuple[str, ...] = _setting(
+        (Method.ANONYMOUS,),
+        "Those that are accepted: anonymous (any name is believed, and nobody else is kept out; alone), or some of "
+        "password (password_file).",
+        rule=Rule(f"a list of: {', '.join(_METHODS)}; anonymous only by itself,", _are_methods),
+    )
+    password_file: str = _setting(
+        "", "File of users, made by `delta-gateway users add`; of the mode 0600. It is read again when it changes."
+    )
+    admins: tuple[str, ...] = _setting((), "Users who administer the server: all rights, and those of others to give.")
+    admin_groups: tuple[str, ...] = _setting((), "Groups whose members administer the server.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LakeSection:
     """Which tables are served."""
 
@@ -145,7 +188,11 @@ class LakeSection:
         "Further folders below which delta.`/path` may name tables, and a table's log (a shallow clone's) or links may "
         "lead to files; the lake's own folder always may.",
     )
-    catalog_folder: str = _setting("", "Folder of the catalog's own files; empty: `.catalog` in the lake's folder.")
+    catalog_folder: str = _setting(
+        "",
+        "Folder of the catalog's own files; empty: `.catalog` in the lake's folder. With authentication it must be "
+        "named, and lie outside of the lake and the allowed roots: who writes the lake is not to write rights.",
+    )
     leftovers_age_s: float = _setting(
         86_400.0,
         "Age in seconds from which temporary files that killed servers left in logs and in the catalog's folder are "
@@ -252,6 +299,7 @@ class Config:
     """All sections."""
 
     server: ServerSection = field(default_factory=ServerSection)
+    authentication: AuthenticationSection = field(default_factory=AuthenticationSection)
     lake: LakeSection = field(default_factory=LakeSection)
     sessions: SessionsSection = field(default_factory=SessionsSection)
     statements: StatementsSection = field(default_factory=StatementsSection)

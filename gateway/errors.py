@@ -23,6 +23,11 @@ class OperationClosed(SqlError, condition="INVALID_HANDLE.OPERATION_CLOSED", sql
 
 
 @dataclass(eq=False)
+class LogInEnded(SqlError, condition="AUTHENTICATION_FAILED.ENDED", sqlstate="28000"):
+    template = "The log-in has expired, was withdrawn, or its user or groups have changed. Log in again."
+
+
+@dataclass(eq=False)
 class ResultNotReady(SqlError, condition="RESULT_NOT_READY", sqlstate="55000"):
     template = "The statement has not finished, so there are no rows yet. Ask for its status first."
 

@@ -8,24 +8,36 @@ import ipaddress
 import json
 import os
 import socket
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 
+from gateway.config import Risk
 from gateway.lifecycle import Ports
 from gateway.start_errors import HostNotLoopback, HostUnknown, PortFileUnwritable, PortInUse
 
 
-def ensure_loopback(host: str) -> None:
-    """Refuse to listen where other machines could connect; a name must resolve to loopback addresses only."""
+def ensure_may_listen(host: str, *, authenticates: bool, encrypts: bool, risks: Collection[str]) -> None:
+    """Refuse to listen where other machines could connect, unless it is safe or the operator has accepted the risk."""
+    if is_loopback(host):
+        return
+    host = host or "the empty host, which is every address of this machine,"
+    if not authenticates and Risk.ANYBODY not in risks:
+        raise HostNotLoopback(host, "authentication", "authentication.methods", Risk.ANYBODY)
+    if not encrypts and Risk.CLEARTEXT not in risks:
+        raise HostNotLoopback(host, "certificate for TLS", "server.tls_certificate", Risk.CLEARTEXT)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches `host`; a name must have loopback addresses only."""
     if not host:
-        raise HostNotLoopback("the empty host, which is every address of this machine,")
+        return False
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as error:
         raise HostUnknown(host, error.strerror or str(error)) from error
     addresses = {str(address[0]).partition("%")[0] for *_, address in found}
-    if not all(ipaddress.ip_address(address).is_loopback for address in addresses):
-        raise HostNotLoopback(host)
+    return all(ipaddress.ip_address(address).is_loopback for address in addresses)
 
 
 def ensure_port_free(interface: str, host: str, port: int) -> None:

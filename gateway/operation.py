@@ -1,11 +1,12 @@
 """An operation is a statement's run in a session, as a small state machine that every front end reads the same way.
 
-    PENDING ──► RUNNING ──► FINISHED ──► CLOSED
-       │           ├──────► FAILED   ──► CLOSED
-       └───────────┴──────► CANCELED ──► CLOSED      (also TIMED_OUT, for a statement past its time limit)
+    PENDING ──► RUNNING ──► STREAMING ──► FINISHED ──► CLOSED
+       │           ├────────────┼───────► FAILED   ──► CLOSED
+       └───────────┴────────────┴───────► CANCELED ──► CLOSED      (also TIMED_OUT, for one past its time limit)
 
 :data:`TRANSITIONS` is the whole rule; `Operation._move` is the only place that applies it. An operation is made PENDING
-by its session, run once by a thread of the registry's pool, and read by the threads of the front ends. Its one lock
+by its session, run once by a thread of the registry's pool, and read by the threads of the front ends. STREAMING is a
+query whose first rows can be fetched while it computes the others; most go from RUNNING to FINISHED. Its one lock
 guards the state; its condition variable is what `wait` sleeps on, so a long poll costs no processor time. Cancelling
 throws the statement's :class:`~engine.concurrency.cancel.CancelToken`, which reaches the Spark job; a terminal state
 never changes but to CLOSED. Results are pulled from the engine's stream as they are asked for and kept until the
@@ -18,6 +19,7 @@ import logging
 import threading
 import time
 import uuid
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -28,6 +30,7 @@ from catalog.errors import InternalError, SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.errors.statement_errors import ResultTooLarge, StatementCancelled, StatementTimedOut
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
 from gateway.errors import OperationClosed, ResultNotReady
@@ -38,6 +41,7 @@ logger = logging.getLogger(__name__)
 class OperationState(Enum):
     PENDING = auto()
     RUNNING = auto()
+    STREAMING = auto()
     FINISHED = auto()
     FAILED = auto()
     CANCELED = auto()
@@ -46,14 +50,20 @@ class OperationState(Enum):
 
     @property
     def is_terminal(self) -> bool:
-        return self not in (OperationState.PENDING, OperationState.RUNNING)
+        return self not in (OperationState.PENDING, OperationState.RUNNING, OperationState.STREAMING)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a client that waits for the statement goes on: it has ended, or rows can be fetched."""
+        return self.is_terminal or self is OperationState.STREAMING
 
 
 _S = OperationState
 _ENDED_BADLY = frozenset({_S.FAILED, _S.CANCELED, _S.TIMED_OUT, _S.CLOSED})
 TRANSITIONS: dict[OperationState, frozenset[OperationState]] = {
     _S.PENDING: _ENDED_BADLY | {_S.RUNNING},
-    _S.RUNNING: _ENDED_BADLY | {_S.FINISHED},
+    _S.RUNNING: _ENDED_BADLY | {_S.STREAMING, _S.FINISHED},
+    _S.STREAMING: _ENDED_BADLY | {_S.FINISHED},
     _S.FINISHED: frozenset({_S.CLOSED}),
     _S.FAILED: frozenset({_S.CLOSED}),
     _S.CANCELED: frozenset({_S.CLOSED}),
@@ -64,7 +74,7 @@ TRANSITIONS: dict[OperationState, frozenset[OperationState]] = {
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows of a result: `row_offset` of the first one, the rows, and whether any follow them."""
+    """Rows of a result: `row_offset` of the first one, the rows, and whether any follow them, or may follow."""
 
     row_offset: int
     rows: pa.Table
@@ -75,6 +85,7 @@ class ResultBuffer:
     """The batches pulled from a stream so far; bounded by `bytes_max`. `log` is told the number of rows at the end."""
 
     def __init__(self, stream: ResultStream, bytes_max: int, log: Callable[[str], None]) -> None:
+        """The batches of `stream` are waited for where its query still runs."""
         self.schema = stream.schema
         self._stream, self._batches, self._log = stream, stream.batches(), log
         self._pulled: list[pa.RecordBatch] = []
@@ -84,25 +95,44 @@ class ResultBuffer:
         self.is_exhausted = False
         self._lock = threading.Lock()
 
-    def page(self, offset: int, rows_max: int) -> Page:
-        """Rows `offset` to `offset + rows_max`, fewer at the end of the result."""
+    def page(self, offset: int, rows_max: int, wait_s: float | None = None) -> Page:
+        """Rows `offset` to `offset + rows_max`; fewer at the end of the result, or if more have yet to be computed.
+
+        At least one row is waited for; with `wait_s` no longer than so many seconds for each batch before it.
+        """
         with self._lock:
-            self._pull_to(offset + rows_max + 1)  # one more row tells whether any follow
-            kept = [
-                batch.slice(
-                    max(0, offset - start),
-                    min(batch.num_rows, offset + rows_max - start) - max(0, offset - start),
-                )
-                for start, batch in zip(self._starts, self._pulled, strict=True)
-                if start < offset + rows_max and start + batch.num_rows > offset
-            ]
-            rows = pa.Table.from_batches(kept, self.schema)
-            return Page(offset, rows, self._rows > offset + rows.num_rows)
+            if wait_s is None or self._rows > offset or self._stream.wait_ready(wait_s):
+                self._pull_to(offset + 1)
+            self._pull_to(offset + rows_max + 1, only_ready=True)  # one more row tells whether any follow
+            return self._page(offset, rows_max)
+
+    def ready_page(self, offset: int, rows_max: int) -> Page | None:
+        """As :meth:`page`, without waiting; None where there is no row, or the buffer is busy."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            self._pull_to(offset + rows_max + 1, only_ready=True)
+            return self._page(offset, rows_max) if self._rows > offset else None
+        finally:
+            self._lock.release()
+
+    def _page(self, offset: int, rows_max: int) -> Page:
+        """Of the rows that were pulled."""
+        end = offset + rows_max
+        first, last = max(0, bisect_right(self._starts, offset) - 1), bisect_left(self._starts, end)
+        near = zip(self._starts[first:last], self._pulled[first:last], strict=True)
+        kept = [
+            batch.slice(max(0, offset - start), end - max(offset, start))
+            for start, batch in near
+            if start + batch.num_rows > offset
+        ]
+        rows = pa.Table.from_batches(kept, self.schema)
+        return Page(offset, rows, self._rows > offset + rows.num_rows or not self.is_exhausted)
 
     def exceeds(self, bytes_max: int) -> bool:
-        """Whether the result is larger, which pulls so many bytes of it."""
+        """Whether what there is of the result is larger, which pulls so many bytes of it."""
         with self._lock:
-            while not self.is_exhausted and self.bytes_held <= bytes_max:
+            while not self.is_exhausted and self.bytes_held <= bytes_max and self._stream.wait_ready(0):
                 self._pull_to(self._rows + 1)
             return self.bytes_held > bytes_max
 
@@ -112,10 +142,12 @@ class ResultBuffer:
             self._pull_to(None, cancel)
             return self._rows
 
-    def _pull_to(self, rows: int | None, cancel: CancelToken | None = None) -> None:
+    def _pull_to(self, rows: int | None, cancel: CancelToken | None = None, *, only_ready: bool = False) -> None:
         while not self.is_exhausted and (rows is None or self._rows < rows):
             if cancel:
                 cancel.ensure_live()
+            if only_ready and not self._stream.wait_ready(0):
+                return
             batch = next(self._batches, None)
             if batch is None:
                 self.is_exhausted = True
@@ -139,27 +171,31 @@ class Operation:
 
     def __init__(
         self,
-        principal: str,
+        identity: Identity,
         text: str,
         run: Callable[[StatementContext], ResultStream],
         *,
         result_bytes_max: int,
         whole: bool = False,
+        streams: bool = False,
     ) -> None:
-        """`whole`: the statement counts as finished when its whole result is held, not when its first rows are."""
+        """`whole`: the statement counts as finished when its whole result is held, not when its first rows are.
+        `streams`: its rows may be fetched while it runs.
+        """
         self.id = uuid.uuid4()
-        self.text = text
+        self.identity, self.text = identity, text
         self.cancel_token = CancelToken()
         self.created_ms = time.time_ns() // 1_000_000
         self.ended_ms: int | None = None
         self.last_used = time.monotonic()
         self.error: SqlError | None = None
         self._context = StatementContext(
-            principal=principal,
+            identity=identity,
             cancel=self.cancel_token,
             statement_id=self.id.hex,
             result_bytes_max=result_bytes_max,
             on_parsed=self._note_parsed,
+            on_rows=self._note_rows if streams and not whole else None,
         )
         self._may_answer_rows: bool | None = None
         self._run, self._whole = run, whole
@@ -263,22 +299,23 @@ class Operation:
             self._fail(InternalError(error_id))
         else:
             with self._changed:
-                self._stream, self._buffer = stream, buffer
+                if self._state is not OperationState.STREAMING:
+                    self._stream, self._buffer = stream, buffer
                 finished = self._move(OperationState.FINISHED)
             if not finished:  # cancelled or closed while it ended
                 stream.close()
             self._tell_end()
 
     def wait(self, timeout_s: float) -> OperationState:
-        """Sleep until the state is terminal, at most `timeout_s` seconds; the state then."""
+        """Sleep until the state is settled, at most `timeout_s` seconds; the state then."""
         with self._changed:
-            self._changed.wait_for(lambda: self._state.is_terminal, timeout_s)
+            self._changed.wait_for(lambda: self._state.is_settled, timeout_s)
             return self._state
 
     def wait_until_parsed(self, timeout_s: float) -> None:
-        """Sleep until `may_have_rows` knows what the text says, or the state is terminal."""
+        """Sleep until `may_have_rows` knows what the text says, or the state is settled."""
         with self._changed:
-            self._changed.wait_for(lambda: self._may_answer_rows is not None or self._state.is_terminal, timeout_s)
+            self._changed.wait_for(lambda: self._may_answer_rows is not None or self._state.is_settled, timeout_s)
 
     def on_end(self, callback: Callable[[], None]) -> None:
         """Run `callback` once the state is terminal: on the thread that ends the operation, or at once."""
@@ -298,23 +335,43 @@ class Operation:
             self.cancel_token.cancel(reason)
 
     def fetch(
-        self, rows_max: int, *, from_start: bool = False, bytes_max: int | None = None, is_sent: bool = True
+        self,
+        rows_max: int,
+        *,
+        from_start: bool = False,
+        bytes_max: int | None = None,
+        is_sent: bool = True,
+        wait_s: float | None = None,
     ) -> Page:
         """The next `rows_max` rows after the last fetched ones, or the first ones; fewer where they pass `bytes_max`.
 
         At least one row is answered where there is one, and rows are taken to be of one size. Rows that are not sent
-        now are those of a link, which its reader gets by :meth:`page`.
+        now are those of a link, which its reader gets by :meth:`page`. Where none comes within `wait_s` seconds the
+        page is empty, and says that more may follow.
         """
         with self._changed:
             buffer, offset = self._result(), 0 if from_start else self._next_row
-        page = self._pull(buffer, offset, rows_max)
-        if bytes_max is not None and page.rows.nbytes > bytes_max:
-            fitting = max(1, page.rows.num_rows * bytes_max // page.rows.nbytes)
-            if fitting < page.rows.num_rows:
-                page = Page(offset, page.rows.slice(0, fitting), True)
+        page = _within(self._pull(buffer, offset, rows_max, wait_s), bytes_max)
         with self._changed:
             self._next_row = offset + page.rows.num_rows
         return self._note(page) if is_sent else page
+
+    def next_page(self, rows_max: int, bytes_max: int) -> Page | None:
+        """What :meth:`fetch` would answer, of rows that are there; the position stays. None where there are none."""
+        buffer = self._buffer
+        page = buffer.ready_page(self._next_row, rows_max) if buffer else None
+        return _within(page, bytes_max) if page else None
+
+    def skip(self, page: Page) -> bool:
+        """Move on behind a page that is sent; False, and nothing changed, where it is not the next one any more."""
+        self._result()
+        with self._changed:
+            if self._next_row != page.row_offset:
+                return False
+            self._next_row += page.rows.num_rows
+        self.last_used = time.monotonic()
+        self._note(page)
+        return True
 
     def page(self, offset: int, rows_max: int) -> Page:
         """Rows by position, which leaves the position of `fetch` alone."""
@@ -360,14 +417,22 @@ class Operation:
                 raise
         return stream, buffer
 
+    def _note_rows(self, stream: ResultStream) -> None:
+        """The query's first rows are there. A stream of its last ones would be the same stream."""
+        buffer = ResultBuffer(stream, self._context.result_bytes_max, self.profile.log)
+        with self._changed:
+            if OperationState.STREAMING in TRANSITIONS[self._state]:
+                self._stream, self._buffer = stream, buffer
+                self._move(OperationState.STREAMING)
+
     def _note_parsed(self, may_answer_rows: bool) -> None:
         with self._changed:
             self._may_answer_rows = may_answer_rows
             self._changed.notify_all()
 
-    def _pull(self, buffer: ResultBuffer, offset: int, rows_max: int) -> Page:
+    def _pull(self, buffer: ResultBuffer, offset: int, rows_max: int, wait_s: float | None = None) -> Page:
         self.last_used = time.monotonic()
-        return buffer.page(offset, rows_max)
+        return buffer.page(offset, rows_max, wait_s)
 
     def _note(self, page: Page) -> Page:
         self._handed_out[page.row_offset] = page.rows.num_rows
@@ -419,3 +484,11 @@ class Operation:
             callbacks, self._on_end = self._on_end, []
         for callback in callbacks:
             callback()
+
+
+def _within(page: Page, bytes_max: int | None) -> Page:
+    """The first rows of `page` that `bytes_max` leaves, at least one."""
+    if bytes_max is None or page.rows.nbytes <= bytes_max:
+        return page
+    fitting = max(1, page.rows.num_rows * bytes_max // page.rows.nbytes)
+    return Page(page.row_offset, page.rows.slice(0, fitting), True) if fitting < page.rows.num_rows else page

@@ -5,7 +5,7 @@ Every limit of a session is kept here: how many there are, how long one may idle
 does not keep it from the rest, and its end is the end of the process (`supervision.py`). `drain` is the orderly
 end: no new statements, the running ones finish or are cancelled at the deadline, all sessions close.
 
-Ids belong to the principal that made them. A caller gives its principal with the id, and `_owned` alone compares: to
+Ids belong to the identity that made them. A caller gives its identity with the id, and `_owned` alone compares: to
 everybody else an id is an unknown one, so that nobody learns which ids exist. The one way around it is
 `linked_operation`, for links that were signed for one chunk.
 
@@ -25,7 +25,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from engine.engine import Engine
-from gateway.errors import OperationNotFound, ServerDraining, SessionNotFound, TooManySessions
+from engine.runtime.identity import Identity
+from gateway.errors import LogInEnded, OperationNotFound, ServerDraining, SessionNotFound, TooManySessions
 from gateway.limits import Limits
 from gateway.open_statements import OpenStatements
 from gateway.operation import Operation
@@ -35,13 +36,27 @@ from gateway.supervision import OnDeath, ignore_death, supervised
 
 logger = logging.getLogger(__name__)
 
+READ_AFTER_EXPIRY_S = 600.0
+
+
+EnsureCurrent = Callable[[Identity], None]
+"""Raises if the log-in of an identity does not hold any more."""
+
+
+def believe(_: Identity) -> None:
+    """Every log-in holds for ever."""
+
 
 class Registry:
     """Sessions and operations by id; thread-safe."""
 
-    def __init__(self, engine: Engine, limits: Limits, on_death: OnDeath = ignore_death) -> None:
-        """`on_death` is told if the thread that looks for what has expired ends by itself."""
-        self.engine, self.limits = engine, limits
+    def __init__(
+        self, engine: Engine, limits: Limits, on_death: OnDeath = ignore_death, ensure_current: EnsureCurrent = believe
+    ) -> None:
+        """`on_death` is told if the thread that looks for what has expired ends by itself; `ensure_current` is asked
+        before each statement whether the log-in of its session still holds.
+        """
+        self.engine, self.limits, self._ensure_current = engine, limits, ensure_current
         self._sessions: dict[uuid.UUID, Session] = {}
         self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
         self._owners: dict[uuid.UUID, Session] = {}
@@ -63,7 +78,7 @@ class Registry:
 
     def open_session(
         self,
-        principal: str,
+        identity: Identity,
         *,
         settings: Mapping[str, str] | None = None,
         catalog: str | None = None,
@@ -71,13 +86,14 @@ class Registry:
         may_lack_schema: bool = False,
     ) -> Session:
         """A new session; refuses unknown settings, catalogs and, unless it `may_lack_schema`, schemas by name."""
+        self._ensure_current(identity)
         self._make_room()
         with self._lock:
             self._ensure_room()
         engine_session = self.engine.open_session(
-            principal, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
+            identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
         )
-        session = Session(principal, engine_session, self._submit, self._owners, self._open, self.limits)
+        session = Session(identity, engine_session, self._submit, self._owners, self._open, self.limits)
         try:
             with self._lock:
                 self._ensure_room()
@@ -87,18 +103,21 @@ class Registry:
             raise
         return session
 
-    def session(self, session_id: uuid.UUID, principal: str | None) -> Session:
-        session = _owned(self._sessions.get(session_id), principal)
-        if session is None:
+    def session(self, session_id: uuid.UUID, identity: Identity | None) -> Session:
+        """The session, which then acts for this log-in of its owner: clients of HTTP renew their tokens."""
+        session = _owned(self._sessions.get(session_id), identity)
+        if session is None or identity is None:
             raise SessionNotFound()
+        session.renew(identity)
         session.last_used = time.monotonic()
         return session
 
-    def find_operation(self, operation_id: uuid.UUID, principal: str | None) -> tuple[Session, Operation]:
-        """The operation and its session, whichever session of `principal` that is."""
-        session = _owned(self._owners.get(operation_id), principal)
+    def find_operation(self, operation_id: uuid.UUID, identity: Identity | None) -> tuple[Session, Operation]:
+        """The operation and its session, whichever session of `identity` that is."""
+        session = _owned(self._owners.get(operation_id), identity)
         operation = session.operation(operation_id) if session else None
         if session and operation:
+            _ensure_may_read(identity)
             session.last_used = time.monotonic()
             return session, operation
         raise OperationNotFound()
@@ -106,15 +125,15 @@ class Registry:
     def linked_operation(self, operation_id: uuid.UUID) -> Operation:
         """An operation for the holder of a link to it; the caller has checked the link's signature."""
         session = self._owners.get(operation_id)
-        return self.find_operation(operation_id, session.principal if session else None)[1]
+        return self.find_operation(operation_id, session.identity if session else None)[1]
 
     def retire_after(self, session: Session, operation: Operation) -> None:
         """Let `session` go when `operation`, its only one, ends. The whole result must be held by then."""
         operation.on_end(lambda: self._retire(session, operation))
 
-    def close_operation(self, operation_id: uuid.UUID, principal: str | None) -> None:
+    def close_operation(self, operation_id: uuid.UUID, identity: Identity | None) -> None:
         """End and drop an operation, with its session if that was opened for it; an unknown one is no error."""
-        if _owned(self._owners.get(operation_id), principal):
+        if _owned(self._owners.get(operation_id), identity):
             self._drop_operation(operation_id)
 
     def sessions(self) -> tuple[Session, ...]:
@@ -129,9 +148,9 @@ class Registry:
             if (operation := session.operation(operation_id))
         )
 
-    def close_session(self, session_id: uuid.UUID, principal: str | None) -> None:
+    def close_session(self, session_id: uuid.UUID, identity: Identity | None) -> None:
         """Close it with all it runs; closing an unknown one does nothing."""
-        if _owned(self._sessions.get(session_id), principal):
+        if _owned(self._sessions.get(session_id), identity):
             self._drop_session(session_id)
 
     def drain(self, deadline_s: float) -> None:
@@ -216,6 +235,7 @@ class Registry:
     def _submit(self, operation: Operation) -> None:
         if self._draining.is_set():
             raise ServerDraining()
+        self._ensure_current(operation.identity)
         self._threads.submit(operation)
 
     def _reap_loop(self) -> None:
@@ -240,6 +260,13 @@ def _try(step: Callable[[], None], what: str) -> None:
         logger.exception("%s could not be looked after", what)
 
 
-def _owned(session: Session | None, principal: str | None) -> Session | None:
-    """`session` if it is one of `principal`; None, which a client without a name is, owns nothing."""
-    return session if session and principal is not None and session.principal == principal else None
+def _ensure_may_read(identity: Identity | None) -> None:
+    """Let a result be read to its end a little longer than statements may be started."""
+    expires_ms = identity.expires_ms if identity else None
+    if expires_ms is not None and time.time() * 1000 >= expires_ms + READ_AFTER_EXPIRY_S * 1000:
+        raise LogInEnded()
+
+
+def _owned(session: Session | None, identity: Identity | None) -> Session | None:
+    """`session` if it is one of `identity`; None, which a client is that has not logged in, owns nothing."""
+    return session if session and identity and session.identity.owner == identity.owner else None

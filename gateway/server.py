@@ -1,7 +1,7 @@
 """The composition root: what the server is made of, in which order it starts and how it ends.
 
-    start   check host, ports, port file, certificate → HTTP (health only) → engine (catalog, Spark) → registry → Thrift
-            → ready
+    start   check authentication, host, ports, port file, certificate → HTTP (health only) → engine (catalog, Spark)
+            → registry → Thrift → ready
     drain   refuse new statements → running ones end, or are cancelled at the deadline → Thrift → Spark → HTTP
 
 A part that fails to start takes down those that had started. HTTP starts first and ends last, so that health checks
@@ -20,7 +20,7 @@ from catalog.errors import SqlError
 from engine.engine import Engine
 from engine.exec.session import SparkOptions, Supervision
 from engine.main import EngineOptions, open_engine
-from gateway.authenticators import Anonymous
+from gateway.authenticators.start import make_authenticator
 from gateway.config import Config
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
@@ -31,7 +31,6 @@ from gateway.http.server import HttpServer, HttpSettings
 from gateway.http.thrift_route import ThriftRoute
 from gateway.lifecycle import Lifecycle, Ports
 from gateway.listening import (
-    ensure_loopback,
     ensure_port_file_writable,
     ensure_port_free,
     remove_port_file,
@@ -121,8 +120,7 @@ class Server:
             self._progress("stopping")
 
     def _start(self, parts: ExitStack) -> Ports:
-        config, authenticator = self._config.server, Anonymous()
-        ensure_loopback(config.host)
+        config, authenticator = self._config.server, make_authenticator(self._config)
         ensure_port_free("thrift", config.host, config.thrift_port)
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
@@ -155,7 +153,7 @@ class Server:
         parts.callback(http.stop)
         engine = self._engine_factory(self._config, self._progress, self._lifecycle.fail)
         parts.callback(engine.close)
-        registry = Registry(engine, self._config.limits(), self._on_death)
+        registry = Registry(engine, self._config.limits(), self._on_death, authenticator.ensure_current)
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
         thrift = ThriftServer(

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from catalog.errors import SqlError
 from engine.engine import EngineSession
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
 from engine.statements.statement import Statement
@@ -33,7 +34,7 @@ class Session:
 
     def __init__(
         self,
-        principal: str,
+        identity: Identity,
         engine_session: EngineSession,
         submit: Callable[[Operation], None],
         owners: dict[uuid.UUID, Session],
@@ -41,7 +42,7 @@ class Session:
         limits: Limits,
     ) -> None:
         self.id = uuid.uuid4()
-        self.principal = principal
+        self.identity = identity
         self.engine_session = engine_session
         self.created = self.last_used = time.monotonic()
         self.is_detached = False
@@ -51,6 +52,10 @@ class Session:
         self._lock = threading.Lock()
         self._closed = False
 
+    @property
+    def principal(self) -> str:
+        return self.identity.principal
+
     def execute(
         self,
         text: str,
@@ -59,12 +64,13 @@ class Session:
         timeout_s: float | None = None,
         row_limit: int | None = None,
         through: Callable[[ResultStream], ResultStream] | None = None,
+        streams: bool = False,
     ) -> Operation:
         """Start SQL text; returns at once. Errors of the statement are the operation's, not this call's.
 
         The result is cut after `row_limit` rows. A front end that must know the whole result before it can answer gives
         `through`, which may cut the stream short; the result is then pulled on the statement's own thread, while it
-        still counts as running.
+        still counts as running. With `streams` its first rows may be fetched while it computes the others.
         """
 
         _ensure_flat(parameters)
@@ -74,7 +80,7 @@ class Session:
             stream = stream if row_limit is None else stream.limited(row_limit)
             return through(stream) if through else stream
 
-        return self._start(text, run, timeout_s, whole=through is not None)
+        return self._start(text, run, timeout_s, whole=through is not None, streams=streams and row_limit is None)
 
     def request(self, statement: Statement, through: Callable[[ResultStream], ResultStream] | None = None) -> Operation:
         """Start a metadata call, as a statement value; `through` may give its result the columns of a protocol."""
@@ -88,6 +94,10 @@ class Session:
     def answer(self, name: str, stream: ResultStream) -> Operation:
         """Start an operation whose result is at hand, for calls of a protocol that need no engine."""
         return self._start(name, lambda _: stream)
+
+    def renew(self, identity: Identity) -> None:
+        """Act for a later log-in of the same owner from the next statement on."""
+        self.identity = identity
 
     def operations(self) -> tuple[Operation, ...]:
         with self._lock:
@@ -135,8 +145,11 @@ class Session:
         timeout_s: float | None = None,
         *,
         whole: bool = False,
+        streams: bool = False,
     ) -> Operation:
-        operation = Operation(self.principal, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole)
+        operation = Operation(
+            self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole, streams=streams
+        )
         with ExitStack() as unlocked, self._lock:
             if self._closed:
                 raise SessionNotFound()

@@ -34,9 +34,30 @@ class ConfigInvalidValue(SqlError, condition="CONFIG_INVALID_VALUE", sqlstate="F
 @dataclass(eq=False)
 class HostNotLoopback(SqlError, condition="HOST_NOT_LOOPBACK", sqlstate="28000"):
     host: str
+    lack: str
+    setting: str
+    risk: str
     template = (
-        "The server has no authentication yet, so it listens on this machine only: {host} is not a loopback address. "
-        "Use 127.0.0.1, ::1 or localhost, and a tunnel or an authenticating proxy for other machines."
+        "Other machines reach {host}, and the server has no {lack}. Configure {setting}, listen on 127.0.0.1, ::1 or "
+        'localhost, or accept the risk with server.accepted_risks = ["{risk}"].'
+    )
+
+
+@dataclass(eq=False)
+class AuthenticationIncomplete(SqlError, condition="AUTHENTICATION_INCOMPLETE", sqlstate="F0000"):
+    method: str
+    setting: str
+    template = "The authentication method {method} needs the setting {setting}, which is empty."
+
+
+@dataclass(eq=False)
+class SecretInLake(SqlError, condition="SECRET_IN_LAKE", sqlstate="F0000"):
+    setting: str
+    path: str
+    root: str
+    template = (
+        "{setting} is {path}, which lies in {root}, where clients read and write tables. With authentication it must "
+        "lie elsewhere."
     )
 
 

@@ -38,6 +38,7 @@ from engine.statements.maintenance import (
 )
 from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
+from engine.statements.rights import RightStatement
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
@@ -57,7 +58,7 @@ class Analyzer(Protocol):
 def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStatement:
     """Raises what Spark says of the query, and what the guard refuses."""
     bound, statement = authorized.bound, authorized.bound.statement
-    if isinstance(statement, AnsweredStatement):
+    if isinstance(statement, AnsweredStatement | RightStatement):
         return AnalyzedStatement(bound=bound)
     match statement:
         case Query() as query:

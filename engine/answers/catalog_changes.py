@@ -15,10 +15,12 @@ from engine.runtime.session_state import SessionState
 
 def change_catalog(plan: CatalogPlan, catalog: Catalog, now_ms: int) -> Outcome:
     change = plan.change
+    if change is None:
+        return Outcome(result=empty_result())
     if isinstance(change, CreateView):
         change = replace(change, entry=replace(change.entry, created_ms=now_ms))
     try:
-        catalog.change(change)
+        catalog.change(change, plan.condition)
     except plan.tolerated:
         pass
     return Outcome(result=empty_result())

@@ -13,10 +13,10 @@ from typing import Any
 
 from catalog.entries import ViewEntry
 from engine.bind.bound import BoundTable, ColumnInfo, NamedRelation
-from engine.delta.schema.stats_columns import format_name
 from engine.errors.table_errors import UnsupportedDataType
 from engine.sql.dialect.type_text import parse_type
 from engine.table.keys import ForeignKey, TableKey, is_key_property, primary_key
+from engine.types.column_paths import format_name
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type
 from engine.types.type_sizes import type_sizes
@@ -24,7 +24,7 @@ from engine.types.type_sizes import type_sizes
 
 def described_json(relation: NamedRelation, details: dict[str, str]) -> str:
     """The text of the cell; `details` are those of DESCRIBE EXTENDED."""
-    known = _table(relation) if isinstance(relation, BoundTable) else _view(relation.entry)
+    known = _table(relation) if isinstance(relation, BoundTable) else _view(relation.entry, details.get("View Text"))
     name = relation.entry.name
     told = {
         "table_name": details["Table"],
@@ -35,6 +35,7 @@ def described_json(relation: NamedRelation, details: dict[str, str]) -> str:
         "owner": details.get("Owner"),
         "created_time": _instant(details.get("Created Time")),
         "last_access": "UNKNOWN",
+        "location": details.get("Location"),
         "type": details["Type"],
         "comment": details.get("Comment"),
         **known,
@@ -52,7 +53,6 @@ def _table(table: BoundTable) -> dict[str, Any]:
     return {
         "provider": snapshot.format,
         "version": snapshot.version,
-        "location": table.entry.location,
         "partition_columns": list(snapshot.partition_columns) or None,
         "clustering_columns": clustering or None,
         **_keys(table.keys),
@@ -81,10 +81,10 @@ def _keys(keys: Sequence[TableKey]) -> dict[str, Any]:
     }
 
 
-def _view(entry: ViewEntry) -> dict[str, Any]:
+def _view(entry: ViewEntry, text: str | None) -> dict[str, Any]:
     return {
-        "view_text": entry.text,
-        "view_original_text": entry.text,
+        "view_text": text,
+        "view_original_text": text,
         "view_catalog_and_namespace": str(entry.current),
         "view_query_output_columns": [column.source for column in entry.columns],
         "table_properties": dict(entry.properties) or None,

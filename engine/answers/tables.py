@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 
 from engine.answers.describe import relation_details, version_properties
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, NamedRelation, Outcome
-from engine.delta.schema.stats_columns import format_name
 from engine.errors.statement_errors import NotPartitioned
 from engine.runtime.results import (
     BIGINT,
@@ -38,6 +37,7 @@ from engine.statements.shows import (
     ShowTblProperties,
 )
 from engine.table.history import HISTORY_SCHEMA
+from engine.types.column_paths import format_name
 from engine.types.partition_values import HIVE_NULL
 from engine.types.sql_types import sql_struct
 
@@ -83,7 +83,7 @@ def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome
         details.id,
         ".".join(table.name.parts) if table.name else details.name,
         details.description,
-        table.entry.location,
+        table.entry.location if bound.tells_all(table) else None,
         _micros(details.created_ms),
         _micros(details.modified_ms),
         list(snapshot.partition_columns),
@@ -163,12 +163,12 @@ def _hive_escaped(text: str) -> str:
 def show_table_extended(bound: BoundStatement, statement: ShowTableExtended) -> Outcome:
     """Tables with a text about each, which dbt takes apart."""
     columns = {"namespace": STRING, "tableName": STRING, "isTemporary": BOOLEAN, "information": STRING}
-    rows = [(*relation.entry.name.parts[1:], False, _information(relation)) for relation in bound.named]
+    rows = [(*relation.entry.name.parts[1:], False, _information(bound, relation)) for relation in bound.named]
     return Outcome(result=small_result(columns, rows))
 
 
-def _information(relation: NamedRelation) -> str:
-    details = "".join(f"{key}: {value}\n" for key, value in relation_details(relation).items())
+def _information(bound: BoundStatement, relation: NamedRelation) -> str:
+    details = "".join(f"{key}: {value}\n" for key, value in relation_details(bound, relation).items())
     fields = "".join(
         f" |-- {column.name}: {column.type} (nullable = {str(column.nullable).lower()})\n"
         for column in relation.columns

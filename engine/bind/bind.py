@@ -5,8 +5,10 @@ Columns, types and functions are not bound here; Spark analyses them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
+from catalog.entries import SecurableEntry
 from catalog.names import (
     PATH_SCHEMA,
     Matcher,
@@ -18,10 +20,14 @@ from catalog.names import (
 )
 from engine.bind.binder import Binder
 from engine.bind.bound import (
+    BoundFiles,
     BoundRelation,
     BoundStatement,
+    BoundTable,
     Target,
 )
+from engine.bind.securables import bind_location, bind_securable
+from engine.bind.sight import free_path_owners
 from engine.bind.source_files import bind_files
 from engine.bind.time_travel import Unevaluated, ValueNeeded
 from engine.statements.alters import AlterTable, DropConstraint, SetLocation
@@ -53,6 +59,18 @@ from engine.statements.queries import (
     DescribeQuery,
     Explain,
     Query,
+)
+from engine.statements.rights import (
+    AlterOwner,
+    DropLocation,
+    GrantRights,
+    RevokeRights,
+    RightStatement,
+    SecurableName,
+    ShowGrants,
+    ShowGroups,
+    ShowLocations,
+    ShowUsers,
 )
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -108,13 +126,34 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
             target, relations = _named(statement, binder)
     except ValueNeeded as needed:
         return Unevaluated(needed.expressions)
-    return BoundStatement(statement=statement, state=binder.state, view=binder.view, relations=relations, target=target)
+    return BoundStatement(
+        statement=statement,
+        state=binder.state,
+        view=binder.view,
+        relations=relations,
+        target=target,
+        securable=_securable(statement, binder),
+    )
+
+
+def _securable(statement: SingleStatement, binder: Binder) -> SecurableEntry | None:
+    match statement:
+        case GrantRights(securable=name) | RevokeRights(securable=name) | AlterOwner(securable=name):
+            return bind_securable(name, binder)
+        case ShowGrants(securable=SecurableName() as name):
+            return bind_securable(name, binder)
+        case DropLocation(name=location, if_exists=if_exists):
+            return bind_location(location, binder, if_exists=if_exists)
+        case _:
+            return None
 
 
 def _named(
     statement: Query | Explain | ExplainWrite | DescribeQuery | WriteStatement | VariableStatement, binder: Binder
 ) -> tuple[Target | None, tuple[BoundRelation, ...]]:
     """What the statement writes, makes or drops, and the relations that it reads."""
+    if isinstance(statement, RightStatement):
+        return None, ()
     current = binder.state.current
     match statement:
         case Query(relations=relations):
@@ -147,9 +186,7 @@ def _named(
         case Merge(table_parts=parts) as merge:
             named = tuple(relation for query in merge.queries for relation in query.relations)
             return binder.table(parts), binder.relations(named, current)
-        case TruncateTable(table_parts=parts):
-            return binder.table(parts), ()
-        case Vacuum(table_parts=parts) | RepairTable(table_parts=parts):
+        case TruncateTable(table_parts=parts) | Vacuum(table_parts=parts) | RepairTable(table_parts=parts):
             return binder.table(parts), ()
         case GenerateManifest(table_parts=parts) | AnalyzeTable(table_parts=parts):
             return binder.table(parts), ()
@@ -164,7 +201,7 @@ def _named(
             return binder.replaced_table(parts, location, mode) or binder.new_table(parts, location), (cloned,)
         case CopyInto(table_parts=parts):
             target = binder.table(parts)
-            return target, (bind_files(statement, target, binder.view, binder.files),)
+            return target, (_files(statement, target, binder),)
         case ConvertTable(path=None, table_parts=parts):
             return binder.table(parts), ()
         case ConvertTable(table_parts=parts):
@@ -179,6 +216,11 @@ def _named(
             assert_never(statement)
 
 
+def _files(statement: CopyInto, target: BoundTable, binder: Binder) -> BoundFiles:
+    owners = free_path_owners(binder.view, binder.view.ensure_location(statement.path))
+    return replace(bind_files(statement, target, binder.view, binder.files), owners=owners)
+
+
 def _named_so(name: str | None) -> Matcher:
     return matches_all if name is None else lambda other: fold(other) == fold(name)
 
@@ -188,6 +230,7 @@ def _altered(statement: AlterTable, binder: Binder) -> tuple[Target | None, tupl
     table = binder.table(statement.table_parts)
     match statement.changes[0]:
         case SetLocation(location=location):
+            free_path_owners(binder.view, binder.view.ensure_location(location))
             return table, (binder.table((PATH_SCHEMA, location)),)
         case AddKey(key=key):
             return table, binder.parents((), (key,))
@@ -230,6 +273,8 @@ def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation,
         case FindSchemas() | FindFunctions() | DescribeSchema() | ListSchemas() | ListFunctions():
             return ()
         case UseSchema() | UseCatalog() | SetSetting() | ShowSettings() | ResetSetting():
+            return ()
+        case ShowGrants() | ShowGroups() | ShowUsers() | ShowLocations():
             return ()
         case _:
             assert_never(statement)

@@ -61,12 +61,6 @@ class PartitionColumnListed(SqlError, condition="STATIC_PARTITION_COLUMN_IN_INSE
 
 
 @dataclass(eq=False)
-class DuplicatePartitionColumn(SqlError, condition="DUPLICATE_KEY", sqlstate="23505"):
-    column: str
-    template = "The PARTITION clause names the column {column} twice."
-
-
-@dataclass(eq=False)
 class NoPartitionColumn(SqlError, condition="NON_PARTITION_COLUMN", sqlstate="42000"):
     column: str
     columns: str

@@ -31,7 +31,7 @@ from engine.plans.file_writes import (
 from engine.plans.write_plan import AlongCurve, FilePerPartition, RowCheck, TaskPerFile, WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.query.composed import Names
-from engine.types.schema import StructField, StructType
+from engine.types.schema import PrimitiveType, StructField, StructType
 
 _RAISED, _TOO_LONG = "USER_RAISED_EXCEPTION", "EXCEED_LIMIT_LENGTH"
 _VALUE_CHARACTERS_MAX = 100
@@ -41,7 +41,8 @@ _VALUES_MAX = 20
 def row_rules(plan: WritePlan, token: str) -> RowRules:
     """What `RowEnforcer` does for a plan that the rules have been over."""
     config = plan.config
-    input_columns = StructType(tuple(_plain(column) for column in (*plan.target_columns, *plan.extra_columns)))
+    given = (*plan.target_columns, *plan.extra_columns, *_carried(plan))
+    input_columns = StructType(tuple(_plain(column) for column in given))
     target = config.target_file_size
     stored = [
         own for own, field in zip(config.stored_schema.fields, config.schema.fields, strict=True) if is_stored(field)
@@ -99,8 +100,17 @@ def _plain(column: StructField) -> StructField:
     return StructField(column.name, column.data_type, True, {} if declared is None else {CHAR_VARCHAR_TYPE: declared})
 
 
+def _carried(plan: WritePlan) -> tuple[StructField, ...]:
+    """What the query says of rows that stay as they are."""
+    if plan.kept is None:
+        return ()
+    types = {column.name: column.data_type for column in plan.schema.fields}
+    before = (StructField(new, types[name]) for name, new in plan.kept.before.items())
+    return (StructField(plan.kept.flag, PrimitiveType.BOOLEAN), *before)
+
+
 def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
-    extra = [column.name for column in plan.extra_columns]
+    extra = [column.name for column in (*plan.extra_columns, *_carried(plan))]
     names = (*plan.schema.names, *extra)
     if [*(column.name for column in plan.target_columns), *extra] != list(names):
         known = [name for name in names if name not in plan.generated.keys() | plan.identity_names]
@@ -112,18 +122,37 @@ def _steps(plan: WritePlan, token: str) -> Iterable[Step]:
         if plan.generated:
             if plan.stored_as.keys() & given:  # generated values follow from what will be read
                 yield _columns(given, plan.stored_as)
-            yield _filled(plan, names, plan.generated)
+            yield _filled(plan, names, {name: _of_changed(plan, text) for name, text in plan.generated.items()})
     if plan.stored_as:
         yield _columns(names, plan.stored_as)
     if plan.checks:
         outcomes = Names(names).several("check", len(plan.checks))
         checks = zip(outcomes, plan.checks, strict=True)
-        texts = {name: check.text for name, check in checks}
+        texts = {name: _true_of_kept(plan, check.text) for name, check in checks}
         yield _columns((*names, *outcomes), texts)
         yield _columns(names, {_first_stored(plan): _raising(plan, outcomes, token)})
-    stored = (*stored_columns(plan.schema).names, *extra)
+    stored = (*stored_columns(plan.schema).names, *(column.name for column in plan.extra_columns))
     if stored != names:
-        yield _columns(stored, {})
+        yield _columns(stored, _of_before(plan))
+
+
+def _of_changed(plan: WritePlan, text: str) -> str:
+    """A value that is made for rows that change alone: the values of others may be no arguments of it."""
+    return text if plan.kept is None else f"CASE WHEN {quote(plan.kept.flag)} THEN {text} END"
+
+
+def _true_of_kept(plan: WritePlan, condition: str) -> str:
+    return condition if plan.kept is None else f"NOT {quote(plan.kept.flag)} OR ({condition})"
+
+
+def _of_before(plan: WritePlan) -> Mapping[str, str]:
+    kept = plan.kept
+    if kept is None:
+        return {}
+    return {
+        name: f"CASE WHEN {quote(kept.flag)} THEN {quote(name)} ELSE {quote(before)} END"
+        for name, before in kept.before.items()
+    }
 
 
 def _columns(names: Iterable[str], texts: Mapping[str, str]) -> Step:
@@ -144,7 +173,7 @@ def _counted(plan: WritePlan, known: Sequence[str]) -> Step:
 
 def _filled(plan: WritePlan, names: Sequence[str], texts: Mapping[str, str]) -> Step:
     """The values that the query does not give are assigned as its own are: by store assignment, and with lengths."""
-    columns = {column.name: column for column in (*plan.schema.fields, *plan.extra_columns)}
+    columns = {column.name: column for column in (*plan.schema.fields, *plan.extra_columns, *_carried(plan))}
     fields = [columns[name] for name in names]
     assigned = [_plain(field) if field.name in texts else replace(_plain(field), metadata={}) for field in fields]
     is_assigned = bool(plan.static_partitions) or any(field.metadata for field in assigned)

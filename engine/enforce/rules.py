@@ -18,22 +18,25 @@ from engine.enforce.replace_where import enforce_replace_where
 from engine.enforce.storable import ensure_storable
 from engine.plans.ddl import (
     AlterPlan,
-    BackfillPlan,
-    ClonePlan,
-    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
-    RewritePlan,
     SyncIdentityPlan,
-    TruncateHistoryPlan,
 )
-from engine.plans.maintenance import AnalyzePlan, ManifestPlan, RepairPlan, RestorePlan, VacuumPlan
-from engine.plans.optimize import OptimizePlan
+from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
-from engine.plans.writes import ChangedValues, CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
+from engine.plans.writes import (
+    ChangedValues,
+    CopyPlan,
+    DeletePlan,
+    InsertPlan,
+    MergePlan,
+    RewrittenRows,
+    TruncatePlan,
+    UpdatePlan,
+)
 
 WRITE_RULES: tuple[WriteRule, ...] = (
     ensure_append_only,
@@ -57,6 +60,9 @@ def enforce(plan: Plan) -> Plan:
         case InsertPlan(more=more):
             parts = tuple(replace(part, rows=enforce_rules(part.rows)) for part in more)
             return replace(plan, rows=enforce_rules(plan.rows), more=parts)
+        case UpdatePlan(rewritten=RewrittenRows() as rewritten):
+            rewritten = replace(rewritten, rows=enforce_rules(rewritten.rows))
+            return replace(plan, rows=enforce_rules(plan.rows), rewritten=rewritten)
         case UpdatePlan() | CreateTableAsPlan() | ReplaceTableAsPlan():
             return replace(plan, rows=enforce_rules(plan.rows))
         case MergePlan(table=table, updates=updates, inserts=inserts, deletes=deletes):
@@ -67,14 +73,12 @@ def enforce(plan: Plan) -> Plan:
             if insert is None:
                 return plan
             return replace(plan, insert=replace(insert, rows=enforce_rules(insert.rows)))
-        case DeletePlan(table=table) | RestorePlan(table=table):
+        case DeletePlan(table=table):
             ensure_rows_may_go(table.snapshot.rules, table.label)
             return plan
-        case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():
+        case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | SyncIdentityPlan() | TruncatePlan():
             return plan
-        case BackfillPlan() | TruncateHistoryPlan() | VacuumPlan() | RepairPlan() | ManifestPlan() | AnalyzePlan():
-            return plan
-        case OptimizePlan() | ClonePlan() | ConvertPlan():  # rows that are there have passed them
+        case FormatPlan():  # rows that are there have passed them
             return plan
         case _:
             assert_never(plan)

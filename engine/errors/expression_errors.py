@@ -172,11 +172,9 @@ class SubqueryInCondition(SqlError, condition="DELTA_UNSUPPORTED_SUBQUERY", sqls
 
 
 @dataclass(eq=False)
-class MetadataInCondition(SqlError, condition="UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", sqlstate="42703"):
-    clause: str
-    template = (
-        "The condition of {clause} cannot use _metadata: it is not of the rows but of the files that they are in now."
-    )
+class MetadataInExpression(SqlError, condition="UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", sqlstate="42703"):
+    what: str
+    template = "{what} cannot use _metadata: it is not of the rows but of the files that they are in now."
 
 
 @dataclass(eq=False)

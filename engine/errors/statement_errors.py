@@ -48,6 +48,13 @@ class SparkFailure(SqlError, condition="SPARK_ERROR", sqlstate="XX000"):
 
 
 @dataclass(eq=False)
+class DuplicateKey(SqlError, condition="DUPLICATE_KEY", sqlstate="23505"):
+    clause: str
+    key: str
+    template = "{clause} has {key} twice."
+
+
+@dataclass(eq=False)
 class StatementNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.STATEMENT", sqlstate="0A000"):
     what: str
     template = "{what} is not supported by this release of the gateway."

@@ -1,18 +1,20 @@
 """Answers what Java asks while Spark plans: which files of a scan may hold rows that satisfy these filters?
 
-A statement is known here only while it runs. What fails in an answer fails the statement with the very error
-(`Asked.failure`), not with Java's view of it.
+What Java announces of a statement's first rows is passed on to its result (`announced_result.py`). A statement is known
+here only while it runs. What fails in an answer fails the statement with the very error (`Asked.failure`), not with
+Java's view of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 
 from engine.errors.table_errors import naming
+from engine.exec.announced_result import AnnouncedResult
 from engine.exec.filters import read_filters
 from engine.exec.questions import QuestionServer
 from engine.exec.scan import file_list
@@ -53,13 +55,27 @@ class FileLists:
 
     def __init__(self) -> None:
         self._running: dict[str, Asked] = {}
-        self.server = QuestionServer(lambda question: self._running[question["statement"]].answer(question))
+        self._announced: dict[str, AnnouncedResult] = {}
+        self.server = QuestionServer(self._answer, self._follow)
 
     @contextmanager
-    def serving(self, context: StatementContext, scans: Sequence[Scan]) -> Iterator[Asked]:
-        """Answer for this statement; its profile is told what is read."""
+    def serving(
+        self, context: StatementContext, scans: Sequence[Scan], announced: AnnouncedResult | None = None
+    ) -> Iterator[Asked]:
+        """Answer for this statement, whose profile is told what is read, and `announced` of its first rows."""
         asked = self._running[context.statement_id] = Asked(scans, context.profile)
+        if announced is not None:
+            self._announced[context.statement_id] = announced
         try:
             yield asked
         finally:
             del self._running[context.statement_id]
+            self._announced.pop(context.statement_id, None)
+
+    def _answer(self, question: dict[str, Any]) -> pa.Table:
+        return self._running[question["statement"]].answer(question)
+
+    def _follow(self, question: dict[str, Any], lines: Iterable[bytes]) -> None:
+        announced = self._announced.get(question["statement"])
+        if announced is not None:  # else it has ended
+            announced.follow(question["result"], lines)

@@ -1,20 +1,18 @@
 """A query's answer on its way from Java: a header and record batches (`Frame.java`), read without copying.
 
 The batches come without an Arrow schema; the one they are read with is made here, from Spark's types, so that a column
-carries its SQL type. Small results are in the answer itself, larger ones in files that are mapped into memory and
-removed at once: they take no heap, and go when their last batch does, whatever happens to the process.
+carries its SQL type. Small results are in the answer itself, larger ones in files (`record_batches.py`).
 """
 
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from engine.exec.errors import ResultTypeNotSupported
+from engine.exec.record_batches import RecordBatches, Segment
 from engine.plans.expression_checks import Dependency, Examination
 from engine.plans.reads import QueryColumn
 from engine.runtime.results import ResultStream, sql_field
@@ -38,7 +36,7 @@ _DAY_TIME = ("interval day", "interval hour", "interval minute", "interval secon
 
 def read_columns(frame: bytes) -> list[QueryColumn]:
     """The columns of an answer."""
-    header, _ = _split(frame)
+    header, _ = read_answer(frame)
     return [
         QueryColumn(column["name"], column["ddl"], column["comment"], column["type"]) for column in header["columns"]
     ]
@@ -46,62 +44,47 @@ def read_columns(frame: bytes) -> list[QueryColumn]:
 
 def read_examination(frame: bytes) -> Examination:
     """The types of an answer's columns, and what their values depend on."""
-    header, _ = _split(frame)
+    header, _ = read_answer(frame)
     types = tuple(column["ddl"] for column in header["columns"])
     return Examination(types=types, dependencies={Dependency(kind): sql for kind, sql in header["traits"].items()})
 
 
 def read_result(frame: bytes) -> ResultStream:
     """The rows of an answer, as a stream over the bytes where they are."""
-    header, body = _split(frame)
+    header, body = read_answer(frame)
+    stream, batches = read_result_header(header)
+    batches.complete(segments_of(header), body)
+    return stream
+
+
+def read_result_header(header: dict[str, Any]) -> tuple[ResultStream, RecordBatches]:
+    """A result whose rows are to come."""
     schema = pa.schema([sql_field(c["name"], arrow_type(c["type"]), c["ddl"]) for c in header["columns"]])
-    files = {path: _map_file(path) for path in {path for path, _, _ in header["segments"]} if path is not None}
-    segments = [files.get(path, body).slice(offset, length) for path, offset, length in header["segments"]]
-    batches = _Batches(schema, segments)
-    return ResultStream(schema=schema, source=batches, time_zone=header["time_zone"], on_close=batches.release)
+    batches = RecordBatches(schema)
+    stream = ResultStream(
+        schema=schema,
+        source=batches,
+        time_zone=header["time_zone"],
+        on_close=batches.release,
+        wait_ready=batches.wait_ready,
+    )
+    return stream, batches
+
+
+def segments_of(header: dict[str, Any]) -> list[Segment]:
+    """Where the rows of an answer are."""
+    return [Segment(*segment) for segment in header["segments"]]
 
 
 def read_header(frame: bytes) -> dict[str, Any]:
     """All that an answer says besides rows."""
-    return _split(frame)[0]
+    return read_answer(frame)[0]
 
 
-def _split(frame: bytes) -> tuple[dict[str, Any], pa.Buffer]:
+def read_answer(frame: bytes) -> tuple[dict[str, Any], pa.Buffer]:
+    """The header and the body."""
     end = 4 + int.from_bytes(frame[:4], "big")
     return json.loads(frame[4:end]), pa.py_buffer(memoryview(frame)[end:])
-
-
-def _map_file(path: str) -> pa.Buffer:
-    with pa.memory_map(path) as mapped:
-        return mapped.read_buffer()
-
-
-_TOO_DEEP = "Max recursion depth reached"
-"""Arrow's reader takes some 60 levels, and half as many of maps."""
-
-
-class _Batches:
-    """Iterates the record batches of a result's segments, in their order, once: what was read is let go."""
-
-    def __init__(self, schema: pa.Schema, segments: list[pa.Buffer]) -> None:
-        self._schema, self._segments = schema, deque(segments)
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        while self._segments:
-            for message in pa.ipc.MessageReader.open_stream(self._segments.popleft()):
-                yield self._batch(message)
-
-    def _batch(self, message: pa.Message) -> pa.RecordBatch:
-        try:
-            return pa.ipc.read_record_batch(message, self._schema)
-        except pa.ArrowInvalid as error:
-            if _TOO_DEEP not in str(error):
-                raise
-            raise ResultTypeNotSupported("array, map or struct nested this deeply") from error
-
-    def release(self) -> None:
-        """Let the memory go; what was already pulled stays valid."""
-        self._segments.clear()
 
 
 def arrow_type(spark_type: str | dict[str, Any]) -> pa.DataType:

@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
+from engine.exec.announced_result import AnnouncedResult
 from engine.exec.errors import DiskFull, SparkRestarting
 from engine.exec.file_lists import Asked
 from engine.exec.frame import read_columns, read_examination, read_result
@@ -41,6 +42,7 @@ from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, string_rows
 from engine.runtime.variables import Assignment
+from engine.sql.query.splice import own_aliases
 from engine.statements.queries import ExplainMode
 
 A = TypeVar("A")
@@ -82,6 +84,24 @@ class ExecSession:
         (`engine/exec/errors.py`), or `SparkFailure` with Spark's own condition.
         """
         return self._call(lambda session, request: session.run(request), read_result, plan, context, parameters)
+
+    def stream_query(
+        self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
+    ) -> ResultStream:
+        """As :meth:`run_query`, but `context.on_rows` is told of the result as soon as it has rows to be read.
+
+        What is raised then is raised by the result's batches too.
+        """
+        if context.on_rows is None:
+            return self.run_query(plan, context, parameters)
+        announced = AnnouncedResult(context.on_rows)
+        try:
+            return self._call(
+                lambda session, request: session.run(request), announced.complete, plan, context, parameters, announced
+            )
+        except BaseException as error:
+            announced.fail(error)
+            raise
 
     def columns_of(
         self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
@@ -209,6 +229,7 @@ class ExecSession:
         plan: ReadPlan,
         context: StatementContext,
         parameters: Sequence[Parameter],
+        announced: AnnouncedResult | None = None,
     ) -> R:
         opened = self._open(context.cancel)
         process, session, ended = opened.process, opened.session, threading.Event()
@@ -221,12 +242,13 @@ class ExecSession:
         try:
             with (
                 temporary_folder(process.spool_dir / context.statement_id) as folder,
-                process.file_lists.serving(context, plan.scans) as asked,
+                process.file_lists.serving(context, plan.scans, announced) as asked,
                 process.watching(context),
                 _own_failure(asked),
                 _reached(process, _labels(plan)),
             ):
-                return read(call(session, _request(plan, context, parameters, folder)))
+                request = _request(plan, context, parameters, folder, announces_rows=announced is not None)
+                return read(call(session, request))
         except SqlError:
             context.cancel.ensure_live()  # whatever else a cancelled statement died of
             raise
@@ -280,12 +302,19 @@ def temporary_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(folder.rename(folder.with_suffix(".gone")))
 
 
-def _request(plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter], folder: Path) -> str:
+def _request(
+    plan: ReadPlan,
+    context: StatementContext,
+    parameters: Sequence[Parameter],
+    folder: Path,
+    *,
+    announces_rows: bool,
+) -> str:
     """What `Request.java` reads."""
     return json.dumps(
         {
             "id": context.statement_id,
-            "principal": context.principal,
+            "principal": context.identity.principal,
             "instant_us": context.instant_us,
             "text": plan.text,
             "scans": scan_requests(plan.scans),
@@ -294,6 +323,7 @@ def _request(plan: ReadPlan, context: StatementContext, parameters: Sequence[Par
             "variables": variables_request(context.variables),
             "spool": str(folder),
             "result_bytes_max": context.result_bytes_max,
+            "announces_rows": announces_rows,
         }
     )
 
@@ -302,4 +332,5 @@ def _labels(plan: ReadPlan) -> dict[str, str]:
     """What messages call a scan or a view by its name here, or by its folder as Spark spells it."""
     names = {scan.relation: scan.label for scan in plan.scans} | {view.relation: view.label for view in plan.views}
     folders = [(scan, f"file:{scan.table_root}") for scan in plan.scans if scan.table_root.startswith("/")]
-    return names | {folder: scan.label for scan, folder in folders}
+    aliases = {alias: names[name] for alias, name in own_aliases(plan.text).items() if name in names}
+    return names | aliases | {folder: scan.label for scan, folder in folders}

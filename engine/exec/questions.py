@@ -1,4 +1,4 @@
-"""Questions that our Java asks while Spark plans, on whatever thread Spark plans.
+"""Questions that our Java asks while Spark plans, and what it announces while Spark runs, on whatever thread.
 
 Not py4j's way of calling back: its port lets anybody on the machine in, for Spark's end of it has no password. Here a
 connection is one question: a line with the password and a line of JSON; then back a line of JSON, `null` or what went
@@ -14,12 +14,13 @@ import secrets
 import socketserver
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pyarrow as pa
 
 Answer = Callable[[dict[str, Any]], pa.Table]
+Follow = Callable[[dict[str, Any], Iterable[bytes]], None]
 
 logger = logging.getLogger(__name__)
 
@@ -29,11 +30,13 @@ _QUESTION_BYTES_MAX = 64 << 20
 
 
 class QuestionServer:
-    """Listens on loopback from its making to :meth:`close`; `answer` is called on a thread for each question."""
+    """Listens on loopback from its making to :meth:`close`; `answer` is called on a thread for each question, and
+    `follow` with each announcement and its lines.
+    """
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer, follow: Follow) -> None:
         self.password = secrets.token_hex(32)
-        self._server = _Server(self.password, answer)
+        self._server = _Server(self.password, answer, follow)
         self._is_closed = False
         threading.Thread(target=self._serve, name="questions", daemon=True).start()
 
@@ -60,9 +63,9 @@ class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, password: str, answer: Answer) -> None:
+    def __init__(self, password: str, answer: Answer, follow: Follow) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.password, self.answer = password.encode(), answer
+        self.password, self.answer, self.follow = password.encode(), answer, follow
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -75,6 +78,10 @@ class _Handler(socketserver.StreamRequestHandler):
         if not hmac.compare_digest(given, self.server.password):
             return
         question = json.loads(self.rfile.readline(_QUESTION_BYTES_MAX))
+        if "result" in question:
+            self.connection.settimeout(None)  # the next rows may take their time
+            self.server.follow(question, self.rfile)
+            return
         try:
             answer = self.server.answer(question)
         except Exception as error:  # noqa: BLE001  the statement raises it; Java only has to stop

@@ -17,7 +17,7 @@ from engine.exec.scan_schema import logical_json, physical_json
 from engine.table.scan import FileFormat, FileLayout, RowTracking, Scan
 from engine.types.schema import map_fields
 
-_VECTORS = ("deletion_vector", "selected_rows")
+_VECTORS = ("deletion_vector", "selected_rows", "told_rows")
 """Columns of a scan's files that hold vectors, each a constant of a name of its own."""
 _FIRST_OFFSET = 1
 """Of the only vector of a file, which follows the version of the format."""

@@ -63,6 +63,19 @@ Arrangement = TaskPerFile | FilePerPartition | AlongCurve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeptRows:
+    """Some of the query's rows are rows of the table that stay as they are: the rules are not for these.
+
+    `flag` is a column of the query that is true of all others. `before` names, for each column of the table that the
+    rules may make another value of, a column of the query with the value of before. These columns are behind all others
+    of the query, in this order.
+    """
+
+    flag: str
+    before: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WritePlan:
     """`table` is its name for messages. The first group is what the statement says, the second what rules found."""
 
@@ -94,6 +107,7 @@ class WritePlan:
     stored_as: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Column -> SQL text over the columns above, for columns whose values are stored, and checked, as other ones."""
     checks: tuple[RowCheck, ...] = ()
+    kept: KeptRows | None = None
     arrangement: Arrangement | None = None
     """Which rows become a file; None: as the table's settings say."""
 

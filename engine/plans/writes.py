@@ -7,15 +7,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from engine.bind.bound import BoundTable
-from engine.delta.definition.table_draft import Definition
-from engine.delta.log.storage import Storage
-from engine.delta.spec.actions import SetTransaction
 from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
 from engine.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.plans.write_plan import WritePlan
 from engine.pruning.predicates import Path
 from engine.sql.expressions import Expression
-from engine.table.operations import CommitDescription
+from engine.storage.storage import Storage
+from engine.table.definition import TableDefinition
+from engine.table.operations import CommitDescription, NumberedWrite
 from engine.table.scan import Scan
 from engine.types.schema import DataType
 
@@ -97,14 +96,14 @@ class InsertPlan:
     source: ReadPlan
     columns: tuple[QueryColumn, ...]
     rows: WritePlan
-    definition: Definition | None
+    definition: TableDefinition | None
     replacement: Replacement
     reads_table: bool
     description: CommitDescription
     more: tuple[InsertPart, ...] = ()
     only_if_absent: bool = False
     expression_checks: ExpressionCheckPlan | None = None
-    numbered: SetTransaction | None = None
+    numbered: NumberedWrite | None = None
     """Nothing happens where the table has this write of the application, or a later one."""
 
 
@@ -136,22 +135,36 @@ class DeletePlan:
     reads_table: bool
     description: CommitDescription
     expression_checks: ExpressionCheckPlan | None = None
-    numbered: SetTransaction | None = None
+    numbered: NumberedWrite | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewrittenRows:
+    """All rows of files in which some change, these with their new values: `values`, whose scan has to tell them, as
+    `rows` says when the rules have been over it.
+    """
+
+    values: TargetRead
+    rows: WritePlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdatePlan:
-    """Give the rows of `table` at `places` the new `values`, as `rows` says when the rules have been over it."""
+    """Give the rows of `table` at `places` the new `values`, as `rows` says when the rules have been over it.
+
+    `rewritten` is the way for rows whose files are written again in one go; None: they go to files of their own.
+    """
 
     table: BoundTable
     places: TargetRead
     values: TargetRead
     rows: WritePlan
+    rewritten: RewrittenRows | None
     reads_table: bool
     description: CommitDescription
     checks: QueryCheck
     expression_checks: ExpressionCheckPlan | None = None
-    numbered: SetTransaction | None = None
+    numbered: NumberedWrite | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,11 +220,11 @@ class MergePlan:
     by_source: frozenset[int]
     keys: tuple[MatchedKey, ...]
     changes_all_matches: bool
-    definition: Definition
+    definition: TableDefinition
     reads_table: bool
     description: CommitDescription
     checks: tuple[QueryCheck, ...]
-    numbered: SetTransaction | None = None
+    numbered: NumberedWrite | None = None
 
 
 MATCHING_SOURCE = -1

@@ -32,6 +32,10 @@ def _nothing() -> None:
     pass
 
 
+def _at_once(_: float) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowCounts:
     """How many rows of a table a statement changed in any way, and in which (None: not said)."""
@@ -63,7 +67,8 @@ class ResultStream:
     """The result of one statement: `schema`, and batches that are made as they are pulled.
 
     `has_rows` is False for statements that answer no rows (SET, USE, DDL). `row_counts` are those of a DML statement,
-    else None. Iterate once; `close()` gives back what the stream holds, at any time, more than once.
+    else None. Iterate once; `close()` gives back what the stream holds, at any time, more than once. `wait_ready`
+    waits up to so many seconds for the next batch, or the end, of a query that still runs: whether it is there.
     """
 
     schema: pa.Schema
@@ -72,6 +77,7 @@ class ResultStream:
     row_counts: RowCounts | None = None
     time_zone: str = "UTC"
     on_close: Callable[[], None] = field(default=_nothing)
+    wait_ready: Callable[[float], bool] = field(default=_at_once)
     _closed: bool = False
 
     @property

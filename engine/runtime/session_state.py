@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from catalog.entries import ViewEntry
 from catalog.names import SchemaName, TableName, fold
+from engine.runtime.identity import Identity
 from engine.runtime.settings import find_setting
 from engine.runtime.variables import SESSION, RowValue, Scope, Variable, VisibleVariables
 
@@ -21,13 +22,18 @@ class SessionState:
     empty between statements.
     """
 
-    principal: str
+    identity: Identity
     catalog: str
     schema: str
     values: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     temporary_views: Mapping[str, ViewEntry] = field(default_factory=lambda: MappingProxyType({}))
     variables: Scope = Scope(label=SESSION)
     scopes: tuple[Scope, ...] = ()
+
+    @property
+    def principal(self) -> str:
+        """Who the session acts for."""
+        return self.identity.principal
 
     def value(self, key: str) -> str | None:
         """The value in force, None where Spark's own default is."""

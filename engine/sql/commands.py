@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from engine.sql.ddl.right_ddl import show_grants, show_groups, show_locations, show_users
 from engine.sql.ddl.writes import parse_explained
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS
 from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedClause, UnsupportedStatement
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
 from engine.sql.dialect.suggestions import hint
-from engine.sql.foreign import show_grants, show_indexes, show_locks
+from engine.sql.foreign import show_indexes, show_locks
 from engine.sql.query.names import read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import is_query, parse_query
 from engine.statements.explains import ExplainWrite
@@ -62,8 +63,8 @@ _OTHER_SHOWS = tuple(
             "CURRENT",
             "EXTERNAL",
         ),
-        *("GROUPS", "IDENTIFIER", "INDEX", "INDEXES", "MATERIALIZED", "POLICIES", "PRINCIPALS", "PROCEDURES"),
-        *("PROVIDERS", "RECIPIENTS", "ROLE", "SHARES", "STORAGE", "TABLE", "USERS", "VOLUMES"),
+        *("IDENTIFIER", "INDEX", "INDEXES", "MATERIALIZED", "POLICIES", "PRINCIPALS", "PROCEDURES"),
+        *("PROVIDERS", "RECIPIENTS", "ROLE", "SHARES", "STORAGE", "TABLE", "VOLUMES"),
     )
 )
 _SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
@@ -306,6 +307,9 @@ _SHOWS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyTy
         ("ROLES",): lambda _: ShowAbsent(kind=Absent.ROLES),
         ("GRANT",): show_grants,
         ("GRANTS",): show_grants,
+        ("GROUPS",): show_groups,
+        ("USERS",): show_users,
+        ("EXTERNAL", "LOCATIONS"): show_locations,
     }
 )
 

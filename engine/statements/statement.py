@@ -26,6 +26,7 @@ from engine.statements.maintenance import (
 )
 from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
+from engine.statements.rights import RightQuestion, RightStatement
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
     DescribeDetail,
@@ -92,6 +93,7 @@ AnsweredStatement = (
     | ListFunctions
     | ListPrimaryKeys
     | ListForeignKeys
+    | RightQuestion
 )
 """Statements that Spark has no part in: what the catalog, the logs and the session's state answer."""
 
@@ -100,6 +102,9 @@ Statement = Query | Explain | ExplainWrite | DescribeQuery | AnsweredStatement
 
 MaintenanceStatement = Optimize | Reorg | Vacuum | RestoreTable | RepairTable | GenerateManifest | AnalyzeTable
 """Statements that change files or the log of a table, and no row."""
+
+FormatStatement = AlterTable | CreateTableLike | CloneTable | ConvertTable | MaintenanceStatement
+"""Statements that the format of the table may plan by itself (`engine.formats.planning`)."""
 
 WriteStatement = (
     Insert
@@ -121,6 +126,7 @@ WriteStatement = (
     | CreateView
     | DropView
     | CommentOn
+    | RightStatement
     | MaintenanceStatement
 )
 

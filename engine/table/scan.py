@@ -122,8 +122,8 @@ class Scan:
     `files` has one row a data file: `path` string (decoded; relative to `table_root` or absolute, a path or a URI),
     `size` int64 (bytes), `modification_time` int64 (ms), `partition_values` map<string, string> (texts as in
     `engine.types.partition_values`; a timestamp without an offset is read in the session's zone) and, with the fields
-    of Delta's descriptor, `deletion_vector` if some of their rows are deleted and `selected_rows` if no others than
-    these are read; absolute paths in descriptors are decoded too.
+    of Delta's descriptor, `deletion_vector` if some of their rows are deleted, `selected_rows` if no others than these
+    are read, and `told_rows` if all others have a negative row index; absolute paths in descriptors are decoded too.
     Beside the table's folder files may lie below `allowed_roots`.
     `choice` answers which of `files` a condition leaves; None: all.
     `metadata` is what the text calls the hidden column that tells the place of a row.

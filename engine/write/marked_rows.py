@@ -4,8 +4,9 @@ A vector holds all deleted rows of its file, so what a file's old one has is in 
 with the old and added with the new one in one commit. Statistics keep their count, which is of all rows in the file;
 their bounds may be of rows that are gone. All vectors of a commit are in one file.
 
-Rows are told apart by vectors for one statement alone, too: a copy reads a file without the rows that go, and new
-values are made from those that change. No version has these vectors; small ones travel with the list of files.
+Rows are told apart by vectors for one statement alone, too: a copy reads a file without the rows that go, new values
+are made from those that change, and a file that is written again has both. No version has these vectors; small ones
+travel with the list of files.
 
 Protocol: "Deletion Vectors", "Writer Requirements for Deletion Vectors", "Per-file Statistics".
 """
@@ -21,19 +22,17 @@ import pyarrow as pa
 
 from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import BoundTable
-from engine.delta.commit.conflict_errors import CommitOutcomeUnknown
 from engine.delta.commit.marks import write_vectors
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.log.file_table import DELETION_VECTOR
-from engine.delta.log.storage import Storage
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
+from engine.delta.snapshot.table_scan import with_decoded_vectors
 from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.delta.spec.deletion_vectors import (
-    Rows,
-    inline_deletion_vector,
-)
+from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.delta.spec.stats import parse_file_stats
+from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.exec.run import Run
+from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
+from engine.storage.storage import Storage
 from engine.write.row_sets import RowSet, RowsOfFiles
 from engine.write.staged_files import discard
 
@@ -87,6 +86,13 @@ def only(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
         yield _with_column(files, "deletion_vector", pa.nulls(len(files), DELETION_VECTOR)).append_column(
             "selected_rows", pa.array(vectors, DELETION_VECTOR)
         )
+
+
+@contextmanager
+def told(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
+    """The files of the snapshot with these rows, to read all live rows and tell these from others."""
+    with _for_reading(table, [rows[position].indices() for position in sorted(rows)]) as vectors:
+        yield with_decoded_vectors(_taken(table, rows)).append_column("told_rows", pa.array(vectors, DELETION_VECTOR))
 
 
 @contextmanager

@@ -114,6 +114,13 @@ def equal_to(table: BoundTable, columns: Iterable[str], new: NewFiles) -> Target
     return places_where(table, join, (scan,))
 
 
+def without_files(table: BoundTable, found: FoundRows) -> Remainder:
+    """What takes the files of the rows away, whose other rows are elsewhere."""
+    rows = found.all
+    removed = table.snapshot.files.take(pa.array(sorted(rows), pa.int64()))
+    return Remainder(removed=removed, num_deleted=count_rows(rows), reads=found.reads)
+
+
 @contextmanager
 def without_rows(table: BoundTable, found: FoundRows, run: Run) -> Iterator[Remainder]:
     """What takes the rows away; if the block that commits it fails, the files that it wrote go."""
@@ -121,10 +128,10 @@ def without_rows(table: BoundTable, found: FoundRows, run: Run) -> Iterator[Rema
     counts = np.zeros(files.num_rows, np.int64)
     for position, each in rows.items():
         counts[position] = len(each)
-    touched, live = counts > 0, live_rows(files)
-    partly = touched & (counts != live)
+    live = live_rows(files)
+    partly = (counts > 0) & (counts != live)
     marked = partly & (live >= 0) if can_mark(table) else np.zeros(files.num_rows, bool)
-    remainder = Remainder(removed=files.filter(pa.array(touched)), num_deleted=count_rows(rows), reads=found.reads)
+    remainder = without_files(table, found)
     with ExitStack() as staged:
         copied = {position: rows[position] for position in np.flatnonzero(partly & ~marked).tolist()}
         if copied:

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from thrift.Thrift import TType
@@ -138,22 +137,17 @@ def _encode_values(values: pa.Array, slot: Slot) -> bytes:
 
 
 def _encode_strings(values: pa.Array) -> bytes:
-    """Each string behind its length, as one block: lengths and text are scattered to where they belong."""
+    """Each string behind its length: Arrow joins both, and the bytes of the joined strings are the list."""
     count = len(values)
     if not count:
         return b""
-    _, offset_buffer, data_buffer = values.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int32)[values.offset : values.offset + count + 1]
-    text = np.frombuffer(data_buffer or b"", np.uint8)[offsets[0] : offsets[-1]]
-    lengths = np.diff(offsets)
-    heads: npt.NDArray[np.int64] = (offsets[:-1] - offsets[0]).astype(np.int64) + 4 * np.arange(count)
-    head_bytes = (heads[:, None] + np.arange(4)).ravel()
-    block = np.empty(len(text) + 4 * count, np.uint8)
-    block[head_bytes] = lengths.astype(">i4").view(np.uint8)
-    is_text = np.ones(len(block), bool)
-    is_text[head_bytes] = False
-    block[is_text] = text
-    return block.tobytes()
+    offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + count + 1]
+    lengths = pa.py_buffer(np.diff(offsets).astype(">i4"))
+    head_offsets = pa.py_buffer(np.arange(0, 4 * count + 1, 4, dtype=np.int32))
+    heads = pa.Array.from_buffers(pa.binary(), count, [None, head_offsets, lengths])
+    joined = pc.binary_join_element_wise(heads, values.cast(pa.binary()), b"")
+    _, ends, content = joined.buffers()
+    return bytes(content[: np.frombuffer(ends, np.int32)[count]])
 
 
 def _cells(column: pa.ChunkedArray, kind: ColumnType, sql_type: str, time_zone: str) -> Iterable[TColumnValue]:

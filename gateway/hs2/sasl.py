@@ -19,7 +19,9 @@ from enum import Enum, IntEnum, auto
 from typing import assert_never
 
 from catalog.errors import SqlError
-from gateway.authenticators import Accepted, Authenticator, Challenge, Exchange, Mechanism
+from engine.runtime.identity import Identity
+from gateway.authenticators.exchange import Accepted, Authenticator, Challenge, Exchange, Mechanism
+from gateway.authenticators.peer import Peer
 
 HEADER = struct.Struct(">BI")
 MESSAGE_BYTES_MAX = 64 * 1024
@@ -55,10 +57,9 @@ class Reply:
 class SaslNegotiation:
     """One connection's handshake: `receive` each message until `state` is ACCEPTED or REFUSED."""
 
-    def __init__(self, authenticator: Authenticator, peer: str) -> None:
-        """`peer` is the client's IP address."""
+    def __init__(self, authenticator: Authenticator, peer: Peer) -> None:
         self.state = SaslState.EXPECT_START
-        self.principal: str | None = None
+        self.identity: Identity | None = None
         self._authenticator, self._peer = authenticator, peer
         self._exchange: Exchange | None = None
 
@@ -89,8 +90,8 @@ class SaslNegotiation:
         match answer:
             case Challenge(message):
                 return Reply(SaslStatus.OK, message)
-            case Accepted(principal, message):
-                self.principal, self.state = principal, SaslState.ACCEPTED
+            case Accepted(identity, message):
+                self.identity, self.state = identity, SaslState.ACCEPTED
                 return Reply(SaslStatus.COMPLETE, message)
             case _:
                 assert_never(answer)

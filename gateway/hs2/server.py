@@ -15,7 +15,8 @@ import threading
 import time
 from dataclasses import dataclass
 
-from gateway.authenticators import Authenticator
+from gateway.authenticators.exchange import Authenticator
+from gateway.authenticators.peer import Peer
 from gateway.hs2 import transport
 from gateway.hs2.conversation import Conversations
 from gateway.hs2.dispatch import Dispatcher
@@ -51,7 +52,7 @@ class Connection:
         self, connection: socket.socket, peer: str, service: Service, authenticator: Authenticator, watch: Watch
     ) -> None:
         self._socket, self._service, self._authenticator, self._watch = connection, service, authenticator, watch
-        self._client = Client(peer)
+        self._client = Client(Peer(peer))
 
     def serve(self, settings: ThriftSettings) -> None:
         """Answer messages until either side ends; never raises."""
@@ -61,9 +62,9 @@ class Connection:
         except Disconnected:
             pass
         except MalformedMessage as error:
-            logger.info("connection from %s ended: %s", self._client.peer, error)
+            logger.info("connection from %s ended: %s", self._client.peer.address, error)
         except Exception:
-            logger.exception("connection from %s ended by an error of ours", self._client.peer)
+            logger.exception("connection from %s ended by an error of ours", self._client.peer.address)
         finally:
             stream.end()
             self._socket.close()
@@ -76,17 +77,17 @@ class Connection:
         try:
             self._service.cancel_statements(self._client)
         except Exception:
-            logger.exception("a statement of %s could not be cancelled", self._client.peer)
+            logger.exception("a statement of %s could not be cancelled", self._client.peer.address)
 
     def _end_sessions(self) -> None:
         try:
             self._service.end_sessions(self._client)
         except Exception:
-            logger.exception("a session of %s could not be closed", self._client.peer)
+            logger.exception("a session of %s could not be closed", self._client.peer.address)
 
     def _answer_all(self, stream: ByteStream, settings: ThriftSettings) -> None:
-        messages, self._client.principal = open_transport(
-            stream, self._authenticator, self._client.peer, settings.message_bytes_max, settings.tls
+        messages, self._client.peer, self._client.identity = open_transport(
+            stream, self._authenticator, self._client.peer.address, settings.message_bytes_max, settings.tls
         )
         dispatcher = Dispatcher(self._service, self._client)
         while True:

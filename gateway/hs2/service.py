@@ -17,12 +17,14 @@ dispatcher makes an error a response of the same RPC. Rules that clients depend 
   its metadata;
 * clients that ask for direct results get what there is :data:`DIRECT_S` after the statement was sent, in the same
   answer, and nothing where it still runs: without the handle they cannot cancel. A result that fits is closed at once;
+* a query that has rows while it runs is FINISHED to clients that can wait for the others: those on a connection of
+  their own, to which an answer without rows is the end of the result, and Databricks' clients, to which it is not;
 * metadata calls have ended when they answer, since drivers fetch at once;
 * of all calls only OpenSession may reach Java, where a client sends settings of Spark; it is answered within
   :data:`OPEN_S` seconds, if need be by EngineNotAnswering. What statements need of Java runs on their own threads, and
   a cancel or a timeout ends them for the client whatever Java does.
 
-Handles open the sessions and statements of the connection's principal only, which the registry checks.
+Handles open the sessions and statements of the connection's identity only, which the registry checks.
 """
 
 from __future__ import annotations
@@ -36,25 +38,26 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import pyarrow as pa
-
 from engine.runtime.foreign_settings import is_foreign
+from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream
-from gateway.authenticators import Authenticator, Mechanism, log_in, plain_message
+from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
+from gateway.authenticators.peer import Peer
 from gateway.bounded import EngineCalls
 from gateway.errors import OperationNotFound, SessionNotFound
 from gateway.hs2 import metadata
 from gateway.hs2.errors import (
     DelegationTokenNotSupported,
-    FetchOrientationNotSupported,
     ProxyUserNotAllowed,
     StatementSettingNotSupported,
     TransferNotSupported,
 )
+from gateway.hs2.fetching import ROWS_S, fetch, fetch_links, fetch_log, page_limits
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.handles import Handles
 from gateway.hs2.info import info_value, info_values
 from gateway.hs2.metadata_calls import MetadataCall
+from gateway.hs2.next_pages import NextPages
 from gateway.hs2.parameters import parse_parameters
 from gateway.hs2.progress import progress_update
 from gateway.hs2.result_form import (
@@ -82,12 +85,10 @@ OPEN_S = 15.0
 _TOUCH_S = 0.5
 PARSED_S, DIRECT_S = 0.5, 0.5
 _OPENED_AT_ONCE_MAX = 64
-FETCH_ROWS_MAX, FETCH_BYTES_MAX = 100_000, 8 << 20
-"""One answer's rows and bytes; clients of Thrift 0.25 refuse single strings from 15.6 MiB on."""
-LINKED_FROM_BYTES, LINKS_MAX = 32 << 20, 32
-"""From which size on a result is links to its rows where its client can follow them, and the links of an answer."""
-EXTENDED_BYTES_MAX = 32 << 20
-"""One answer's bytes for clients that say how many they take."""
+LINKED_FROM_BYTES = 32 << 20
+"""From which size on a result is links to its rows where its client can follow them."""
+NEXT_PAGES_BYTES_MAX = 64 << 20
+"""Of all answers that were made before they are asked for."""
 EXPANDED_LENGTH_MAX = 4 << 20
 """Characters of a statement with its variables' values; the engine takes no longer text either."""
 _LOG_FETCH = 1
@@ -95,6 +96,7 @@ _LOG_FETCH = 1
 _STATES = {
     OperationState.PENDING: t.TOperationState.INITIALIZED_STATE,
     OperationState.RUNNING: t.TOperationState.RUNNING_STATE,
+    OperationState.STREAMING: t.TOperationState.FINISHED_STATE,
     OperationState.FINISHED: t.TOperationState.FINISHED_STATE,
     OperationState.FAILED: t.TOperationState.ERROR_STATE,
     OperationState.CANCELED: t.TOperationState.CANCELED_STATE,
@@ -102,22 +104,26 @@ _STATES = {
     OperationState.CLOSED: t.TOperationState.CLOSED_STATE,
 }
 
+_HAVE_RESULTS = (OperationState.STREAMING, OperationState.FINISHED)
+
 
 @dataclass(slots=True)
 class Client:
-    """Who is at the other end of a connection. `principal` is None until its transport or OpenSession says it.
+    """Who is at the other end of a connection. `identity` is None until its transport or OpenSession says it.
 
     `sessions` are those it opened, which end with the connection; `settled` is the ended statement whose status was
     the client's last question; `awaited` is the statement whose end it waits for without having its handle;
-    `links` are for rows that it may fetch by URL.
+    `links` are for rows that it may fetch by URL. A call on a connection of its own (`is_connected`) may take its time;
+    over HTTP somebody between us may end it.
     """
 
-    peer: str
-    principal: str | None = None
+    peer: Peer
+    identity: Identity | None = None
     sessions: set[uuid.UUID] = field(default_factory=set)
     settled: Operation | None = None
     awaited: Operation | None = None
     links: RowLinks | None = None
+    is_connected: bool = True
 
     @contextlib.contextmanager
     def awaiting(self, operation: Operation) -> Iterator[None]:
@@ -161,28 +167,30 @@ class Service:
         self._client_settings: WeakKeyDictionary[Session, _ClientSettings] = WeakKeyDictionary()
         self._forms: WeakKeyDictionary[Operation, ResultForm] = WeakKeyDictionary()
         self._handles = Handles()
+        self._next_pages = NextPages(NEXT_PAGES_BYTES_MAX)
         self._calls = EngineCalls(_OPENED_AT_ONCE_MAX)
 
     # ---------------------------------------------------------------------------------------------------- sessions
 
     def open_session(self, request: Any, client: Client) -> Any:
         wanted = parse_configuration(request.configuration or {})
-        if client.principal is None:  # a transport without a log-in of its own
-            client.principal = self._log_in(request.username or "", request.password or "", client.peer)
-        if wanted.proxy_user not in (None, client.principal):
-            raise ProxyUserNotAllowed(client.principal, wanted.proxy_user or "")
+        identity = client.identity
+        if identity is None:  # a transport without a log-in of its own
+            identity = self._log_in(request.username or "", request.password or "", client.peer)
+            client.identity = identity
+        if wanted.proxy_user not in (None, identity.principal):
+            raise ProxyUserNotAllowed(identity.principal, wanted.proxy_user or "")
         namespace = request.initialNamespace or t.TNamespace()
-        principal = client.principal
         session = self._calls.run(
             lambda: self._registry.open_session(
-                principal,
+                identity,
                 settings=wanted.settings,
                 catalog=namespace.catalogName or wanted.catalog,
                 schema=namespace.schemaName or wanted.schema,
                 may_lack_schema=bool(namespace.schemaName),  # dbt-databricks makes it in the session that begins there
             ),
             OPEN_S,
-            abandoned=lambda late: self._registry.close_session(late.id, principal),
+            abandoned=lambda late: self._registry.close_session(late.id, identity),
         )
         client.sessions.add(session.id)
         version = _negotiate(request)
@@ -193,7 +201,7 @@ class Service:
             version,
             t.TSessionHandle(self._handles.handle(session.id), version),
             {},
-            getInfos=info_values(request.getInfos or (), principal) or None,
+            getInfos=info_values(request.getInfos or (), identity.principal) or None,
             initialNamespace=t.TNamespace(names.current_catalog, names.current_schema),
             canUseMultipleCatalogs=request.canUseMultipleCatalogs,
         )
@@ -201,7 +209,7 @@ class Service:
     def close_session(self, request: Any, client: Client) -> Any:
         session_id = self._handles.parse(request.sessionHandle and request.sessionHandle.sessionId)
         client.sessions.discard(session_id)
-        self._registry.close_session(session_id, client.principal)
+        self._registry.close_session(session_id, client.identity)
         return t.TCloseSessionResp(SUCCESS)
 
     def set_client_info(self, request: Any, client: Client) -> Any:
@@ -227,6 +235,7 @@ class Service:
             parameters=parse_parameters(request.parameters or ()),
             timeout_s=_timeout_s(request.queryTimeout),
             row_limit=limit if limit and limit > 0 else None,
+            streams=client.is_connected or settings.version >= FIRST_SPARK_VERSION,
         )
         self._forms[operation] = asked_form(settings.version, request)
         if not request.runAsync:
@@ -237,13 +246,13 @@ class Service:
     def get_operation_status(self, request: Any, client: Client) -> Any:
         session, operation = self._operation(request, client)
         state = operation.wait(self._hold_s(session, operation))
-        if state.is_terminal:
+        if state.is_settled:
             operation.tell_end()
             client.settled = operation
         response = _status(operation, state)
         if request.getProgressUpdate:
             response.progressUpdateResponse = progress_update(
-                operation.profile, operation.created_ms, has_ended=state.is_terminal
+                operation.profile, operation.created_ms, has_ended=state.is_settled
             )
         return response
 
@@ -261,7 +270,7 @@ class Service:
 
     def close_operation(self, request: Any, client: Client) -> Any:
         operation_id = self._handles.parse(request.operationHandle and request.operationHandle.operationId)
-        self._registry.close_operation(operation_id, client.principal)
+        self._registry.close_operation(operation_id, client.identity)
         return t.TCloseOperationResp(SUCCESS)
 
     def get_query_id(self, request: Any, client: Client) -> Any:
@@ -279,14 +288,27 @@ class Service:
     def fetch_results(self, request: Any, client: Client) -> Encoded:
         session, operation = self._operation(request, client)
         if request.fetchType == _LOG_FETCH:
-            lines = _fetch_log(operation, request.orientation)
+            lines = fetch_log(operation, request.orientation)
             form = plain_form(self._client_settings[session].version)
             return Encoded(form.of(lines.rows.schema, operation.time_zone).fetched(lines))
-        shaped, wanted = self._shaped(session, operation, client), (request.maxRows, request.maxBytes)
-        with_metadata = bool(request.includeResultSetMetadata)
+        shaped, with_metadata = self._shaped(session, operation, client), bool(request.includeResultSetMetadata)
         if shaped.form.kind is RowSetKind.LINKS and client.links:
-            return Encoded(_fetch_links(shaped, operation, request.orientation, client.links, with_metadata))
-        return Encoded(shaped.fetched(_fetch(operation, request.orientation, *wanted), with_metadata=with_metadata))
+            return Encoded(fetch_links(shaped, operation, request.orientation, client.links, with_metadata))
+        limits = (*page_limits(request.maxRows, request.maxBytes), with_metadata)
+
+        def encode(page: Page) -> Pieces:
+            return shaped.fetched(page, with_metadata=with_metadata)
+
+        is_next = request.orientation in (None, t.TFetchOrientation.FETCH_NEXT)
+        made = self._next_pages.take(operation, limits) if is_next else None
+        if made is None:
+            wait_s = ROWS_S if shaped.form.is_extended else None
+            page = fetch(operation, request.orientation, request.maxRows, request.maxBytes, wait_s=wait_s)
+            made = page, encode(page)
+        page, pieces = made
+        if page.has_more and page.rows.num_rows:
+            self._next_pages.make(operation, limits, encode)
+        return Encoded(pieces)
 
     def linked_rows(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> bytes:
         """Some rows of a result that goes out as links; its reader has shown that it may have them."""
@@ -319,11 +341,11 @@ class Service:
         has_results = operation.may_have_rows or (not request.runAsync and operation.rows_modified is not None)
         handle = t.TOperationHandle(self._handles.handle(operation.id), kind, has_results)
         answer = response(SUCCESS, handle)
-        if wanted is None or not state.is_terminal:
+        if wanted is None or not state.is_settled:
             return answer
         operation.tell_end()
         results = t.TSparkDirectResults(_status(operation, state))
-        if state is not OperationState.FINISHED:
+        if state not in _HAVE_RESULTS:
             if state is OperationState.FAILED:  # a cancelled one is asked for its rows, and answers why there are none
                 session.forget(operation)
                 results.closeOperation = t.TCloseOperationResp(SUCCESS)
@@ -335,9 +357,9 @@ class Service:
             answer.directResults = results
             return answer
         if shaped.form.kind is RowSetKind.LINKS and client.links:  # which are followed while it is open
-            fetched = _fetch_links(shaped, operation, None, client.links, with_metadata=False)
+            fetched = fetch_links(shaped, operation, None, client.links, with_metadata=False)
             return Encoded(tuple(encode_with_results(answer, results, fetched)))
-        page = _fetch(operation, None, wanted.maxRows, wanted.maxBytes)
+        page = fetch(operation, None, wanted.maxRows, wanted.maxBytes)
         fetched = shaped.fetched(page)
         if not page.has_more:
             session.forget(operation)
@@ -370,38 +392,38 @@ class Service:
     def end_sessions(self, client: Client) -> None:
         """Close what `client` opened; its connection is gone."""
         for session_id in tuple(client.sessions):
-            self._registry.close_session(session_id, client.principal)
+            self._registry.close_session(session_id, client.identity)
 
     def cancel_statements(self, client: Client) -> None:
         """End what runs in the sessions of `client`, without waiting; its connection seems to be gone."""
         for session_id in tuple(client.sessions):
             with contextlib.suppress(SessionNotFound):
-                for operation in self._registry.session(session_id, client.principal).operations():
+                for operation in self._registry.session(session_id, client.identity).operations():
                     operation.cancel()
 
     def detach_sessions(self, client: Client) -> None:
         """Let the sessions that `client` opened live on without it, until they expire."""
         while client.sessions:
             with contextlib.suppress(SessionNotFound):
-                self._registry.session(client.sessions.pop(), client.principal).is_detached = True
+                self._registry.session(client.sessions.pop(), client.identity).is_detached = True
 
     def cancel_awaited(self, client: Client) -> None:
         """End the statement of which `client` has no handle; it hung up."""
         if operation := client.awaited:
             operation.cancel()
 
-    def _log_in(self, user: str, password: str, peer: str) -> str:
+    def _log_in(self, user: str, password: str, peer: Peer) -> Identity:
         if not user and not password:
             return log_in(self._authenticator, Mechanism.ANONYMOUS, b"", peer)
         return log_in(self._authenticator, Mechanism.PLAIN, plain_message(user, password), peer)
 
     def _session(self, request: Any, client: Client) -> Session:
         session_id = self._handles.parse(request.sessionHandle and request.sessionHandle.sessionId)
-        return self._registry.session(session_id, client.principal)
+        return self._registry.session(session_id, client.identity)
 
     def _operation(self, request: Any, client: Client) -> tuple[Session, Operation]:
         operation_id = self._handles.parse(request.operationHandle and request.operationHandle.operationId)
-        return self._registry.find_operation(operation_id, client.principal)
+        return self._registry.find_operation(operation_id, client.identity)
 
 
 def _negotiate(request: Any) -> int:
@@ -425,7 +447,7 @@ def _status(operation: Operation, state: OperationState) -> Any:
         operationCompleted=operation.ended_ms or 0,
         hasResultSet=operation.may_have_rows,
     )
-    if state is OperationState.FINISHED:
+    if state in _HAVE_RESULTS:
         response.numModifiedRows = -1 if operation.has_rows else operation.rows_modified or 0
     if operation.error is not None:
         failure = describe(operation.error)
@@ -437,7 +459,7 @@ def _status(operation: Operation, state: OperationState) -> Any:
 def _await(session: Session, operation: Operation, client: Client) -> None:
     """Wait for the end; one that failed is dropped and its error raised, since no handle of it goes out."""
     with client.awaiting(operation):
-        while not (state := operation.wait(_TOUCH_S)).is_terminal:
+        while not (state := operation.wait(_TOUCH_S)).is_settled:
             session.last_used = time.monotonic()  # the client is there
     if operation.error is not None:
         session.forget(operation)
@@ -445,36 +467,3 @@ def _await(session: Session, operation: Operation, client: Client) -> None:
     if state is OperationState.CLOSED:
         raise OperationNotFound()
     operation.tell_end()
-
-
-def _fetch_log(operation: Operation, orientation: int | None) -> Page:
-    lines = operation.log_lines(from_start=orientation == t.TFetchOrientation.FETCH_FIRST)
-    return Page(0, pa.table([pa.array(lines, pa.string())], schema=metadata.OPERATION_LOG), False)
-
-
-def _fetch_links(
-    shaped: ShapedResult, operation: Operation, orientation: int | None, links: RowLinks, with_metadata: bool
-) -> Pieces:
-    """A TFetchResultsResp of links to the next rows."""
-    pages = [_fetch(operation, orientation, None, None, is_sent=False)]
-    while pages[-1].has_more and len(pages) < LINKS_MAX:
-        pages.append(_fetch(operation, None, None, None, is_sent=False))
-    urls = [links.link(operation.id, page.row_offset, page.rows.num_rows) for page in pages]
-    return shaped.linked(pages, urls, with_metadata=with_metadata)
-
-
-def _fetch(
-    operation: Operation, orientation: int | None, rows_max: int | None, bytes_max: int | None, *, is_sent: bool = True
-) -> Page:
-    if orientation not in (None, t.TFetchOrientation.FETCH_NEXT, t.TFetchOrientation.FETCH_FIRST):
-        names = {member.value: member.name for member in t.TFetchOrientation}
-        raise FetchOrientationNotSupported(names.get(orientation, str(orientation)))
-    operation.ensure_result()
-    if not operation.has_rows:
-        return Page(0, metadata.RESULT.empty_table(), False)
-    return operation.fetch(
-        max(1, min(rows_max or FETCH_ROWS_MAX, FETCH_ROWS_MAX)),
-        from_start=orientation == t.TFetchOrientation.FETCH_FIRST,
-        bytes_max=min(bytes_max, EXTENDED_BYTES_MAX) if bytes_max and bytes_max > 0 else FETCH_BYTES_MAX,
-        is_sent=is_sent,
-    )

@@ -1,9 +1,10 @@
 """A client's socket as a sequence of messages: which transport it speaks, its frames, and its deadlines.
 
 One port serves two transports, told apart by the first byte: 0x01 begins a SASL handshake, after which messages are
-frames of a u32 length and bytes; 0x80 begins an unframed message of the strict binary protocol (NOSASL). 0x16 begins
-TLS, where a certificate is configured, and the first byte inside tells the rest. Anything else (HTTP, a framed
-transport) is not served here, and the connection ends; to HTTP with a line that says so.
+frames of a u32 length and bytes; 0x80 begins an unframed message of the strict binary protocol (NOSASL), which has no
+log-in and is taken only where none is needed. 0x16 begins TLS, where a certificate is configured, and the first byte
+inside tells the rest. Anything else (HTTP, a framed transport) is not served here, and the connection ends; to HTTP
+with a line that says so.
 
 A connection with a session may idle between messages for as long as it likes, since clients keep them open; one without
 a session for :data:`SESSIONLESS_S`. Once a message has begun, or before the client has logged in, it must arrive in
@@ -17,7 +18,9 @@ import socket
 import struct
 import time
 
-from gateway.authenticators import Authenticator
+from engine.runtime.identity import Identity
+from gateway.authenticators.exchange import Authenticator, Mechanism
+from gateway.authenticators.peer import Peer
 from gateway.hs2.messages import FIRST_BYTE, MalformedMessage, read_message
 from gateway.hs2.sasl import HEADER, MESSAGE_BYTES_MAX, SaslNegotiation, SaslState, SaslStatus
 from gateway.tls import TLS_FIRST_BYTE, TlsFailed, TlsServer, TlsSession
@@ -162,30 +165,32 @@ class MessageStream:
 
 
 def open_transport(
-    stream: ByteStream, authenticator: Authenticator, peer: str, bytes_max: int, tls: TlsServer | None
-) -> tuple[MessageStream, str | None]:
+    stream: ByteStream, authenticator: Authenticator, address: str, bytes_max: int, tls: TlsServer | None
+) -> tuple[MessageStream, Peer, Identity | None]:
     """Find out what the client speaks and log it in.
 
-    The messages, and the principal of a transport that has a log-in. Raises :class:`Disconnected` where the client is
-    refused (it was told), gone or too slow.
+    The messages, who is there, and the identity of a transport that has a log-in. Raises :class:`Disconnected` where
+    the client is refused (it was told), gone or too slow.
     """
     stream.set_deadline(HANDSHAKE_S)
     first = stream.peek()
+    peer = Peer(address)
     if first == TLS_FIRST_BYTE and tls:
         stream.start_tls(tls)
+        peer = Peer(address, is_encrypted=True)
         first = stream.peek()
-    if first == FIRST_BYTE:
-        return MessageStream(stream, framed=False, bytes_max=bytes_max), None
+    if first == FIRST_BYTE and Mechanism.ANONYMOUS in authenticator.mechanisms:
+        return MessageStream(stream, framed=False, bytes_max=bytes_max), peer, None
     if first == SaslStatus.START:
-        principal = _negotiate(stream, SaslNegotiation(authenticator, peer))
-        return MessageStream(stream, framed=True, bytes_max=bytes_max), principal
+        identity = _negotiate(stream, SaslNegotiation(authenticator, peer))
+        return MessageStream(stream, framed=True, bytes_max=bytes_max), peer, identity
     if first in _HTTP_FIRST_BYTES:
         stream.write(_HTTP_ANSWER)
     raise Disconnected()
 
 
-def _negotiate(stream: ByteStream, negotiation: SaslNegotiation) -> str:
-    while negotiation.principal is None:
+def _negotiate(stream: ByteStream, negotiation: SaslNegotiation) -> Identity:
+    while negotiation.identity is None:
         status, length = HEADER.unpack(stream.take(HEADER.size))
         if length > MESSAGE_BYTES_MAX:
             raise Disconnected()
@@ -194,4 +199,4 @@ def _negotiate(stream: ByteStream, negotiation: SaslNegotiation) -> str:
             stream.write(reply.encode())
         if negotiation.state is SaslState.REFUSED:
             raise Disconnected()
-    return negotiation.principal
+    return negotiation.identity

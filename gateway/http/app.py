@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
 from flask import Flask, Response, jsonify, request
 from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException, LengthRequired
 
-from gateway.authenticators import Authenticator
+from gateway.authenticators.exchange import Authenticator
 from gateway.bounded import EngineCalls
-from gateway.http.authentication import challenges
+from gateway.http.authentication import challenges, retry_after
+from gateway.http.callers import Callers
 from gateway.http.forwarded import Forwarded
 from gateway.http.health import health_blueprint
 from gateway.http.hosts import KnownHosts
 from gateway.http.links import LinkSigner
+from gateway.http.log_in import log_in_blueprint
 from gateway.http.statements import StatementApi
 from gateway.http.waiting import WaitingRoom
 from gateway.lifecycle import Lifecycle
@@ -58,9 +61,10 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     """All routes over the registry of `lifecycle`, which may still be starting."""
     app = _App(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES_MAX
+    callers = Callers(authenticator, urlsplit(options.public_url).netloc)
     api = StatementApi(
         lifecycle=lifecycle,
-        authenticator=authenticator,
+        callers=callers,
         signer=LinkSigner(lifetime_s=options.link_lifetime_s),
         room=WaitingRoom(options.threads),
         calls=EngineCalls(options.threads),
@@ -69,6 +73,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     app.wsgi_app = Forwarded(app.wsgi_app, options.proxies)  # type: ignore[assignment]
     app.register_blueprint(api.blueprint())
     app.register_blueprint(health_blueprint(lifecycle))
+    app.register_blueprint(log_in_blueprint(callers))
 
     @app.before_request
     def ensure_acceptable() -> None:
@@ -82,6 +87,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
         body.status_code = failure.http_status
         if failure.http_status is HTTPStatus.UNAUTHORIZED:
             body.headers.extend(challenges(authenticator))
+        body.headers.extend(retry_after(error))
         return body
 
     @app.after_request

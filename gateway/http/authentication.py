@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from base64 import b64decode
 
-from gateway.authenticators import AuthenticationFailed, Authenticator, Mechanism, log_in, plain_message
+from engine.runtime.identity import Identity
+from gateway.authenticators.errors import TooManyFailures
+from gateway.authenticators.exchange import AuthenticationFailed, Authenticator, Mechanism, log_in, plain_message
+from gateway.authenticators.peer import Peer
 
 _SCHEMES = {"Basic": Mechanism.PLAIN, "Bearer": Mechanism.BEARER}
 _REALM = "delta-gateway"
 
 
-def authenticate(authenticator: Authenticator, header: str | None, peer: str) -> str:
-    """The principal of a request with this header. Raises :class:`~gateway.authenticators.AuthenticationFailed`."""
+def authenticate(authenticator: Authenticator, header: str | None, peer: Peer) -> Identity:
+    """The identity of a request with this header. Raises :class:`~gateway.authenticators.AuthenticationFailed`."""
     if header is None:
         return log_in(authenticator, Mechanism.ANONYMOUS, b"", peer)
     scheme, _, credentials = header.strip().partition(" ")
@@ -37,6 +40,11 @@ def challenges(authenticator: Authenticator) -> list[tuple[str, str]]:
     """The headers that tell a refused client what it may send; 401 needs one (RFC 9110, section 11.6.1)."""
     known = [scheme for scheme, mechanism in _SCHEMES.items() if mechanism in authenticator.mechanisms]
     return [("WWW-Authenticate", f'{scheme} realm="{_REALM}"') for scheme in known]
+
+
+def retry_after(error: Exception) -> list[tuple[str, str]]:
+    """The header that tells a throttled client when to come again."""
+    return [("Retry-After", str(error.retry_after_s))] if isinstance(error, TooManyFailures) else []
 
 
 def _plain(credentials: str) -> bytes:

@@ -23,6 +23,7 @@ from enum import Enum, auto
 from http import HTTPStatus
 from typing import Protocol
 
+from engine.runtime.identity import Identity
 from gateway.http.channel import Channel, ChannelEnded
 from gateway.http.wire import (
     CONTINUE,
@@ -68,9 +69,9 @@ class State(Enum):
 class Conversation(Protocol):
     """What calls of Thrift on one connection have in common; raises an SqlError for bytes that are no call."""
 
-    def answer(self, message: bytes, principal: str, links: RowLinks | None) -> bytes: ...
+    def answer(self, message: bytes, identity: Identity, links: RowLinks | None) -> bytes: ...
 
-    def recall(self, message: bytes, principal: str) -> bytes | None: ...
+    def recall(self, message: bytes, identity: Identity) -> bytes | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class KnownCaller:
     """Whose call came with `head`; believed again until `until`, on the monotonic clock."""
 
     head: Head
-    principal: str
+    identity: Identity
     until: float
 
 

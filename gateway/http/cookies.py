@@ -1,45 +1,104 @@
-"""The cookie of a client that has logged in: its principal, until when, and an HMAC over both and its address.
+"""The cookies of clients that have logged in: random values, and a table of the identities that they stand for.
 
-Its key is made when the server starts and never leaves it. The cookie is good for an hour, from the address to which
-it was given; a client whose cookie is refused sends its credentials again. A password that is changed, or a user who is
-removed, keeps what a cookie opens for that hour.
+A cookie is good for a while, as long as it is used now and then, no longer than its identity, and from the address to
+which it was given; a client whose cookie is refused sends its credentials again. The table has digests, not the values
+themselves. Clients that send their credentials with every request, and never a cookie, are given the same one for half
+of its time, so that they do not fill the table. When it is full, the oldest cookies go.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
+import math
 import secrets
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from urllib.parse import quote, unquote
+from dataclasses import dataclass
+
+from engine.runtime.identity import Identity
 
 COOKIE_NAME = "hive.server2.auth"
+_COOKIES_MAX = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CookieSigner:
-    """Makes cookies and reads them; `clock` is in seconds since the epoch."""
+@dataclass(slots=True)
+class _LogIn:
+    identity: Identity
+    peer: str
+    until: float
+    used: float
 
-    lifetime_s: int = 3600
-    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
-    clock: Callable[[], float] = time.time
 
-    def format(self, principal: str, peer: str, *, is_secure: bool) -> str:
-        """The Set-Cookie header for `principal` at address `peer`."""
-        expires, name = str(int(self.clock()) + self.lifetime_s), quote(principal, safe="")
+class Cookies:
+    """Gives cookies and knows them again; thread-safe. `clock` is in seconds since the epoch."""
+
+    def __init__(
+        self,
+        name: str = COOKIE_NAME,
+        *,
+        lifetime_s: int = 3600,
+        idle_s: float = math.inf,
+        cookies_max: int = _COOKIES_MAX,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._name, self._cookies_max, self._clock = name, cookies_max, clock
+        self._lifetime_s, self._idle_s = lifetime_s, idle_s
+        self._lock = threading.Lock()
+        self._log_ins: OrderedDict[bytes, _LogIn] = OrderedDict()
+        self._given: OrderedDict[tuple[Identity, str], tuple[str, float]] = OrderedDict()
+
+    def make(self, identity: Identity, peer: str) -> str:
+        """The value of a new cookie for `identity` at address `peer`."""
+        with self._lock:
+            return self._make(identity, peer)
+
+    def give(self, identity: Identity, peer: str) -> str:
+        """The value of a cookie for a client that may not keep it."""
+        now = self._clock()
+        with self._lock:
+            value, renewed_from = self._given.get((identity, peer), ("", 0.0))
+            if now < renewed_from and _digest(value) in self._log_ins:
+                return value
+            value = self._make(identity, peer)
+            self._given[identity, peer] = value, now + self._lifetime_s / 2
+            self._given.move_to_end((identity, peer))
+            while len(self._given) > self._cookies_max:
+                self._given.popitem(last=False)
+        return value
+
+    def _make(self, identity: Identity, peer: str) -> str:
+        value, now = secrets.token_urlsafe(32), self._clock()
+        self._log_ins[_digest(value)] = _LogIn(identity, peer, now + self._lifetime_s, now)
+        while len(self._log_ins) > self._cookies_max:
+            self._log_ins.popitem(last=False)
+        return value
+
+    def format(self, value: str, *, is_secure: bool) -> str:
+        """The Set-Cookie header."""
         secure = "; Secure" if is_secure else ""
-        value = f"{name}!{expires}!{self._signature(name, expires, peer)}"
-        return f"{COOKIE_NAME}={value}; Path=/; Max-Age={self.lifetime_s}; HttpOnly; SameSite=Strict{secure}"
+        return f"{self._name}={value}; Path=/; Max-Age={self._lifetime_s}; HttpOnly; SameSite=Strict{secure}"
 
-    def principal(self, value: str, peer: str) -> str | None:
+    def identity(self, value: str, peer: str) -> Identity | None:
         """Whose cookie it is; None for one that is not ours, not of this address or not good any more."""
-        name, _, rest = value.partition("!")
-        expires, _, signature = rest.partition("!")
-        if not hmac.compare_digest(self._signature(name, expires, peer).encode(), signature.encode()):
-            return None
-        return unquote(name) if self.clock() < int(expires) else None  # signed, so it is a number
+        now = self._clock()
+        with self._lock:
+            log_in = self._log_ins.get(_digest(value))
+            if log_in is None or log_in.peer != peer or now >= min(log_in.until, log_in.used + self._idle_s):
+                return None
+            log_in.used = now
+        expires_ms = log_in.identity.expires_ms
+        return log_in.identity if expires_ms is None or now * 1000 < expires_ms else None
 
-    def _signature(self, name: str, expires: str, peer: str) -> str:
-        return hmac.new(self.key, f"{name}\n{expires}\n{peer}".encode(), hashlib.sha256).hexdigest()
+    def withdraw(self, value: str) -> None:
+        """Make the cookie good for nothing."""
+        with self._lock:
+            log_in = self._log_ins.pop(_digest(value), None)
+            if log_in:
+                self._given.pop((log_in.identity, log_in.peer), None)
+
+
+def _digest(value: str) -> bytes:
+    """What a search may take different times for without telling of the value."""
+    return hashlib.sha256(value.encode()).digest()

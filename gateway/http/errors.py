@@ -49,6 +49,14 @@ class CookieRefused(SqlError, condition="AUTHENTICATION_FAILED.COOKIE", sqlstate
 
 
 @dataclass(eq=False)
+class ForeignPage(SqlError, condition="HTTP_FOREIGN_PAGE", sqlstate="42501"):
+    template = (
+        "The request carries a cookie and does not come from a page of this server (Sec-Fetch-Site, Origin). "
+        "Programs send credentials with each request instead of a cookie."
+    )
+
+
+@dataclass(eq=False)
 class ChunkNotFound(SqlError, condition="INVALID_HANDLE.CHUNK_NOT_FOUND", sqlstate="HY000"):
     chunk: int
     total: int

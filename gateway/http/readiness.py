@@ -13,11 +13,13 @@ import time
 from engine.engine import Engine
 from engine.errors.statement_errors import StatementTimedOut
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 
 logger = logging.getLogger(__name__)
 
 _TIMEOUT_S = 5.0
 _GOOD_FOR_S = 2.0
+_IDENTITY = Identity("readiness")
 
 
 class EngineProbe:
@@ -49,12 +51,12 @@ class EngineProbe:
 
 
 def _ask(engine: Engine) -> bool:
-    context = StatementContext(principal="readiness")
+    context = StatementContext(identity=_IDENTITY)
     timer = threading.Timer(_TIMEOUT_S, context.cancel.cancel, [StatementTimedOut(_TIMEOUT_S)])
     timer.daemon = True
     timer.start()
     try:
-        session = engine.open_session("readiness", settings={}, catalog=None, schema=None)
+        session = engine.open_session(_IDENTITY, settings={}, catalog=None, schema=None)
         try:
             stream = session.execute("SELECT 1", context)
             rows = sum(int(batch.num_rows) for batch in stream.batches())

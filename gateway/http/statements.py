@@ -18,12 +18,12 @@ from functools import partial
 from http import HTTPStatus
 from weakref import WeakKeyDictionary
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, g, request
 
-from gateway.authenticators import Authenticator
+from engine.runtime.identity import Identity
 from gateway.bounded import EngineCalls
 from gateway.errors import EngineNotAnswering, OperationNotFound
-from gateway.http.authentication import authenticate
+from gateway.http.callers import Callers
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
 from gateway.http.errors import ServerStarting, TooManyWaiting, UnsupportedMediaType
 from gateway.http.links import LinkSigner
@@ -48,6 +48,7 @@ CLIENT_DESCRIPTOR = "gateway.client_descriptor"
 """Key of the WSGI environment under which the server gives the file descriptor of the client's socket."""
 
 Body = dict[str, object]
+_NAME = "statements"
 
 _OPEN_S, _OPEN_WITHOUT_PLACE_S, _END_S = 5.0, 1.0, 1.0
 """How long a request waits at least for a session to open, where no place is left, and for an end to be told."""
@@ -68,7 +69,7 @@ class StatementApi:
     """The routes; `deliveries` says of each statement submitted here how its result is handed over."""
 
     lifecycle: Lifecycle
-    authenticator: Authenticator
+    callers: Callers
     signer: LinkSigner
     room: WaitingRoom
     calls: EngineCalls
@@ -77,7 +78,7 @@ class StatementApi:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def blueprint(self) -> Blueprint:
-        routes = Blueprint("statements", __name__)
+        routes = Blueprint(_NAME, __name__)
         for method, path, view in (
             ("POST", f"{API}/statements", self.submit),
             ("GET", f"{API}/statements/<statement_id>", self.poll),
@@ -89,6 +90,7 @@ class StatementApi:
             ("DELETE", f"{API}/sessions/<session_id>", self.close_session),
         ):
             routes.add_url_rule(path, view.__name__, view, methods=[method])
+        routes.before_request(self._authenticate)
         return routes
 
     def submit(self) -> Body:
@@ -133,7 +135,7 @@ class StatementApi:
 
     def close(self, statement_id: str) -> Body:
         operation, _ = self._find(statement_id)
-        self._end(partial(self._registry().close_operation, operation.id, self._principal()))
+        self._end(partial(self._registry().close_operation, operation.id, self._identity()))
         return {}
 
     def open_session(self) -> Body:
@@ -143,20 +145,20 @@ class StatementApi:
         return {"session_id": str(session.id)}
 
     def close_session(self, session_id: str) -> Body:
-        registry, principal = self._registry(), self._principal()
-        session = registry.session(parse_handle(session_id), principal)
-        self._end(partial(registry.close_session, session.id, principal))
+        registry, identity = self._registry(), self._identity()
+        session = registry.session(parse_handle(session_id), identity)
+        self._end(partial(registry.close_session, session.id, identity))
         return {}
 
     def _open(self, asked: SessionRequest, seconds: float) -> Session:
         """A session, opened within `seconds` or not at all."""
-        registry, principal = self._registry(), self._principal()
+        registry, identity = self._registry(), self._identity()
         return self.calls.run(
             lambda: registry.open_session(
-                principal, settings=asked.settings, catalog=asked.catalog, schema=asked.schema
+                identity, settings=asked.settings, catalog=asked.catalog, schema=asked.schema
             ),
             seconds,
-            abandoned=lambda session: registry.close_session(session.id, principal),
+            abandoned=lambda session: registry.close_session(session.id, identity),
         )
 
     def _end(self, end: Callable[[], None]) -> None:
@@ -165,16 +167,16 @@ class StatementApi:
             self.calls.run(end, _END_S)
 
     def _start(self, asked: StatementRequest, open_s: float) -> tuple[Operation, Delivery]:
-        registry, principal, delivery = self._registry(), self._principal(), Delivery(asked)
+        registry, identity, delivery = self._registry(), self._identity(), Delivery(asked)
         if asked.session_id:
-            session = registry.session(asked.session_id, principal)
+            session = registry.session(asked.session_id, identity)
         else:
             session = self._open(SessionRequest(catalog=asked.catalog, schema=asked.schema, settings={}), open_s)
         try:
             operation = session.execute(asked.text, parameters=asked.parameters, through=delivery.cut)
         except BaseException:
             if not asked.session_id:
-                self._end(partial(registry.close_session, session.id, principal))
+                self._end(partial(registry.close_session, session.id, identity))
             raise
         if not asked.session_id:
             registry.retire_after(session, operation)
@@ -183,7 +185,7 @@ class StatementApi:
         return operation, delivery
 
     def _find(self, statement_id: str, *, is_linked: bool = False) -> tuple[Operation, Delivery]:
-        """A statement of the request's principal; for a link, which carries the right itself, of any."""
+        """A statement of the request's identity; for a link, which carries the right itself, of any."""
         try:
             operation_id = uuid.UUID(statement_id)
         except ValueError:
@@ -191,7 +193,7 @@ class StatementApi:
         if is_linked:
             operation = self._registry().linked_operation(operation_id)
         else:
-            _, operation = self._registry().find_operation(operation_id, self._principal())
+            _, operation = self._registry().find_operation(operation_id, self._identity())
         with self.lock:
             delivery = self.deliveries.get(operation)
         if delivery is None:  # started over another interface
@@ -223,8 +225,15 @@ class StatementApi:
         """What links begin with: the URL of the server as clients reach it."""
         return self.public_url or request.root_url.rstrip("/")
 
-    def _principal(self) -> str:
-        return authenticate(self.authenticator, request.headers.get("Authorization"), request.remote_addr or "")
+    def _authenticate(self) -> None:
+        """Before anything of the request is looked at. A link carries the right to what it leads to."""
+        if request.endpoint != f"{_NAME}.{self.follow.__name__}":
+            g.identity = self.callers.identity()
+
+    def _identity(self) -> Identity:
+        identity = g.identity
+        assert isinstance(identity, Identity)
+        return identity
 
 
 _DOCUMENTS = {CONTENT_TYPES[Format.ARROW_STREAM]: Format.ARROW_STREAM, "text/csv": Format.CSV}

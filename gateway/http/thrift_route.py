@@ -24,10 +24,12 @@ import uuid
 from http import HTTPStatus
 from typing import Protocol
 
-from gateway.authenticators import Authenticator
-from gateway.http.authentication import authenticate, challenges
+from engine.runtime.identity import Identity
+from gateway.authenticators.exchange import Authenticator
+from gateway.authenticators.peer import Peer
+from gateway.http.authentication import authenticate, challenges, retry_after
 from gateway.http.connection import Connection, Conversation, KnownCaller
-from gateway.http.cookies import COOKIE_NAME, CookieSigner
+from gateway.http.cookies import COOKIE_NAME, Cookies
 from gateway.http.errors import CookieRefused, LengthMissing, MethodNotAllowed, NotThrift, ServerStarting
 from gateway.http.hosts import KnownHosts
 from gateway.http.row_links import RowLinkMaker
@@ -47,7 +49,7 @@ _BELIEVED_S = 10.0
 class Conversations(Protocol):
     """The service behind the route."""
 
-    def begin(self, peer: str, descriptor: int) -> Conversation:
+    def begin(self, peer: Peer, descriptor: int) -> Conversation:
         """For a new connection of the client at `peer`."""
         ...
 
@@ -61,7 +63,7 @@ class ThriftRoute:
 
     def __init__(self, authenticator: Authenticator, hosts: KnownHosts, links: RowLinkMaker) -> None:
         self._authenticator, self._hosts, self._links = authenticator, hosts, links
-        self._cookies = CookieSigner()
+        self._cookies = Cookies()
         self._conversations: Conversations | None = None
 
     def open(self, conversations: Conversations) -> None:
@@ -79,14 +81,14 @@ class ThriftRoute:
             if self._links.matches(request.head.target.partition("?")[0]):
                 return self._linked(request.head)
             self._ensure_call(request.head)
-            principal, cookie = self._log_in(request, is_secure=connection.is_encrypted)
+            identity, cookie = self._log_in(request, Peer(request.peer, is_encrypted=connection.is_encrypted))
             if cookie:
                 headers.append(("Set-Cookie", cookie))
             links = self._links.links_for(request.head, is_encrypted=connection.is_encrypted)
-            reply = self._conversation(connection).answer(request.body, principal, links)
+            reply = self._conversation(connection).answer(request.body, identity, links)
         except Exception as error:  # noqa: BLE001 - `describe` logs those that are bugs
             return self.refuse(error, request.head)
-        connection.caller = KnownCaller(request.head, principal, time.monotonic() + _BELIEVED_S)
+        connection.caller = KnownCaller(request.head, identity, time.monotonic() + _BELIEVED_S)
         return format_answer("200 OK", headers, [reply], request.head)
 
     def recall(self, request: Request, connection: Connection) -> Answer | None:
@@ -97,7 +99,7 @@ class ThriftRoute:
         caller, conversation = connection.caller, connection.conversation
         if caller is None or conversation is None or request.head is not caller.head or time.monotonic() > caller.until:
             return None
-        reply = conversation.recall(request.body, caller.principal)
+        reply = conversation.recall(request.body, caller.identity)
         return None if reply is None else format_answer("200 OK", _HEADERS, [reply], request.head)
 
     def _linked(self, head: Head) -> Answer:
@@ -121,25 +123,27 @@ class ThriftRoute:
         if kind.lower() != CONTENT_TYPE:
             raise NotThrift(kind)
 
-    def _log_in(self, request: Request, *, is_secure: bool) -> tuple[str, str | None]:
-        """The principal, and a cookie for a client that has no good one."""
-        head, peer = request.head, request.peer
+    def _log_in(self, request: Request, peer: Peer) -> tuple[Identity, str | None]:
+        """The identity, and a cookie for a client that has no good one."""
+        head = request.head
         header, cookie = head.value("authorization"), head.cookie(COOKIE_NAME)
-        known = self._cookies.principal(cookie, peer) if cookie is not None else None
+        known = self._cookies.identity(cookie, peer.address) if cookie is not None else None
         if header is None and cookie is not None:
             if known is None:  # never as nobody: the client believes that it has logged in
                 raise CookieRefused()
+            self._authenticator.ensure_current(known)
             return known, None
-        principal = authenticate(self._authenticator, header, peer)
-        if header is None or principal == known:
-            return principal, None
-        return principal, self._cookies.format(principal, peer, is_secure=is_secure)
+        identity = authenticate(self._authenticator, header, peer)
+        if header is None or identity == known:
+            return identity, None
+        return identity, self._cookies.format(self._cookies.give(identity, peer.address), is_secure=peer.is_encrypted)
 
     def _conversation(self, connection: Connection) -> Conversation:
         if self._conversations is None:
             raise ServerStarting()
         if connection.conversation is None:
-            connection.conversation = self._conversations.begin(connection.peer, connection.descriptor)
+            peer = Peer(connection.peer, is_encrypted=connection.is_encrypted)
+            connection.conversation = self._conversations.begin(peer, connection.descriptor)
         return connection.conversation
 
     def refuse(self, error: Exception, head: Head) -> Answer:
@@ -152,6 +156,8 @@ class ThriftRoute:
             headers += challenges(self._authenticator)
         elif status is HTTPStatus.METHOD_NOT_ALLOWED:
             headers.append(("Allow", "GET" if self._links.matches(head.target.partition("?")[0]) else "POST"))
+        elif waiting := retry_after(error):
+            headers += waiting
         elif status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
             headers.append(("Retry-After", "1"))
         return format_answer(f"{status.value} {status.phrase}", headers, [json.dumps(content).encode()], head)

@@ -20,6 +20,7 @@ from engine.exec.session import ExecSession, SparkDriver
 from engine.plans.file_writes import WriteTarget
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.table.scan import Scan
 from engine.types.schema import parse_schema
 from tests.bench.sides import alternate, median, own_spark, two_core_spark
@@ -74,7 +75,7 @@ def _write_table(session: ExecSession, folder: Path, rows: int) -> Scan:
         f"FROM range(0, {rows}, 1, 2)"
     )
     target = WriteTarget(folder=str(folder), partition_columns=("p",))
-    written = session.write_files(ReadPlan(text=text, scans=()), target, StatementContext(principal="bench"))
+    written = session.write_files(ReadPlan(text=text, scans=()), target, StatementContext(identity=Identity("bench")))
     files = [(file.path, file.size, file.modification_time, list(file.partition_values.items())) for file in written]
     return list_files(folder, COLUMNS, files, partition_columns=("p",))
 
@@ -107,7 +108,7 @@ def _native_reader(driver: SparkDriver, folder: Path) -> Callable[[str], Any]:
 
 
 def _query(session: ExecSession, text: str, *scans: Scan) -> int:
-    result = session.run_query(ReadPlan(text=text, scans=scans), StatementContext(principal="bench"))
+    result = session.run_query(ReadPlan(text=text, scans=scans), StatementContext(identity=Identity("bench")))
     return sum(batch.num_rows for batch in result.batches())
 
 

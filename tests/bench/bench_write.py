@@ -29,6 +29,7 @@ from typing import Any
 from engine.exec.session import SparkDriver, SparkOptions
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from tests.paths import ROOT
 
@@ -99,7 +100,7 @@ def main() -> None:
         gateway = driver.process.gateway
         engine = LakeEngine(open_sources(EngineOptions(lake_folder=folder)), driver)
         stack.callback(engine.close)
-        session = engine.open_session("bench", settings={}, catalog=None, schema=None)
+        session = engine.open_session(Identity("bench"), settings={}, catalog=None, schema=None)
         delta = stack.enter_context(delta_spark()) if ORACLE.exists() and not arguments.no_delta else None
         systems = Systems(
             ours=lambda text: timed(lambda: execute(session, text)),
@@ -167,7 +168,7 @@ def timed(run: Callable[[], object]) -> float:
 
 
 def execute(session: LakeSession, text: str) -> None:
-    session.execute(text, StatementContext(principal="bench")).close()
+    session.execute(text, StatementContext(identity=Identity("bench"))).close()
 
 
 def write_parquet(gateway: Any, text: str, folder: Path, by: str | None) -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from engine.exec.session import SparkDriver, SparkOptions
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from engine.table.scan import TableRead
 
@@ -37,12 +38,12 @@ def two_core_spark(memory: str = "2g", shuffle_partitions: int = 4) -> Iterator[
 def open_lake(driver: SparkDriver, folder: Path) -> LakeSession:
     """A session over the tables of a folder."""
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(folder))), driver)
-    return engine.open_session("bench", settings={}, catalog=None, schema=None)
+    return engine.open_session(Identity("bench"), settings={}, catalog=None, schema=None)
 
 
 def run(session: LakeSession, text: str) -> tuple[pa.Table, tuple[TableRead, ...]]:
     """The rows of a statement, and what it read."""
-    context = StatementContext(principal="bench")
+    context = StatementContext(identity=Identity("bench"))
     result = session.execute(text, context)
     rows = pa.Table.from_batches(result.batches(), result.schema)
     result.close()

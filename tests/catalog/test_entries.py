@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from catalog.entries import (
     CatalogEntry,
     Entry,
-    MalformedEntry,
     SchemaEntry,
     TableEntry,
     ViewEntry,
-    from_json,
-    to_json,
 )
+from catalog.entry_json import MalformedEntry, from_json, to_json
 from catalog.names import CatalogName, SchemaName, TableName
 
 ORDERS = TableName("spark_catalog", "Shop", "Orders")
@@ -48,7 +46,7 @@ def test_unknown_fields_are_written_back(entry: Entry) -> None:
     [
         ([], "not a JSON object"),
         ({}, "no 'kind'"),
-        ({"kind": "function"}, "unknown kind 'function'"),
+        ({"kind": "volume"}, "unknown kind 'volume'"),
         ({"kind": "catalog"}, "no 'name'"),
         ({"kind": "catalog", "name": 1}, "'name' is no text"),
         ({"kind": "table", "catalog": "c", "schema": "s", "name": "t", "format": "delta"}, "no 'location'"),

@@ -21,7 +21,8 @@ from catalog.changes import (
     RenameTable,
     apply,
 )
-from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry, to_json
+from catalog.entries import CatalogEntry, SchemaEntry, TableEntry, ViewEntry
+from catalog.entry_json import to_json
 from catalog.errors import TableAlreadyExists
 from catalog.file_store import GENERATIONS_KEPT, FileStore
 from catalog.memory_store import MemoryStore

@@ -14,6 +14,7 @@ from databricks import sql
 from databricks.sql.exc import DatabaseError, ServerOperationError
 
 from engine.runtime.parameters import Parameter
+from gateway.hs2 import fetching
 from gateway.hs2 import service as service_module
 from tests.clients.conftest import Served
 from tests.gateway.arrow_engine import rows
@@ -87,7 +88,7 @@ def test_many_rows(served: Served, *, compressed: bool) -> None:
 @pytest.mark.parametrize("compressed", [True, False])
 def test_many_rows_by_links(served: Served, monkeypatch: pytest.MonkeyPatch, *, compressed: bool) -> None:
     monkeypatch.setattr(service_module, "LINKED_FROM_BYTES", 1 << 20)
-    monkeypatch.setattr(service_module, "FETCH_BYTES_MAX", 1 << 20)
+    monkeypatch.setattr(fetching, "FETCH_BYTES_MAX", 1 << 20)
     with connect(served.http_port, enable_query_result_lz4_compression=compressed) as connection:
         cursor = connection.cursor(arraysize=30_000)
         table = cursor.execute("ROWS 200000").fetchall_arrow()

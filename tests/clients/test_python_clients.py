@@ -14,7 +14,9 @@ from TCLIService.ttypes import TOperationState
 from thrift.Thrift import TApplicationException
 from thrift.transport.TTransport import TTransportException
 
-from gateway.authenticators import Accepted, AuthenticationFailed, Mechanism, parse_plain
+from engine.runtime.identity import Identity
+from gateway.authenticators.exchange import Accepted, AuthenticationFailed, Mechanism, parse_plain
+from gateway.authenticators.peer import Peer
 from tests.clients.conftest import Served
 from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.hs2.wire import serving
@@ -82,7 +84,10 @@ class Nobody:
 
     mechanisms = (Mechanism.PLAIN,)
 
-    def begin(self, mechanism: Mechanism, peer: str) -> Nobody:
+    def ensure_current(self, identity: Identity) -> None:
+        pass
+
+    def begin(self, mechanism: Mechanism, peer: Peer) -> Nobody:
         return self
 
     def receive(self, message: bytes) -> Accepted:

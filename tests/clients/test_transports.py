@@ -15,7 +15,7 @@ from pyhive import hive
 from TCLIService.ttypes import TOperationState
 from thrift.transport.THttpClient import THttpClient
 
-from gateway.http.cookies import CookieSigner
+from gateway.http.cookies import Cookies
 from tests.certificates import STORE_PASSWORD
 from tests.clients.conftest import Served
 from tests.clients.drivers import (
@@ -181,7 +181,7 @@ def test_a_client_finds_its_session_again(jvm: JavaGateway, event: str) -> None:
         if event == "idling":
             assert eventually(lambda: live.server.connection_count() == 0)
         else:
-            live.route._cookies = CookieSigner()
+            live.route._cookies = Cookies()
         for driver in drivers:
             assert driver.run("SELECT 1") == [["1"]]
         assert len(live.engine.sessions) <= opened + 1

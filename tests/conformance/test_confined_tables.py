@@ -14,13 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.delta.spec.deletion_vectors import (
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
+from engine.storage.deletion_vectors import (
     format_file,
     format_rows,
     relative_deletion_vector,
 )
-from engine.exec.session import SparkDriver
-from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from tests.engine.lake_sessions import refuse, rows, run
 from tests.handmade import LEGACY, Part, column, protocol, write_table
 
@@ -60,7 +61,7 @@ def engine(place: Path, spark_driver: SparkDriver) -> LakeEngine:
 
 @pytest.fixture
 def session(engine: LakeEngine) -> Iterator[LakeSession]:
-    opened = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
 

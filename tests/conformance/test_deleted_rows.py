@@ -18,9 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.delta.spec.deletion_vectors import format_file, format_rows, relative_deletion_vector, z85_encode
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
+from engine.storage.deletion_vectors import format_file, format_rows, relative_deletion_vector, z85_encode
 from tests.engine.lake_sessions import refuse, rows
 from tests.engine.peer_readers import PEERS
 from tests.handmade import Part, column, protocol, write_table
@@ -162,7 +163,7 @@ def _table(first: str, second: str) -> str:
 def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
     roots = (str(lake.parent / "else where"),)
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake), allowed_roots=roots)), spark_driver)
-    opened = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
 

@@ -11,6 +11,7 @@ from engine.delta.spec.errors import UnsupportedReaderFeatures, UnsupportedWrite
 from engine.delta.spec.features import FEATURES, TableOperation
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import rows
 from tests.feature_tables import FEATURE_TABLES
 
@@ -51,7 +52,7 @@ def test_the_feature_is_in_use_and_known_as_its_row_says(lake: Path, name: str) 
 def test_rows_are_read(lake: Path, spark_driver: SparkDriver) -> None:
     """In one statement: a query of each costs more than all of them in one."""
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
-    session = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     parts = (f"SELECT '{name}', array_sort(collect_list({FEATURE_TABLES[name].shown})) FROM `{name}`" for name in READ)
     found = dict(rows(session, " UNION ALL ".join(parts)))
     session.close()

@@ -20,6 +20,7 @@ import pytest
 
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import table
 from tests.engine.peer_readers import PEERS, comparable
 from tests.handmade import LEGACY, Part, column, mapped, protocol, struct, write_table
@@ -410,7 +411,9 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
-    opened = engine.open_session("ann", settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None)
+    opened = engine.open_session(
+        Identity("ann"), settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None
+    )
     yield opened
     opened.close()
 

@@ -20,6 +20,7 @@ import pytest
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from tests.clients.typed_values import typed
 from tests.paths import DAT, GOLDEN, TESTDATA
 
@@ -73,13 +74,13 @@ def engine(spark_driver: SparkDriver) -> LakeEngine:
 
 @pytest.fixture
 def session(engine: LakeEngine) -> Iterator[LakeSession]:
-    opened = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
 
 
 def run(session: LakeSession, text: str) -> pa.Table:
-    result = session.execute(text, StatementContext(principal="ann"))
+    result = session.execute(text, StatementContext(identity=Identity("ann")))
     table = pa.Table.from_batches(list(result.batches()), result.schema)
     result.close()
     return table

@@ -22,6 +22,7 @@ from catalog.errors import SqlError
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from tests.clients.typed_values import typed
 from tests.duck import open_duckdb
 from tests.paths import TESTDATA
@@ -117,7 +118,9 @@ def engine(spark_driver: SparkDriver) -> LakeEngine:
 
 @pytest.fixture(scope="module")
 def session(engine: LakeEngine) -> Iterator[LakeSession]:
-    opened = engine.open_session("ann", settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None)
+    opened = engine.open_session(
+        Identity("ann"), settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None
+    )
     yield opened
     opened.close()
 
@@ -130,7 +133,7 @@ def duck() -> Iterator[duckdb.DuckDBPyConnection]:
 
 def read(session: LakeSession, table: Path, version: int, columns: str = "*") -> pa.Table:
     text = f"SELECT {columns} FROM delta.`{table}` VERSION AS OF {version}"
-    result = session.execute(text, StatementContext(principal="ann"))
+    result = session.execute(text, StatementContext(identity=Identity("ann")))
     rows = pa.Table.from_batches(list(result.batches()), result.schema)
     result.close()
     return rows

@@ -15,6 +15,7 @@ from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
 from engine.bind.sources import Sources
 from engine.main import EngineOptions, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.statement import parse_statement, run_statement
 from engine.statements.statement import AnsweredStatement
@@ -26,15 +27,15 @@ class BareLake:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.sources: Sources = open_sources(EngineOptions(lake_folder=str(folder)))
-        self.state = SessionState(principal="ann", catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
+        self.state = SessionState(identity=Identity("ann"), catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
 
     def answer(self, text: str, context: StatementContext | None = None) -> pa.Table:
         """What a statement answers."""
-        return self._run(parse_statement(text), context or StatementContext(principal="ann"))
+        return self._run(parse_statement(text), context or StatementContext(identity=Identity("ann")))
 
     def rows_of(self, statement: AnsweredStatement) -> list[tuple[Any, ...]]:
         """The rows of a statement that did not come as text."""
-        found = self._run(statement, StatementContext(principal="ann"))
+        found = self._run(statement, StatementContext(identity=Identity("ann")))
         return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
     def _run(self, statement: Any, context: StatementContext) -> pa.Table:

@@ -14,6 +14,7 @@ from deltalake import DeltaTable
 
 from catalog.errors import SqlError
 from engine.main import LakeEngine, LakeSession
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import refuse, rows, run, table, version_of
 from tests.engine.peer_readers import PEERS, comparable
 
@@ -386,7 +387,7 @@ REFUSED = [
 
 @pytest.fixture(scope="module")
 def stiff(engine: LakeEngine) -> Iterator[None]:
-    session = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     run(session, f"CREATE TABLE stiff {STIFF}")
     run(session, "INSERT INTO stiff (id, s) VALUES (1, named_struct('a', 1))")
     run(session, f"CREATE TABLE loose {LOOSE}")
@@ -445,7 +446,7 @@ def test_rows_that_come_while_a_rule_is_checked_keep_it(engine: LakeEngine, sess
     """Either the rows come first and break the rule, or the rule does and refuses the rows; never both in a version."""
 
     def statement(text: str) -> str:
-        other = engine.open_session("bob", settings={}, catalog=None, schema=None)
+        other = engine.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
         try:
             run(other, text)
             return "done"

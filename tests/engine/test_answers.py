@@ -20,6 +20,7 @@ from engine.exec.session import ExecSession
 from engine.main import EngineOptions, open_sources
 from engine.plans.reads import AnswerPlan, ReadPlan
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.sql.parser import parse
 from engine.statement import run_statement
 from engine.table.scan import TableRead
@@ -35,7 +36,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
 @pytest.mark.parametrize("text", [text for text, _ in (*ANSWERED, *GROUPED)])
 def test_an_answer_has_the_columns_and_values_of_a_read(sources: Sources, spark: ExecSession, text: str) -> None:
     def run(statement: str) -> tuple[pa.Table, tuple[TableRead, ...]]:
-        context = StatementContext(principal="ann")
+        context = StatementContext(identity=Identity("ann"))
         result = run_statement(parse(statement), STATE, sources, spark, context).result
         return pa.Table.from_batches(result.batches(), result.schema), context.profile.reads
 
@@ -81,7 +82,7 @@ def test_random_tables_are_answered_as_they_are_read(tmp_path: Path, spark: Exec
     for text, rows in answers:
         read = plan(sources, f"SELECT * FROM ({text}) LIMIT 100")
         assert isinstance(read, ReadPlan)
-        result = spark.run_query(read, StatementContext(principal="ann"))
+        result = spark.run_query(read, StatementContext(identity=Identity("ann")))
         table = pa.Table.from_batches(result.batches(), result.schema)
         expected = [tuple(row.values()) for row in table.to_pylist()]
         assert sorted(map(repr, rows)) == sorted(map(repr, expected)), text

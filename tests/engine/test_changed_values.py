@@ -8,6 +8,7 @@ import pytest
 
 from engine.main import LakeSession
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from tests.engine.lake_sessions import actions, refuse, rows, run, version_of
 
@@ -148,7 +149,7 @@ def test_parameters_keep_their_places(session: LakeSession) -> None:
         ),
     ):
         parameters = [Parameter(value=str(value), sql_type="int") for value in values]
-        result = session.execute(text, StatementContext(principal="ann"), parameters)
+        result = session.execute(text, StatementContext(identity=Identity("ann")), parameters)
         result.close()
         assert result.rows_modified == affected, text
     assert rows(session, "SELECT * FROM marked ORDER BY k") == [(3, 8), (6, 7)]
@@ -161,7 +162,9 @@ def test_an_append_only_table_takes_new_rows_alone(session: LakeSession) -> None
     assert run(session, f"{merge} WHEN NOT MATCHED THEN INSERT *") == 1
     for text in ("UPDATE kept SET k = 2", f"{merge} WHEN MATCHED THEN DELETE"):
         assert refuse(session, text).condition == "DELTA_CANNOT_MODIFY_APPEND_ONLY"
-    counts = session.execute(f"{merge} WHEN NOT MATCHED THEN INSERT *", StatementContext(principal="ann")).row_counts
+    counts = session.execute(
+        f"{merge} WHEN NOT MATCHED THEN INSERT *", StatementContext(identity=Identity("ann"))
+    ).row_counts
     assert counts is not None and counts.named == {
         "num_affected_rows": 0,
         "num_updated_rows": 0,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from engine.main import LakeEngine, LakeSession
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import SLOW, actions, begun, refuse, rows, run, table, version_of
 from tests.engine.peer_readers import PEERS, comparable
 from tests.engine.stats_truth import logged
@@ -297,7 +298,7 @@ def test_rows_come_while_the_first_or_other_columns_are_chosen(
     """The first ones change the protocol, so the INSERT runs again."""
     run(session, "DROP TABLE IF EXISTS raced")
     run(session, f"CREATE TABLE raced (id BIGINT, n INT) {clause}")
-    other = engine.open_session("bob", settings={}, catalog=None, schema=None)
+    other = engine.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
     with ThreadPoolExecutor(1) as threads:
         write = threads.submit(run, other, f"INSERT INTO raced (id) {SLOW}")
         begun(write, lake / "default" / "raced")

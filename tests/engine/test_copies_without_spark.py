@@ -16,25 +16,27 @@ from deltalake import write_deltalake
 
 from catalog.errors import SqlError
 from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.metadata_changes import SetProperty, change_table
-from engine.delta.log.file_table import DELETION_VECTOR
+from engine.delta.definition.metadata_changes import change_table
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
-from engine.delta.spec.deletion_vectors import (
+from engine.main import EngineOptions, open_sources
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.runtime.session_state import SessionState
+from engine.sql.script.programs import parse_program
+from engine.statement import run_statement
+from engine.storage.deletion_vectors import (
+    DELETION_VECTOR,
     RELATIVE,
     format_file,
     format_rows,
     relative_deletion_vector,
     vector_file_name,
 )
-from engine.main import EngineOptions, open_sources
-from engine.runtime.context import StatementContext
-from engine.runtime.session_state import SessionState
-from engine.sql.script.programs import parse_program
-from engine.statement import run_statement
+from engine.table.definition_changes import SetProperty
 from engine.table.operations import CommitDescription, TableOperation
 from tests.engine.peer_readers import PEERS
 
-STATE = SessionState(principal="ann", catalog="spark_catalog", schema="default")
+STATE = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")
 Run = Callable[[str], list[dict[str, Any]]]
 
 
@@ -51,7 +53,7 @@ def run(lake: Path) -> Run:
     sources = open_sources(EngineOptions(lake_folder=str(lake)))
 
     def run(text: str) -> list[dict[str, Any]]:
-        context = StatementContext(principal="ann")
+        context = StatementContext(identity=Identity("ann"))
         result = run_statement(parse_program(text), STATE, sources, None, context).result  # type: ignore[arg-type]
         rows: list[dict[str, Any]] = pa.Table.from_batches(result.batches(), result.schema).to_pylist()
         return rows
@@ -237,7 +239,7 @@ def test_clones_are_known_by_what_they_need(lake: Path) -> None:
     sources = open_sources(EngineOptions(lake_folder=str(lake)))
 
     def run(text: str) -> None:
-        run_statement(parse_program(text), STATE, sources, None, StatementContext(principal="ann"))  # type: ignore[arg-type]
+        run_statement(parse_program(text), STATE, sources, None, StatementContext(identity=Identity("ann")))  # type: ignore[arg-type]
 
     place = str(lake / "default")
     run("CREATE TABLE first (a INT)")
@@ -255,10 +257,10 @@ def test_clones_are_known_by_what_they_need(lake: Path) -> None:
 def test_vacuum_keeps_what_a_clone_needs(lake: Path) -> None:
     sources = open_sources(EngineOptions(lake_folder=str(lake)))
     settings = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
-    state = SessionState(principal="ann", catalog="spark_catalog", schema="default", values=settings)
+    state = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default", values=settings)
 
     def run(text: str) -> None:
-        run_statement(parse_program(text), state, sources, None, StatementContext(principal="ann"))  # type: ignore[arg-type]
+        run_statement(parse_program(text), state, sources, None, StatementContext(identity=Identity("ann")))  # type: ignore[arg-type]
 
     write(lake, "s", 0)
     write(lake, "unrelated", 0)

@@ -15,6 +15,7 @@ import pytest
 
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, table_of, version_of
 from tests.engine.peer_readers import PEERS
 
@@ -32,7 +33,7 @@ def source(lake: Path) -> Iterator[Path]:
 
 
 def counts(session: LakeSession, text: str) -> tuple[int, int]:
-    result = session.execute(text, StatementContext(principal="ann"))
+    result = session.execute(text, StatementContext(identity=Identity("ann")))
     named = result.row_counts.named if result.row_counts else {}
     result.close()
     assert list(named) == ["num_affected_rows", "num_inserted_rows", "num_skipped_corrupt_files"]
@@ -138,7 +139,7 @@ def test_several_at_once_load_each_file_once(engine: LakeEngine, session: LakeSe
     copy = f"COPY INTO raced (k) FROM '{source}' FILEFORMAT = CSV"
 
     def load(_: int) -> int:
-        own = engine.open_session("ann", settings={}, catalog=None, schema=None)
+        own = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
         try:
             return counts(own, copy)[0]
         finally:

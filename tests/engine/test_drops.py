@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.main import LakeEngine, LakeSession
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import SLOW, begun, refuse, rows, run
 
 pytestmark = pytest.mark.spark
@@ -20,7 +21,7 @@ def test_rows_for_a_table_that_is_dropped_meanwhile_are_refused(
 ) -> None:
     folder = lake / "default" / "going"
     run(session, "CREATE TABLE going (id BIGINT)")
-    other = engine.open_session("bob", settings={}, catalog=None, schema=None)
+    other = engine.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
     with ThreadPoolExecutor(1) as threads:
         refused = threads.submit(refuse, other, f"{statement} {SLOW}")
         begun(refused, folder)

@@ -16,6 +16,7 @@ from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from tests.handmade import Part, column, mapped, protocol, write_table
 
 pytestmark = pytest.mark.spark
@@ -122,13 +123,15 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
-    opened = engine.open_session("ann", settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None)
+    opened = engine.open_session(
+        Identity("ann"), settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None
+    )
     yield opened
     opened.close()
 
 
 def rows(session: LakeSession, text: str) -> list[tuple[Any, ...]]:
-    result = session.execute(text, StatementContext(principal="ann"))
+    result = session.execute(text, StatementContext(identity=Identity("ann")))
     table = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
     return list(zip(*(values.to_pylist() for values in table.columns), strict=True))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from engine.main import LakeSession
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import run, table
 
 CREATED = {"isManaged": "true", "description": None, "partitionBy": "[]", "clusterBy": "[]", "properties": "{}"}
@@ -40,7 +41,7 @@ STATEMENTS: list[tuple[str, str, dict[str, str | None], set[str]]] = [
 
 @pytest.fixture(scope="module")
 def told(engine: Any) -> list[dict[str, Any]]:
-    session: LakeSession = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    session: LakeSession = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     for statement, *_ in STATEMENTS:
         run(session, statement)
     found: list[dict[str, Any]] = table(session, "DESCRIBE HISTORY told").to_pylist()

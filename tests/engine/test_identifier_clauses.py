@@ -12,6 +12,7 @@ from catalog.errors import SqlError
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from tests.engine.lake_sessions import table
 
@@ -23,7 +24,7 @@ def session(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver)
     folder: Path = tmp_path_factory.mktemp("lake")
     (folder / "default").mkdir()
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(folder))), spark_driver)
-    opened = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     table(opened, "CREATE TABLE t AS SELECT 1 AS a, 'x' AS b")
     table(opened, "DECLARE named = 't'")
     yield opened
@@ -31,7 +32,7 @@ def session(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver)
 
 
 def rows(session: LakeSession, text: str, *parameters: Parameter) -> Any:
-    result = session.execute(text, StatementContext(principal="ann"), parameters)
+    result = session.execute(text, StatementContext(identity=Identity("ann")), parameters)
     return [
         row for batch in result.batches() for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
     ]

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from engine.delta.definition.identity_metadata import HIGH_WATER_MARK
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
+from engine.table.column_metadata import HIGH_WATER_MARK
 from tests.engine.lake_sessions import refuse, rows, run
 from tests.engine.peer_readers import PEERS
 
@@ -117,7 +118,7 @@ def test_servers_that_cannot_take_turns_give_out_other_values(
 
     def insert(_: int) -> int:
         other = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
-        opened = other.open_session("bob", settings={}, catalog=None, schema=None)
+        opened = other.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
         try:
             return sum(run(opened, f"INSERT INTO counted (s) {source}") or 0 for _ in range(2))
         finally:

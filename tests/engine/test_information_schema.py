@@ -14,6 +14,7 @@ from catalog.errors import SqlError
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 
 pytestmark = pytest.mark.spark
 
@@ -30,7 +31,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
     sources = open_sources(EngineOptions(lake_folder=str(lake)))
-    opened = LakeEngine(sources, spark_driver).open_session("ann", settings={}, catalog=None, schema="shop")
+    opened = LakeEngine(sources, spark_driver).open_session(Identity("ann"), settings={}, catalog=None, schema="shop")
     for text in (
         "CREATE TABLE made (id BIGINT NOT NULL COMMENT 'which', price DECIMAL(9,2) DEFAULT 1.5, code VARCHAR(5),"
         " at TIMESTAMP, day DATE GENERATED ALWAYS AS (CAST(at AS DATE)), tags ARRAY<STRING>, x DOUBLE,"
@@ -44,7 +45,7 @@ def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
 
 
 def rows(session: LakeSession, text: str) -> list[tuple[Any, ...]]:
-    result = session.execute(text, StatementContext(principal="ann"))
+    result = session.execute(text, StatementContext(identity=Identity("ann")))
     table = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))

@@ -17,6 +17,7 @@ from engine.main import LakeSession
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.plans.writes import MergePlan
 from engine.pruning.predicates import Predicate, conjuncts
+from engine.runtime.identity import Identity
 from tests.engine.bare_lake import BareLake
 from tests.engine.lake_sessions import actions, run
 from tests.engine.planned import planned
@@ -95,7 +96,7 @@ WANTED = (4, 5, 13, 14, 15)
 
 @pytest.fixture(scope="module")
 def keyed(engine: Any) -> Iterator[None]:
-    session = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     items = ", ".join(f"{value} AS {name}" for name, value in VALUES.items())
     clauses = "PARTITIONED BY (p) TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
     run(session, f"CREATE TABLE keyed {clauses} AS SELECT {items}, 0 AS h, id DIV 3 AS p FROM range(24)")

@@ -11,6 +11,7 @@ import pytest
 
 from engine.main import LakeSession
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import actions, run
 
 pytestmark = pytest.mark.spark
@@ -50,7 +51,7 @@ def _at(tree: Any, path: str) -> Any:
 @pytest.fixture(scope="module", params=LAYOUTS)
 def table(request: pytest.FixtureRequest, engine: Any) -> str:
     """A table of three files, by one INSERT each or by one for all."""
-    session = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     columns, layout = LAYOUTS[request.param]
     run(session, f"CREATE TABLE {request.param} ({COLUMNS}{columns}) {layout}")
     if columns:
@@ -105,7 +106,7 @@ def test_files_say_how_many_are_null(lake: Path, table: str) -> None:
 def test_conditions_leave_out_files_by_them(
     session: LakeSession, table: str, condition: str, ids: list[int], files: int | None
 ) -> None:
-    context = StatementContext(principal="ann")
+    context = StatementContext(identity=Identity("ann"))
     result = session.execute(f"SELECT id FROM {table} WHERE {condition}", context)
     found = pa.Table.from_batches(result.batches(), result.schema)["id"].to_pylist()
     result.close()

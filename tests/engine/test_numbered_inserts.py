@@ -9,6 +9,7 @@ import pytest
 
 from catalog.errors import SqlError
 from engine.main import LakeEngine, LakeSession
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import actions, refuse, rows, run, version_of
 
 pytestmark = pytest.mark.spark
@@ -70,7 +71,7 @@ def test_one_number_is_written_once_by_many(engine: LakeEngine, session: LakeSes
     run(session, "CREATE TABLE raced_numbers (a INT)")
 
     def send(number_of_sender: int) -> int | str | None:
-        other = engine.open_session("bob", settings={APP: "job", VERSION: "7"}, catalog=None, schema=None)
+        other = engine.open_session(Identity("bob"), settings={APP: "job", VERSION: "7"}, catalog=None, schema=None)
         try:
             return run(other, f"INSERT INTO raced_numbers VALUES ({number_of_sender})")
         except SqlError as error:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-import engine.write.maintenance.optimize as optimize_module
+import engine.delta.writing.optimize as optimize_module
 from engine.exec.run import Run
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 
 
 class Jobs:
@@ -36,7 +37,7 @@ class Jobs:
             raise
 
     def run(self, count: int) -> list[Any]:
-        run, plan = Run(executor=None, context=StatementContext(principal="ann")), SimpleNamespace(table=None)  # type: ignore[arg-type]
+        run, plan = Run(executor=None, context=StatementContext(identity=Identity("ann"))), SimpleNamespace(table=None)  # type: ignore[arg-type]
         with ExitStack() as written:
             return optimize_module._written(plan, list(range(count)), written, run)  # type: ignore[arg-type]
 

@@ -20,6 +20,7 @@ from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.plans.file_writes import WriteTarget, WrittenFile
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.table import rearrangement
 from tests.engine.lake_sessions import actions, rows, version_of
 
@@ -61,7 +62,7 @@ def session(tmp_path: Path) -> Iterator[LakeSession]:
         table = pa.table({"k": pa.array(numbers, pa.int32()), "p": [str(k % 2) for k in numbers]})
         write_deltalake(_folder(tmp_path), table, mode="append", partition_by=["p"])
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(tmp_path))), Driver())  # type: ignore[arg-type]
-    opened = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
 
@@ -163,7 +164,7 @@ def test_other_writers_lose_nothing(
 def test_cancelling_leaves_the_steps_that_are_done(
     session: LakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    context, commit = StatementContext(principal="ann", cancel=CancelToken()), Transaction.commit
+    context, commit = StatementContext(identity=Identity("ann"), cancel=CancelToken()), Transaction.commit
 
     def last(transaction: Transaction, *args: Any) -> Any:
         committed = commit(transaction, *args)

@@ -10,6 +10,7 @@ import pytest
 
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import refuse, rows, run
 
 pytestmark = pytest.mark.spark
@@ -43,7 +44,7 @@ def engine(area: Path, spark_driver: SparkDriver) -> LakeEngine:
 
 @pytest.fixture
 def session(engine: LakeEngine, area: Path) -> Iterator[LakeSession]:
-    opened = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     if not (area / "lake/default/base").exists():
         run(opened, "CREATE TABLE base (a INT) TBLPROPERTIES ('by' = 'test')")
         run(opened, "INSERT INTO base VALUES (1)")

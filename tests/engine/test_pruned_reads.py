@@ -27,6 +27,7 @@ from engine.plan.reads.file_choice import FileChoice
 from engine.plans.reads import ReadPlan
 from engine.pruning.predicates import Predicate
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.table.scan import ChosenFiles, TableRead
 from tests.engine.planned import planned
@@ -189,13 +190,13 @@ def sources(lake: Path) -> Iterator[Sources]:
 
 @pytest.fixture(scope="module")
 def session(sources: Sources, spark_driver: SparkDriver) -> Iterator[LakeSession]:
-    opened = LakeEngine(sources, spark_driver).open_session("ann", settings={}, catalog=None, schema=None)
+    opened = LakeEngine(sources, spark_driver).open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
 
 
 def run(session: LakeSession, text: str) -> tuple[list[tuple[Any, ...]], tuple[TableRead, ...]]:
-    context = StatementContext(principal="ann")
+    context = StatementContext(identity=Identity("ann"))
     result = session.execute(text, context)
     table = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
@@ -219,11 +220,11 @@ def test_random_conditions_find_the_same_rows_with_and_without_pruning(
         f"SELECT {number} AS condition, id FROM {table.name} WHERE {condition}"
         for number, condition in enumerate(conditions)
     )
-    plan = planned(text, SessionState(principal="ann", catalog="spark_catalog", schema="default"), sources)
+    plan = planned(text, SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default"), sources)
     assert isinstance(plan, ReadPlan)
 
     def found(read: ReadPlan) -> tuple[dict[int, list[int]], tuple[TableRead, ...]]:
-        context = StatementContext(principal="ann")
+        context = StatementContext(identity=Identity("ann"))
         result = spark.run_query(read, context)
         rows = pa.Table.from_batches(result.batches(), result.schema).to_pylist()
         ids: dict[int, list[int]] = {number: [] for number in range(len(conditions))}
@@ -370,10 +371,10 @@ class BrokenChoice(FileChoice):
 def test_what_fails_while_spark_plans_is_told_as_what_it_is(
     sources: Sources, session: LakeSession, spark: ExecSession, events: str
 ) -> None:
-    state = SessionState(principal="ann", catalog="spark_catalog", schema="default")
+    state = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")
     plan = planned(f"SELECT word FROM {events} WHERE id = 1", state, sources)
     assert isinstance(plan, ReadPlan)
     broken = tuple(replace(scan, choice=BrokenChoice("t", scan.choice.snapshot)) for scan in plan.scans if scan.choice)
     with pytest.raises(MalformedLogEntry):
-        spark.run_query(replace(plan, scans=broken), StatementContext(principal="ann"))
+        spark.run_query(replace(plan, scans=broken), StatementContext(identity=Identity("ann")))
     assert run(session, f"SELECT word FROM {events} WHERE id = 1")[0] == [("word1",)]

@@ -10,6 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 from engine.main import LakeEngine, LakeSession
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
 from tests.engine.peer_readers import PEERS, comparable
 
@@ -161,7 +162,7 @@ REFUSED = [
 
 @pytest.fixture(scope="module")
 def kept(engine: LakeEngine) -> None:
-    session = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     run(session, "CREATE TABLE kept AS SELECT 1 AS id")
     run(session, "CREATE TABLE only_more (id INT) TBLPROPERTIES ('delta.appendOnly' = 'true')")
     run(session, "CREATE VIEW seen AS SELECT 1 AS id")

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from engine.delta.definition.identity_metadata import HIGH_WATER_MARK
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
+from engine.table.column_metadata import HIGH_WATER_MARK
 from tests.engine.lake_sessions import rows, run
 from tests.engine.lake_sessions import table as answer
 
@@ -66,9 +67,9 @@ def opener(request: pytest.FixtureRequest, engine: LakeEngine, spark_driver: Spa
 
     def open_session() -> LakeSession:
         if request.param == "one server":
-            return engine.open_session("bob", settings={}, catalog=None, schema=None)
+            return engine.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
         other = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
-        return other.open_session("bob", settings={}, catalog=None, schema=None)
+        return other.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
 
     return open_session
 

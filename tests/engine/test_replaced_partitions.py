@@ -18,6 +18,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
 from engine.table.operations import CommitDescription, TableOperation
 from tests.engine.lake_sessions import rows, run
 
@@ -35,7 +36,7 @@ def run_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def other(lake: Path, engine: LakeEngine, spark_driver: Any) -> Iterator[LakeSession]:
     """A session of another server, which takes no turns with ours."""
     theirs = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
-    opened = theirs.open_session("bob", settings={}, catalog=None, schema=None)
+    opened = theirs.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
 

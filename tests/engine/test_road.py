@@ -17,6 +17,7 @@ from engine.errors.statement_errors import StatementCancelled
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import sql_type_of
 from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables
@@ -57,13 +58,13 @@ def engine(lake: Path, spark_driver: SparkDriver) -> LakeEngine:
 
 @pytest.fixture
 def session(engine: LakeEngine) -> Iterator[LakeSession]:
-    opened = engine.open_session("ann", settings={}, catalog=None, schema="shop")
+    opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema="shop")
     yield opened
     opened.close()
 
 
 def rows(session: LakeSession, statement: str | Statement, *parameters: Parameter) -> list[tuple[Any, ...]]:
-    context = StatementContext(principal="ann")
+    context = StatementContext(identity=Identity("ann"))
     if isinstance(statement, str):
         result = session.execute(statement, context, parameters)
     else:
@@ -136,6 +137,7 @@ REFUSALS = [
     ("SELECT * FROM nope.items", "TABLE_OR_VIEW_NOT_FOUND", "42P01"),
     ("SELECT nope FROM items", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703"),
     ("SELECT nope(id) FROM items", "UNRESOLVED_ROUTINE", "42883"),
+    ("SELECT id FROM items JOIN other.items ON shop.items.id = other.items.id", "AMBIGUOUS_REFERENCE", "42704"),
     ("SELECT cast('x' AS int)", "CAST_INVALID_INPUT", "22018"),
     ("SELECT 1 / 0", "DIVIDE_BY_ZERO", "22012"),
     ("USE nope", "SCHEMA_NOT_FOUND", "42704"),
@@ -157,7 +159,7 @@ def test_a_refusal_has_its_condition_and_the_session_goes_on(
     with pytest.raises(SqlError) as caught:
         rows(session, text)
     assert (caught.value.condition, caught.value.sqlstate) == (condition, sqlstate)
-    assert "__scan_" not in str(caught.value)
+    assert "__scan_" not in str(caught.value) and "__relation_" not in str(caught.value)
     assert rows(session, "SELECT 1") == [(1,)]
 
 
@@ -232,7 +234,9 @@ def test_a_metadata_call_takes_the_same_road(
 
 
 def test_settings_and_schemas_belong_to_one_session(engine: LakeEngine, session: LakeSession) -> None:
-    other = engine.open_session("bob", settings={"spark.sql.ansi.enabled": "false"}, catalog=None, schema=None)
+    other = engine.open_session(
+        Identity("bob"), settings={"spark.sql.ansi.enabled": "false"}, catalog=None, schema=None
+    )
     assert rows(other, "SELECT cast('x' AS int)") == [(None,)]
     rows(session, "USE other")
     assert rows(session, "SELECT count(*) FROM items") == [(2,)]
@@ -264,14 +268,14 @@ def test_a_statement_cancelled_before_it_starts_runs_nothing(session: LakeSessio
     token = CancelToken()
     token.cancel()
     with pytest.raises(StatementCancelled):
-        session.execute("SELECT 1", StatementContext(principal="ann", cancel=token))
+        session.execute("SELECT 1", StatementContext(identity=Identity("ann"), cancel=token))
 
 
 def test_result_columns_carry_their_sql_types(session: LakeSession) -> None:
     text = (
         "SELECT id, name, day, array(id) AS a, named_struct('x', 1) AS s, interval '1' day AS i, null AS n FROM items"
     )
-    result = session.execute(text, StatementContext(principal="ann"))
+    result = session.execute(text, StatementContext(identity=Identity("ann")))
     assert [sql_type_of(field) for field in result.schema] == [
         "bigint", "string", "date", "array<bigint>", "struct<x:int>", "interval day", "void",
     ]  # fmt: skip
@@ -308,7 +312,7 @@ def test_a_temporary_view_is_one_sessions_own_and_comes_first(engine: LakeEngine
     assert rows(session, "SELECT who FROM items") == [("mine",)]
     rows(session, "CREATE OR REPLACE TEMP VIEW items AS SELECT 2 AS x")
     assert rows(session, "SELECT x FROM items") == [(2,)]
-    other = engine.open_session("bob", settings={}, catalog=None, schema="shop")
+    other = engine.open_session(Identity("bob"), settings={}, catalog=None, schema="shop")
     assert rows(other, "SELECT count(*) FROM items") == [(4,)]
     other.close()
     rows(session, "DROP VIEW items")
@@ -316,7 +320,9 @@ def test_a_temporary_view_is_one_sessions_own_and_comes_first(engine: LakeEngine
 
 
 def test_a_session_may_begin_in_a_schema_that_it_makes(engine: LakeEngine) -> None:
-    begun = engine.open_session("ann", settings={}, catalog="hive_metastore", schema="later", may_lack_schema=True)
+    begun = engine.open_session(
+        Identity("ann"), settings={}, catalog="hive_metastore", schema="later", may_lack_schema=True
+    )
     assert rows(begun, "SELECT current_database()") == [("later",)]
     assert refuse(begun, "SELECT * FROM made").condition == "TABLE_OR_VIEW_NOT_FOUND"
     assert refuse(begun, "CREATE TABLE made (k INT)").condition == "SCHEMA_NOT_FOUND"

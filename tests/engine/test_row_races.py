@@ -16,6 +16,7 @@ from catalog.errors import SqlError
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.transaction import Transaction
 from engine.main import LakeEngine, LakeSession
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import rows, run
 
 pytestmark = pytest.mark.spark
@@ -73,7 +74,7 @@ RUNS = [(ours, theirs, "vectors", expected) for ours, theirs, expected, _ in CAS
 
 @pytest.fixture(scope="module")
 def tables(engine: LakeEngine) -> None:
-    session = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     for name, properties in (("plain", ""), ("vectors", "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")):
         run(session, f"CREATE TABLE {name} (k INT, v INT) {properties}")
         for first in (1, 11):
@@ -83,7 +84,7 @@ def tables(engine: LakeEngine) -> None:
 
 @pytest.fixture
 def other(engine: LakeEngine, tables: None) -> Iterator[LakeSession]:
-    opened = engine.open_session("bob", settings={}, catalog=None, schema=None)
+    opened = engine.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
 

@@ -29,12 +29,13 @@ from engine.delta.delta_format import DeltaFormat
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.plans.reads import CommandPlan
+from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.table.formats import formats_of
 from tests.engine.planned import make_table, planned
 from tests.feature_tables import FEATURE_TABLES
 
-STATE = SessionState(principal="ann", catalog="spark_catalog", schema="default")
+STATE = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")
 
 
 class Lake:

@@ -18,6 +18,7 @@ from catalog.errors import SqlError
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from tests.engine.feed_tables import FEED, time_of
 from tests.engine.logged_changes import LOGGED, set_commit_times, write_sales
@@ -45,13 +46,13 @@ def engine(lake: Path, spark_driver: SparkDriver) -> LakeEngine:
 
 @pytest.fixture(scope="module")
 def session(engine: LakeEngine) -> Iterator[LakeSession]:
-    opened = engine.open_session("ann", settings={}, catalog=None, schema="logged")
+    opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema="logged")
     yield opened
     opened.close()
 
 
 def run(session: LakeSession, text: str, *parameters: Parameter) -> pa.Table:
-    result = session.execute(text, StatementContext(principal="ann"), parameters)
+    result = session.execute(text, StatementContext(identity=Identity("ann")), parameters)
     table = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
     return table
@@ -238,7 +239,7 @@ def test_ranges_by_version_and_by_time(session: LakeSession, start: str, end: st
 
 def test_times_are_of_the_session_s_zone_and_may_be_parameters(engine: LakeEngine) -> None:
     settings = {"spark.sql.session.timeZone": "America/New_York"}
-    opened = engine.open_session("ann", settings=settings, catalog=None, schema="logged")
+    opened = engine.open_session(Identity("ann"), settings=settings, catalog=None, schema="logged")
     text = "SELECT DISTINCT _commit_version FROM table_changes('vectors', :start, :end) ORDER BY 1"
     named = [Parameter(name=name, value=f"2023-12-31 {hour}:00:00") for name, hour in (("start", 21), ("end", 22))]
     assert rows(opened, text, *named) == [(2,), (3,)]
@@ -249,7 +250,7 @@ def test_times_are_of_the_session_s_zone_and_may_be_parameters(engine: LakeEngin
 
 def test_a_start_after_the_latest_version_may_be_set_to_have_no_rows(engine: LakeEngine) -> None:
     key = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
-    opened = engine.open_session("ann", settings={key: "true"}, catalog=None, schema="logged")
+    opened = engine.open_session(Identity("ann"), settings={key: "true"}, catalog=None, schema="logged")
     for arguments in ("12", "'2999-01-01'", "99, 100", "'2999-01-01', '2999-01-02'"):
         found = run(opened, f"SELECT * FROM table_changes('vectors', {arguments})")
         assert (found.num_rows, found.column_names) == (0, ["id", *OWN])
@@ -354,7 +355,7 @@ PRUNED = (
 def test_files_that_cannot_match_are_left_out(
     session: LakeSession, condition: str, expected: list[int], data_files: int, change_files: int
 ) -> None:
-    context = StatementContext(principal="ann")
+    context = StatementContext(identity=Identity("ann"))
     text = f"SELECT id FROM table_changes('counted', 1) WHERE {condition} ORDER BY id"
     result = session.execute(text, context)
     found = pa.Table.from_batches(result.batches(), result.schema)

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ import pytest
 from deltalake import DeltaTable
 
 from engine.delta.delta_format import DeltaFormat
-from engine.delta.log.storage import LocalStorage
 from engine.errors.statement_errors import StatementCancelled
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.storage.storage import LocalStorage
 from engine.table.watched_formats import watched
 from tests.engine.bare_aging import age, data_files
 from tests.engine.bare_lake import BareLake
@@ -183,7 +185,7 @@ def test_what_stops_it_is_recorded(lake: BareLake, worn: Path, monkeypatch: pyte
 def test_a_cancelled_one_leaves_the_table_as_it_was(
     lake: BareLake, worn: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    context, listing = StatementContext(principal="ann"), LocalStorage.list_folder
+    context, listing = StatementContext(identity=Identity("ann")), LocalStorage.list_folder
 
     def cancel(self: LocalStorage, directory: str) -> Any:
         context.cancel.cancel()
@@ -270,7 +272,7 @@ def test_shallow_clones_keep_their_files(lake: BareLake, worn: Path, clone: str)
 
 def test_a_running_statement_keeps_what_it_uses(lake: BareLake, worn: Path) -> None:
     lake.answer(CHECK_OFF)
-    pins, now_ms = lake.sources.pins, StatementContext(principal="ann").now_ms
+    pins, now_ms = lake.sources.pins, StatementContext(identity=Identity("ann")).now_ms
     with pins.statement(now_ms) as uses:
         watched(lake.sources.formats, uses)["delta"].load(str(worn), 1)
         assert lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN") == []
@@ -281,4 +283,6 @@ def test_a_running_statement_keeps_what_it_uses(lake: BareLake, worn: Path) -> N
         (worn / "written.parquet").write_bytes(b"not committed yet")
         delete(lake, "k = 2")
         assert len(lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN")) == 1
+    assert len(lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN")) == 2
+    os.utime(worn / "written.parquet", (time.time() - 70, time.time() - 70))
     assert len(lake.rows("VACUUM worn RETAIN 0 HOURS DRY RUN")) == 3

@@ -16,6 +16,7 @@ from engine.errors.statement_errors import StatementCancelled
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.sql.script.script_declarations import KNOWN_CONDITIONS
 from tests.engine.lake_sessions import table
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.spark
 def session(tmp_path: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
     (tmp_path / "default").mkdir()
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(tmp_path))), spark_driver)
-    opened = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
 
@@ -411,7 +412,7 @@ def test_a_timestamp_is_the_same_instant_in_another_zone(session: LakeSession) -
 
 def test_variables_belong_to_one_session(tmp_path: Path, spark_driver: SparkDriver) -> None:
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(tmp_path))), spark_driver)
-    ann, bob = (engine.open_session(name, settings={}, catalog=None, schema=None) for name in ("ann", "bob"))
+    ann, bob = (engine.open_session(Identity(name), settings={}, catalog=None, schema=None) for name in ("ann", "bob"))
     table(ann, "DECLARE x INT DEFAULT 1")
     assert answered(bob, "SELECT x") == ("UNRESOLVED_COLUMN.WITHOUT_SUGGESTION", "42703")
     table(bob, "DECLARE x INT DEFAULT 2")
@@ -426,7 +427,7 @@ def test_a_text_that_runs_itself_ends(session: LakeSession) -> None:
 
 
 def test_a_script_takes_parameters_by_name_alone(session: LakeSession) -> None:
-    context = StatementContext(principal="ann")
+    context = StatementContext(identity=Identity("ann"))
     text = "BEGIN DECLARE x INT; SET x = :n + 1; SELECT x; END"
     stream = session.execute(text, context, [Parameter(value="4", sql_type="int", name="n")])
     assert [batch.to_pylist() for batch in stream.batches()] == [[{"x": 5}]]
@@ -449,6 +450,6 @@ def test_a_handler_catches_no_cancelling(session: LakeSession) -> None:
         return 0
 
     with pytest.raises(StatementCancelled):
-        session.execute(text, StatementContext(principal="ann", cancel=cancel, now_ms=now_ms))
+        session.execute(text, StatementContext(identity=Identity("ann"), cancel=cancel, now_ms=now_ms))
     assert turns == 5
     assert answered(session, "SELECT 1") == [(1,)]

@@ -20,6 +20,7 @@ from engine.errors.statement_errors import StatementCancelled
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 
 pytestmark = pytest.mark.spark
 
@@ -36,20 +37,20 @@ def engine(lake: Path, spark_driver: SparkDriver) -> LakeEngine:
 
 @pytest.fixture
 def session(engine: LakeEngine) -> Iterator[LakeSession]:
-    opened = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
 
 
 def run(session: LakeSession, text: str, context: StatementContext | None = None) -> int | None:
     """Execute; the number of rows that the statement changed."""
-    result = session.execute(text, context or StatementContext(principal="ann"))
+    result = session.execute(text, context or StatementContext(identity=Identity("ann")))
     result.close()
     return result.rows_modified
 
 
 def rows(session: LakeSession, text: str) -> list[tuple[Any, ...]]:
-    result = session.execute(text, StatementContext(principal="ann"))
+    result = session.execute(text, StatementContext(identity=Identity("ann")))
     table = pa.Table.from_batches(result.batches(), result.schema)
     result.close()
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
@@ -277,7 +278,7 @@ VIOLATIONS = [
 
 @pytest.fixture(scope="module")
 def checked(engine: LakeEngine) -> None:
-    session = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     run(session, CHECKED)
     run(session, f"INSERT INTO checked VALUES {GOOD}")
     session.close()
@@ -382,7 +383,7 @@ def test_sessions_that_insert_at_once_all_land(engine: LakeEngine, session: Lake
     run(session, "CREATE TABLE shared (id INT)")
 
     def insert(first: int) -> None:
-        other = engine.open_session("bob", settings={}, catalog=None, schema=None)
+        other = engine.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
         for number in range(3):
             run(other, f"INSERT INTO shared VALUES ({first + number})")
         other.close()
@@ -396,7 +397,7 @@ def test_sessions_that_insert_at_once_all_land(engine: LakeEngine, session: Lake
 
 def test_sessions_that_create_one_table_at_once_make_one(engine: LakeEngine, session: LakeSession) -> None:
     def create(number: int) -> str:
-        other = engine.open_session("bob", settings={}, catalog=None, schema=None)
+        other = engine.open_session(Identity("bob"), settings={}, catalog=None, schema=None)
         try:
             run(other, f"CREATE TABLE raced AS SELECT {number} AS n")
             return "made"
@@ -413,7 +414,7 @@ def test_sessions_that_create_one_table_at_once_make_one(engine: LakeEngine, ses
 
 def test_a_cancelled_insert_leaves_the_table_as_it_was(session: LakeSession, lake: Path) -> None:
     run(session, "CREATE TABLE slow (id BIGINT)")
-    context = StatementContext(principal="ann")
+    context = StatementContext(identity=Identity("ann"))
     threading.Timer(1.5, context.cancel.cancel).start()
     with pytest.raises(StatementCancelled):
         run(session, "INSERT INTO slow SELECT id FROM range(0, 1000000000000, 1, 2) WHERE hash(id) % 100 = 1", context)

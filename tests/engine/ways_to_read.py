@@ -20,6 +20,7 @@ from engine.exec.session import ExecSession, SparkDriver
 from engine.main import EngineOptions, open_sources
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from tests.engine.planned import planned
 
@@ -44,7 +45,7 @@ class Readers:
     sessions: Mapping[str, ExecSession]
 
     def plan(self, text: str) -> ReadPlan:
-        state = SessionState(principal="ann", catalog="spark_catalog", schema="default")
+        state = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")
         plan = planned(text, state, self.sources)
         assert isinstance(plan, ReadPlan)
         return plan
@@ -53,7 +54,7 @@ class Readers:
         """Sorted; `EVERYTHING` opens every file."""
         if way == EVERYTHING:
             plan = replace(plan, scans=tuple(replace(scan, choice=None) for scan in plan.scans))
-        result = self.sessions[way].run_query(plan, StatementContext(principal="ann"))
+        result = self.sessions[way].run_query(plan, StatementContext(identity=Identity("ann")))
         table = pa.Table.from_batches(result.batches(), result.schema)
         return sorted(zip(*(column.to_pylist() for column in table.columns), strict=True), key=repr)
 

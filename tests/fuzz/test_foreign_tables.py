@@ -22,6 +22,7 @@ import pytest
 from catalog.errors import SqlError
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import run
 from tests.engine.peer_readers import PEERS, Rows, comparable
 from tests.engine.ways_to_read import WAYS, Readers, open_readers
@@ -59,7 +60,7 @@ def readers(lake: Path, spark_driver: SparkDriver) -> Iterator[Readers]:
 @pytest.fixture(scope="module")
 def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
-    opened = engine.open_session("ann", settings={}, catalog=None, schema=None)
+    opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
 

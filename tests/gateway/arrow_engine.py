@@ -5,6 +5,7 @@ A statement's text (without a trailing semicolon) is looked up in `answers`; wha
     engine = ArrowEngine()
     engine.answers["SELECT two"] = rows(table)               # or rows(table, sql_types={"d": "varchar(5)"})
     engine.answers["SELECT slow"] = sleeps(30)               # ends early when the statement is cancelled
+    engine.answers["SELECT more"] = Streams()                # rows as the test gives them, while the statement runs
     engine.answers["SELECT broken"] = fails(SomeSqlError())  # any exception, also one that is no SqlError
 
 Understood without a script: `SELECT 1`, `ROWS n` (an `id bigint` and a `name string` column, in batches of 1,000 rows),
@@ -23,7 +24,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from catalog.errors import SqlError
+from engine.errors.statement_errors import StatementCancelled
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import (
     INT,
@@ -127,6 +130,51 @@ def numbered(n: int) -> Answer:
     return lambda _: ResultStream(schema=schema, source=batches())
 
 
+class Streams:
+    """An answer in pieces: the statement runs until :meth:`end`, and tells of its rows when the first are given."""
+
+    def __init__(self) -> None:
+        self.schema = pa.schema([sql_field("id", pa.int64(), "bigint")])
+        self._changed = threading.Condition()
+        self._batches: list[pa.RecordBatch] = []
+        self._error: Exception | None = None
+        self._has_ended = False
+
+    def give(self, *ids: int) -> None:
+        with self._changed:
+            self._batches.append(pa.record_batch([pa.array(ids, pa.int64())], schema=self.schema))
+            self._changed.notify_all()
+
+    def end(self, error: Exception | None = None) -> None:
+        with self._changed:
+            self._error, self._has_ended = error, True
+            self._changed.notify_all()
+
+    def __call__(self, context: StatementContext) -> ResultStream:
+        context.cancel.on_cancel(lambda: self.end(StatementCancelled()))
+        stream = ResultStream(schema=self.schema, source=self._pull(), wait_ready=self._wait)
+        self._wait(None)
+        if context.on_rows and not self._has_ended:
+            context.on_rows(stream)
+        with self._changed:
+            self._changed.wait_for(lambda: self._has_ended)
+        if self._error:
+            raise self._error
+        return stream
+
+    def _wait(self, seconds: float | None) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: bool(self._batches) or self._has_ended, seconds)
+
+    def _pull(self) -> Iterator[pa.RecordBatch]:
+        while self._wait(None):
+            if self._error:
+                raise self._error
+            if not self._batches:
+                return
+            yield self._batches.pop(0)
+
+
 @dataclass
 class Run:
     text: str
@@ -158,7 +206,7 @@ class ArrowEngine:
 
     def open_session(
         self,
-        principal: str,
+        identity: Identity,
         *,
         settings: Mapping[str, str],
         catalog: str | None,
@@ -168,7 +216,7 @@ class ArrowEngine:
         if not may_lack_schema:
             self._ensure_schema(schema)
         self.stall()
-        session = ArrowSession(self, principal, dict(settings), catalog or CATALOG, schema or "default")
+        session = ArrowSession(self, identity, dict(settings), catalog or CATALOG, schema or "default")
         self.sessions.append(session)
         return session
 
@@ -188,12 +236,16 @@ class ArrowSession:
     """`engine.engine.EngineSession` for tests."""
 
     engine: ArrowEngine
-    principal: str
+    identity: Identity
     settings: dict[str, str]
     current_catalog: str
     current_schema: str
     statement_timeout_s: float = 0.0
     closed: bool = False
+
+    @property
+    def principal(self) -> str:
+        return self.identity.principal
 
     def execute(self, text: str, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         self.engine.runs.append(Run(text, context, tuple(parameters)))

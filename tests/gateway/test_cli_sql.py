@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from gateway.__main__ import main
-from gateway.authenticators import Anonymous
+from gateway.authenticators.anonymous import Anonymous
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.server import HttpServer
 from gateway.lifecycle import Lifecycle, Ports

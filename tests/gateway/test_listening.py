@@ -8,20 +8,33 @@ from pathlib import Path
 
 import pytest
 
+from gateway.config import Risk
 from gateway.lifecycle import Ports
-from gateway.listening import ensure_loopback, ensure_port_free, remove_port_file, write_port_file
+from gateway.listening import ensure_may_listen, ensure_port_free, remove_port_file, write_port_file
 from gateway.start_errors import HostNotLoopback, HostUnknown, PortFileUnwritable, PortInUse
+
+
+def ensure(host: str, *risks: Risk, authenticates: bool = False, encrypts: bool = False) -> None:
+    ensure_may_listen(host, authenticates=authenticates, encrypts=encrypts, risks=risks)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.53", "localhost", "::1", "127.1"])
 def test_this_machine_may_be_listened_on(host: str) -> None:
-    ensure_loopback(host)
+    ensure(host)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "0", "192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1"])
-def test_other_addresses_may_not(host: str) -> None:
-    with pytest.raises(HostNotLoopback):
-        ensure_loopback(host)
+def test_other_addresses_need_authentication_and_tls_or_an_accepted_risk(host: str) -> None:
+    ensure(host, authenticates=True, encrypts=True)
+    ensure(host, Risk.ANYBODY, encrypts=True)
+    ensure(host, Risk.CLEARTEXT, authenticates=True)
+    ensure(host, *Risk)
+    for risks, encrypts in (((), True), ((Risk.CLEARTEXT,), False)):
+        with pytest.raises(HostNotLoopback, match=f"has no authentication.*{Risk.ANYBODY}"):
+            ensure(host, *risks, encrypts=encrypts)
+    for risks, authenticates in (((), True), ((Risk.ANYBODY,), False)):
+        with pytest.raises(HostNotLoopback, match=f"no certificate for TLS.*{Risk.CLEARTEXT}"):
+            ensure(host, *risks, authenticates=authenticates)
 
 
 def test_a_name_is_as_good_as_its_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,12 +43,12 @@ def test_a_name_is_as_good_as_its_addresses(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     with pytest.raises(HostNotLoopback, match="my-laptop"):
-        ensure_loopback("my-laptop")
+        ensure("my-laptop")
 
 
 def test_a_name_that_is_none_is_refused() -> None:
     with pytest.raises(HostUnknown):
-        ensure_loopback("no-such-host.invalid")
+        ensure("no-such-host.invalid")
 
 
 def test_a_taken_port_is_named() -> None:

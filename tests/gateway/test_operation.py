@@ -12,6 +12,7 @@ import pytest
 from catalog.errors import InternalError
 from engine.errors.statement_errors import ResultTooLarge, StatementCancelled, StatementTimedOut
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream, sql_field
 from gateway.errors import OperationClosed, ResultNotReady
 from gateway.operation import TRANSITIONS, Operation, OperationState, ResultBuffer
@@ -31,7 +32,7 @@ def stream(*sizes: int) -> ResultStream:
 
 
 def operation(run: object, bytes_max: int = 1 << 20) -> Operation:
-    return Operation("ann", "SELECT", run, result_bytes_max=bytes_max)  # type: ignore[arg-type]
+    return Operation(Identity("ann"), "SELECT", run, result_bytes_max=bytes_max)  # type: ignore[arg-type]
 
 
 def test_every_state_has_a_row_and_only_closed_is_an_end() -> None:
@@ -166,7 +167,7 @@ def test_rows_before_the_end_are_refused_by_name() -> None:
 
 def whole(source: Iterable[pa.RecordBatch], closed: list[bool]) -> Operation:
     given = ResultStream(schema=SCHEMA, source=source, on_close=lambda: closed.append(True))
-    return Operation("ann", "SELECT", lambda _: given, result_bytes_max=1 << 20, whole=True)
+    return Operation(Identity("ann"), "SELECT", lambda _: given, result_bytes_max=1 << 20, whole=True)
 
 
 def test_a_whole_result_is_held_before_the_statement_counts_as_finished() -> None:

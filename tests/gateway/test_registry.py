@@ -11,6 +11,7 @@ import pytest
 
 from engine.errors.statement_errors import StatementTimedOut
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity, Method, Scope
 from engine.runtime.results import ResultStream, empty_result
 from gateway.errors import (
     OperationNotFound,
@@ -27,6 +28,7 @@ from gateway.registry import Registry
 from tests.gateway.arrow_engine import Answer, ArrowEngine
 
 Maker = Callable[..., Registry]
+ANN = Identity("ann")
 
 
 @pytest.fixture
@@ -52,59 +54,67 @@ def eventually(condition: Callable[[], bool], seconds: float = 5) -> bool:
 def test_a_silent_session_without_a_connection_makes_room(make: Maker) -> None:
     """The one that was silent longest; never one with a connection, one that runs a statement, or a recent one."""
     registry = make(sessions_max=4, detached_idle_s=100)
-    attached, running, older, newer = (registry.open_session("ann") for _ in range(4))
+    attached, running, older, newer = (registry.open_session(ANN) for _ in range(4))
     for session in (running, older, newer):
         session.is_detached = True
     running.execute("SLEEP 60")
     with pytest.raises(TooManySessions):
-        registry.open_session("ben")
+        registry.open_session(Identity("ben"))
     for session, silent_s in ((attached, 900), (running, 900), (older, 300), (newer, 200)):
         session.last_used -= silent_s
-    first = registry.open_session("ben")
+    first = registry.open_session(Identity("ben"))
     assert set(registry.sessions()) == {attached, running, newer, first}
-    second = registry.open_session("ben")
+    second = registry.open_session(Identity("ben"))
     assert set(registry.sessions()) == {attached, running, first, second}
     with pytest.raises(TooManySessions):
-        registry.open_session("ben")
+        registry.open_session(Identity("ben"))
 
 
 def test_an_operation_is_found_by_its_id_from_anywhere_until_it_is_forgotten(make: Maker) -> None:
     registry = make()
-    session = registry.open_session("ann")
+    session = registry.open_session(ANN)
     operation = session.execute("SELECT 1")
     assert operation.wait(5) is OperationState.FINISHED
-    assert registry.find_operation(operation.id, "ann") == (session, operation)
+    assert registry.find_operation(operation.id, ANN) == (session, operation)
     session.forget(operation)
     assert operation.state is OperationState.CLOSED
     with pytest.raises(OperationNotFound):
-        registry.find_operation(operation.id, "ann")
+        registry.find_operation(operation.id, ANN)
 
 
 def test_closing_a_session_ends_what_it_runs_and_frees_its_place(make: Maker) -> None:
     registry = make(sessions_max=1)
-    session = registry.open_session("ann")
+    session = registry.open_session(ANN)
     slow = session.execute("SLEEP 30")
     with pytest.raises(TooManySessions):
-        registry.open_session("bob")
-    registry.close_session(session.id, "ann")
-    registry.close_session(session.id, "ann")
+        registry.open_session(Identity("bob"))
+    registry.close_session(session.id, ANN)
+    registry.close_session(session.id, ANN)
     assert slow.state is OperationState.CLOSED and slow.cancel_token.reason is not None
     with pytest.raises(SessionNotFound):
-        registry.session(session.id, "ann")
+        registry.session(session.id, ANN)
     with pytest.raises(SessionNotFound):
         session.execute("SELECT 1")
-    registry.open_session("bob")
+    registry.open_session(Identity("bob"))
 
 
 def test_an_unknown_session_is_refused(make: Maker) -> None:
     with pytest.raises(SessionNotFound):
-        make().session(uuid.uuid4(), "ann")
+        make().session(uuid.uuid4(), ANN)
 
 
-@pytest.mark.parametrize("other", ["bob", "Ann", "ann ", "", None])
-def test_ids_are_unknown_to_everybody_but_their_principal(make: Maker, other: str | None) -> None:
+OTHERS = [
+    *(Identity(name) for name in ("bob", "Ann", "ann ", "")),
+    None,
+    Identity("ann", real_user="hue"),
+    Identity("ann", scopes=frozenset({Scope.READ_ONLY})),
+]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_ids_are_unknown_to_everybody_but_their_identity(make: Maker, other: Identity | None) -> None:
     registry = make()
-    session = registry.open_session("ann")
+    session = registry.open_session(ANN)
     operation = session.execute("SLEEP 30")
     with pytest.raises(SessionNotFound):
         registry.session(session.id, other)
@@ -112,8 +122,9 @@ def test_ids_are_unknown_to_everybody_but_their_principal(make: Maker, other: st
         registry.find_operation(operation.id, other)
     registry.close_operation(operation.id, other)
     registry.close_session(session.id, other)
-    assert registry.session(session.id, "ann") is session
-    assert registry.find_operation(operation.id, "ann") == (session, operation)
+    again = Identity("ann", groups=frozenset({"staff"}), method=Method.TOKEN, client_id="t1", expires_ms=1)
+    assert registry.session(session.id, again) is registry.session(session.id, ANN) is session
+    assert registry.find_operation(operation.id, ANN) == (session, operation)
     assert not operation.state.is_terminal
     assert registry.linked_operation(operation.id) is operation  # a link's signature is the right to it
     with pytest.raises(OperationNotFound):
@@ -122,7 +133,7 @@ def test_ids_are_unknown_to_everybody_but_their_principal(make: Maker, other: st
 
 def test_statements_over_the_running_limit_wait_their_turn(make: Maker) -> None:
     registry = make(statements_running_max=1)
-    session = registry.open_session("ann")
+    session = registry.open_session(ANN)
     first, second = session.execute("SLEEP 30"), session.execute("SELECT 1")
     assert eventually(lambda: first.state is OperationState.RUNNING)
     assert second.state is OperationState.PENDING
@@ -161,7 +172,7 @@ def stuck(make: Maker, freed: threading.Event) -> Stuck:
         engine = registry.engine
         assert isinstance(engine, ArrowEngine)
         engine.answers["HANG"] = hangs(freed)
-        hanging = [registry.open_session("ann").execute("HANG") for _ in range(count)]
+        hanging = [registry.open_session(ANN).execute("HANG") for _ in range(count)]
         assert eventually(lambda: len(engine.runs) == min(count, registry.limits.statements_running_max))
         for operation in hanging:
             end(operation)
@@ -180,14 +191,14 @@ def test_a_statement_that_is_ended_and_runs_on_gives_its_place_back(
     stuck: Stuck, end: Callable[[Operation], None]
 ) -> None:
     registry, engine = stuck(3, end, statements_running_max=3)
-    others = [registry.open_session("bob").execute("SELECT 1") for _ in range(5)]
+    others = [registry.open_session(Identity("bob")).execute("SELECT 1") for _ in range(5)]
     assert [other.wait(5) for other in others] == [OperationState.FINISHED] * 5
     assert not engine.restarts
 
 
 def test_threads_of_ended_statements_are_limited(stuck: Stuck, freed: threading.Event) -> None:
     registry, engine = stuck(2, statements_running_max=2, abandoned_max=2, abandoned_grace_s=60)
-    session = registry.open_session("ann")
+    session = registry.open_session(ANN)
     for _ in range(2):
         session.execute("HANG")
     assert eventually(lambda: len(engine.runs) == 4)
@@ -202,7 +213,7 @@ def test_threads_of_ended_statements_are_limited(stuck: Stuck, freed: threading.
 def test_spark_is_restarted_where_too_many_ended_statements_run_on(stuck: Stuck, freed: threading.Event) -> None:
     registry, engine = stuck(2, abandoned_max=2, abandoned_grace_s=0.05, reap_every_s=0.02)
     assert eventually(lambda: bool(engine.restarts))
-    session = registry.open_session("bob")
+    session = registry.open_session(Identity("bob"))
     with pytest.raises(TooManyAbandoned) as caught:
         session.execute("SELECT 1")
     assert caught.value.sqlstate == "53000" and not session.operations()
@@ -215,7 +226,7 @@ def test_spark_is_restarted_where_too_many_ended_statements_run_on(stuck: Stuck,
 
 def test_statements_that_end_soon_after_they_were_cancelled_are_no_reason_to_restart(make: Maker) -> None:
     registry = make(statements_running_max=8, abandoned_max=1, reap_every_s=0.02)
-    session = registry.open_session("ann")
+    session = registry.open_session(ANN)
     for _ in range(10):
         running = [session.execute("SLEEP 30") for _ in range(8)]
         for operation in running:
@@ -227,7 +238,7 @@ def test_statements_that_end_soon_after_they_were_cancelled_are_no_reason_to_res
 
 def test_a_statement_that_is_cancelled_while_it_waits_never_runs(stuck: Stuck, freed: threading.Event) -> None:
     registry, engine = stuck(0, statements_running_max=1)
-    session = registry.open_session("ann")
+    session = registry.open_session(ANN)
     first, second = session.execute("HANG"), session.execute("ROWS 1")
     second.cancel()
     freed.set()
@@ -237,7 +248,7 @@ def test_a_statement_that_is_cancelled_while_it_waits_never_runs(stuck: Stuck, f
 
 def test_draining_keeps_its_deadline_whatever_runs_on(stuck: Stuck) -> None:
     registry, _ = stuck(1, end_grace_s=0.1)
-    hanging = registry.open_session("ann").execute("HANG")
+    hanging = registry.open_session(ANN).execute("HANG")
     draining = threading.Thread(target=registry.drain, args=(0.1,))
     draining.start()
     draining.join(20)  # the statements hang three times as long
@@ -245,7 +256,7 @@ def test_draining_keeps_its_deadline_whatever_runs_on(stuck: Stuck) -> None:
 
 
 def test_a_session_holds_a_limited_number_of_statements(make: Maker) -> None:
-    session = make(statements_per_session_max=2).open_session("ann")
+    session = make(statements_per_session_max=2).open_session(ANN)
     kept = [session.execute("SELECT 1") for _ in range(2)]
     with pytest.raises(TooManyStatements):
         session.execute("SELECT 1")
@@ -255,7 +266,7 @@ def test_a_session_holds_a_limited_number_of_statements(make: Maker) -> None:
 
 def test_the_sessions_of_a_user_hold_a_limited_number_of_statements_together(make: Maker) -> None:
     registry = make(statements_per_user_max=3)
-    first, second, other = (registry.open_session(user) for user in ("ann", "ann", "ben"))
+    first, second, other = (registry.open_session(user) for user in (ANN, ANN, Identity("ben")))
     read, unread, running = first.execute("SET x"), first.execute("ROWS 5"), second.execute("SLEEP 60")
     for operation in (read, unread):
         assert operation.wait(5) is OperationState.FINISHED
@@ -267,7 +278,7 @@ def test_the_sessions_of_a_user_hold_a_limited_number_of_statements_together(mak
         first.execute("SELECT 1")
     assert set(first.operations()) == {unread}
     other.execute("SELECT 1")
-    registry.close_session(second.id, "ann")
+    registry.close_session(second.id, ANN)
     for _ in range(2):
         first.execute("SLEEP 60")
     with pytest.raises(TooManyStatementsOfUser):
@@ -277,7 +288,7 @@ def test_the_sessions_of_a_user_hold_a_limited_number_of_statements_together(mak
 def test_statements_of_retired_sessions_do_not_count(make: Maker) -> None:
     registry = make(statements_per_user_max=1)
     for _ in range(3):
-        session = registry.open_session("ann")
+        session = registry.open_session(ANN)
         operation = session.execute("SELECT 1", through=lambda stream: stream)
         registry.retire_after(session, operation)
         assert operation.wait(5) is OperationState.FINISHED and eventually(lambda: not registry.sessions())
@@ -285,21 +296,21 @@ def test_statements_of_retired_sessions_do_not_count(make: Maker) -> None:
 
 
 def test_a_statement_past_the_servers_limit_is_ended(make: Maker) -> None:
-    session = make(statement_timeout_s=0.05).open_session("ann")
+    session = make(statement_timeout_s=0.05).open_session(ANN)
     assert session.execute("SLEEP 30").wait(5) is OperationState.TIMED_OUT
     assert session.execute("SLEEP 30", timeout_s=60).wait(5) is OperationState.TIMED_OUT
 
 
 def test_a_session_may_set_a_time_limit_of_its_own(make: Maker) -> None:
     registry = make(statement_timeout_s=60)
-    session = registry.open_session("ann")
+    session = registry.open_session(ANN)
     registry.engine.sessions[0].statement_timeout_s = 0.05  # type: ignore[attr-defined]
     assert session.execute("SLEEP 30").wait(5) is OperationState.TIMED_OUT
 
 
 def test_idle_sessions_and_ended_statements_expire_and_busy_ones_do_not(make: Maker) -> None:
     registry = make(session_idle_s=0.2, statement_idle_s=0.05, reap_every_s=0.02)
-    idle, busy = registry.open_session("ann"), registry.open_session("bob")
+    idle, busy = registry.open_session(ANN), registry.open_session(Identity("bob"))
     ended, running = idle.execute("SELECT 1"), busy.execute("SLEEP 30")
     assert eventually(lambda: ended.state is OperationState.CLOSED)
     assert eventually(lambda: idle not in registry.sessions())
@@ -309,7 +320,7 @@ def test_idle_sessions_and_ended_statements_expire_and_busy_ones_do_not(make: Ma
 
 def test_draining_refuses_new_work_and_lets_short_work_end(make: Maker) -> None:
     registry = make()
-    session = registry.open_session("ann")
+    session = registry.open_session(ANN)
     short, long = session.execute("SLEEP 0.2"), session.execute("SLEEP 30")
     ends: list[OperationState] = []
     assert eventually(lambda: short.state is OperationState.RUNNING)
@@ -320,12 +331,12 @@ def test_draining_refuses_new_work_and_lets_short_work_end(make: Maker) -> None:
     assert long.state is OperationState.CLOSED and long.cancel_token.reason is not None
     assert registry.sessions() == ()
     with pytest.raises(ServerDraining):
-        registry.open_session("ann")
+        registry.open_session(ANN)
 
 
 def test_draining_waits_for_a_client_that_still_fetches(make: Maker) -> None:
     registry = make(linger_s=0.3)
-    operation = registry.open_session("ann").execute("ROWS 50")
+    operation = registry.open_session(ANN).execute("ROWS 50")
     assert operation.wait(5) is OperationState.FINISHED
     draining = threading.Thread(target=registry.drain, args=(30,))
     draining.start()
@@ -340,17 +351,17 @@ def test_draining_waits_for_a_client_that_still_fetches(make: Maker) -> None:
 
 def test_a_retired_session_frees_its_place_and_keeps_its_operation(make: Maker) -> None:
     registry = make(sessions_max=1)
-    session = registry.open_session("ann")
+    session = registry.open_session(ANN)
     operation = session.execute("ROWS 3", through=lambda stream: stream)
     registry.retire_after(session, operation)
     assert operation.wait(5) is OperationState.FINISHED
     assert eventually(lambda: registry.sessions() == ())
-    assert registry.find_operation(operation.id, "ann") == (session, operation)
+    assert registry.find_operation(operation.id, ANN) == (session, operation)
     assert operation.page(0, 10).rows.num_rows == 3
     with pytest.raises(SessionNotFound):
         session.execute("SELECT 1")
-    registry.close_operation(operation.id, "ann")
-    registry.close_operation(operation.id, "ann")
+    registry.close_operation(operation.id, ANN)
+    registry.close_operation(operation.id, ANN)
     assert operation.state is OperationState.CLOSED and registry.operations() == ()
 
 
@@ -358,7 +369,7 @@ def test_who_keeps_the_most_results_makes_room_for_others(make: Maker) -> None:
     registry = make(kept_max=3)
 
     def kept(principal: str) -> Operation:
-        session = registry.open_session(principal)
+        session = registry.open_session(Identity(principal))
         operation = session.execute("SELECT 1")
         registry.retire_after(session, operation)
         assert operation.wait(5) is OperationState.FINISHED
@@ -371,7 +382,7 @@ def test_who_keeps_the_most_results_makes_room_for_others(make: Maker) -> None:
 
 
 def test_statements_of_a_session_that_were_read_make_room(make: Maker) -> None:
-    session = make(statements_per_session_max=2).open_session("ann")
+    session = make(statements_per_session_max=2).open_session(ANN)
     unread = session.execute("ROWS 5")
     for _ in range(5):
         operation = session.execute("SET x")
@@ -382,10 +393,10 @@ def test_statements_of_a_session_that_were_read_make_room(make: Maker) -> None:
 
 def test_a_session_that_its_client_closed_does_not_retire_as_well(make: Maker) -> None:
     registry = make()
-    session = registry.open_session("ann")
+    session = registry.open_session(ANN)
     operation = session.execute("SLEEP 30", through=lambda stream: stream)
     registry.retire_after(session, operation)
-    registry.close_session(session.id, "ann")
+    registry.close_session(session.id, ANN)
     assert operation.state is OperationState.CLOSED and registry.operations() == ()
 
 
@@ -393,14 +404,14 @@ def test_what_cannot_be_closed_does_not_end_the_expiry_of_the_rest(
     make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registry = make(session_idle_s=0.2, reap_every_s=0.02)
-    first, second = registry.open_session("ann"), registry.open_session("bob")
+    first, second = registry.open_session(ANN), registry.open_session(Identity("bob"))
 
     def close() -> None:
         raise RuntimeError("Java is gone")
 
     monkeypatch.setattr(first, "close", close)
     assert eventually(lambda: second not in registry.sessions())
-    third = registry.open_session("ann")
+    third = registry.open_session(ANN)
     assert eventually(lambda: third not in registry.sessions())
 
 
@@ -416,7 +427,7 @@ def test_the_end_of_the_thread_that_expires_is_told(monkeypatch: pytest.MonkeyPa
 
 def test_a_statement_whose_end_fails_gives_its_place_back(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     registry, tried = make(statements_running_max=1), threading.Event()
-    session = registry.open_session("ann")
+    session = registry.open_session(ANN)
 
     def fail(operation: Operation, *_: object) -> None:
         tried.set()

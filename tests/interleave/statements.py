@@ -28,15 +28,16 @@ from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
 from engine.bind.sources import Sources
 from engine.concurrency.table_locks import TableLocks
 from engine.delta.delta_format import DeltaFormat
-from engine.delta.log.storage import Storage, open_storage
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path
 from engine.main import EngineOptions, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.statement import parse_statement, run_statement
+from engine.storage.storage import Storage, open_storage
 from engine.table.formats import TableFormats, formats_of
 from tests.interleave.scheduler import Run, Step, explore
 from tests.interleave.storages import Interposed
@@ -165,8 +166,8 @@ class Server:
 
 
 def _take(text: str, sources: Sources, executor: Any) -> None:
-    state = SessionState(principal="ann", catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA, values=_NO_CHECK)
-    context = StatementContext(principal="ann")
+    state = SessionState(identity=Identity("ann"), catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA, values=_NO_CHECK)
+    context = StatementContext(identity=Identity("ann"))
     run_statement(parse_statement(text), state, sources, executor, context).result.close()  # type: ignore[arg-type]
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
+from engine.runtime.identity import Identity
 from tests.engine.bare_aging import age
 from tests.engine.lake_sessions import run
 from tests.interleave.statements import explored
@@ -55,7 +56,7 @@ def lake_of(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver)
     def made(layout: str) -> Path:
         clauses, properties = LAYOUTS[layout]
         engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lakes / layout))), spark_driver)
-        session = engine.open_session("ann", settings={}, catalog=None, schema=None)
+        session = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
         run(session, f"CREATE TABLE t (k INT, v INT, p INT) {clauses} TBLPROPERTIES ({properties})")
         for first in (0, 10):
             some = f"SELECT /*+ COALESCE(1) */ id, id, id % 2 FROM range({first}, {first + 10})"

@@ -17,15 +17,17 @@ from engine.bind.sources import Sources
 from engine.concurrency.cancel import CancelToken
 from engine.delta.commit.transaction import Transaction
 from engine.delta.delta_format import DeltaFormat, delta_snapshot
-from engine.delta.log.storage import Storage
+from engine.delta.maintenance.unused_files import CLOCK_MARGIN_MS
+from engine.delta.planning.maintenance_plans import VacuumPlan
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.writing.vacuum import vacuum
 from engine.exec.run import Run
-from engine.plans.maintenance import VacuumPlan
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.storage.storage import Storage
 from engine.table.formats import TableFormats, formats_of
 from engine.table.operations import CommitDescription, TableOperation
 from engine.table.watched_formats import watched
-from engine.write.maintenance.vacuum import vacuum
 from tests.engine.delta.committing import add, create, describe, metadata
 from tests.interleave.scheduler import Step, explore
 from tests.interleave.storages import DictStorage, Interposed
@@ -67,7 +69,7 @@ def ticking(storage: DictStorage) -> Callable[[], int]:
 
 
 def run_of(now_ms: Callable[[], int]) -> Run:
-    context = StatementContext(principal="ann", cancel=CancelToken(), now_ms=now_ms)
+    context = StatementContext(identity=Identity("ann"), cancel=CancelToken(), now_ms=now_ms)
     return Run(executor=None, context=context)  # type: ignore[arg-type]
 
 
@@ -197,6 +199,7 @@ def test_a_vacuum_that_is_killed_leaves_a_table_to_go_on_with() -> None:
         storage, shared = made()
         for number in range(3):
             storage.write(f"stray-{number}", b"rows")
+        storage.now_ms += CLOCK_MARGIN_MS
         left = [calls]
 
         def around(method: str, name: str, do: Any, left: list[int] = left) -> Any:

@@ -13,6 +13,7 @@ import pytest
 
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
 from tests.paths import ROOT
 
 Oracle = Callable[[list[str]], list[list[list[Any]]]]
@@ -81,6 +82,8 @@ def lake(tmp_path: Path) -> Path:
 @pytest.fixture
 def session(lake: Path, spark_driver: SparkDriver) -> Iterator[LakeSession]:
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake.parent))), spark_driver)
-    opened = engine.open_session("ann", settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None)
+    opened = engine.open_session(
+        Identity("ann"), settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None
+    )
     yield opened
     opened.close()

@@ -27,6 +27,7 @@ from engine.errors.statement_errors import StatementTimedOut
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.results import sql_type_of
 from engine.runtime.value_text import to_text
 from tests.oracle.sql_files import MADE_TABLES, SqlFile, for_gateway
@@ -75,7 +76,7 @@ def answers(file: SqlFile, driver: SparkDriver, folder: Path, tables: dict[str, 
             write_deltalake(folder / "default" / name, pq.read_table(source))
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(folder))), driver)
     settings = {"spark.sql.session.timeZone": "America/Los_Angeles"}
-    session = engine.open_session("ann", settings=settings, catalog=None, schema=None)
+    session = engine.open_session(Identity("ann"), settings=settings, catalog=None, schema=None)
     try:
         for name, query in MADE_TABLES.items():
             if name in texts:
@@ -93,7 +94,7 @@ def answer(session: LakeSession, statement: str) -> Answer:
     timer = threading.Timer(STATEMENT_S, cancel.cancel, (StatementTimedOut(STATEMENT_S),))
     timer.start()
     try:
-        result = session.execute(statement, StatementContext(principal="ann", cancel=cancel))
+        result = session.execute(statement, StatementContext(identity=Identity("ann"), cancel=cancel))
         table = pa.Table.from_batches(result.batches(), result.schema)
         columns = [[field.name, sql_type_of(field)] for field in table.schema]
         cells = [

@@ -11,6 +11,7 @@ import pytest
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, open_sources
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.sample.lake import ensure_sample_lake
 from tests.oracle.conftest import Oracle
 from tests.oracle.exact_rows import exact_rows
@@ -20,8 +21,10 @@ pytestmark = [pytest.mark.oracle, pytest.mark.timeout(3000)]
 
 
 def rows_of(engine: LakeEngine, statement: str) -> list[list[Any]]:
-    session = engine.open_session("ann", settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None)
-    result = session.execute(statement, StatementContext(principal="ann"))
+    session = engine.open_session(
+        Identity("ann"), settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None
+    )
+    result = session.execute(statement, StatementContext(identity=Identity("ann")))
     table = pa.Table.from_batches(result.batches(), result.schema)
     session.close()
     return [list(row) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]

@@ -12,16 +12,17 @@ from tests.paths import ROOT
 from tests.tidy.sources import MODULES, PACKAGES
 
 DOORS = {
+    "argon2": r"gateway/authenticators/passwords\.py$",
     "sqlglot": r"engine/sql/",
     "pyspark": r"engine/exec/",
     "py4j": r"engine/exec/",
     "thrift": r"gateway/hs2/",
     "flask": r"gateway/(http/|server\.py$)",
     "werkzeug": r"gateway/http/",
-    "fsspec": r"engine/delta/log/storage\.py$|catalog/(file_store|remote)\.py$",
+    "fsspec": r"engine/storage/storage\.py$|catalog/(file_store|remote)\.py$",
 }
 # Comes with a library that is declared.
-COMES_WITH = {"py4j": "pyspark", "werkzeug": "flask"}
+COMES_WITH = {"argon2": "argon2_cffi", "py4j": "pyspark", "werkzeug": "flask"}
 
 
 @pytest.mark.parametrize("library", DOORS)

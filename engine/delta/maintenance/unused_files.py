@@ -6,6 +6,8 @@ that an earlier VACUUM has dealt with, which is noted beside the log.
 
 A full search takes what is older than the retention and not needed (`needed_files`), except for
 
+- files that no version has had and that are hardly older: the clock of the storage may be behind this machine's (that
+  of a local file system is by some milliseconds), and they may have been written since;
 - hidden files and folders, whose names begin with `_` or `.`: the log, and what other products keep beside the data.
   Folders of change data, of indexes, and partition folders are not hidden, whatever their columns are called;
 - folders that have a log themselves: a table inside of a table;
@@ -29,14 +31,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.log.file_table import RecordBatch
-from engine.delta.log.storage import FolderListing, Storage
 from engine.delta.maintenance.needed_files import NeededFiles, Retained, file_paths, load_commits
 from engine.delta.schema.column_mapping import physical_names
 from engine.delta.snapshot.replay import read_commits
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.errors import VacuumLiteImpossible
 from engine.delta.spec.paths import LOG_DIR
+from engine.storage.storage import FolderListing, Storage
+from engine.types.arrow_types import RecordBatch
 
 CHANGE_DATA_DIR = "_change_data"
 INDEX_DIR = "_delta_index"
@@ -47,6 +49,9 @@ _THREADS = 16
 """Requests to the storage at once."""
 _FILES_AT_ONCE = 1000
 """Files that are removed between two looks at whether the statement was cancelled."""
+
+CLOCK_MARGIN_MS = 60_000
+"""By how much a storage's clock may differ from this machine's, for files that running statements write."""
 
 Check = Callable[[], None]
 """Raises where the statement was cancelled."""
@@ -84,6 +89,7 @@ def find_unused(snapshot: Snapshot, needed: NeededFiles, before_ms: int, check: 
     hides, storage = _Hidden(snapshot), snapshot.storage
     names: list[str] = []
     sizes: list[int] = []
+    is_young: list[bool] = []
     folders: list[str] = []
     checksums: set[str] = set()
     num_folders = 0
@@ -99,8 +105,15 @@ def find_unused(snapshot: Snapshot, needed: NeededFiles, before_ms: int, check: 
             elif status.modified_ms < before_ms and not hides(status.name):
                 names.append(name)
                 sizes.append(status.size)
-    free = pc.invert(needed.are_needed(pa.array(names, pa.string())))
-    files = pa.array(names, pa.string()).filter(free).to_pylist()
+                is_young.append(status.modified_ms >= before_ms - CLOCK_MARGIN_MS)
+    paths = pa.array(names, pa.string())
+    free = pc.invert(needed.are_needed(paths))
+    young = pc.and_(free, pa.array(is_young, pa.bool_()))
+    if pc.any(young).as_py():
+        known = NeededFiles(storage)
+        known.add_own(snapshot, Retained(since_ms=before_ms - CLOCK_MARGIN_MS))
+        free = pc.and_(free, pc.or_(pc.invert(young), known.are_needed(paths)))
+    files = paths.filter(free).to_pylist()
     return UnusedFiles(
         files=tuple(files),
         sizes=tuple(pa.array(sizes, pa.int64()).filter(free).to_pylist()),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -28,12 +28,15 @@ from engine.delta.spec.errors import (
     PropertyNotSettable,
     UnknownTableProperty,
 )
+from engine.errors.statement_errors import DuplicateKey
 from engine.table.keys import is_key_property
 
 T = TypeVar("T")
 Configuration: TypeAlias = Mapping[str, str | None]
 
 DELTA_PREFIX = "delta."
+DEFAULTS_PREFIX = "spark.databricks.delta.properties.defaults."
+"""Before the name of a property without `delta.`, in a setting: what new tables get if their statement does not say."""
 CONSTRAINT_PREFIX = "delta.constraints."
 FEATURE_PREFIX = "delta.feature."
 MIN_READER_VERSION = "delta.minReaderVersion"
@@ -300,6 +303,15 @@ def parse_setting(key: str, value: str) -> tuple[str, str]:
     return known.key, parsed if isinstance(parsed, str) else value.strip()
 
 
+def default_properties(settings: Mapping[str, str]) -> dict[str, str]:
+    """What a session's settings give to every new table."""
+    return {
+        DELTA_PREFIX + key.removeprefix(DEFAULTS_PREFIX): value
+        for key, value in settings.items()
+        if key.startswith(DEFAULTS_PREFIX)
+    }
+
+
 def is_settable(key: str) -> bool:
     """Whether a statement may set the key at all."""
     known = PROPERTIES.get(key)
@@ -310,6 +322,18 @@ def canonical_key(key: str) -> str:
     """The spelling under which a key is stored; a key that we do not know keeps its own."""
     known = _BY_FOLDED_KEY.get(key.lower())
     return known.key if known else key
+
+
+def ensure_distinct(keys: Iterable[str]) -> None:
+    """Raises `DuplicateKey` for two spellings of one of Delta's properties; a user's own are told by case."""
+    seen: dict[str, str] = {}
+    for key in keys:
+        stored = canonical_key(key)
+        if stored.lower().startswith(DELTA_PREFIX):
+            stored = stored.lower()
+        if stored in seen:
+            raise DuplicateKey("TBLPROPERTIES", f"{seen[stored]}, also as {key},")
+        seen[stored] = key
 
 
 def nearest(key: str) -> str:

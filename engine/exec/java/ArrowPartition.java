@@ -66,6 +66,7 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
           memory.writeTo(out);
         }
         out.write(batch);
+        if (file != null && context != null) ResultSpool.grown(folder, context.partitionId(), file.getPath(), size);
       }
       complete = true;
     } finally {

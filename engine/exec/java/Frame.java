@@ -39,7 +39,7 @@ final class Frame {
     return frame(header, spool.bytes());
   }
 
-  private static ObjectNode header(StructType schema, String timeZone) throws Exception {
+  static ObjectNode header(StructType schema, String timeZone) throws Exception {
     ObjectNode header = Request.JSON.createObjectNode();
     header.put("time_zone", timeZone);
     ArrayNode columns = header.putArray("columns");

@@ -10,7 +10,7 @@ import org.apache.spark.util.SerializableConfiguration;
 final class LiveReader extends scala.runtime.AbstractFunction1 implements Serializable {
   private final scala.Function1 reader;
   private final int descriptor;
-  private final boolean selects;
+  private final LiveRows.Use use;
   private final int rowIndex;
   private final TableRoot root;
   private final Broadcast conf;
@@ -19,10 +19,10 @@ final class LiveReader extends scala.runtime.AbstractFunction1 implements Serial
   private transient DeletionVector vector;
 
   /** `reader` is Spark's; `descriptor` is the position among a file's constants, `rowIndex` among its columns. */
-  LiveReader(scala.Function1 reader, int descriptor, boolean selects, int rowIndex, TableRoot root, Broadcast conf) {
+  LiveReader(scala.Function1 reader, int descriptor, LiveRows.Use use, int rowIndex, TableRoot root, Broadcast conf) {
     this.reader = reader;
     this.descriptor = descriptor;
-    this.selects = selects;
+    this.use = use;
     this.rowIndex = rowIndex;
     this.root = root;
     this.conf = conf;
@@ -32,7 +32,7 @@ final class LiveReader extends scala.runtime.AbstractFunction1 implements Serial
     scala.collection.Iterator rows = (scala.collection.Iterator) reader.apply(file);
     UTF8String asked = ((PartitionedFile) file).partitionValues().getUTF8String(descriptor);
     RowIndexes.count(rows, rowIndex);
-    return asked == null ? rows : new LiveRows(rows, rowIndex, vector(asked), selects);
+    return asked == null ? rows : new LiveRows(rows, rowIndex, vector(asked), use);
   }
 
   /** A file that is read in parts is often read by one task. */

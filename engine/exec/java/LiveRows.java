@@ -8,7 +8,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
  * The rows of one file as its reader gives them, batches or rows, with those that are not live told apart: in a batch
  * their row index becomes {@link #DEAD}, which a condition above the scan drops, single rows are left out. So a batch
  * costs its deleted rows and not all of them. The rows of a deletion vector are not live; of a vector that selects rows
- * all others are not.
+ * all others are not. Of a vector that tells rows apart all others stay, and {@link #OTHER} is in their row index.
  *
  * The reader fills the column of row indexes (physical ones, in ascending order, with gaps where parts of the file are
  * skipped) for each batch.
@@ -16,28 +16,37 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 final class LiveRows extends scala.collection.AbstractIterator {
   static final long DEAD = -1;
 
+  /** The bit of a row index that is set for rows which are told from those of a vector. */
+  static final long OTHER = Long.MIN_VALUE;
+
+  /** What becomes of the rows in a vector, or of those that are not. */
+  enum Use {
+    DROPS,
+    SELECTS,
+    TELLS
+  }
+
   private final scala.collection.Iterator rows;
   private final int rowIndex;
   private final DeletionVector vector;
-  private final boolean selects;
+  private final Use use;
   private DeletionVector.Rows marked;
   private long next;
   private Object ahead;
 
   /** `rowIndex` is the position of the column of row indexes. */
-  LiveRows(scala.collection.Iterator rows, int rowIndex, DeletionVector vector, boolean selects) {
+  LiveRows(scala.collection.Iterator rows, int rowIndex, DeletionVector vector, Use use) {
     this.rows = rows;
     this.rowIndex = rowIndex;
     this.vector = vector;
-    this.selects = selects;
+    this.use = use;
   }
 
   public boolean hasNext() {
     while (ahead == null && rows.hasNext()) {
       Object found = rows.next();
       if (found instanceof ColumnarBatch) mark((ColumnarBatch) found);
-      else if (isInVector(((InternalRow) found).getLong(rowIndex)) != selects) continue;
-      ahead = found;
+      ahead = found instanceof ColumnarBatch ? found : kept((InternalRow) found);
     }
     return ahead != null;
   }
@@ -49,6 +58,17 @@ final class LiveRows extends scala.collection.AbstractIterator {
     return found;
   }
 
+  /** A row of a batch cannot be changed. */
+  private InternalRow kept(InternalRow found) {
+    long row = found.getLong(rowIndex);
+    boolean isInVector = isInVector(row);
+    if (use != Use.TELLS) return isInVector == (use == Use.SELECTS) ? found : null;
+    if (isInVector) return found;
+    InternalRow other = found.copy();
+    other.setLong(rowIndex, row | OTHER);
+    return other;
+  }
+
   private boolean isInVector(long row) {
     seek(row);
     return row == next;
@@ -56,14 +76,14 @@ final class LiveRows extends scala.collection.AbstractIterator {
 
   private void mark(ColumnarBatch batch) {
     WritableColumnVector indexes = (WritableColumnVector) batch.column(rowIndex);
-    if (selects) markOthers(indexes, batch.numRows());
+    if (use != Use.DROPS) markOthers(indexes, batch.numRows());
     else if (batch.numRows() > 0) markDeleted(indexes, batch.numRows());
   }
 
   private void markOthers(WritableColumnVector indexes, int count) {
     for (int at = 0; at < count; at++) {
       long row = indexes.getLong(at);
-      if (row != DEAD && !isInVector(row)) indexes.putLong(at, DEAD);
+      if (row != DEAD && !isInVector(row)) indexes.putLong(at, use == Use.TELLS ? row | OTHER : DEAD);
     }
   }
 

@@ -21,10 +21,8 @@ final class Questions {
 
   /** A failure is told to the statement on Python's side, here it only ends the planning. */
   FileList files(JsonNode question, StructType constants, String timeZone) throws Exception {
-    Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
+    Socket socket = ask(question);
     try {
-      String text = password + "\n" + Request.JSON.writeValueAsString(question) + "\n";
-      socket.getOutputStream().write(text.getBytes(StandardCharsets.UTF_8));
       InputStream in = new BufferedInputStream(socket.getInputStream(), 1 << 16);
       String failure = line(in);
       if (!failure.equals("null")) throw new IllegalStateException("no list of files: " + failure);
@@ -32,6 +30,19 @@ final class Questions {
     } finally {
       socket.close();
     }
+  }
+
+  /** The connection of a question that has been sent. */
+  Socket ask(JsonNode question) throws IOException {
+    Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
+    try {
+      String text = password + "\n" + Request.JSON.writeValueAsString(question) + "\n";
+      socket.getOutputStream().write(text.getBytes(StandardCharsets.UTF_8));
+    } catch (IOException failure) {
+      socket.close();
+      throw failure;
+    }
+    return socket;
   }
 
   private static String line(InputStream in) throws IOException {

@@ -28,6 +28,8 @@ final class Request {
   final Variables variables;
   final String spoolPath;
   final long resultBytesMax;
+  /** Whether the first rows are announced while others are computed. */
+  final boolean announcesRows;
 
   Request(String json) throws Exception {
     JsonNode node = JSON.readTree(json);
@@ -39,6 +41,7 @@ final class Request {
     variables = new Variables(node.get("variables"));
     spoolPath = node.get("spool").textValue();
     resultBytesMax = node.get("result_bytes_max").longValue();
+    announcesRows = node.get("announces_rows").booleanValue();
     JsonNode listed = node.get("scans");
     scans = new Scan[listed.size()];
     for (int i = 0; i < scans.length; i++) scans[i] = new Scan((JsonNode) listed.get(i));
@@ -56,8 +59,8 @@ final class Request {
 
   /**
    * A table of the statement: its name in the text, that of its hidden column, where it lies and where its log may lead, its columns, those of its files (of the same shape),
-   * and which columns are constants. `deletionVectors` and `selectedRows` are the names of more constants, of vectors
-   * whose rows are left out or alone are read; null where no file has one.
+   * and which columns are constants. `deletionVectors`, `selectedRows` and `toldRows` are the names of more constants, of
+   * vectors whose rows are left out, alone are read, or are told from the others; null where no file has one.
    * Scans of the same `source` have the same files, of so many `bytes`. `rowTracking` is null where row ids are not known
    * or not asked for. `format` is null for the files of a table.
    */
@@ -73,6 +76,7 @@ final class Request {
     final boolean byId;
     final String deletionVectors;
     final String selectedRows;
+    final String toldRows;
     final RowTracking rowTracking;
     final OtherFormat format;
     final StructType constants;
@@ -92,6 +96,7 @@ final class Request {
       byId = node.get("by_id").booleanValue();
       deletionVectors = vectors(node, "deletion_vector");
       selectedRows = vectors(node, "selected_rows");
+      toldRows = vectors(node, "told_rows");
       rowTracking = node.get("row_tracking").isNull() ? null : new RowTracking(node.get("row_tracking"));
       format = node.get("format").isNull() ? null : new OtherFormat(node.get("format"));
       StructType constants = new StructType();
@@ -100,6 +105,7 @@ final class Request {
       }
       if (deletionVectors != null) constants = constants.add(deletionVectors, StringType$.MODULE$);
       if (selectedRows != null) constants = constants.add(selectedRows, StringType$.MODULE$);
+      if (toldRows != null) constants = constants.add(toldRows, StringType$.MODULE$);
       if (rowTracking != null) constants = rowTracking.addTo(constants);
       this.constants = constants;
     }
@@ -113,7 +119,7 @@ final class Request {
       return new TableRoot(root, allowedRoots);
     }
 
-    boolean hasVectors() {
+    boolean dropsRows() {
       return deletionVectors != null || selectedRows != null;
     }
 

@@ -66,7 +66,9 @@ final class Statement {
     QueryExecution execution = atItsTime(analyzed());
     session.ensureLive(request.id);
     StructType schema = execution.analyzed().schema();
-    ResultSpool spool = new ResultSpool(new File(request.spoolPath), request.resultBytesMax);
+    RowAnnouncer announcer =
+        request.announcesRows ? new RowAnnouncer(session.questions(), request.id, schema, timeZone) : null;
+    ResultSpool spool = new ResultSpool(new File(request.spoolPath), request.resultBytesMax, announcer);
     try {
       collect(execution, schema, spool);
     } catch (Throwable failure) {

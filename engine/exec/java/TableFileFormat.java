@@ -35,6 +35,7 @@ public final class TableFileFormat extends ParquetFileFormat {
   private final String place;
   private final String deletionVectors;
   private final String selectedRows;
+  private final String toldRows;
 
   /** `showsRowIds`: are the fields of row tracking among those of the column `_metadata`? */
   TableFileFormat(Request.Scan scan, boolean showsRowIds) {
@@ -46,6 +47,7 @@ public final class TableFileFormat extends ParquetFileFormat {
     this.place = scan.root;
     this.deletionVectors = scan.deletionVectors;
     this.selectedRows = scan.selectedRows;
+    this.toldRows = scan.toldRows;
   }
 
   public scala.collection.immutable.Seq metadataSchemaFields() {
@@ -81,15 +83,16 @@ public final class TableFileFormat extends ParquetFileFormat {
     if (!requiredSchema.getFieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME()).isDefined()) return reader;
     int rowIndex = requiredSchema.fieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME());
     Broadcast shared = SerializableConfiguration.broadcast(spark.sparkContext(), conf);
-    reader = live(reader, deletionVectors, false, partitionSchema, rowIndex, shared);
-    return live(reader, selectedRows, true, partitionSchema, rowIndex, shared);
+    reader = live(reader, deletionVectors, LiveRows.Use.DROPS, partitionSchema, rowIndex, shared);
+    reader = live(reader, selectedRows, LiveRows.Use.SELECTS, partitionSchema, rowIndex, shared);
+    return live(reader, toldRows, LiveRows.Use.TELLS, partitionSchema, rowIndex, shared);
   }
 
   /** A relation that has no constant of that name reads all rows; nothing is analyzed over its rows but their names. */
   private scala.Function1 live(
-      scala.Function1 reader, String vectors, boolean selects, StructType constants, int rowIndex, Broadcast conf) {
+      scala.Function1 reader, String vectors, LiveRows.Use use, StructType constants, int rowIndex, Broadcast conf) {
     if (vectors == null || !constants.getFieldIndex(vectors).isDefined()) return reader;
-    return new LiveReader(reader, constants.fieldIndex(vectors), selects, rowIndex, root, conf);
+    return new LiveReader(reader, constants.fieldIndex(vectors), use, rowIndex, root, conf);
   }
 
   private scala.collection.immutable.Seq pushed(scala.collection.immutable.Seq filters, StructType constants) {

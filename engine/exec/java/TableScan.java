@@ -4,10 +4,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BitwiseNot;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.LessThan;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -129,9 +131,10 @@ final class TableScan {
 
   /** Without the rows that {@link LiveRows} marks; in a form that Spark does not push into the files. */
   private LogicalPlan live(LogicalPlan plan, Expression rowIndex) {
-    if (!scan.hasVectors()) return plan;
+    if (!scan.dropsRows()) return plan;
     Literal dead = new Literal(Long.valueOf(~LiveRows.DEAD), LongType$.MODULE$);
-    return new Filter(new LessThan(new BitwiseNot(rowIndex), dead), plan);
+    Expression place = new BitwiseNot(rowIndex);
+    return new Filter(scan.toldRows == null ? new LessThan(place, dead) : new Not(new EqualTo(place, dead)), plan);
   }
 
   static Attribute named(List output, String name) {

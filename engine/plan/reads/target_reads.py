@@ -42,9 +42,11 @@ class TargetReading:
         self.source: Scan | None = None
         self._apart = apart
 
-    def spliced(self, query: TargetQuery, relations: tuple[BoundRelation, ...], items: str) -> str:
-        """The text of a query with more `items` to select, over this reading's scans."""
-        edits: list[Edit] = [(query.items, items)]
+    def spliced(
+        self, query: TargetQuery, relations: tuple[BoundRelation, ...], items: str, others: Sequence[Edit] = ()
+    ) -> str:
+        """The text of a query with more `items` to select, and `others` edits, over this reading's scans."""
+        edits: list[Edit] = [(query.items, items), *others]
         own = {query.target: self.target.relation}
         if query.source is not None:
             assert self.source is not None

@@ -8,10 +8,11 @@ left as it is, since the table has that name there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from catalog.names import fold
 from engine.bind.bound import BoundTable
-from engine.errors.expression_errors import MetadataInCondition, SubqueryInCondition
+from engine.errors.expression_errors import MetadataInExpression, SubqueryInCondition
 from engine.plan.reads.empty_scan import empty_scan
 from engine.plan.reads.target_reads import places_where
 from engine.plan.rules.allowed_expressions import condition_check
@@ -87,9 +88,11 @@ def _ensure_allowed(table: BoundTable, clause: str, text: str) -> None:
     ensure_no_metadata(table, clause, parse_expression(text, subquery=SubqueryInCondition(clause, text)))
 
 
-def ensure_no_metadata(table: BoundTable, clause: str, expression: Expression) -> None:
-    """Raises `MetadataInCondition`, unless the table has a column of that name."""
+def ensure_no_metadata(
+    table: BoundTable, clause: str, expression: Expression, what: Literal["The condition", "A value"] = "The condition"
+) -> None:
+    """Raises `MetadataInExpression`, unless the table has a column of that name."""
     if table.snapshot.schema.field(FILE_METADATA) is None and any(
         fold(part) == FILE_METADATA for path in expression.columns for part in path[:4]
     ):
-        raise MetadataInCondition(clause)
+        raise MetadataInExpression(f"{what} of {clause}")

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.enforce.errors import DuplicatePartitionColumn
 from engine.errors.expression_errors import AliasWithReplaceWhere, ColumnsWithReplaceOn
-from engine.errors.statement_errors import StatementNotSupported
+from engine.errors.statement_errors import DuplicateKey, StatementNotSupported
 from engine.plan.rules.conditions import own_condition
 from engine.plan.rules.default_values import DefaultValues, find_defaults
 from engine.plans.reads import ReadPlan
@@ -76,7 +75,7 @@ def _own_condition(table: BoundTable, statement: Insert) -> Expression | None:
 def _rows(table: BoundTable, statement: Insert, own: Expression | None) -> WritePlan:
     for number, item in enumerate(statement.partition):
         if item.column.casefold() in (other.column.casefold() for other in statement.partition[:number]):
-            raise DuplicatePartitionColumn(item.column)
+            raise DuplicateKey("The PARTITION clause", item.column)
     static_partitions = {item.column: item.value for item in statement.partition if item.value is not None}
     return WritePlan(
         table=table.label,

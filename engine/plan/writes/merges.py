@@ -17,7 +17,6 @@ from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundRelation, BoundTable
 from engine.delta.definition.table_draft import Definition
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.schema.schema_errors import ColumnNotFound, DuplicateColumns
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.errors.change_errors import (
     ColumnNotInSource,
@@ -26,6 +25,7 @@ from engine.errors.change_errors import (
     NonLastMatchedUnconditional,
     NonLastNotMatchedUnconditional,
 )
+from engine.errors.column_errors import ColumnNotFound, DuplicateColumns
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.reads.scans import row_id_columns, scan_of
 from engine.plan.reads.target_reads import TargetReading, arranged, bitmaps
@@ -101,12 +101,13 @@ def _ensure_clauses(table: BoundTable, statement: Merge, columns: Sequence[Query
     names = Counter(fold(column.name) for column in columns)
     for name in (name for name, count in names.items() if count > 1):
         raise DuplicateColumns(name)
-    texts = [statement.condition, *(clause.condition for clause in statement.clauses if clause.condition)]
-    for clause in statement.clauses:
-        if isinstance(clause.action, SetAction):
-            texts += [each.text for each in clause.action.assignments if not each.is_default]
-    for text in texts:
+    for text in (statement.condition, *(clause.condition for clause in statement.clauses if clause.condition)):
         ensure_no_metadata(table, MERGE, parse_any_expression(text))
+    for clause in statement.clauses:
+        assignments = clause.action.assignments if isinstance(clause.action, SetAction) else ()
+        for each in assignments:
+            if not each.is_default:
+                ensure_no_metadata(table, MERGE, parse_any_expression(each.text), "A value")
 
 
 class _Merging:

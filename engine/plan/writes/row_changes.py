@@ -17,6 +17,7 @@ from engine.plan.reads.target_reads import TargetReading, arranged, places_of
 from engine.plan.rules.assignments import assigned_values, assignment_refusals
 from engine.plan.rules.conditions import ensure_no_metadata, own_condition, own_condition_check, partitions_matching
 from engine.plan.rules.idempotence import numbered_write
+from engine.plan.writes.rewritten_rows import rewritten_rows
 from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
 from engine.plans.write_plan import WritePlan
 from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, UpdatePlan
@@ -56,7 +57,7 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
     own = _own(table, UPDATE, condition, statement.alias)
     for assignment in statement.assignments:
         if not assignment.is_default:
-            ensure_no_metadata(table, UPDATE, parse_any_expression(assignment.text))
+            ensure_no_metadata(table, UPDATE, parse_any_expression(assignment.text), "A value")
     new = assigned_values(table, delta_snapshot(table.snapshot).config, statement.assignments, statement.alias)
     split = len(statement.rows.query.relations)
     of_rows, of_values = bound.relations[:split], bound.relations[split:]
@@ -87,6 +88,7 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
         ),
         reads_table=reads_besides(bound.relations, table, targets),
         description=_description(bound, UPDATE, {} if condition is None else {"predicate": _shown(condition)}),
+        rewritten=rewritten_rows(table, reading, statement, of_values, new),
         checks=QueryCheck(read=given_alone.read, refused=assignment_refusals(UPDATE)),
         expression_checks=_check(table, UPDATE, own),
         numbered=numbered_write(bound.state),

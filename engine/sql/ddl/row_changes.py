@@ -6,6 +6,8 @@ expressions: so these may have subqueries, whose tables are bound like those of 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from catalog.names import quote
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause
@@ -113,14 +115,15 @@ class TargetComposer:
         """`SELECT value, … FROM t`, with the list to be continued; NULL for a value that the table knows itself."""
         composed = self.begun()
         composed.own("SELECT ")
+        values = []
         for number, span in enumerate(expressions):
             composed.own(", " if number else "")
             if span is None:
                 composed.own("NULL")
             else:
-                composed.in_parentheses(span)
+                values.append(composed.in_parentheses(span))
         items = composed.own("")
-        return composed.over_target(items, self.from_target(composed))
+        return replace(composed.over_target(items, self.from_target(composed)), values=tuple(values))
 
     def begun(self) -> ComposedQuery:
         """With the statement's WITH clause."""

@@ -63,11 +63,13 @@ class ComposedQuery:
         return self._add(self.text_of(span), span.start)
 
     def in_parentheses(self, span: Span) -> Span:
-        """Adds an expression of the statement so that nothing after it belongs to it, not even to a comment."""
-        self.own("(")
-        found = self.piece(span)
-        self.own("\n)")
-        return found
+        """Adds an expression of the statement so that nothing after it belongs to it, not even to a comment.
+
+        Its position is that of the parentheses.
+        """
+        start = self.own("(").start
+        self.piece(span)
+        return Span(start, self.own("\n)").end)
 
     def _add(self, text: str, origin: int | None) -> Span:
         start = self._length

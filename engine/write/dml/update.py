@@ -1,9 +1,10 @@
 """UPDATE: rows stay the same rows and have other values.
 
-They are found once; then their files' other rows are kept (`engine.write.replaced_rows`), and the rows themselves, read
-by place, are written with their new values into new files, by the rules that rows of an INSERT have to satisfy. Where
-the table tracks its rows, they keep their ids. Where no row is found there is no version, but the assignments have been
-checked.
+They are found once. Then their files are written again, with the new values of these rows, which satisfy the rules for
+rows of an INSERT, and the others as they are (`engine.plan.writes.rewritten_rows`). Or, where deletion vectors mark the
+rows, or a change data feed has to tell them from the others, they go to files of their own, and the files' other rows
+are kept (`engine.write.replaced_rows`). Where the table tracks its rows, they keep their ids. Where no row is found
+there is no version, but the assignments have been checked.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.reads import TargetRead
 from engine.plans.write_plan import WritePlan
-from engine.plans.writes import UpdatePlan
+from engine.plans.writes import RewrittenRows, UpdatePlan
 from engine.runtime.results import RowCounts, empty_result
 from engine.table.operations import with_metrics
 from engine.write.change_files import AFTER_UPDATE, BEFORE_UPDATE, Change, change_files
 from engine.write.copied_rows import preserving
 from engine.write.dml.stopwatch import Stopwatch
-from engine.write.found_rows import find_rows
-from engine.write.marked_rows import only
+from engine.write.found_rows import FoundRows, find_rows
+from engine.write.marked_rows import only, told
 from engine.write.numbered_writes import stage_number, was_written
-from engine.write.replaced_rows import Remainder, without_rows
+from engine.write.replaced_rows import Remainder, live_rows, without_files, without_rows
 from engine.write.row_sets import RowsOfFiles, count_rows
 from engine.write.staged_files import drop_told, new_files
 from engine.write.staged_write import StagedWrite
@@ -40,33 +41,56 @@ from engine.write.staged_write import StagedWrite
 def update(plan: UpdatePlan, run: Run) -> Iterator[StagedWrite]:
     """New values for rows of a table, as one version."""
     table, watch = plan.table, Stopwatch()
-    config = delta_snapshot(table.snapshot).config
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=_counted(0))
         return
     with drop_told(table):
         found = find_rows(table, plan.places, run)
         watch.note_scan()
-        rows = found.all
-        told = (Change(kind=BEFORE_UPDATE, rows=rows),)
-        with (
-            changed_rows(table, rows, plan.values, plan.rows, run) as new,
-            without_rows(table, found, run) as remainder,
-            change_files(table, config, (*told, Change(kind=AFTER_UPDATE, rows=new)) if rows else (), run) as changes,
-            naming(table.label),
-        ):
-            if not rows:
+        with _written(plan, found, run) as (new, remainder), naming(table.label):
+            count = count_rows(found.all)
+            if not count:
                 yield StagedWrite(outcome=_counted(0))
                 return
-            remainder = replace(remainder, changes=changes)
-            description = preserving(with_metrics(plan.description, **_metrics(remainder, new, watch)), table)
-            transaction = Transaction.on(delta_snapshot(table.snapshot), description, table=table.label)
+            description = with_metrics(plan.description, **_metrics(remainder, new, count, watch))
+            snapshot = delta_snapshot(table.snapshot)
+            transaction = Transaction.on(snapshot, preserving(description, table), table=table.label)
             if plan.reads_table:
                 transaction.read_whole_table()
             remainder.stage_in(transaction, rows_alone=not plan.reads_table)
             transaction.stage(*new.adds)
             stage_number(transaction, plan.numbered, run.context.now_ms())
-            yield StagedWrite(outcome=_counted(new.num_rows), transaction=transaction, label=table.label)
+            yield StagedWrite(outcome=_counted(count), transaction=transaction, label=table.label)
+
+
+@contextmanager
+def _written(plan: UpdatePlan, found: FoundRows, run: Run) -> Iterator[tuple[NewFiles, Remainder]]:
+    """The rows with their new values, in files that may have others too, and what takes the old ones away."""
+    table, rows = plan.table, found.all
+    if plan.rewritten is not None and rows:
+        with _rewritten_files(table, found, plan.rewritten, run) as new:
+            yield new, without_files(table, found)
+        return
+    config = delta_snapshot(table.snapshot).config
+    before = Change(kind=BEFORE_UPDATE, rows=rows)
+    with (
+        changed_rows(table, rows, plan.values, plan.rows, run) as new,
+        without_rows(table, found, run) as remainder,
+        change_files(table, config, (before, Change(kind=AFTER_UPDATE, rows=new)) if rows else (), run) as changes,
+    ):
+        yield new, replace(remainder, changes=changes)
+
+
+@contextmanager
+def _rewritten_files(table: BoundTable, found: FoundRows, rewritten: RewrittenRows, run: Run) -> Iterator[NewFiles]:
+    """All live rows of the files in which rows were found; if the block that commits them fails, the new files go."""
+    with told(table, found.all) as files:
+        source = rewritten.values.over(replace(rewritten.values.scan, files=files, choice=None)).read
+        with new_files(source, rewritten.rows, delta_snapshot(table.snapshot).storage, run) as new:
+            live = live_rows(files)
+            if (live >= 0).all() and new.num_rows != live.sum():
+                raise ChangedRowsDiffer(table.label, int(live.sum()), new.num_rows)
+            yield new
 
 
 @contextmanager
@@ -83,16 +107,16 @@ def changed_rows(
             yield new
 
 
-def _metrics(remainder: Remainder, new: NewFiles, watch: Stopwatch) -> dict[str, str]:
-    """Delta's names; its values are texts."""
+def _metrics(remainder: Remainder, new: NewFiles, count: int, watch: Stopwatch) -> dict[str, str]:
+    """Delta's names; its values are texts. `count` is of the rows that changed."""
     copied = remainder.copied
     metrics = {
         **remainder.removal_metrics,
         "numAddedFiles": len(new.adds) + (len(copied.adds) if copied else 0),
         "numAddedBytes": new.num_bytes + (copied.num_bytes if copied else 0),
         "numAddedChangeFiles": len(remainder.changes),
-        "numUpdatedRows": new.num_rows,
-        "numCopiedRows": copied.num_rows if copied else 0,
+        "numUpdatedRows": count,
+        "numCopiedRows": new.num_rows - count + (copied.num_rows if copied else 0),
         **remainder.vector_metrics,
         **watch.metrics,
     }

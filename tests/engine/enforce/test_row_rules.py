@@ -11,7 +11,7 @@ from engine.enforce.row_rules import row_rules, violation
 from engine.enforce.rules import enforce_rules
 from engine.errors.statement_errors import SparkFailure
 from engine.plans.file_writes import FILE_BYTES, SMALL_BYTES, Step
-from engine.plans.write_plan import FilePerPartition, TaskPerFile, WritePlan
+from engine.plans.write_plan import FilePerPartition, KeptRows, TaskPerFile, WritePlan
 from engine.table.identity import IdentityColumn
 from engine.table.rules import Constraint
 from engine.types.schema import PrimitiveType
@@ -130,3 +130,22 @@ def failure(condition: str, text: str) -> SparkFailure:
 def test_a_failure_of_spark_is_the_error_of_its_check(condition: str, text: str, says: str | None) -> None:
     error = violation(checked(), TOKEN, failure(condition, text))
     assert (error is None) if says is None else says in str(error)
+
+
+def test_rules_are_not_for_rows_that_stay() -> None:
+    rules = {"generations": {"g": "a + 1"}, "constraints": (Constraint(name="c", expression="a > 0"),)}
+    kept = KeptRows(flag="f", before={"a": "old_a", "g": "old_g"})
+    columns = (column("g"), column("a"), column("b"))
+    write = enforce_rules(plan(*columns, rules=rules, insert_columns=("a", "b"), kept=kept, updates=True))
+    found = row_rules(write, TOKEN)
+    names = [each["name"] for each in json.loads(found.columns)["fields"]]
+    assert names == ["a", "b", "f", "old_a", "old_g"]
+    _, generated, checked, raising, stored = found.steps
+    assert texts(generated)["g"] == "CASE WHEN `f` THEN CAST((a + 1\n) AS int) END"
+    assert texts(checked)["__check_0"].startswith("NOT `f` OR (")
+    assert list(texts(raising)) == ["g", "a", "b", "f", "old_a", "old_g"]
+    assert texts(stored) == {
+        "g": "CASE WHEN `f` THEN `g` ELSE `old_g` END",
+        "a": "CASE WHEN `f` THEN `a` ELSE `old_a` END",
+        "b": "`b`",
+    }

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from engine.exec.session import ExecSession
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.table.scan import Scan
 from engine.types.schema import parse_schema
@@ -92,7 +93,7 @@ def query(
     parameters: Sequence[Parameter] = (),
 ) -> pa.Table:
     """Run `text` over `scans`."""
-    context = context or StatementContext(principal="alice")
+    context = context or StatementContext(identity=Identity("alice"))
     result = session.run_query(ReadPlan(text=text, scans=scans), context, parameters)
     return pa.Table.from_batches(list(result.batches()), result.schema)
 

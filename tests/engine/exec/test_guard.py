@@ -11,6 +11,7 @@ from engine.exec.errors import FunctionNotAvailable, PlanRefused, RelationNotBou
 from engine.exec.session import ExecSession
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.statements.queries import ExplainMode
 from engine.table.scan import Scan
 from tests.engine.exec.scans import DataFile, query, write_scan
@@ -225,9 +226,9 @@ def test_does_not_substitute_variables(spark: ExecSession, text: str) -> None:
 def test_guards_explain_and_describe_as_well(spark: ExecSession, sales: Scan) -> None:
     plan = ReadPlan(text=f"SELECT * FROM parquet.`{sales.table_root}`", scans=(sales,))
     with pytest.raises(RelationNotBound):
-        spark.explain(plan, ExplainMode.SIMPLE, "", StatementContext(principal="alice"))
+        spark.explain(plan, ExplainMode.SIMPLE, "", StatementContext(identity=Identity("alice")))
     with pytest.raises(RelationNotBound):
-        spark.describe(plan, StatementContext(principal="alice"))
+        spark.describe(plan, StatementContext(identity=Identity("alice")))
 
 
 def test_sees_no_names_of_earlier_statements(spark: ExecSession, sales: Scan) -> None:

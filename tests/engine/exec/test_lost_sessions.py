@@ -21,6 +21,7 @@ from engine.exec.supervisor import Supervision, Supervisor
 from engine.plans.file_writes import WriteTarget
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from tests.gateway.http.conftest import eventually
 
 PLAN = ReadPlan(text="SELECT 1", scans=())
@@ -132,7 +133,7 @@ def spark(tmp_path: Path) -> Iterator[Spark]:
 
 
 def write(session: ExecSession, context: StatementContext | None = None) -> None:
-    session.write_files(PLAN, WriteTarget(folder="/nowhere"), context or StatementContext(principal="ann"))
+    session.write_files(PLAN, WriteTarget(folder="/nowhere"), context or StatementContext(identity=Identity("ann")))
 
 
 def test_the_session_of_the_next_spark_is_as_this_one_was(spark: Spark) -> None:
@@ -219,7 +220,7 @@ def test_a_call_that_java_does_not_know_is_a_bug_and_no_loss(spark: Spark) -> No
 
 
 def test_a_cancelled_statement_that_dies_with_spark_was_cancelled(spark: Spark) -> None:
-    session, context = ExecSession(spark.supervisor), StatementContext(principal="ann")
+    session, context = ExecSession(spark.supervisor), StatementContext(identity=Identity("ann"))
     write(session)
 
     def cancel_and_die() -> Exception:

@@ -20,6 +20,7 @@ from engine.exec.session import ExecSession, SparkDriver
 from engine.exec.spark_errors import translated
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.statements.queries import ExplainMode
 from tests.engine.exec.scans import DataFile, rows, write_scan
@@ -37,7 +38,7 @@ def test_current_names(spark: ExecSession, spark_driver: SparkDriver) -> None:
     spark.set_current_schema("lake", "other")
     assert rows(spark, text) == [("lake", "other", "other", "alice", "alice")]
     spark.set_current_schema("spark_catalog", "default")
-    bob = StatementContext(principal="bob")
+    bob = StatementContext(identity=Identity("bob"))
     assert rows(spark, text, context=bob) == [("spark_catalog", "default", "default", "bob", "bob")]
     other = spark_driver.open_session()
     assert rows(other, "SELECT current_schema()") == [("default",)]
@@ -97,7 +98,7 @@ def test_parameters_are_values_not_text(spark: ExecSession) -> None:
 
 
 def test_cancel_ends_a_running_job(spark: ExecSession) -> None:
-    context = StatementContext(principal="alice")
+    context = StatementContext(identity=Identity("alice"))
 
     def cancel_when_it_runs() -> None:
         eventually(lambda: context.profile.tasks.running > 0, 60)
@@ -111,21 +112,21 @@ def test_cancel_ends_a_running_job(spark: ExecSession) -> None:
 
 
 def test_timeout_is_reported_as_such(spark: ExecSession) -> None:
-    context = StatementContext(principal="alice")
+    context = StatementContext(identity=Identity("alice"))
     threading.Timer(0.5, context.cancel.cancel, [StatementTimedOut(0.5)]).start()
     with pytest.raises(StatementTimedOut):
         rows(spark, SLOW, context=context)
 
 
 def test_cancelled_before_it_began(spark: ExecSession) -> None:
-    context = StatementContext(principal="alice")
+    context = StatementContext(identity=Identity("alice"))
     context.cancel.cancel()
     with pytest.raises(StatementCancelled):
         rows(spark, SLOW, context=context)
 
 
 def test_cancel_after_the_end_does_nothing(spark: ExecSession) -> None:
-    context = StatementContext(principal="alice")
+    context = StatementContext(identity=Identity("alice"))
     assert rows(spark, "SELECT 1", context=context) == [(1,)]
     context.cancel.cancel()
     assert rows(spark, "SELECT 1") == [(1,)]
@@ -134,7 +135,7 @@ def test_cancel_after_the_end_does_nothing(spark: ExecSession) -> None:
 @pytest.mark.parametrize("delay_ms", range(0, 60, 5))
 def test_cancel_at_any_moment(spark: ExecSession, delay_ms: int) -> None:
     """During parsing, analysis, planning, submission: the statement ends, and soon."""
-    context = StatementContext(principal="alice")
+    context = StatementContext(identity=Identity("alice"))
     timer = threading.Timer(delay_ms / 1000, context.cancel.cancel)
     timer.start()
     with pytest.raises(StatementCancelled):
@@ -144,7 +145,7 @@ def test_cancel_at_any_moment(spark: ExecSession, delay_ms: int) -> None:
 def test_cancel_ends_an_analysis_that_would_take_minutes(spark: ExecSession) -> None:
     """A fan-out of common table expressions: each rule of the analyzer goes over all of it."""
     parts = [f"c{n} AS (SELECT a.x FROM c{n - 1} a JOIN c{n - 1} b ON a.x = b.x)" for n in range(1, 13)]
-    context = StatementContext(principal="alice")
+    context = StatementContext(identity=Identity("alice"))
     threading.Timer(0.5, context.cancel.cancel).start()
     with pytest.raises(StatementCancelled):
         rows(spark, f"WITH c0 AS (SELECT 1 AS x), {', '.join(parts)} SELECT * FROM c12", context=context)
@@ -152,7 +153,7 @@ def test_cancel_ends_an_analysis_that_would_take_minutes(spark: ExecSession) -> 
 
 
 def test_cancel_leaves_other_statements_alone(spark: ExecSession) -> None:
-    context = StatementContext(principal="alice")
+    context = StatementContext(identity=Identity("alice"))
     with ThreadPoolExecutor(2) as threads:
         doomed = threads.submit(rows, spark, SLOW, context=context)
         other = threads.submit(rows, spark, "SELECT count(*) FROM range(0, 3000000, 1, 2) WHERE hash(id) != 1")
@@ -228,7 +229,7 @@ def test_describe_names_the_columns(spark: ExecSession, tmp_path: Path) -> None:
     columns = {"id": {"type": "long", "metadata": {"comment": "the key"}}, "name": "string"}
     scan = write_scan(tmp_path, columns, [])
     plan = ReadPlan(text="SELECT *, id + 1.0 AS more FROM __scan_0", scans=(scan,))
-    described = spark.describe(plan, StatementContext(principal="alice"))
+    described = spark.describe(plan, StatementContext(identity=Identity("alice")))
     assert [list(row.values()) for batch in described.batches() for row in batch.to_pylist()] == [
         ["id", "bigint", "the key"],
         ["name", "string", None],
@@ -240,7 +241,7 @@ def test_describe_names_the_columns(spark: ExecSession, tmp_path: Path) -> None:
 def test_explain_shows_the_tables_by_their_names(spark: ExecSession, tmp_path: Path, mode: ExplainMode) -> None:
     scan = write_scan(tmp_path, {"id": "long"}, [DataFile(path="a.parquet", columns={"id": [1]})])
     plan = ReadPlan(text="SELECT * FROM __scan_0 WHERE id > 0", scans=(scan,))
-    shown = spark.explain(plan, mode, "", StatementContext(principal="alice"))
+    shown = spark.explain(plan, mode, "", StatementContext(identity=Identity("alice")))
     (text,) = next(shown.batches()).column(0).to_pylist()
     assert "id" in text
     assert "__scan" not in text
@@ -248,7 +249,7 @@ def test_explain_shows_the_tables_by_their_names(spark: ExecSession, tmp_path: P
 
 def test_explain_runs_nothing(spark: ExecSession) -> None:
     plan = ReadPlan(text=SLOW, scans=())
-    shown = spark.explain(plan, ExplainMode.FORMATTED, "", StatementContext(principal="alice"))
+    shown = spark.explain(plan, ExplainMode.FORMATTED, "", StatementContext(identity=Identity("alice")))
     assert "Range" in next(shown.batches()).column(0)[0].as_py()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -22,9 +22,16 @@ def answer(question: dict[str, Any]) -> pa.Table:
     return FILES
 
 
+followed: list[tuple[dict[str, Any], list[bytes]]] = []
+
+
+def follow(question: dict[str, Any], lines: Iterable[bytes]) -> None:
+    followed.append((question, list(lines)))
+
+
 @pytest.fixture
 def server() -> Iterator[QuestionServer]:
-    opened = QuestionServer(answer)
+    opened = QuestionServer(answer, follow)
     yield opened
     opened.close()
 
@@ -52,6 +59,13 @@ def test_a_failure_is_told(server: QuestionServer) -> None:
     assert json.loads(ask(server, server.password, json.dumps({"scan": 1}))) == "ValueError: no such scan"
 
 
+def test_what_is_announced_is_read_to_its_end(server: QuestionServer) -> None:
+    followed.clear()
+    said = json.dumps({"statement": "a", "result": {}})
+    assert ask(server, server.password, said + '\n["f", 0, 1]\n["f", 0, 2]') == b""
+    assert followed == [({"statement": "a", "result": {}}, [b'["f", 0, 1]\n', b'["f", 0, 2]\n'])]
+
+
 @pytest.mark.parametrize("password", ["", "0" * 64, "0" * 1000])
 def test_nobody_else_gets_an_answer(server: QuestionServer, password: str) -> None:
     assert ask(server, password, json.dumps({"scan": 0})) == b""
@@ -77,6 +91,6 @@ def test_the_thread_that_takes_questions_goes_on_after_an_error(
 
 
 def test_passwords_differ(server: QuestionServer) -> None:
-    other = QuestionServer(answer)
+    other = QuestionServer(answer, follow)
     other.close()
     assert other.password != server.password and len(server.password) == 64

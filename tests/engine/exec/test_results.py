@@ -14,6 +14,7 @@ from engine.errors.statement_errors import ResultTooLarge
 from engine.exec.session import ExecSession, SparkDriver
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.runtime.results import sql_type_of
 from tests.engine.exec.scans import DataFile, query, rows, write_scan
 
@@ -124,7 +125,7 @@ def test_limit_and_sort_come_back_in_order(spark: ExecSession) -> None:
 
 def test_time_zone_is_the_sessions(spark: ExecSession) -> None:
     spark.set_setting("spark.sql.session.timeZone", "Europe/Berlin")
-    result = spark.run_query(ReadPlan(text="SELECT 1", scans=()), StatementContext(principal="alice"))
+    result = spark.run_query(ReadPlan(text="SELECT 1", scans=()), StatementContext(identity=Identity("alice")))
     assert result.time_zone == "Europe/Berlin"
 
 
@@ -138,7 +139,7 @@ def test_time_zone_is_the_sessions(spark: ExecSession) -> None:
     ids=["job", "local", "limit"],
 )
 def test_refuses_results_over_the_limit(spark: ExecSession, spark_driver: SparkDriver, text: str) -> None:
-    context = StatementContext(principal="alice", result_bytes_max=1_000_000)
+    context = StatementContext(identity=Identity("alice"), result_bytes_max=1_000_000)
     with pytest.raises(ResultTooLarge) as refused:
         query(spark, text, context=context)
     assert refused.value.bytes_max == 1_000_000
@@ -147,7 +148,7 @@ def test_refuses_results_over_the_limit(spark: ExecSession, spark_driver: SparkD
 
 def test_files_of_a_large_result_are_gone_when_it_is_answered(spark: ExecSession, spark_driver: SparkDriver) -> None:
     plan = ReadPlan(text="SELECT repeat('x', 100) AS s FROM range(0, 20000, 1, 3)", scans=())
-    result = spark.run_query(plan, StatementContext(principal="alice"))
+    result = spark.run_query(plan, StatementContext(identity=Identity("alice")))
     assert not list(spark_driver.spool_dir.iterdir())
     batches = result.batches()
     first = next(batches)

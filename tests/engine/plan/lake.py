@@ -32,13 +32,15 @@ from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.main import EngineOptions, open_sources
 from engine.plan.planner import plan_statement
 from engine.plans.ddl import CreateTablePlan
+from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
 from engine.plans.reads import QueryColumn, ReadPlan
+from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import parse_setting
 from engine.sql.dialect.type_text import parse_type
 from engine.sql.script.programs import parse_program
-from engine.table.rules import PlainRules
+from engine.table.definition import TableDefinition
 from engine.types.schema import StructType, format_data_type
 from engine.types.sql_types import column_sql_type, format_sql_type
 from tests.engine.delta.log_builder import add, json_lines
@@ -73,7 +75,7 @@ class FixedAnswers:
         return self.variables
 
 
-def shown_columns(definition: Definition | PlainRules | None) -> str:
+def shown_columns(definition: TableDefinition | None) -> str:
     """`name type [NOT NULL]`, with commas between."""
     assert isinstance(definition, Definition)
     return ", ".join(
@@ -102,7 +104,7 @@ class PlanningLake:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.sources = open_sources(EngineOptions(lake_folder=str(folder)))
-        self.state = SessionState(principal="ann", catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
+        self.state = SessionState(identity=Identity("ann"), catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
 
     def make(self, ddl: str, *files: Add) -> None:
         """A table; its version 1 has the `files`, if there are any."""
@@ -163,9 +165,10 @@ class PlanningLake:
 
         `columns` and `variables` are what Spark says of its query.
         """
-        plan: Plan = plan_statement(self.analyzed(text, columns, settings, variables))
-        assert isinstance(plan, kind), plan
-        return plan
+        plan: Plan = plan_statement(self.analyzed(text, columns, settings, variables), self.sources.planners)
+        own = plan.own if isinstance(plan, FormatPlan) else plan
+        assert isinstance(own, kind), own
+        return own
 
     def refuse(
         self,
@@ -176,7 +179,7 @@ class PlanningLake:
     ) -> SqlError:
         """The error of a statement that cannot be planned."""
         with pytest.raises(SqlError) as caught:
-            plan_statement(self.analyzed(text, columns, settings, variables))
+            plan_statement(self.analyzed(text, columns, settings, variables), self.sources.planners)
         return caught.value
 
     def refused(self, text: str, columns: str = "", settings: Mapping[str, str] = MappingProxyType({})) -> str:

@@ -18,6 +18,7 @@ from engine.exec.session import ExecSession, SparkDriver
 from engine.plans.file_writes import WriteTarget, WrittenFile, partition_values
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
 from engine.table.scan import Scan
 from tests.engine.exec.scans import DataFile, list_files, rows, write_scan
 
@@ -25,7 +26,9 @@ from tests.engine.exec.scans import DataFile, list_files, rows, write_scan
 def write(
     spark: ExecSession, text: str, target: WriteTarget, *scans: Scan, context: StatementContext | None = None
 ) -> tuple[WrittenFile, ...]:
-    return spark.write_files(ReadPlan(text=text, scans=scans), target, context or StatementContext(principal="alice"))
+    return spark.write_files(
+        ReadPlan(text=text, scans=scans), target, context or StatementContext(identity=Identity("alice"))
+    )
 
 
 def files_below(folder: Path) -> set[str]:
@@ -128,7 +131,7 @@ def test_a_row_that_fails_leaves_nothing(
 
 @pytest.mark.spark
 def test_a_cancelled_write_leaves_nothing(spark: ExecSession, spark_driver: SparkDriver, tmp_path: Path) -> None:
-    context = StatementContext(principal="alice")
+    context = StatementContext(identity=Identity("alice"))
     threading.Timer(1.5, context.cancel.cancel).start()
     with pytest.raises(StatementCancelled):
         write(

@@ -8,6 +8,7 @@ import pytest
 
 from engine.exec.session import ExecSession
 from engine.main import LakeEngine, LakeSession
+from engine.runtime.identity import Identity
 from engine.runtime.query_settings import CHOICES, FLAGS, LIMITS
 from tests.engine.lake_sessions import refuse, rows, run
 
@@ -54,7 +55,7 @@ def test_a_setting_does_what_it_says(
         assert refuse(session, text).condition.startswith(expected)
     else:
         assert rows(session, text) == expected
-    other = engine.open_session("ben", settings={}, catalog=None, schema=None)
+    other = engine.open_session(Identity("ben"), settings={}, catalog=None, schema=None)
     key = setting.partition(" = ")[0]
     assert rows(other, f"SET {key}") != rows(session, f"SET {key}")
     other.close()

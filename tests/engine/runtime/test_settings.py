@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from engine.delta.planning.default_settings import DEFAULT_SETTINGS
+from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
-from engine.runtime.settings import SETTINGS, InvalidSettingValue, SettingNotAvailable, find_setting, parse_setting
+from engine.runtime.settings import (
+    SETTINGS,
+    InvalidSettingValue,
+    SettingNotAvailable,
+    declare_settings,
+    find_setting,
+    parse_setting,
+)
+
+declare_settings(DEFAULT_SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +126,7 @@ def test_a_near_miss_names_the_setting_that_was_meant() -> None:
 
 
 def test_a_state_changes_only_by_making_another() -> None:
-    first = SessionState(principal="ann", catalog="spark_catalog", schema="default")
+    first = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")
     second = first.with_value("spark.sql.ansi.enabled", "false").with_value("gateway.statement.timeout", "5")
     assert first.value("spark.sql.ansi.enabled") is None
     assert second.value("spark.sql.ansi.enabled") == "false"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream, sql_type_of
 from engine.statements.shows import (
     ListColumns,
@@ -50,7 +51,7 @@ def test_columns_are_those_of_database_meta_data() -> None:
 
 def listed(statement: Statement, shape: Shape) -> list[dict[str, object]]:
     engine = ArrowEngine(tables={("lab", "t"): pa.table({"i": pa.array([1], pa.int32()), "s": ["x"]})})
-    session = engine.open_session("ada", settings={}, catalog=None, schema=None)
+    session = engine.open_session(Identity("ada"), settings={}, catalog=None, schema=None)
     stream = shape(session.run(statement, context=None))  # type: ignore[arg-type]
     assert isinstance(stream, ResultStream)
     table = pa.Table.from_batches(list(stream.batches()), stream.schema)

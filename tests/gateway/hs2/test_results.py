@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from gateway.hs2 import service as service_module
+from gateway.hs2 import fetching
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from tests.gateway.arrow_engine import rows
@@ -37,7 +37,7 @@ def test_other_orientations_are_refused(client: ThriftClient, session: t.TSessio
 def test_an_answer_is_bounded_in_bytes(
     monkeypatch: pytest.MonkeyPatch, client: ThriftClient, session: t.TSessionHandle
 ) -> None:
-    monkeypatch.setattr(service_module, "FETCH_BYTES_MAX", 1000)
+    monkeypatch.setattr(fetching, "FETCH_BYTES_MAX", 1000)
     operation = execute(client, session, "ROWS 500")
     seen: list[int] = []
     while True:

@@ -14,6 +14,7 @@ import pytest
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.THttpClient import THttpClient
 
+from gateway.hs2 import fetching
 from gateway.hs2 import service as service_module
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
@@ -28,8 +29,8 @@ ASKED = {"canReadArrowResult": True, "canDownloadResult": True}
 @pytest.fixture
 def live(monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
     monkeypatch.setattr(service_module, "LINKED_FROM_BYTES", 10_000)
-    monkeypatch.setattr(service_module, "FETCH_BYTES_MAX", 30_000)
-    monkeypatch.setattr(service_module, "LINKS_MAX", 3)
+    monkeypatch.setattr(fetching, "FETCH_BYTES_MAX", 30_000)
+    monkeypatch.setattr(fetching, "LINKS_MAX", 3)
     with serving_http() as live:
         yield live
 

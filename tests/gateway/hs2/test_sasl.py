@@ -7,12 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.errors import SqlError
-from gateway.authenticators import Accepted, AuthenticationFailed, Challenge, Exchange, Mechanism, parse_plain
+from engine.runtime.identity import Identity
+from gateway.authenticators.exchange import Accepted, AuthenticationFailed, Challenge, Exchange, Mechanism, parse_plain
+from gateway.authenticators.peer import Peer
 from gateway.hs2.sasl import Reply, SaslNegotiation, SaslState, SaslStatus
 
 Message = tuple[int, bytes]
 S = SaslStatus
-PEER = "192.0.2.1"
+PEER = Peer("192.0.2.1")
 
 
 class Passwords:
@@ -20,7 +22,10 @@ class Passwords:
 
     mechanisms = (Mechanism.PLAIN, Mechanism.BEARER)
 
-    def begin(self, mechanism: Mechanism, peer: str) -> Exchange:
+    def ensure_current(self, identity: Identity) -> None:
+        pass
+
+    def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         assert peer == PEER
         return Password() if mechanism is Mechanism.PLAIN else Questions()
 
@@ -30,7 +35,7 @@ class Password:
         user, password = parse_plain(message)
         if password == "wrong":
             raise AuthenticationFailed("wrong password")
-        return Accepted(user or "anonymous")
+        return Accepted(Identity(user or "anonymous"))
 
 
 class Questions:
@@ -41,7 +46,7 @@ class Questions:
         self.asked += 1
         if message != b"answer %d" % self.asked:
             raise AuthenticationFailed("wrong answer")
-        return Accepted("ada", b"done") if self.asked == 3 else Challenge(b"question %d" % self.asked)
+        return Accepted(Identity("ada"), b"done") if self.asked == 3 else Challenge(b"question %d" % self.asked)
 
 
 def play(messages: list[Message]) -> tuple[SaslNegotiation, list[Reply]]:
@@ -80,14 +85,14 @@ REFUSED: list[tuple[str, list[Message], SaslStatus, str]] = [
 @pytest.mark.parametrize(("_", "messages", "principal"), ACCEPTED, ids=[case[0] for case in ACCEPTED])
 def test_accepted(_: str, messages: list[Message], principal: str) -> None:
     negotiation, replies = play(messages)
-    assert (negotiation.state, negotiation.principal) == (SaslState.ACCEPTED, principal)
+    assert (negotiation.state, negotiation.identity) == (SaslState.ACCEPTED, Identity(principal))
     assert [reply.encode() for reply in replies] == [b"\x05\0\0\0\0"]
 
 
 @pytest.mark.parametrize(("_", "messages", "status", "text"), REFUSED, ids=[case[0] for case in REFUSED])
 def test_refused(_: str, messages: list[Message], status: SaslStatus, text: str) -> None:
     negotiation, replies = play(messages)
-    assert (negotiation.state, negotiation.principal) == (SaslState.REFUSED, None)
+    assert (negotiation.state, negotiation.identity) == (SaslState.REFUSED, None)
     assert [reply.status for reply in replies] == [status]
     content = replies[0].payload
     assert text in content.decode()
@@ -97,10 +102,10 @@ def test_refused(_: str, messages: list[Message], status: SaslStatus, text: str)
 def test_a_mechanism_of_many_messages() -> None:
     answers = [(S.OK, b"answer 1"), (S.OK, b"answer 2"), (S.COMPLETE, b"answer 3")]
     negotiation, replies = play([(S.START, b"BEARER"), *answers])
-    assert (negotiation.state, negotiation.principal) == (SaslState.ACCEPTED, "ada")
+    assert (negotiation.state, negotiation.identity) == (SaslState.ACCEPTED, Identity("ada"))
     assert replies == [Reply(S.OK, b"question 1"), Reply(S.OK, b"question 2"), Reply(S.COMPLETE, b"done")]
     negotiation, replies = play([(S.START, b"BEARER"), answers[0], answers[0]])
-    assert (negotiation.state, negotiation.principal) == (SaslState.REFUSED, None)
+    assert (negotiation.state, negotiation.identity) == (SaslState.REFUSED, None)
     assert replies[1].status is S.ERROR
 
 
@@ -115,4 +120,4 @@ def test_only_a_log_in_gives_a_principal(messages: list[Message]) -> None:
     except SqlError as error:
         raise AssertionError("an error left the handshake") from error
     accepted = negotiation.state is SaslState.ACCEPTED
-    assert accepted == (negotiation.principal is not None) == any(reply.status is S.COMPLETE for reply in replies)
+    assert accepted == (negotiation.identity is not None) == any(reply.status is S.COMPLETE for reply in replies)

@@ -11,7 +11,10 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportBase
 
-from gateway.authenticators import Anonymous, Authenticator
+from engine.runtime.identity import Identity
+from gateway.authenticators.anonymous import Anonymous
+from gateway.authenticators.exchange import Authenticator
+from gateway.authenticators.peer import Peer
 from gateway.hs2.dispatch import Dispatcher
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
@@ -54,7 +57,7 @@ class Lab:
         self.service = Service(self.registry, Anonymous())
 
     def client(self, principal: str | None = "ada") -> ThriftClient:
-        dispatcher = Dispatcher(self.service, Client("127.0.0.1", principal))
+        dispatcher = Dispatcher(self.service, Client(Peer("127.0.0.1"), Identity(principal) if principal else None))
         return ThriftClient(TBinaryProtocol(DispatcherTransport(dispatcher)))
 
 

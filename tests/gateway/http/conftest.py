@@ -13,9 +13,12 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from engine.engine import Engine
-from gateway.authenticators import Anonymous, Authenticator
+from gateway.authenticators.anonymous import Anonymous
+from gateway.authenticators.exchange import Authenticator
+from gateway.authenticators.peer import Peer
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
+from gateway.http.callers import PEER
 from gateway.http.connection import HttpLimits
 from gateway.http.hosts import KnownHosts
 from gateway.http.links import LinkSigner
@@ -29,6 +32,14 @@ from gateway.tls import TlsServer
 from tests.gateway.arrow_engine import ArrowEngine
 
 STATEMENTS = "/api/2.0/sql/statements"
+
+
+class LocalClient(Client):
+    """On this machine, unless a request says otherwise."""
+
+    def open(self, *arguments: Any, **options: Any) -> TestResponse:
+        own = {"REMOTE_ADDR": "127.0.0.1", PEER: Peer("127.0.0.1")}
+        return super().open(*arguments, **options | {"environ_base": own | options.get("environ_base", {})})
 
 
 @dataclass
@@ -45,7 +56,11 @@ class Api:
         """`body` is sent as JSON."""
         options: dict[str, Any] = {} if body is None else {"json": body}
         return self.client.open(
-            path, method=method, headers=headers, environ_base={"REMOTE_ADDR": self.peer}, **options
+            path,
+            method=method,
+            headers=headers,
+            environ_base={"REMOTE_ADDR": self.peer, PEER: Peer(self.peer)},
+            **options,
         )
 
     def ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
@@ -79,7 +94,7 @@ def make_api() -> Iterator[Maker]:
         if is_ready:
             lifecycle.become_ready(registry, Ports(thrift=10000, http=8080))
         app = create_app(lifecycle, Anonymous(), HttpOptions(threads=threads))
-        made.append(Api(engine, registry, lifecycle, Client(app, TestResponse)))
+        made.append(Api(engine, registry, lifecycle, LocalClient(app, TestResponse)))
         return made[-1]
 
     yield build

@@ -7,8 +7,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from gateway.authenticators import Anonymous
+from gateway.authenticators.anonymous import Anonymous
+from gateway.authenticators.peer import Peer
 from gateway.http.app import HttpOptions, create_app
+from gateway.http.callers import PEER
 from gateway.http.errors import LinkRefused
 from gateway.http.hosts import KnownHosts
 from gateway.http.links import LinkSigner
@@ -91,6 +93,7 @@ def test_links_begin_with_what_the_client_can_reach(
 ) -> None:
     options = HttpOptions(hosts=KnownHosts(["sql.example"]), public_url=public_url, proxies=proxies)
     client = create_app(api.lifecycle, Anonymous(), options).test_client()
+    client.environ_base[PEER] = Peer("127.0.0.1")
     body = {"statement": "SELECT 1", "disposition": "EXTERNAL_LINKS"}
     answer = client.post(STATEMENTS, json=body, headers=headers)
     (link,) = json.loads(answer.data)["result"]["external_links"]
@@ -108,6 +111,6 @@ def test_a_proxy_speaks_for_known_names_only_and_never_for_a_peer(api: Api) -> N
             STATEMENTS,
             json={"statement": "SELECT 1"},
             headers={"X-Forwarded-For": "127.0.0.1"},
-            environ_base={"REMOTE_ADDR": peer},
+            environ_base={"REMOTE_ADDR": peer, PEER: Peer(peer)},
         )
         assert answer.status_code == status

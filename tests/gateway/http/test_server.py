@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gateway.authenticators import Anonymous
+from gateway.authenticators.anonymous import Anonymous
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.server import HttpServer
 from gateway.lifecycle import Lifecycle

@@ -12,6 +12,7 @@ import lz4.frame
 import pyarrow as pa
 import pytest
 
+from engine.runtime.identity import Identity
 from gateway.http.delivery import API
 from tests.gateway.arrow_engine import fails, modifies, rows
 from tests.gateway.http.conftest import STATEMENTS, Api, Maker, eventually
@@ -331,7 +332,7 @@ def test_unknown_statements_are_not_found(api: Api, statement_id: str) -> None:
 
 
 def test_a_statement_of_another_interface_is_not_shown(api: Api) -> None:
-    operation = api.registry.open_session("ann").execute("SELECT 1")
+    operation = api.registry.open_session(Identity("ann")).execute("SELECT 1")
     assert api.refuse("GET", f"{STATEMENTS}/{operation.id}") == (404, "RESOURCE_DOES_NOT_EXIST")
 
 

@@ -14,6 +14,7 @@ import pytest
 from catalog.errors import SqlError
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import run, table
 from tests.oracle.compared.case import Case
 from tests.oracle.compared.commits import SET, Flat, commits_of
@@ -60,7 +61,9 @@ def run_selected(
     selected = {item.callspec.params["name"] for item in request.session.items if item.module is request.module}
     (lake / OURS).mkdir()
     engine = LakeEngine(open_sources(EngineOptions(lake_folder=str(lake))), spark_driver)
-    session = engine.open_session("ann", settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None)
+    session = engine.open_session(
+        Identity("ann"), settings={"spark.sql.session.timeZone": "UTC"}, catalog=None, schema=None
+    )
     try:
         chosen = {name: case for name, case in cases.items() if name in selected}
         return run_cases(chosen, session, lambda statements: ask_delta_spark(statements, lake), lake)

@@ -6,7 +6,8 @@ import pytest
 
 from catalog.changes import RenameTable, SetLocation
 from catalog.names import TableName
-from engine.plans.ddl import AlterPlan, CatalogPlan, RewritePlan
+from engine.delta.planning.plans import RewritePlan
+from engine.plans.ddl import AlterPlan, CatalogPlan
 from engine.table.operations import TableOperation
 from tests.engine.plan.lake import PlanningLake, data_file, shown_columns
 
@@ -119,6 +120,7 @@ def test_comments(planning: PlanningLake, text: str) -> None:
 
 
 REFUSED = {
+    "ALTER TABLE plain SET TBLPROPERTIES ('delta.appendOnly' = '', 'delta.appendonly' = '')": "DUPLICATE_KEY",
     "ALTER TABLE readable SET TBLPROPERTIES ('x' = 'y')": "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
     "ALTER TABLE readable DROP COLUMN id": "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
     "COMMENT ON TABLE readable IS 'x'": "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",

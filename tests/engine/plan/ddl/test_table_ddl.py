@@ -97,6 +97,7 @@ def test_clustering_of_a_table_that_lies_there(planning: PlanningLake) -> None:
 
 
 REFUSED = {
+    "CREATE TABLE made (a INT) TBLPROPERTIES ('delta.appendOnly' = '', 'delta.appendonly' = '')": "DUPLICATE_KEY",
     "CREATE TABLE plain (a INT)": "TABLE_OR_VIEW_ALREADY_EXISTS",
     "CREATE TABLE small (a INT)": "TABLE_OR_VIEW_ALREADY_EXISTS",
     "CREATE TABLE made (a INT) OPTIONS ('x' = 'y')": "UNSUPPORTED_FEATURE.STATEMENT",

@@ -16,10 +16,11 @@ from engine.bind.sources import Sources
 from engine.main import EngineOptions, open_sources
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, ExplainPlan, ReadPlan
+from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from tests.engine.planned import planned
 
-STATE = SessionState(principal="ann", catalog="spark_catalog", schema="default")
+STATE = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")
 ROWS = pa.table(
     {
         "id": pa.array([5, 3, 9, 1], pa.int64()),

@@ -144,3 +144,19 @@ REFUSED = {
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_refused(planning: PlanningLake, text: str) -> None:
     assert planning.refused(text) == REFUSED[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("UPDATE plain SET b = _metadata.file_path", "A value of UPDATE"),
+        ("UPDATE plain SET b = 'x' WHERE _metadata.file_name = 'x'", "The condition of UPDATE"),
+        (
+            "MERGE INTO plain t USING sales s ON t.a = s.id WHEN MATCHED THEN UPDATE SET b = t._metadata.file_path",
+            "A value of MERGE",
+        ),
+    ],
+)
+def test_it_is_said_where_the_hidden_column_was_used(planning: PlanningLake, text: str, words: str) -> None:
+    columns = "id BIGINT, amount INT, day DATE" if text.startswith("MERGE") else ""
+    assert f"] {words} cannot use _metadata" in str(planning.refuse(text, columns))

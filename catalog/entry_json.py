@@ -1,0 +1,313 @@
+"""Entries of the catalog as JSON, both ways. Pure.
+
+The JSON of an entry is one small object for people to read; `kind` tells which entry it is, and fields that this
+release does not know are kept and written back, so that an older server does not strip what a newer one wrote. What
+privileges depend on is read strictly: a principal or privilege that is not known makes the entry unreadable.
+
+    {"kind": "table", "catalog": "spark_catalog", "schema": "shop", "name": "orders",
+     "location": "/data/lake/shop/orders", "format": "delta", "managed": false, "owner": "ada", "comment": null,
+     "created_ms": 1767225600000,
+     "grants": [{"group": "sales", "privilege": "SELECT", "grantor": "ada"}]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TypedDict, assert_never
+
+from catalog.entries import (
+    CatalogEntry,
+    CloneEntry,
+    Entry,
+    FunctionEntry,
+    FunctionParameter,
+    GroupEntry,
+    JsonObject,
+    LocationEntry,
+    OwnedEntry,
+    SchemaEntry,
+    ServerEntry,
+    TableEntry,
+    ViewColumn,
+    ViewEntry,
+)
+from catalog.names import CatalogName, SchemaName, TableName
+from catalog.privileges import Grant, Principal, PrincipalKind, Privilege
+
+
+class MalformedEntry(ValueError):
+    """The JSON is no entry; the store says of which file."""
+
+
+def to_json(entry: Entry) -> dict[str, object]:
+    """The entry as a JSON object, in the order in which a person reads it."""
+    own: dict[str, object]
+    match entry:
+        case CloneEntry():
+            return {"kind": "clone", "location": entry.location, "sources": list(entry.sources), **entry.extra}
+        case ServerEntry():
+            return {"kind": "server", **_grants_json(entry.grants), **entry.extra}
+        case GroupEntry():
+            members = [_principal_json(member) for member in entry.members]
+            return {"kind": "group", "name": entry.name, "members": members, **entry.extra}
+        case CatalogEntry(name=name):
+            own = {"kind": "catalog", "name": name.catalog, **_common_json(entry)}
+        case SchemaEntry(name=name_):
+            own = {"kind": "schema", "catalog": name_.catalog, "name": name_.schema, "location": entry.location}
+            own |= _common_json(entry)
+        case TableEntry():
+            own = {
+                "kind": "table",
+                **_table_name_json(entry.name),
+                "location": entry.location,
+                "format": entry.format,
+                "managed": entry.managed,
+                **_common_json(entry),
+                "created_ms": entry.created_ms,
+            }
+        case ViewEntry():
+            own = {
+                "kind": "view",
+                **_table_name_json(entry.name),
+                "text": entry.text,
+                **_current_json(entry.current),
+                "columns": [asdict(column) for column in entry.columns],
+                "properties": dict(entry.properties),
+                **_common_json(entry),
+                "created_ms": entry.created_ms,
+            }
+        case FunctionEntry():
+            own = {
+                "kind": "function",
+                **_table_name_json(entry.name),
+                "parameters": [asdict(parameter) for parameter in entry.parameters],
+                "returns": entry.returns,
+                "body": entry.body,
+                **_current_json(entry.current),
+                "deterministic": entry.deterministic,
+                **_common_json(entry),
+                "created_ms": entry.created_ms,
+            }
+        case LocationEntry():
+            own = {"kind": "external location", "name": entry.name, "location": entry.location, **_common_json(entry)}
+        case _:
+            assert_never(entry)
+    return {**own, **_grants_json(entry.grants), **entry.extra}
+
+
+def _common_json(entry: OwnedEntry) -> dict[str, object]:
+    is_group = entry.owner_kind is PrincipalKind.GROUP
+    return {"owner": entry.owner, **({"owner_is_group": True} if is_group else {}), "comment": entry.comment}
+
+
+def _current_json(current: SchemaName) -> dict[str, object]:
+    return {"current_catalog": current.catalog, "current_schema": current.schema}
+
+
+def _grants_json(grants: Sequence[Grant]) -> dict[str, object]:
+    """Nothing where nothing is granted."""
+    rows = [
+        {**_principal_json(grant.principal), "privilege": grant.privilege.value, "grantor": grant.grantor}
+        for grant in grants
+    ]
+    return {"grants": rows} if rows else {}
+
+
+def _principal_json(principal: Principal) -> dict[str, object]:
+    return {principal.kind.value: principal.name}
+
+
+def from_json(value: object) -> Entry:
+    """The entry in a JSON object; raises MalformedEntry."""
+    if not isinstance(value, dict):
+        raise MalformedEntry("not a JSON object")
+    fields = _Fields(value)
+    kind = fields.text("kind")
+    match kind:
+        case "catalog":
+            common = fields.common()
+            return CatalogEntry(name=CatalogName(fields.text("name")), **common, extra=fields.rest())
+        case "schema":
+            return SchemaEntry(
+                name=SchemaName(fields.text("catalog"), fields.text("name")),
+                location=fields.optional_text("location"),
+                **fields.common(),
+                extra=fields.rest(),
+            )
+        case "table":
+            return TableEntry(
+                name=fields.table_name(),
+                location=fields.text("location"),
+                format=fields.text("format"),
+                managed=fields.flag("managed"),
+                **fields.common(),
+                created_ms=fields.optional_integer("created_ms"),
+                extra=fields.rest(),
+            )
+        case "view":
+            return ViewEntry(
+                name=fields.table_name(),
+                text=fields.text("text"),
+                current=fields.current(),
+                columns=fields.view_columns("columns"),
+                properties=fields.pairs("properties"),
+                **fields.common(),
+                created_ms=fields.optional_integer("created_ms"),
+                extra=fields.rest(),
+            )
+        case "function":
+            return _function(fields)
+        case "external location":
+            location = fields.text("location")
+            return LocationEntry(name=fields.text("name"), location=location, **fields.common(), extra=fields.rest())
+        case "group":
+            return GroupEntry(name=fields.text("name"), members=fields.principals("members"), extra=fields.rest())
+        case "server":
+            return ServerEntry(grants=fields.grants(), extra=fields.rest())
+        case "clone":
+            return CloneEntry(location=fields.text("location"), sources=fields.texts("sources"), extra=fields.rest())
+        case _:
+            raise MalformedEntry(f"unknown kind {kind!r}")
+
+
+def _function(fields: _Fields) -> FunctionEntry:
+    return FunctionEntry(
+        name=fields.table_name(),
+        parameters=fields.parameters("parameters"),
+        returns=fields.text("returns"),
+        body=fields.text("body"),
+        current=fields.current(),
+        deterministic=fields.optional_flag("deterministic"),
+        **fields.common(),
+        created_ms=fields.optional_integer("created_ms"),
+        extra=fields.rest(),
+    )
+
+
+def _table_name_json(name: TableName) -> dict[str, object]:
+    return {"catalog": name.catalog, "schema": name.schema, "name": name.table}
+
+
+class _Common(TypedDict):
+    owner: str | None
+    owner_kind: PrincipalKind
+    comment: str | None
+    grants: tuple[Grant, ...]
+
+
+class _Fields:
+    """Takes typed fields out of a JSON object; what nobody took is `rest()`."""
+
+    def __init__(self, value: dict[str, object]) -> None:
+        self._left = dict(value)
+
+    def text(self, key: str) -> str:
+        value = self.optional_text(key)
+        if value is None:
+            raise MalformedEntry(f"no {key!r}")
+        return value
+
+    def optional_text(self, key: str) -> str | None:
+        value = self._left.pop(key, None)
+        if value is None or isinstance(value, str):
+            return value
+        raise MalformedEntry(f"{key!r} is no text")
+
+    def pairs(self, key: str) -> tuple[tuple[str, str], ...]:
+        """The pairs of an object of texts, which may be missing."""
+        value = self._left.pop(key, None) or {}
+        if isinstance(value, dict) and all(isinstance(text, str) for text in value.values()):
+            return tuple(value.items())
+        raise MalformedEntry(f"{key!r} is no object of texts")
+
+    def optional_integer(self, key: str) -> int | None:
+        value = self._left.pop(key, None)
+        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+            return value
+        raise MalformedEntry(f"{key!r} is no whole number")
+
+    def flag(self, key: str) -> bool:
+        value = self._left.pop(key, False)
+        if isinstance(value, bool):
+            return value
+        raise MalformedEntry(f"{key!r} is neither true nor false")
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self._left.pop(key, None)
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        raise MalformedEntry(f"{key!r} is no list of texts")
+
+    def optional_flag(self, key: str) -> bool | None:
+        if self._left.get(key) is None:
+            self._left.pop(key, None)
+            return None
+        return self.flag(key)
+
+    def table_name(self) -> TableName:
+        return TableName(self.text("catalog"), self.text("schema"), self.text("name"))
+
+    def current(self) -> SchemaName:
+        return SchemaName(self.text("current_catalog"), self.text("current_schema"))
+
+    def common(self) -> _Common:
+        """What all have that somebody owns."""
+        kind = PrincipalKind.GROUP if self.flag("owner_is_group") else PrincipalKind.USER
+        return {
+            "owner": self.optional_text("owner"),
+            "owner_kind": kind,
+            "comment": self.optional_text("comment"),
+            "grants": self.grants(),
+        }
+
+    def grants(self) -> tuple[Grant, ...]:
+        found = []
+        for item in self._objects("grants"):
+            try:
+                privilege = Privilege(item.text("privilege"))
+            except ValueError as error:
+                raise MalformedEntry(str(error)) from error
+            found.append(Grant(item.principal(), privilege, item.optional_text("grantor")))
+        return tuple(found)
+
+    def principals(self, key: str) -> tuple[Principal, ...]:
+        return tuple(item.principal() for item in self._objects(key))
+
+    def principal(self) -> Principal:
+        kinds = [kind for kind in PrincipalKind if kind.value in self._left]
+        if len(kinds) != 1:
+            raise MalformedEntry("a principal is either a user or a group")
+        return Principal(kinds[0], self.text(kinds[0].value))
+
+    def parameters(self, key: str) -> tuple[FunctionParameter, ...]:
+        return tuple(
+            FunctionParameter(
+                name=item.text("name"),
+                type=item.text("type"),
+                default=item.optional_text("default"),
+                comment=item.optional_text("comment"),
+            )
+            for item in self._objects(key)
+        )
+
+    def _objects(self, key: str) -> list[_Fields]:
+        """The objects of a list, which may be missing."""
+        value = self._left.pop(key, None) or []
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise MalformedEntry(f"{key!r} is no list of objects")
+        return [_Fields(item) for item in value]
+
+    def view_columns(self, key: str) -> tuple[ViewColumn, ...]:
+        return tuple(
+            ViewColumn(
+                name=item.text("name"),
+                source=item.text("source"),
+                type=item.text("type"),
+                comment=item.optional_text("comment"),
+            )
+            for item in self._objects(key)
+        )
+
+    def rest(self) -> JsonObject:
+        return dict(self._left)

@@ -1,0 +1,322 @@
+"""Changes of grants, owners, groups, external locations and functions, and what each makes of a state. Pure.
+
+`on` of a change names an object as it is when the change is folded. One that lost a race meets what has the name by
+then; so what a principal asks for comes with a :class:`~catalog.conditions.Condition`, which is looked at again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from catalog.entries import (
+    CatalogEntry,
+    FunctionEntry,
+    GroupEntry,
+    LocationEntry,
+    OwnedEntry,
+    SchemaEntry,
+    SecurableEntry,
+    ServerEntry,
+    TableEntry,
+    ViewEntry,
+)
+from catalog.errors import CatalogNotFound, SchemaNotFound, SqlError, TableNotFound
+from catalog.names import CatalogName, SchemaName, TableName, ensure_valid_part, fold
+from catalog.places import is_below
+from catalog.privileges import EVERYBODY, Grant, Kind, Principal, PrincipalKind, Privilege, group
+from catalog.right_errors import (
+    FunctionAlreadyExists,
+    FunctionNotFound,
+    GroupAlreadyExists,
+    GroupReserved,
+    LocationAlreadyExists,
+    LocationNotFound,
+    LocationsOverlap,
+    PrincipalAmbiguous,
+    PrincipalNotFound,
+)
+from catalog.state import CatalogState
+
+
+@dataclass(frozen=True, slots=True)
+class Securable:
+    """What a statement about privileges names; TABLE is a view as well. `name` is None for the server."""
+
+    kind: Kind
+    name: CatalogName | SchemaName | TableName | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GrantPrivileges:
+    on: Securable
+    principal: Principal
+    privileges: tuple[Privilege, ...]
+    grantor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RevokePrivileges:
+    """What is not granted is no error, as in Databricks. ALL PRIVILEGES takes all away but MANAGE."""
+
+    on: Securable
+    principal: Principal
+    privileges: tuple[Privilege, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetOwner:
+    on: Securable
+    owner: Principal
+
+
+@dataclass(frozen=True, slots=True)
+class CreateGroup:
+    entry: GroupEntry
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeGroup:
+    name: str
+    added: tuple[Principal, ...] = ()
+    removed: tuple[Principal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DropGroup:
+    """With all that is granted to it, so that another group of the name begins without; what it owns has no owner."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateLocation:
+    entry: LocationEntry
+
+
+@dataclass(frozen=True, slots=True)
+class DropLocation:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFunction:
+    """`replace`: put it in the place of one of that name, whose grants stay. Its owner is who wrote the new text."""
+
+    entry: FunctionEntry
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropFunction:
+    name: TableName
+
+
+RightChange = (
+    GrantPrivileges
+    | RevokePrivileges
+    | SetOwner
+    | CreateGroup
+    | ChangeGroup
+    | DropGroup
+    | CreateLocation
+    | DropLocation
+    | CreateFunction
+    | DropFunction
+)
+
+
+def apply_right(state: CatalogState, change: RightChange) -> CatalogState:
+    """`state` after `change`; raises the SqlError that says why it cannot be."""
+    match change:
+        case GrantPrivileges(on, principal, privileges, grantor):
+            _ensure_one_kind(state, principal)
+            entry = recorded(state, on)
+            new = [Grant(principal, each, grantor) for each in privileges]
+            kept = [each for each in entry.grants if each not in new]
+            return _with_entry(state, replace(entry, grants=(*kept, *new)))
+        case RevokePrivileges(on, principal, privileges):
+            entry = recorded(state, on)
+            return _with_entry(state, replace(entry, grants=_without(entry.grants, principal, privileges)))
+        case SetOwner(on, owner):
+            _ensure_one_kind(state, owner)
+            owned = recorded(state, on)
+            assert not isinstance(owned, ServerEntry)
+            return _with_entry(state, replace(owned, owner=owner.name, owner_kind=owner.kind))
+        case CreateGroup(entry_):
+            return _create_group(state, entry_)
+        case ChangeGroup(name, added, removed):
+            found = _group(state, name)
+            members = dict.fromkeys((*found.members, *added))
+            left = tuple(member for member in members if member not in removed)
+            return replace(state, groups={**state.groups, found.key: replace(found, members=left)})
+        case DropGroup(name):
+            return _drop_group(state, _group(state, name))
+        case CreateLocation(location):
+            return _create_location(state, location)
+        case DropLocation(name):
+            gone = recorded(state, Securable(Kind.LOCATION, name))
+            assert isinstance(gone, LocationEntry)
+            return replace(state, locations={key: each for key, each in state.locations.items() if key != gone.key})
+        case CreateFunction(function, may_replace):
+            return _create_function(state, function, may_replace)
+        case DropFunction(function_name):
+            recorded(state, Securable(Kind.FUNCTION, function_name))
+            left_ = {key: each for key, each in state.functions.items() if key != function_name}
+            return replace(state, functions=left_)
+
+
+def recorded(state: CatalogState, on: Securable) -> SecurableEntry:
+    """The object's entry; raises where there is none."""
+    match on.name:
+        case None:
+            return state.server
+        case CatalogName() as name:
+            return _found(state.catalogs.get(name), CatalogNotFound(str(name)))
+        case SchemaName() as name:
+            return _found(state.schemas.get(name), SchemaNotFound(str(name)))
+        case TableName() as name if on.kind is Kind.FUNCTION:
+            return _found(state.functions.get(name), FunctionNotFound(str(name)))
+        case TableName() as name:
+            return _found(state.relations.get(name), TableNotFound(str(name)))
+        case str() as name:
+            return _found(state.locations.get(fold(name)), LocationNotFound(name))
+
+
+def _found(entry: SecurableEntry | None, error: SqlError) -> SecurableEntry:
+    if entry is None:
+        raise error
+    return entry
+
+
+def principal_of(state: CatalogState, name: str, kind: PrincipalKind | None = None) -> Principal:
+    """Whom a name means where a statement does not say: a group that the catalog knows of, else a user."""
+    if kind is None:
+        is_group = fold(name) == EVERYBODY.key or fold(name) in _known_groups(state)
+        kind = PrincipalKind.GROUP if is_group else PrincipalKind.USER
+    return Principal(kind, name)
+
+
+def known_users(state: CatalogState) -> frozenset[str]:
+    """The users that the catalog names: those with grants, owners, and members of groups."""
+    found = {member for entry in state.groups.values() for member in entry.members}
+    found |= {grant.principal for entry in _securables(state) for grant in entry.grants}
+    owners = {entry.owner for entry in _owned(state) if entry.owner_kind is PrincipalKind.USER and entry.owner}
+    return frozenset(each.name for each in found if each.kind is PrincipalKind.USER) | owners
+
+
+def _known_groups(state: CatalogState) -> frozenset[str]:
+    """The folded names of groups that the catalog names, of its own and of log-ins."""
+    found = {member for entry in state.groups.values() for member in entry.members}
+    found |= {grant.principal for entry in _securables(state) for grant in entry.grants}
+    return frozenset({each.key for each in found if each.kind is PrincipalKind.GROUP} | set(state.groups))
+
+
+def _ensure_one_kind(state: CatalogState, principal: Principal) -> None:
+    """A name that is a user's here and a group's there would mean one of them to its reader."""
+    others = _known_groups(state) if principal.kind is PrincipalKind.USER else map(fold, known_users(state))
+    if fold(principal.name) in set(others):
+        raise PrincipalAmbiguous(principal.name)
+
+
+def _securables(state: CatalogState) -> Iterable[SecurableEntry]:
+    yield state.server
+    yield from _owned(state)
+
+
+def _owned(state: CatalogState) -> Iterable[OwnedEntry]:
+    yield from state.catalogs.values()
+    yield from state.schemas.values()
+    yield from state.relations.values()
+    yield from state.functions.values()
+    yield from state.locations.values()
+
+
+def _with_entry(state: CatalogState, entry: SecurableEntry) -> CatalogState:
+    match entry:
+        case ServerEntry():
+            return replace(state, server=entry)
+        case CatalogEntry():
+            return replace(state, catalogs={**state.catalogs, entry.name: entry})
+        case SchemaEntry():
+            return replace(state, schemas={**state.schemas, entry.name: entry})
+        case TableEntry() | ViewEntry():
+            return replace(state, relations={**state.relations, entry.name: entry})
+        case FunctionEntry():
+            return replace(state, functions={**state.functions, entry.name: entry})
+        case LocationEntry():
+            return replace(state, locations={**state.locations, entry.key: entry})
+
+
+def _without(grants: Iterable[Grant], principal: Principal, privileges: tuple[Privilege, ...]) -> tuple[Grant, ...]:
+    is_all = Privilege.ALL in privileges
+    return tuple(
+        each
+        for each in grants
+        if each.principal != principal
+        or not (each.privilege in privileges or (is_all and each.privilege is not Privilege.MANAGE))
+    )
+
+
+def _create_group(state: CatalogState, entry: GroupEntry) -> CatalogState:
+    if entry.key == EVERYBODY.key:
+        raise GroupReserved(entry.name)
+    ensure_valid_part(entry.name)
+    if entry.key in state.groups:
+        raise GroupAlreadyExists(entry.name)
+    if entry.key in _known_groups(state) or entry.key in map(fold, known_users(state)):
+        # What was granted to a group of log-ins, or to a user, would become the new group's.
+        raise PrincipalAmbiguous(entry.name)
+    return replace(state, groups={**state.groups, entry.key: entry})
+
+
+def _group(state: CatalogState, name: str) -> GroupEntry:
+    if fold(name) == EVERYBODY.key:
+        raise GroupReserved(name)
+    found = state.groups.get(fold(name))
+    if found is None:
+        raise PrincipalNotFound("group", name)
+    return found
+
+
+def _drop_group(state: CatalogState, gone: GroupEntry) -> CatalogState:
+    principal = group(gone.name)
+    for entry in _securables(state):
+        kept = tuple(each for each in entry.grants if each.principal != principal)
+        changed: SecurableEntry = entry if len(kept) == len(entry.grants) else replace(entry, grants=kept)
+        if not isinstance(changed, ServerEntry) and changed.owner_kind is PrincipalKind.GROUP:
+            if changed.owner is not None and fold(changed.owner) == gone.key:
+                changed = replace(changed, owner=None, owner_kind=PrincipalKind.USER)
+        if changed is not entry:
+            state = _with_entry(state, changed)
+    groups = {
+        key: replace(entry, members=tuple(each for each in entry.members if each != principal))
+        if principal in entry.members
+        else entry
+        for key, entry in state.groups.items()
+        if key != gone.key
+    }
+    return replace(state, groups=groups)
+
+
+def _create_location(state: CatalogState, entry: LocationEntry) -> CatalogState:
+    ensure_valid_part(entry.name)
+    if entry.key in state.locations:
+        raise LocationAlreadyExists(entry.name)
+    for other in state.locations.values():
+        one, two = entry.location, other.location
+        if one == two or is_below(one, two) or is_below(two, one):
+            raise LocationsOverlap(entry.location, other.name)
+    return replace(state, locations={**state.locations, entry.key: entry})
+
+
+def _create_function(state: CatalogState, entry: FunctionEntry, may_replace: bool) -> CatalogState:
+    ensure_valid_part(entry.name.table)
+    if entry.name.schema_name not in state.schemas:
+        raise SchemaNotFound(str(entry.name.schema_name))
+    present = state.functions.get(entry.name)
+    if present is not None and not may_replace:
+        raise FunctionAlreadyExists(str(entry.name))
+    if present is not None:
+        entry = replace(entry, grants=present.grants)
+    return replace(state, functions={**state.functions, entry.name: entry})

@@ -1,0 +1,228 @@
+"""Who may do what: one pure decision over the state of the catalog at one generation.
+
+An object lies in levels: a table in its schema, this in its catalog. A caller holds a privilege on it by one of
+
+1. owning the object itself: every privilege that its kind has;
+2. a grant on the object, or on a level above, to the user, to one of its groups or to everybody; `ALL PRIVILEGES` is
+   one for each privilege that it covers;
+3. managing it, which is MANAGE at any level, owning a level above, or being an administrator: every privilege that does
+   not reach data. Such a caller may grant these to itself, which is then in the catalog for all to see.
+
+To use an object takes the privilege and USE on each container above it (:meth:`Rights.missing`). To know of it takes
+less: any privilege on it or on something in it, or BROWSE (:meth:`Rights.is_visible`). What is not visible is treated
+as what is not there; USE on a container shows nothing of what is in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from catalog.entries import (
+    CatalogEntry,
+    FunctionEntry,
+    LocationEntry,
+    OwnedEntry,
+    SchemaEntry,
+    SecurableEntry,
+    ServerEntry,
+    TableEntry,
+    ViewEntry,
+    owner_of,
+)
+from catalog.names import CatalogName, SchemaName
+from catalog.privileges import (
+    DATA,
+    EVERYBODY,
+    NOT_IN_ALL,
+    PRIVILEGES,
+    USE,
+    Kind,
+    Principal,
+    Privilege,
+    group,
+    user,
+)
+from catalog.state import DEFAULT_CATALOG_NAME, DEFAULT_SCHEMA_NAME, CatalogState
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """In whose name something is done: all principals that it is, groups included."""
+
+    principals: frozenset[Principal]
+    is_admin: bool = False
+
+
+NOBODY = Caller(frozenset())
+"""The caller that a view without an owner is read as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What a log-in said of a user: its name, its groups elsewhere, whether it administers the server."""
+
+    name: str
+    groups: frozenset[str] = frozenset()
+    is_admin: bool = False
+
+
+def caller_of(state: CatalogState, login: Login) -> Caller:
+    """The user of a log-in, with the groups of the catalog that have it as a member.
+
+    A group of the log-in that is called as one of the catalog does not make a member of that one.
+    """
+    known = [group(each) for each in login.groups]
+    own = {user(login.name), EVERYBODY, *(each for each in known if each.key not in state.groups)}
+    return Caller(_with_groups(state, own), login.is_admin)
+
+
+def owning(state: CatalogState, owner: Principal | None) -> Caller:
+    """The owner of a view or a function, as which its text is read.
+
+    Only what the catalog knows counts: the groups of the owner's log-ins are unknown when others use the view.
+    """
+    return NOBODY if owner is None else Caller(_with_groups(state, {owner, EVERYBODY}))
+
+
+def _with_groups(state: CatalogState, own: set[Principal]) -> frozenset[Principal]:
+    """With the groups that have one of `own` as a member, and the groups that have these."""
+    found, is_new = set(own), True
+    while is_new:
+        more = {group(entry.name) for entry in state.groups.values() if not found.isdisjoint(entry.members)}
+        is_new = not more <= found
+        found |= more
+    return frozenset(found)
+
+
+def kind_of(entry: SecurableEntry) -> Kind:
+    return _KINDS[type(entry)]
+
+
+_KINDS: dict[type[SecurableEntry], Kind] = {
+    ServerEntry: Kind.SERVER,
+    CatalogEntry: Kind.CATALOG,
+    SchemaEntry: Kind.SCHEMA,
+    TableEntry: Kind.TABLE,
+    ViewEntry: Kind.VIEW,
+    FunctionEntry: Kind.FUNCTION,
+    LocationEntry: Kind.LOCATION,
+}
+
+
+def label_of(entry: SecurableEntry) -> str:
+    """How messages call an object: `Table 'c.s.t'`."""
+    kind = kind_of(entry).value.capitalize() if not isinstance(entry, LocationEntry) else "External Location"
+    if isinstance(entry, ServerEntry):
+        return f"the {kind}"
+    name = entry.name if isinstance(entry, LocationEntry) else ".".join(entry.name.parts)
+    return f"{kind} '{name}'"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A privilege that a caller lacks, on the object or on a container of it."""
+
+    privilege: Privilege
+    entry: SecurableEntry
+
+
+class Rights:
+    """What one caller may do at one generation of the catalog."""
+
+    def __init__(self, state: CatalogState, caller: Caller) -> None:
+        self.state, self.caller = state, caller
+
+    def levels(self, entry: SecurableEntry) -> tuple[SecurableEntry, ...]:
+        """The object, then what it lies in. A folder that nobody recorded is a level without grants."""
+        match entry:
+            case SchemaEntry(name=name):
+                return entry, self._catalog(name.catalog_name)
+            case TableEntry(name=name_) | ViewEntry(name=name_) | FunctionEntry(name=name_):
+                return entry, self.schema(name_.schema_name), self._catalog(name_.schema_name.catalog_name)
+            case _:
+                return (entry,)
+
+    def schema(self, name: SchemaName) -> SchemaEntry:
+        """What the catalog records of a schema, which may only be a folder."""
+        return self.state.schemas.get(name) or SchemaEntry(name=name)
+
+    def _catalog(self, name: CatalogName) -> CatalogEntry:
+        return self.state.catalogs.get(name) or CatalogEntry(name=name)
+
+    def holds(self, privilege: Privilege, entry: SecurableEntry) -> bool:
+        """Whether the caller has `privilege` on the object itself, whatever it may do with the containers."""
+        levels = self.levels(entry)
+        if self._owns(entry):
+            return True
+        if any(privilege in granted or _covers(granted, privilege) for granted in map(self._granted, levels)):
+            return True
+        return privilege not in DATA and self._manages(levels)
+
+    def missing(self, privilege: Privilege, entry: SecurableEntry) -> Missing | None:
+        """What the caller lacks for an access by `privilege`, the outermost first; None if it lacks nothing."""
+        _, *containers = self.levels(entry)
+        for container in reversed(containers):
+            use = USE[kind_of(container)]
+            if not self.holds(use, container):
+                return Missing(use, container)
+        return None if self.holds(privilege, entry) else Missing(privilege, entry)
+
+    def manages(self, entry: SecurableEntry) -> bool:
+        """Whether the caller owns the object, or may do all that its owner may but for its data."""
+        return self._owns(entry) or self._manages(self.levels(entry))
+
+    def is_visible(self, entry: SecurableEntry) -> bool:
+        """Whether the caller may know that the object is there."""
+        if isinstance(entry, CatalogEntry) and entry.name in self._containers:
+            return True
+        if isinstance(entry, SchemaEntry) and entry.name in self._containers:
+            return True
+        return self._is_visible_itself(entry)
+
+    def _is_visible_itself(self, entry: SecurableEntry) -> bool:
+        levels = self.levels(entry)
+        shown = PRIVILEGES[kind_of(entry)] | {Privilege.BROWSE}
+        return (
+            self._owns(entry)
+            or self._manages(levels)
+            or any(not shown.isdisjoint(granted) for granted in map(self._granted, levels))
+        )
+
+    @cached_property
+    def _containers(self) -> frozenset[SchemaName | CatalogName]:
+        """Catalogs and schemas that are visible because of something in them, and those that everybody knows of."""
+        found: set[SchemaName | CatalogName] = {DEFAULT_CATALOG_NAME, DEFAULT_SCHEMA_NAME}
+        for entry in (*self.state.relations.values(), *self.state.functions.values()):
+            if entry.name.schema_name not in found and self._is_visible_itself(entry):
+                found.add(entry.name.schema_name)
+        found |= {name.catalog_name for name in found if isinstance(name, SchemaName)}
+        for schema in self.state.schemas.values():
+            if schema.name.catalog_name not in found and self._is_visible_itself(schema):
+                found.add(schema.name.catalog_name)
+        return frozenset(found)
+
+    def _granted(self, entry: SecurableEntry) -> frozenset[Privilege]:
+        if not entry.grants:
+            return frozenset()
+        return frozenset(grant.privilege for grant in entry.grants if grant.principal in self.caller.principals)
+
+    def _owns(self, entry: SecurableEntry) -> bool:
+        return not isinstance(entry, ServerEntry) and _is_owner(self.caller, entry)
+
+    def _manages(self, levels: tuple[SecurableEntry, ...]) -> bool:
+        _, *containers = levels
+        return (
+            self.caller.is_admin
+            or any(Privilege.MANAGE in self._granted(level) for level in levels)
+            or any(self._owns(container) for container in containers)
+        )
+
+
+def _is_owner(caller: Caller, entry: OwnedEntry) -> bool:
+    owner = owner_of(entry)
+    return owner is not None and owner in caller.principals
+
+
+def _covers(granted: frozenset[Privilege], privilege: Privilege) -> bool:
+    return Privilege.ALL in granted and privilege not in NOT_IN_ALL

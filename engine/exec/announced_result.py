@@ -1,0 +1,60 @@
+"""The result of a query whose rows may be read before it has ended.
+
+Java opens a connection to the question server for the first rows that are on disk (`ResultSpool.java`): the question is
+`{"statement": id, "result": header}`, with the header of an answer (`frame.py`), and a line `[path, offset, length]`
+follows for each piece: the segment at `offset` of that file, the last one told of or the next one, has so many bytes.
+The connection ends with the query, whose answer has the whole list; so nothing depends on how far the lines were read.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from engine.exec.frame import read_answer, read_result_header, segments_of
+from engine.exec.record_batches import RecordBatches, Segment
+from engine.runtime.results import ResultStream
+
+
+class AnnouncedResult:
+    """Tells `on_rows` of the result once, on the connection's thread, if there are rows before the query has ended."""
+
+    def __init__(self, on_rows: Callable[[ResultStream], None]) -> None:
+        self._on_rows = on_rows
+        self._lock = threading.Lock()
+        """Guards the two below."""
+        self._begun: tuple[ResultStream, RecordBatches] | None = None
+        self._has_ended = False
+
+    def follow(self, header: dict[str, Any], lines: Iterable[bytes]) -> None:
+        """Read what Java says, until it hangs up."""
+        stream, batches = read_result_header(header)
+        with self._lock:
+            if self._has_ended:
+                return
+            self._begun = stream, batches
+        is_told = False
+        for line in lines:
+            batches.announce(Segment(*json.loads(line)))
+            if not is_told:
+                is_told = True
+                self._on_rows(stream)
+
+    def complete(self, frame: bytes) -> ResultStream:
+        """The whole result, of the query's answer: the stream of which `on_rows` was or will be told, or a new one."""
+        header, body = read_answer(frame)
+        with self._lock:
+            self._has_ended = True
+            stream, batches = self._begun or read_result_header(header)
+        batches.complete(segments_of(header), body)
+        return stream
+
+    def fail(self, error: BaseException) -> None:
+        """The query failed."""
+        with self._lock:
+            self._has_ended = True
+            begun = self._begun
+        if begun is not None:
+            begun[1].fail(error)

@@ -1,0 +1,40 @@
+"""No authentication: any name is believed, and nobody is kept from anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.runtime.identity import Identity
+from gateway.authenticators.exchange import Accepted, AuthenticationFailed, Exchange, Mechanism, parse_plain
+from gateway.authenticators.peer import Peer
+
+ANONYMOUS = "anonymous"
+"""The principal of a client that gives no name; also what JDBC drivers send for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anonymous:
+    """Believes every name without a password; from other machines only where `is_open`."""
+
+    is_open: bool = False
+    mechanisms: tuple[Mechanism, ...] = (Mechanism.PLAIN, Mechanism.BEARER, Mechanism.ANONYMOUS)
+
+    def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
+        return _Believing(mechanism, peer.is_loopback or self.is_open)
+
+    def ensure_current(self, identity: Identity) -> None:
+        """An identity that nobody checked does not end."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Believing:
+    mechanism: Mechanism
+    may_enter: bool
+
+    def receive(self, message: bytes) -> Accepted:
+        user = parse_plain(message)[0] if self.mechanism is Mechanism.PLAIN else ""
+        if not self.may_enter:
+            raise AuthenticationFailed(
+                "this server has no authentication configured, so it serves clients on its own machine only."
+            )
+        return Accepted(Identity(user or ANONYMOUS, is_admin=True))

@@ -1,0 +1,153 @@
+"""Users with passwords in a file of lines `name:hash[:group,group…]`, hashes as `passwords.py` makes them.
+
+The file is read again when it changes. While it cannot be used, nobody logs in, and those who have go on.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from catalog.errors import SqlError
+from engine.runtime.identity import Identity, Method
+from gateway.authenticators.errors import (
+    CredentialsRefused,
+    SecretUnusable,
+    UserNameInvalid,
+)
+from gateway.authenticators.names import ensure_name, fold_name
+from gateway.authenticators.passwords import PasswordVerifier, is_password_hash
+from gateway.authenticators.secret_files import locked, read_secret, stamp_of, write_secret
+from gateway.errors import LogInEnded
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """One line of the file."""
+
+    name: str
+    password_hash: str
+    groups: tuple[str, ...] = ()
+
+    def format(self) -> str:
+        return ":".join((self.name, self.password_hash, *([",".join(self.groups)] if self.groups else [])))
+
+
+Users = Mapping[str, User]
+"""By folded name."""
+
+
+def parse_users(content: bytes, path: str) -> Users:
+    """The users of a file's content. Raises :class:`SecretUnusable` for a line that is none."""
+    users: dict[str, User] = {}
+    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            user = _parse_user(line)
+        except (UserNameInvalid, ValueError) as error:  # without the line, which has a hash
+            raise SecretUnusable(path, f"line {number} is not name:argon2id-hash[:group,group]: {error}") from None
+        if fold_name(user.name) in users:
+            raise SecretUnusable(path, f"line {number} has a user whom a line before has too")
+        users[fold_name(user.name)] = user
+    groups = {fold_name(group) for user in users.values() for group in user.groups}
+    if both := sorted(groups & set(users)):
+        raise SecretUnusable(path, f"{both[0]} is a user and a group")
+    return users
+
+
+def _parse_user(line: str) -> User:
+    name, stored, *rest = line.split(":")
+    if not is_password_hash(stored) or len(rest) > 1:
+        raise ValueError("the hash is none of argon2id")
+    groups = tuple(map(ensure_name, rest[0].split(","))) if rest and rest[0] else ()
+    return User(ensure_name(name), stored, groups)
+
+
+def load_users(path: Path) -> Users:
+    return parse_users(read_secret(path), str(path))
+
+
+def store_user(path: Path, user: User) -> bool:
+    """Add `user`, or replace the line of that name; whether there was one. The file is made if there is none."""
+    with locked(path):
+        users = dict(load_users(path)) if path.exists() else {}
+        key = fold_name(user.name)
+        was_there = key in users
+        _write(path, [*(other for name, other in users.items() if name != key), user])
+    return was_there
+
+
+def remove_user(path: Path, name: str) -> bool:
+    """Whether there was one to remove."""
+    with locked(path):
+        users = load_users(path)
+        left = [user for key, user in users.items() if key != fold_name(name)]
+        if len(left) == len(users):
+            return False
+        _write(path, left)
+    return True
+
+
+def _write(path: Path, users: Iterable[User]) -> None:
+    content = "".join(f"{user.format()}\n" for user in users).encode()
+    parse_users(content, str(path))  # never a file that the server would refuse
+    write_secret(path, content)
+
+
+class PasswordFile:
+    """The method `password`; thread-safe."""
+
+    def __init__(self, path: Path, verifier: PasswordVerifier | None = None) -> None:
+        """Raises :class:`SecretUnusable` or :class:`SecretReadable`."""
+        self._path, self._verifier = path, verifier or PasswordVerifier()
+        self._lock = threading.Lock()
+        self._stamp, self._is_usable, self._generation = stamp_of(path), True, 0
+        self._users = load_users(path)
+
+    @property
+    def generation(self) -> int:
+        """How often the file has changed."""
+        self._newest()
+        return self._generation
+
+    def log_in(self, user: str, password: str) -> Identity:
+        """Raises :class:`CredentialsRefused`, or :class:`TooManyLogIns`."""
+        users = self._newest()
+        found = users.get(fold_name(user)) if self._is_usable else None
+        if not self._verifier.matches(password, found.password_hash if found else None) or found is None:
+            raise CredentialsRefused()
+        return Identity(found.name, frozenset(found.groups), method=Method.PASSWORD)
+
+    def find(self, user: str) -> Identity | None:
+        """A user who did not log in, for somebody who acts for them."""
+        found = self._newest().get(fold_name(user))
+        return Identity(found.name, frozenset(found.groups), method=Method.PASSWORD) if found else None
+
+    def ensure_current(self, identity: Identity) -> None:
+        """Raise :class:`LogInEnded` if the user is gone or has other groups."""
+        found = self._newest().get(fold_name(identity.principal))
+        if found is None or found.name != identity.principal or frozenset(found.groups) != identity.groups:
+            raise LogInEnded()
+
+    def _newest(self) -> Users:
+        with self._lock:
+            if (stamp := stamp_of(self._path)) != self._stamp:
+                self._stamp = stamp
+                self._reload()
+            return self._users
+
+    def _reload(self) -> None:
+        self._generation += 1
+        try:
+            self._users, self._is_usable = load_users(self._path), True
+        except SqlError as error:
+            self._is_usable = False
+            logger.error("nobody can log in with a password: %s", error)
+        else:
+            logger.info("the password file %s was read again", self._path)

@@ -1,0 +1,82 @@
+"""`delta-gateway users add | remove | list`: the users of a password file. A running server sees the change at once."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from catalog.errors import SqlError
+from gateway.authenticators.names import ensure_name
+from gateway.authenticators.password_file import User, load_users, remove_user, store_user
+from gateway.authenticators.passwords import hash_password
+
+EXIT_FAILED = 1
+
+
+def main(arguments: Sequence[str]) -> int:
+    given = _parser().parse_args(arguments)
+    try:
+        return int(given.run(given))
+    except SqlError as error:
+        return _fail(error.message)
+
+
+def read_secret_line(prompt: str) -> str | None:
+    """One line of the standard input, or what is typed twice at a terminal; None where the two differ."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\r\n")
+    first = getpass.getpass(f"{prompt}: ")
+    return first if first == getpass.getpass(f"{prompt} again: ") else None
+
+
+def _add(given: argparse.Namespace) -> int:
+    groups = tuple(ensure_name(group.strip()) for group in given.groups.split(",") if group.strip())
+    name, password = ensure_name(given.name), read_secret_line(f"Password of {given.name}")
+    if password is None:
+        return _fail("the two passwords differ; nothing was changed.")
+    was_there = store_user(given.password_file, User(name, hash_password(password), groups))
+    return _say(f"{name} {'has a new password and these groups' if was_there else 'can log in'}.")
+
+
+def _remove(given: argparse.Namespace) -> int:
+    if not remove_user(given.password_file, given.name):
+        return _fail(f"there is no user {given.name} in {given.password_file}.")
+    return _say(f"{given.name} cannot log in any more; statements that run end by themselves.")
+
+
+def _list(given: argparse.Namespace) -> int:
+    for user in load_users(given.password_file).values():
+        _say(f"{user.name}\t{','.join(user.groups)}")
+    return 0
+
+
+def _say(text: str) -> int:
+    sys.stdout.write(f"{text}\n")
+    return 0
+
+
+def _fail(text: str) -> int:
+    sys.stderr.write(f"delta-gateway: {text}\n")
+    return EXIT_FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="delta-gateway users", description="Users with passwords.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    purposes = {
+        "add": (_add, "add a user, or change one; the password is read from the standard input"),
+        "remove": (_remove, "remove a user"),
+        "list": (_list, "print the users and their groups"),
+    }
+    for command, (run, purpose) in purposes.items():
+        one = commands.add_parser(command, help=purpose, description=purpose.capitalize())
+        one.set_defaults(run=run)
+        if command != "list":
+            one.add_argument("name", metavar="NAME")
+        if command == "add":
+            one.add_argument("--groups", default="", metavar="A,B", help="the groups that the user is in")
+        one.add_argument("--password-file", type=Path, required=True, metavar="FILE", help="as in the configuration")
+    return parser

@@ -1,0 +1,71 @@
+"""The pages that FetchResults answers: how many rows and bytes, from where, and how long they are waited for."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from gateway.hs2 import metadata
+from gateway.hs2.errors import FetchOrientationNotSupported
+from gateway.hs2.gen import ttypes as t
+from gateway.hs2.result_form import Pieces, ShapedResult
+from gateway.operation import Operation, Page
+from gateway.row_links import RowLinks
+
+FETCH_ROWS_MAX, FETCH_BYTES_MAX = 100_000, 8 << 20
+"""One answer's rows and bytes; clients of Thrift 0.25 refuse single strings from 15.6 MiB on."""
+LINKS_MAX = 32
+"""Of one answer."""
+EXTENDED_BYTES_MAX = 32 << 20
+"""One answer's bytes for clients that say how many they take."""
+ROWS_S = 20.0
+"""How long an answer without rows is held for those that ask again."""
+
+
+def fetch_log(operation: Operation, orientation: int | None) -> Page:
+    lines = operation.log_lines(from_start=orientation == t.TFetchOrientation.FETCH_FIRST)
+    return Page(0, pa.table([pa.array(lines, pa.string())], schema=metadata.OPERATION_LOG), False)
+
+
+def fetch_links(
+    shaped: ShapedResult, operation: Operation, orientation: int | None, links: RowLinks, with_metadata: bool
+) -> Pieces:
+    """A TFetchResultsResp of links to the next rows."""
+    pages = [fetch(operation, orientation, None, None, is_sent=False, wait_s=ROWS_S)]
+    while pages[-1].has_more and len(pages) < LINKS_MAX:
+        page = fetch(operation, None, None, None, is_sent=False, wait_s=0)
+        if not page.rows.num_rows:
+            break  # the query still computes them
+        pages.append(page)
+    urls = [links.link(operation.id, page.row_offset, page.rows.num_rows) for page in pages]
+    return shaped.linked(pages, urls, with_metadata=with_metadata)
+
+
+def page_limits(rows_max: int | None, bytes_max: int | None) -> tuple[int, int]:
+    """The rows and bytes of an answer to a client that asks for so many."""
+    rows = max(1, min(rows_max or FETCH_ROWS_MAX, FETCH_ROWS_MAX))
+    return rows, min(bytes_max, EXTENDED_BYTES_MAX) if bytes_max and bytes_max > 0 else FETCH_BYTES_MAX
+
+
+def fetch(
+    operation: Operation,
+    orientation: int | None,
+    rows_max: int | None,
+    bytes_max: int | None,
+    *,
+    is_sent: bool = True,
+    wait_s: float | None = None,
+) -> Page:
+    if orientation not in (None, t.TFetchOrientation.FETCH_NEXT, t.TFetchOrientation.FETCH_FIRST):
+        names = {member.value: member.name for member in t.TFetchOrientation}
+        raise FetchOrientationNotSupported(names.get(orientation, str(orientation)))
+    operation.ensure_result()
+    if not operation.has_rows:
+        return Page(0, metadata.RESULT.empty_table(), False)
+    rows_max, bytes_max = page_limits(rows_max, bytes_max)
+    return operation.fetch(
+        rows_max,
+        from_start=orientation == t.TFetchOrientation.FETCH_FIRST,
+        bytes_max=bytes_max,
+        is_sent=is_sent,
+        wait_s=wait_s,
+    )

@@ -1,0 +1,83 @@
+"""Who sends a request of the HTTP interface: by its `Authorization` header, or by the cookie of a page's log-in.
+
+A browser sends a cookie also with requests that other sites make it send. So one that changes something counts only if
+the browser says that a page of this server made it (Sec-Fetch-Site, or Origin in older ones); beside that, the cookie
+is SameSite=Strict, no answer has a CORS header, and the API takes JSON only.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from flask import request
+
+from engine.runtime.identity import Identity
+from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
+from gateway.authenticators.peer import Peer
+from gateway.http.authentication import authenticate
+from gateway.http.cookies import Cookies
+from gateway.http.errors import CookieRefused, ForeignPage
+
+PEER = "gateway.peer"
+"""Key of the WSGI environment under which the server gives the client's :class:`~gateway.authenticators.peer.Peer`."""
+_NAME, _SECURE_NAME = "dgw", "__Host-dgw"
+_LIFETIME_S, _IDLE_S = 12 * 3600, 3600.0
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+
+class Callers:
+    """Thread-safe; its methods are about the request at hand."""
+
+    def __init__(self, authenticator: Authenticator, public_host: str = "") -> None:
+        """`public_host` is the host of pages behind a proxy, beside the one that the request names."""
+        self._authenticator, self._public_host = authenticator, public_host
+        self._cookies = {name: Cookies(name, lifetime_s=_LIFETIME_S, idle_s=_IDLE_S) for name in (_NAME, _SECURE_NAME)}
+
+    def identity(self) -> Identity:
+        """Raises an error of class 28 for a client that is not known, and :class:`ForeignPage`."""
+        header, cookie = request.headers.get("Authorization"), request.cookies.get(self._name)
+        if header is not None or cookie is None:
+            return authenticate(self._authenticator, header, _peer())
+        if request.method not in _SAFE_METHODS:
+            self.ensure_own_page(must_be_said=True)
+        identity = self._cookies[self._name].identity(cookie, _peer().address)
+        if identity is None:
+            raise CookieRefused()
+        self._authenticator.ensure_current(identity)
+        return identity
+
+    def log_in(self, user: str, password: str) -> str:
+        """The Set-Cookie header for a user with a password, or a token."""
+        self.ensure_own_page(must_be_said=False)
+        identity = log_in(self._authenticator, Mechanism.PLAIN, plain_message(user, password), _peer())
+        cookies = self._cookies[self._name]
+        return cookies.format(cookies.make(identity, _peer().address), is_secure=request.is_secure)
+
+    def log_out(self) -> str:
+        """Withdraw the cookie of the request; the Set-Cookie header that makes the browser forget it."""
+        self.ensure_own_page(must_be_said=True)
+        self._cookies[self._name].withdraw(request.cookies.get(self._name, ""))
+        return f"{self._name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict{'; Secure' if request.is_secure else ''}"
+
+    def ensure_own_page(self, *, must_be_said: bool) -> None:
+        """Raise :class:`ForeignPage` for a request that another site made the browser send."""
+        site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+        if site is not None:
+            is_own = site in ("same-origin", "none")
+        elif origin is not None:
+            is_own = urlsplit(origin).netloc in {request.host, self._public_host} - {""}
+        else:
+            is_own = not must_be_said
+        if not is_own:
+            raise ForeignPage()
+
+    @property
+    def _name(self) -> str:
+        """Browsers take the prefix over TLS only."""
+        return _SECURE_NAME if request.is_secure else _NAME
+
+
+def _peer() -> Peer:
+    peer = request.environ[PEER]
+    assert isinstance(peer, Peer)
+    return peer

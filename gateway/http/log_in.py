@@ -1,0 +1,59 @@
+"""The log-in of browsers: `/login` asks for user and password, and gives a cookie; `/logout` takes it back."""
+
+from __future__ import annotations
+
+from html import escape
+from http import HTTPStatus
+from importlib.resources import files
+from string import Template
+
+from flask import Blueprint, Response, request
+
+from catalog.errors import SqlError
+from gateway.http.callers import Callers
+from gateway.http.errors import UnsupportedMediaType
+from gateway.status import describe
+
+_PAGE = Template(files("gateway.http").joinpath("log_in.html").read_text(encoding="utf-8"))
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+_FORM = "application/x-www-form-urlencoded"
+
+
+def log_in_blueprint(callers: Callers) -> Blueprint:
+    routes = Blueprint("log_in", __name__)
+
+    @routes.get("/login")
+    def show() -> Response:
+        try:
+            principal = callers.identity().principal
+        except SqlError:
+            return _page("log-in")
+        return _page("log-out", principal=principal)
+
+    @routes.post("/login")
+    def log_in() -> Response:
+        if request.mimetype != _FORM:
+            raise UnsupportedMediaType(request.mimetype or "of no stated type")
+        try:
+            cookie = callers.log_in(request.form.get("user", ""), request.form.get("password", ""))
+        except SqlError as error:
+            failure = describe(error)
+            return _page("log-in", status=failure.http_status, message=failure.message)
+        return _moved(cookie)
+
+    @routes.post("/logout")
+    def log_out() -> Response:
+        return _moved(callers.log_out())
+
+    return routes
+
+
+def _page(kind: str, *, principal: str = "", message: str = "", status: HTTPStatus = HTTPStatus.OK) -> Response:
+    text = _PAGE.substitute(kind=kind, principal=escape(principal), message=escape(message))
+    answer = Response(text, status, content_type="text/html; charset=utf-8")
+    answer.headers["Content-Security-Policy"] = _POLICY
+    return answer
+
+
+def _moved(cookie: str) -> Response:
+    return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": "login", "Set-Cookie": cookie})

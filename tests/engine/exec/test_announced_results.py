@@ -1,0 +1,113 @@
+"""Queries whose first rows are read before the last are computed."""
+
+from __future__ import annotations
+
+import threading
+
+import pyarrow as pa
+import pytest
+
+from catalog.errors import SqlError
+from engine.errors.statement_errors import ResultTooLarge, StatementCancelled
+from engine.exec.session import ExecSession, SparkDriver
+from engine.plans.reads import ReadPlan
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity
+from engine.runtime.results import ResultStream
+from tests.engine.exec.scans import query
+
+pytestmark = pytest.mark.spark
+
+SLOW = "SELECT if(id < 50000, id, aggregate(sequence(1L, 20000L), id, (a, b) -> greatest(a, b))) AS n "
+"""The rows from 50,000 on take about a millisecond each."""
+
+
+class Run:
+    """A query on a thread of its own, which tells of its first rows."""
+
+    def __init__(self, spark: ExecSession, text: str, result_bytes_max: int = 1 << 30) -> None:
+        self.told: list[ResultStream] = []
+        self._changed = threading.Condition()
+        self.context = StatementContext(identity=Identity("ann"), on_rows=self._tell, result_bytes_max=result_bytes_max)
+        self.outcome: ResultStream | BaseException | None = None
+        self._spark, self._text = spark, text
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _tell(self, stream: ResultStream) -> None:
+        with self._changed:
+            self.told.append(stream)
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        try:
+            self.outcome = self._spark.stream_query(ReadPlan(text=self._text, scans=()), self.context)
+        except SqlError as error:
+            self.outcome = error
+        with self._changed:
+            self._changed.notify_all()
+
+    def stream(self) -> ResultStream:
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.told, 60)
+        return self.told[0]
+
+    def end(self) -> ResultStream | BaseException | None:
+        self.thread.join(60)
+        assert not self.thread.is_alive()
+        return self.outcome
+
+
+def test_the_first_rows_are_there_while_the_others_are_computed(spark: ExecSession, spark_driver: SparkDriver) -> None:
+    run = Run(spark, SLOW + "FROM range(0, 100000, 1, 2)")
+    batches = run.stream().batches()
+    first = next(batches)
+    assert run.outcome is None and run.thread.is_alive()
+    assert first.column(0).to_pylist() == list(range(first.num_rows))
+    run.context.cancel.cancel()
+    with pytest.raises(StatementCancelled):
+        list(batches)
+    assert isinstance(run.end(), StatementCancelled)
+    assert not list(spark_driver.spool_dir.iterdir())
+
+
+@pytest.mark.parametrize("partitions", [1, 7])
+def test_all_rows_come_once_and_in_order(spark: ExecSession, spark_driver: SparkDriver, partitions: int) -> None:
+    text = f"SELECT id, repeat('x', 20) AS s FROM range(0, 400000, 1, {partitions}) WHERE id % 5 <> 3"
+    run = Run(spark, text)
+    seen = pa.Table.from_batches(run.stream().batches())
+    assert run.end() is run.told[0] and len(run.told) == 1
+    assert seen.equals(query(spark, text))
+    assert not list(spark_driver.spool_dir.iterdir())
+
+
+def test_partitions_that_fit_in_memory_come_before_those_in_files(spark: ExecSession) -> None:
+    """The first two have few rows, the third none, the fourth many."""
+    text = "SELECT id FROM range(0, 400000, 1, 4) WHERE id < 3 OR id BETWEEN 100000 AND 100005 OR id > 300000"
+    run = Run(spark, text)
+    seen = [row for batch in run.stream().batches() for row in batch.column(0).to_pylist()]
+    run.end()
+    assert seen == [0, 1, 2, *range(100000, 100006), *range(300001, 400000)]
+
+
+def test_a_small_result_is_not_told_of_before_its_end(spark: ExecSession) -> None:
+    run = Run(spark, "SELECT id FROM range(0, 1000, 1, 3)")
+    result = run.end()
+    assert isinstance(result, ResultStream) and not run.told
+    assert sum(batch.num_rows for batch in result.batches()) == 1000
+
+
+def test_a_failure_after_the_first_rows_is_that_of_the_result(spark: ExecSession, spark_driver: SparkDriver) -> None:
+    run = Run(spark, "SELECT if(id < 90000, id, raise_error('no row ' || id)) AS n FROM range(0, 100000, 1, 1)")
+    batches = run.stream().batches()
+    with pytest.raises(SqlError) as failed:
+        list(batches)
+    assert run.end() is failed.value and "no row 9" in str(failed.value)
+    assert not list(spark_driver.spool_dir.iterdir())
+
+
+def test_a_result_that_grows_over_its_limit_fails(spark: ExecSession) -> None:
+    run = Run(spark, "SELECT repeat('x', 100) AS s FROM range(0, 200000, 1, 1)", result_bytes_max=4_000_000)
+    with pytest.raises(ResultTooLarge):
+        list(run.stream().batches())
+    assert isinstance(run.end(), ResultTooLarge)

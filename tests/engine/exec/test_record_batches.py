@@ -1,0 +1,122 @@
+"""Batches of a result that grows: order, waiting, errors, and files that go."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from engine.exec.record_batches import RecordBatches, Segment
+from engine.runtime.results import sql_field
+
+SCHEMA = pa.schema([sql_field("id", pa.int64(), "bigint")])
+NOTHING = pa.py_buffer(b"")
+
+
+def message(*values: int) -> bytes:
+    return bytes(pa.record_batch([pa.array(values, pa.int64())], schema=SCHEMA).serialize().to_pybytes())
+
+
+class Growing:
+    """A file as a task writes it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.length = path, 0
+
+    def write(self, *values: int) -> Segment:
+        with self.path.open("ab") as file:
+            self.length += file.write(message(*values))
+        return Segment(str(self.path), 0, self.length)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Callable[[str], Growing]]:
+    yield lambda name: Growing(tmp_path / name)
+
+
+def ids(batch: pa.RecordBatch) -> list[int]:
+    return list(batch.column(0).to_pylist())
+
+
+def test_rows_are_read_as_their_file_grows_and_none_twice(made: Callable[[str], Growing]) -> None:
+    batches, first, second = RecordBatches(SCHEMA), made("0.1"), made("1.2")
+    rows = iter(batches)
+    batches.announce(first.write(0, 1))
+    assert ids(next(rows)) == [0, 1]
+    assert not batches.wait_ready(0)
+    batches.announce(first.write(2))
+    batches.announce(first.write(3))
+    assert batches.wait_ready(0)
+    last = first.write(4)  # which only the answer tells of
+    batches.complete([last, second.write(5)], NOTHING)
+    first.path.unlink()
+    second.path.unlink()
+    assert [row for batch in rows for row in ids(batch)] == [2, 3, 4, 5]
+    assert batches.wait_ready(0)
+
+
+def test_segments_of_one_file_and_of_the_answer_keep_their_order(tmp_path: Path) -> None:
+    pieces = [message(0), message(1), message(2)]
+    (tmp_path / "driver").write_bytes(pieces[0] + pieces[1])
+    path, middle = str(tmp_path / "driver"), len(pieces[0])
+    batches = RecordBatches(SCHEMA)
+    batches.announce(Segment(path, 0, middle))
+    segments = [Segment(path, 0, middle), Segment(path, middle, len(pieces[1])), Segment(None, 0, len(pieces[2]))]
+    batches.complete(segments, pa.py_buffer(pieces[2]))
+    assert [ids(batch) for batch in batches] == [[0], [1], [2]]
+
+
+def test_a_reader_waits_for_the_next_rows(made: Callable[[str], Growing]) -> None:
+    batches, file, seen = RecordBatches(SCHEMA), made("0.1"), list[int]()
+    reader = threading.Thread(target=lambda: seen.extend(row for batch in batches for row in ids(batch)))
+    reader.start()
+    for value in range(5):
+        segment = file.write(value)
+        batches.announce(segment)
+    batches.complete([segment], NOTHING)
+    reader.join(10)
+    assert not reader.is_alive() and seen == list(range(5))
+
+
+def test_a_failure_ends_the_rows_even_those_that_are_there(made: Callable[[str], Growing]) -> None:
+    batches, file = RecordBatches(SCHEMA), made("0.1")
+    batches.announce(file.write(1))
+    batches.announce(file.write(2))
+    rows = iter(batches)
+    assert ids(next(rows)) == [1]
+    batches.fail(ValueError("no more"))
+    with pytest.raises(ValueError, match="no more"):
+        next(rows)
+
+
+@pytest.mark.parametrize("end", ["fail", "release"])
+def test_a_waiting_reader_is_woken_by_the_end(made: Callable[[str], Growing], end: str) -> None:
+    batches, file, outcome = RecordBatches(SCHEMA), made("0.1"), list[object]()
+    batches.announce(file.write(1))
+    file.path.unlink()  # as after a failed query: its reader finds no file, and is told why later
+
+    def read() -> None:
+        try:
+            outcome.append([ids(batch) for batch in batches])
+        except ValueError as error:
+            outcome.append(str(error))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    if end == "fail":
+        batches.fail(ValueError("lost"))
+    else:
+        batches.release()
+    reader.join(10)
+    assert outcome == ["lost" if end == "fail" else []]
+
+
+def test_what_comes_after_the_end_is_ignored(made: Callable[[str], Growing]) -> None:
+    batches, file = RecordBatches(SCHEMA), made("0.1")
+    segment = file.write(1)
+    batches.complete([segment], NOTHING)
+    batches.announce(segment)  # a line that was read late
+    assert [ids(batch) for batch in batches] == [[1]]

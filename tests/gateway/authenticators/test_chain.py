@@ -1,0 +1,205 @@
+"""The shape of a secret says which method sees it, and what is refused is refused in the same words."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from catalog.errors import SqlError
+from engine.runtime.identity import Identity, Method, Scope
+from gateway.authenticators.chain import Chain, Methods, Rules
+from gateway.authenticators.errors import CredentialsRefused, PlaintextRefused, TooManyFailures
+from gateway.authenticators.exchange import AuthenticationFailed, Mechanism, log_in, plain_message
+from gateway.authenticators.password_file import PasswordFile, User, remove_user, store_user
+from gateway.authenticators.passwords import hash_password
+from gateway.authenticators.peer import Peer
+from gateway.errors import LogInEnded
+
+HERE, AWAY, AWAY_TLS = Peer("127.0.0.1"), Peer("192.0.2.1"), Peer("192.0.2.1", is_encrypted=True)
+PAT, JWT = "dgp_abc", "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2ln"
+
+
+@dataclass
+class Tokens:
+    """Belong to ann; has what it was asked."""
+
+    method: Method
+    asked: list[str] = field(default_factory=list)
+
+    def log_in(self, token: str) -> Identity:
+        self.asked.append(token)
+        return Identity("ann", method=self.method)
+
+    def ensure_current(self, identity: Identity) -> None:
+        if identity.client_id == "gone":
+            raise LogInEnded()
+
+
+@dataclass
+class Passwords:
+    """Anybody's password is x; has what it was asked."""
+
+    asked: list[str] = field(default_factory=list)
+    generation: int = 0
+
+    def log_in(self, user: str, password: str) -> Identity:
+        self.asked.append(password)
+        if password != "x":
+            raise CredentialsRefused()
+        return Identity(user, frozenset({"Admins"}), method=Method.LDAP)
+
+    def find(self, user: str) -> Identity | None:
+        return None
+
+    def ensure_current(self, identity: Identity) -> None:
+        pass
+
+
+def by_plain(chain: Chain, user: str, password: str, peer: Peer = HERE) -> Identity:
+    return log_in(chain, Mechanism.PLAIN, plain_message(user, password), peer)
+
+
+@pytest.mark.parametrize(
+    ("user", "secret", "method"),
+    [
+        ("ann", "x", Method.LDAP),
+        ("token", PAT, Method.TOKEN),
+        ("ANN", PAT, Method.TOKEN),
+        ("", PAT, Method.TOKEN),
+        ("token", JWT, Method.JWT),
+        ("", JWT, Method.JWT),
+        (None, PAT, Method.TOKEN),
+        (None, JWT, Method.JWT),
+    ],
+)
+def test_one_method_sees_a_secret(user: str | None, secret: str, method: Method) -> None:
+    methods = {Method.LDAP: Passwords(), Method.TOKEN: Tokens(Method.TOKEN), Method.JWT: Tokens(Method.JWT)}
+    chain = Chain(Methods(password=methods[Method.LDAP], token=methods[Method.TOKEN], jwt=methods[Method.JWT]))  # type: ignore[arg-type]
+    assert chain.mechanisms == (Mechanism.PLAIN, Mechanism.BEARER)
+    if user is None:
+        assert log_in(chain, Mechanism.BEARER, secret.encode(), HERE).method is method
+    else:
+        assert by_plain(chain, user, secret).method is method
+    assert {name: one.asked for name, one in methods.items() if one.asked} == {method: [secret]}
+
+
+@pytest.mark.parametrize("secret", [PAT, JWT, "x"])
+@pytest.mark.parametrize("user", ["bob", "ann", "token", "", None])
+def test_a_method_that_is_not_there_refuses_like_one_that_is(user: str | None, secret: str) -> None:
+    """Nor does a token go to another method."""
+    passwords = Passwords()
+    others = {"password": passwords} if secret != "x" else {}
+    chain = Chain(Methods(**others, jwt=Tokens(Method.JWT) if secret == PAT else None))  # type: ignore[arg-type]
+    message = secret.encode() if user is None else plain_message(user, secret)
+    with pytest.raises(SqlError) as refused:
+        chain.begin(Mechanism.BEARER if user is None else Mechanism.PLAIN, HERE).receive(message)
+    assert str(refused.value) == str(CredentialsRefused())
+    if secret == PAT:
+        assert passwords.asked == []
+
+
+def test_a_token_is_its_owners() -> None:
+    with pytest.raises(CredentialsRefused):
+        by_plain(Chain(Methods(token=Tokens(Method.TOKEN))), "bob", PAT)
+
+
+@pytest.mark.parametrize("secret", ["", "x" * 1025, "x" * 20_000, "dgp_" + "x" * 20_000])
+def test_secrets_have_a_length(secret: str) -> None:
+    passwords, tokens = Passwords(), Tokens(Method.TOKEN)
+    with pytest.raises(CredentialsRefused):
+        by_plain(Chain(Methods(password=passwords, token=tokens)), "ann", secret)
+    with pytest.raises(CredentialsRefused):
+        by_plain(Chain(Methods(password=passwords)), "a" * 257, "x")
+    assert passwords.asked == tokens.asked == []
+
+
+def test_secrets_in_the_clear_are_taken_from_this_machine_only() -> None:
+    passwords = Passwords()
+    chain = Chain(Methods(password=passwords))
+    with pytest.raises(PlaintextRefused, match="Connect with TLS"):
+        by_plain(chain, "ann", "x", AWAY)
+    assert passwords.asked == []
+    assert by_plain(chain, "ann", "x", AWAY_TLS) == by_plain(chain, "ann", "x", HERE)
+    assert by_plain(replace(chain, rules=Rules(takes_plaintext=True)), "ann", "x", AWAY).principal == "ann"
+
+
+def test_a_password_that_was_right_is_not_verified_again_for_a_while(users: Path) -> None:
+    file = PasswordFile(users)
+    chain, passwords = Chain(Methods(password=file)), Passwords()
+    first = by_plain(chain, "ann", "annann")
+    chain = replace(chain, methods=Methods(password=passwords))
+    assert by_plain(chain, "ann", "annann") == first and passwords.asked == []
+    for user, password in (("annan", "n"), ("ann", "annan"), ("ANN", "annann")):
+        with pytest.raises(CredentialsRefused):
+            by_plain(chain, user, password)
+    assert passwords.asked == ["n", "annan", "annann"]
+
+
+def test_a_password_that_was_right_is_verified_when_its_user_has_changed(users: Path) -> None:
+    chain = Chain(Methods(password=PasswordFile(users)))
+    assert by_plain(chain, "ann", "annann").groups == {"staff", "Ops"}
+    store_user(users, User("ann", hash_password("annann"), ("other",)))
+    assert by_plain(chain, "ann", "annann").groups == {"other"}
+    remove_user(users, "ann")
+    with pytest.raises(CredentialsRefused):
+        by_plain(chain, "ann", "annann")
+
+
+def test_a_changed_password_ends_the_former_at_once(users: Path) -> None:
+    chain = Chain(Methods(password=PasswordFile(users)))
+    assert by_plain(chain, "bob", "bobbob").principal == "bob"
+    store_user(users, User("bob", hash_password("new")))
+    with pytest.raises(CredentialsRefused):
+        by_plain(chain, "bob", "bobbob")
+
+
+def test_guesses_are_throttled(users: Path) -> None:
+    chain = Chain(Methods(password=PasswordFile(users)))
+    for _ in range(5):
+        with pytest.raises(CredentialsRefused):
+            by_plain(chain, "ann", "guess")
+    with pytest.raises(TooManyFailures):
+        by_plain(chain, "ANN", "annann")
+    assert by_plain(chain, "bob", "bobbob").principal == "bob"
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_admin"),
+    [
+        (Rules(), False),
+        (Rules(admins=frozenset({"ann"})), True),
+        (Rules(admins=frozenset({"bob"})), False),
+        (Rules(admin_groups=frozenset({"admins"})), True),
+    ],
+)
+def test_who_administers(rules: Rules, is_admin: bool) -> None:
+    assert by_plain(Chain(Methods(password=Passwords()), rules), "ann", "x").is_admin is is_admin
+    tokens = Tokens(Method.TOKEN)
+    tokens.log_in = lambda _: Identity("Ann", frozenset({"admins"}), scopes=frozenset({Scope.READ_ONLY}))  # type: ignore[method-assign]
+    assert not by_plain(Chain(Methods(token=tokens), rules), "", PAT).is_admin
+
+
+def test_a_log_in_ends() -> None:
+    chain, now_ms = Chain(Methods(token=Tokens(Method.TOKEN))), int(time.time() * 1000)
+    chain.ensure_current(Identity("ann", method=Method.TOKEN, expires_ms=now_ms + 60_000))
+    for ended in (
+        Identity("ann", method=Method.TOKEN, expires_ms=now_ms),
+        Identity("ann", method=Method.TOKEN, client_id="gone"),
+        Identity("ann", method=Method.JWT),  # a method that the server has no more
+        Identity("ann", method=Method.ANONYMOUS),
+    ):
+        with pytest.raises(LogInEnded):
+            chain.ensure_current(ended)
+
+
+def test_without_credentials_and_by_another_mechanism() -> None:
+    chain = Chain(Methods(password=Passwords()))
+    with pytest.raises(AuthenticationFailed, match="credentials are required"):
+        log_in(chain, Mechanism.ANONYMOUS, b"", HERE)
+    with pytest.raises(AuthenticationFailed, match="BEARER is not supported, only PLAIN"):
+        log_in(chain, Mechanism.BEARER, b"x", HERE)
+    with pytest.raises(AuthenticationFailed, match="acting for another user"):
+        log_in(chain, Mechanism.PLAIN, b"bob\0ann\0x", HERE)

@@ -1,0 +1,190 @@
+"""Who is in the file logs in with their password, as the one principal that they are, and nobody else does."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import pytest
+
+from catalog.errors import SqlError
+from engine.runtime.identity import Identity, Method
+from gateway.authenticators.errors import (
+    CredentialsRefused,
+    PasswordInvalid,
+    SecretReadable,
+    SecretUnusable,
+    TooManyLogIns,
+    UserNameInvalid,
+)
+from gateway.authenticators.names import ensure_name
+from gateway.authenticators.password_file import PasswordFile, User, load_users, remove_user, store_user
+from gateway.authenticators.passwords import PasswordVerifier, hash_password
+from gateway.errors import LogInEnded
+
+ANN = Identity("ann", frozenset({"staff", "Ops"}), method=Method.PASSWORD)
+
+
+@pytest.mark.parametrize(
+    ("typed", "password", "principal"),
+    [
+        ("ann", "annann", "ann"),
+        ("ANN", "annann", "ann"),
+        ("ａｎｎ", "annann", "ann"),
+        ("zoë", "zoëzoë", "zoë"),
+        ("zoe\u0308", "zoe\u0308zoe\u0308", "zoë"),
+        ("ZOË", "zoëzoë", "zoë"),
+    ],
+)
+def test_a_user_is_one_principal_however_the_name_is_typed(
+    users: Path, typed: str, password: str, principal: str
+) -> None:
+    assert PasswordFile(users).log_in(typed, password).principal == principal
+
+
+@pytest.mark.parametrize(
+    ("user", "password"),
+    [
+        ("ann", "bobbob"),
+        ("ann", "ANNANN"),
+        ("ann", "annann "),
+        ("ann ", "annann"),
+        ("ann\0x", "annann"),
+        ("*", "annann"),
+        ("eve", "eveeve"),
+        ("", ""),
+        ("staff", "annann"),
+    ],
+)
+def test_who_is_refused(users: Path, user: str, password: str) -> None:
+    with pytest.raises(CredentialsRefused):
+        PasswordFile(users).log_in(user, password)
+
+
+def test_the_file_is_read_again_when_it_changes(users: Path) -> None:
+    file = PasswordFile(users)
+    assert file.log_in("ann", "annann") == file.find("Ann") == ANN
+    assert store_user(users, User("ann", hash_password("new"), ("staff",)))
+    with pytest.raises(CredentialsRefused):
+        file.log_in("ann", "annann")
+    assert file.log_in("ann", "new").groups == {"staff"}
+    with pytest.raises(LogInEnded):  # Ops is gone
+        file.ensure_current(ANN)
+    file.ensure_current(file.log_in("bob", "bobbob"))
+    assert remove_user(users, "BOB") and not remove_user(users, "bob")
+    with pytest.raises(LogInEnded):
+        file.ensure_current(Identity("bob", method=Method.PASSWORD))
+    assert file.find("bob") is None
+
+
+def test_a_file_that_became_unusable_lets_nobody_in_and_ends_no_log_in(
+    users: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = PasswordFile(users)
+    good = users.read_bytes()
+    users.write_bytes(good + b"eve\n")
+    for _ in range(2):
+        with pytest.raises(CredentialsRefused):
+            file.log_in("ann", "annann")
+    assert caplog.text.count("nobody can log in with a password") == 1 and "argon2id$" not in caplog.text
+    file.ensure_current(ANN)
+    users.write_bytes(good)
+    assert file.log_in("ann", "annann") == ANN
+    assert [record.levelno for record in caplog.records][-1] <= logging.ERROR
+
+
+HASH = "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$YWJj"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("ann", "line 1 is not name:argon2id-hash"),
+        ("# users\n\nann:secret", "line 3 .*the hash is none of argon2id"),
+        ("ann:$2b$12$abc", "none of argon2id"),
+        (f"ann:{HASH}:a:b", "none of argon2id"),
+        (f"ann :{HASH}", "ends with a blank"),
+        (f":{HASH}", "it is empty"),
+        (f"Account Users:{HASH}", "the group that has everybody"),
+        (f"ann:{HASH}\nANN:{HASH}", "line 2 has a user whom a line before has"),
+        (f"ann:{HASH}:staff\nStaff:{HASH}", "staff is a user and a group"),
+        (f"ann:{HASH}:a\x07b", "control characters"),
+    ],
+)
+def test_a_file_that_says_something_else_is_refused(tmp_path: Path, content: str, reason: str) -> None:
+    file = tmp_path / "users"
+    file.write_text(content)
+    file.chmod(0o600)
+    with pytest.raises(SecretUnusable, match=reason) as refused:
+        PasswordFile(file)
+    assert "secret" not in str(refused.value) and "YWJj" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("mode", "is_private"), [(0o600, True), (0o440, True), (0o604, False), (0o620, False)])
+def test_a_file_that_others_may_read_or_change_is_refused(users: Path, mode: int, is_private: bool) -> None:
+    users.chmod(mode)
+    if is_private:
+        assert load_users(users)
+        return
+    with pytest.raises(SecretReadable, match=f"{mode:04o}.*chmod 600"):
+        load_users(users)
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SecretUnusable, match="no such file"):
+        PasswordFile(tmp_path / "missing")
+    with pytest.raises(SecretUnusable, match="directory"):
+        PasswordFile(tmp_path)
+    with pytest.raises(SecretUnusable, match="no such file"):
+        store_user(tmp_path / "no" / "users", User("ann", HASH))
+
+
+def test_a_changed_file_is_private_and_whole(users: Path) -> None:
+    os.umask(0o022)
+    store_user(users, User("carl", HASH, ("staff",)))
+    assert users.stat().st_mode & 0o777 == 0o600
+    assert list(load_users(users)) == ["ann", "bob", "zoë", "carl"]
+    before = users.read_bytes()
+    with pytest.raises(SqlError):
+        store_user(users, User("Ops", HASH))  # a group
+    assert users.read_bytes() == before
+    assert sorted(path.name for path in users.parent.iterdir()) == [".users.lock", "users"]
+
+
+@pytest.mark.parametrize("password", ["", "a\0b", "x" * 1025])
+def test_what_no_password_may_be(password: str) -> None:
+    with pytest.raises(PasswordInvalid):
+        hash_password(password)
+
+
+@pytest.mark.parametrize("name", ["", " ann", "a:b", "a,b", "*", "a\nb", "a\u200bb", "ACCOUNT USERS", "x" * 257])
+def test_what_no_name_may_be(name: str) -> None:
+    with pytest.raises(UserNameInvalid):
+        ensure_name(name)
+
+
+@pytest.mark.parametrize("name", ["ann", "Ann Lee", "ann@corp.example", "zoë", "a" * 256, "CORP\\ann"])
+def test_what_a_name_may_be(name: str) -> None:
+    assert ensure_name(name) == name
+
+
+def test_an_unknown_user_is_verified_too(users: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str | None] = []
+    verifier = PasswordVerifier()
+    matches = verifier.matches
+    monkeypatch.setattr(verifier, "matches", lambda password, stored: asked.append(stored) or matches(password, stored))
+    for user in ("ann", "eve"):
+        with pytest.raises(CredentialsRefused):
+            PasswordFile(users, verifier).log_in(user, "x")
+    assert asked[0] and asked[1] is None
+    assert not matches("", None)
+
+
+def test_verifications_wait_for_a_place_shortly() -> None:
+    verifier = PasswordVerifier(places=1, wait_s=0.0)
+    stored = hash_password("x")
+    assert verifier.matches("x", stored) and not verifier.matches("y", stored)
+    verifier._places.acquire()
+    with pytest.raises(TooManyLogIns):
+        verifier.matches("x", stored)

@@ -1,0 +1,116 @@
+"""Guesses get slower, for the one who guesses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from gateway.authenticators import throttle as module
+from gateway.authenticators.errors import CredentialsRefused, TooManyFailures, TooManyLogIns
+from gateway.authenticators.peer import Peer
+from gateway.authenticators.throttle import Throttle
+
+HERE, NEXT_DOOR, ELSEWHERE = Peer("192.0.2.1"), Peer("192.0.2.77"), Peer("198.51.100.1")
+
+
+@dataclass
+class World:
+    now: float = 1000.0
+    slept: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.throttle = Throttle(lambda: self.now, self.slept.append)
+
+    def guess(self, user: str = "ann", peer: Peer = HERE, error: type[Exception] = CredentialsRefused) -> str:
+        try:
+            with self.throttle.attempt(user, peer):
+                raise error()
+        except TooManyFailures as refused:
+            return f"wait {refused.retry_after_s}"
+        except (CredentialsRefused, TooManyLogIns):
+            return "failed"
+
+    def log_in(self, user: str = "ann", peer: Peer = HERE) -> str:
+        try:
+            with self.throttle.attempt(user, peer):
+                return "in"
+        except TooManyFailures as refused:
+            return f"wait {refused.retry_after_s}"
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    yield World()
+
+
+def test_after_some_failures_each_next_one_waits_twice_as_long(world: World) -> None:
+    assert [world.guess() for _ in range(6)] == ["failed"] * 5 + ["wait 1"]
+    waits = []
+    for _ in range(8):
+        waits.append(world.guess())
+        world.now += int(waits[-1].removeprefix("wait "))
+        assert world.guess() == "failed"
+    assert waits == [f"wait {seconds}" for seconds in (1, 2, 4, 8, 16, 32, 60, 60)]
+    assert world.guess(peer=NEXT_DOOR) == "wait 60"  # the same network
+    assert world.guess("eve") == "failed"
+    assert world.guess(peer=ELSEWHERE) == "failed"
+    world.now += 60
+    assert world.log_in() == "in"
+    assert [world.guess() for _ in range(6)] == ["failed"] * 5 + ["wait 1"]
+
+
+def test_failures_are_forgotten_after_a_while(world: World) -> None:
+    for _ in range(5):
+        world.guess()
+    world.now += 901
+    assert [world.guess() for _ in range(6)] == ["failed"] * 5 + ["wait 1"]
+
+
+def test_one_user_guessed_from_many_places(world: World) -> None:
+    assert world.log_in("ann", ELSEWHERE) == "in"
+    answers = [world.guess("ann", Peer(f"10.0.{number}.1")) for number in range(30)]
+    assert answers == ["failed"] * 20 + ["wait 1"] * 10
+    assert world.log_in("ann", ELSEWHERE) == "in"  # where ann was before
+    assert world.log_in("eve", Peer("10.0.1.1")) == "in"
+
+
+def test_many_users_guessed_from_one_place(world: World) -> None:
+    assert world.log_in("eve") == "in"
+    answers = [world.guess(f"user{number}") for number in range(30)]
+    assert answers == ["failed"] * 20 + ["wait 1"] * 10
+    assert world.log_in("eve") == "in"  # who was there before
+    assert world.log_in("new") == "wait 1"
+    assert world.log_in("new", ELSEWHERE) == "in"
+
+
+def test_attempts_at_the_same_time_count_before_they_fail(world: World) -> None:
+    def nested(depth: int) -> str:
+        try:
+            with world.throttle.attempt("ann", HERE):
+                answer = nested(depth - 1) if depth else "verified"
+                raise CredentialsRefused()
+        except TooManyFailures:
+            return "refused"
+        except CredentialsRefused:
+            return answer
+
+    assert nested(9) == "refused"
+
+
+def test_what_says_nothing_about_the_password_is_no_failure(world: World) -> None:
+    assert [world.guess(error=TooManyLogIns) for _ in range(50)] == ["failed"] * 50
+    assert world.slept == []
+
+
+def test_a_failure_takes_its_time(world: World) -> None:
+    world.guess()
+    assert world.slept == [module.FAILURE_S]
+
+
+def test_the_table_has_an_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_ENTRIES_MAX", 10)
+    for number in range(50):
+        world.guess(f"user{number}", Peer(f"10.0.{number}.1"))
+    assert len(world.throttle._failures) == 10

@@ -1,0 +1,26 @@
+"""Users for tests: ann of the groups staff and ops, bob and zoë of none; each has the name twice as the password."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from argon2 import PasswordHasher
+
+from gateway.authenticators import passwords, throttle
+from gateway.authenticators.password_file import User, store_user
+from gateway.authenticators.passwords import hash_password
+
+USERS = {"ann": ("staff", "Ops"), "bob": (), "zoë": ()}
+
+
+def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verified in no time, and refused at once."""
+    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+    monkeypatch.setattr(throttle, "FAILURE_S", 0.0)
+
+
+def make_users(file: Path) -> Path:
+    for name, groups in USERS.items():
+        store_user(file, User(name, hash_password(name * 2), groups))
+    return file

@@ -1,0 +1,76 @@
+"""A cookie is known for a time, from one address, and until it is withdrawn."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.runtime.identity import Identity
+from gateway.http.cookies import COOKIE_NAME, Cookies
+
+ANN, PEER = Identity("ann", expires_ms=1_008_000), "127.0.0.1"
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("identity", "later_s", "peer", "known"),
+    [
+        (Identity("a!b=c;d"), 0, PEER, True),
+        (Identity("ann"), 9.9, PEER, True),
+        (Identity("ann"), 10, PEER, False),
+        (Identity("ann"), 0, "127.0.0.2", False),
+        (ANN, 7.9, PEER, True),
+        (ANN, 8, PEER, False),
+    ],
+)
+def test_a_cookie_is_good_for_a_time_and_an_address(identity: Identity, later_s: float, peer: str, known: bool) -> None:
+    clock = Clock()
+    cookies = Cookies(lifetime_s=10, clock=clock)
+    value = cookies.give(identity, PEER)
+    clock.now += later_s
+    assert cookies.identity(value, peer) == (identity if known else None)
+
+
+@pytest.mark.parametrize("value", ["", "!", "ada", "ada!9999999999!é", "x" * 43])
+def test_what_is_no_cookie_of_ours(value: str) -> None:
+    cookies = Cookies()
+    cookies.give(ANN, PEER)
+    assert cookies.identity(value, PEER) is None
+
+
+def test_a_withdrawn_cookie_is_unknown_and_another_takes_its_place() -> None:
+    cookies = Cookies(lifetime_s=10, clock=Clock())
+    value = cookies.give(ANN, PEER)
+    cookies.withdraw(value)
+    cookies.withdraw(value)
+    assert cookies.identity(value, PEER) is None
+    assert cookies.identity(cookies.give(ANN, PEER), PEER) == ANN
+
+
+def test_who_sends_no_cookie_is_given_the_same_again_for_half_of_its_time() -> None:
+    clock = Clock()
+    cookies = Cookies(lifetime_s=4, clock=clock)
+    first = cookies.give(ANN, PEER)
+    clock.now += 1
+    assert cookies.give(ANN, PEER) == first != cookies.give(ANN, "127.0.0.2")
+    clock.now += 1
+    assert cookies.give(ANN, PEER) != first
+
+
+def test_the_oldest_cookies_make_room() -> None:
+    cookies = Cookies(cookies_max=2)
+    first, *others = (cookies.give(Identity(name), PEER) for name in ("a", "b", "c"))
+    assert cookies.identity(first, PEER) is None
+    assert [cookies.identity(value, PEER) for value in others] == [Identity("b"), Identity("c")]
+
+
+@pytest.mark.parametrize("is_secure", [True, False])
+def test_the_header_keeps_scripts_and_other_sites_away(is_secure: bool) -> None:
+    name, *attributes = Cookies(lifetime_s=10).format("v", is_secure=is_secure).split("; ")
+    assert name == f"{COOKIE_NAME}=v"
+    assert attributes == ["Path=/", "Max-Age=10", "HttpOnly", "SameSite=Strict", *(["Secure"] if is_secure else [])]
