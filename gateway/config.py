@@ -96,7 +96,7 @@ def _is_usable_folder(text: str) -> bool:
     return True
 
 
-_METHODS = (Method.ANONYMOUS, Method.PASSWORD)
+_METHODS = (Method.ANONYMOUS, Method.PASSWORD, Method.TOKEN)
 
 
 def _are_methods(names: tuple[str, ...]) -> bool:
@@ -179,11 +179,14 @@ class AuthenticationSection:
     methods: tuple[str, ...] = _setting(
         (Method.ANONYMOUS,),
         "Those that are accepted: anonymous (any name is believed, and nobody else is kept out; alone), or some of "
-        "password (password_file).",
+        "password (password_file), token (personal access tokens, beside another).",
         rule=Rule(f"a list of: {', '.join(_METHODS)}; anonymous only by itself,", _are_methods),
     )
     password_file: str = _setting(
         "", "File of users, made by `delta-gateway users add`; of the mode 0600. It is read again when it changes."
+    )
+    token_file: str = _setting(
+        "", "File of personal access tokens; made with the first one. Empty: `tokens.json` in lake.catalog_folder."
     )
     admins: tuple[str, ...] = _setting((), "Users who administer the server: all rights, and those of others to give.")
     admin_groups: tuple[str, ...] = _setting((), "Groups whose members administer the server.")

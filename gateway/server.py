@@ -23,7 +23,7 @@ from engine.main import EngineOptions, open_engine
 from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.start import make_auditor
 from gateway.authenticators.exchange import Authenticator
-from gateway.authenticators.start import make_authenticator
+from gateway.authenticators.start import make_authenticator, open_tokens
 from gateway.config import Config
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
@@ -56,6 +56,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
         lake_folder=config.lake.folder,
         catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
         allowed_roots=config.lake.allowed_roots,
+        tokens=open_tokens(config),
         leftovers_age_s=config.lake.leftovers_age_s,
         spark=SparkOptions(
             master=config.spark.master,
@@ -125,7 +126,8 @@ class Server:
     def _start(self, parts: ExitStack) -> Ports:
         config, auditor = self._config.server, make_auditor(self._config.audit)
         parts.callback(auditor.close)
-        authenticator: Authenticator = RecordedLogIns(make_authenticator(self._config), auditor)
+        tokens = open_tokens(self._config)
+        authenticator: Authenticator = RecordedLogIns(make_authenticator(self._config, tokens), auditor)
         ensure_port_free("thrift", config.host, config.thrift_port)
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
@@ -139,6 +141,7 @@ class Server:
             link_lifetime_s=self._config.results.link_lifetime_s,
             public_url=config.public_url,
             proxies=config.http_trusted_proxies,
+            tokens=tokens,
         )
         app = create_app(self._lifecycle, authenticator, options)
         links = RowLinkMaker(
