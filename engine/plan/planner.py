@@ -19,6 +19,7 @@ from engine.plan.ddl.catalog_ddl import (
 )
 from engine.plan.ddl.clones import plan_clone
 from engine.plan.ddl.conversions import plan_convert
+from engine.plan.ddl.functions import plan_function
 from engine.plan.ddl.like_tables import plan_create_table_like
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
 from engine.plan.ddl.right_ddl import plan_rights
@@ -52,6 +53,7 @@ from engine.statements.catalog import (
 )
 from engine.statements.copies import ConvertTable, CopyInto
 from engine.statements.explains import ExplainWrite
+from engine.statements.functions import CreateFunction, DropFunction
 from engine.statements.maintenance import (
     AnalyzeTable,
     GenerateManifest,
@@ -99,8 +101,8 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_drop_variable(drop_variable)
         case EvaluateQuery():
             return EvaluatePlan(read=analyzed.query)
-        case CreateView() | DropView():
-            return _plan_view(analyzed, statement)
+        case CreateView() | DropView() | CreateFunction() | DropFunction():
+            return _plan_definition(analyzed, statement)
         case CreateTable() as create_table:
             return _plan_create_table(analyzed, create_table)
         case Insert() as insert:
@@ -141,10 +143,16 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             assert_never(statement)
 
 
-def _plan_view(analyzed: AnalyzedStatement, statement: CreateView | DropView) -> Plan:
-    if isinstance(statement, CreateView):
-        return plan_create_view(analyzed, statement)
-    return plan_drop_view(analyzed.bound, statement)
+def _plan_definition(
+    analyzed: AnalyzedStatement, statement: CreateView | DropView | CreateFunction | DropFunction
+) -> Plan:
+    match statement:
+        case CreateView():
+            return plan_create_view(analyzed, statement)
+        case DropView():
+            return plan_drop_view(analyzed.bound, statement)
+        case CreateFunction() | DropFunction():
+            return plan_function(analyzed.bound, statement)
 
 
 def _plan_maintenance(bound: BoundStatement, statement: MaintenanceStatement) -> Plan:

@@ -15,14 +15,16 @@ Expressions are walked with a stack, not by recursion: a chain of a thousand ORs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token
 
-from engine.sql.dialect.dialect import SPAN, ensure_function
+from engine.sql.dialect.dialect import CALL_AT, SPAN, ensure_function
 from engine.sql.dialect.errors import TimeTravelNotPossible, UnsupportedClause
 from engine.sql.dialect.pipes import PIPE_ALIASES
+from engine.sql.query.calls import read_calls
 from engine.sql.query.change_feeds import is_change_feed, read_change_feed
 from engine.sql.query.hints import HintName, hint_names
 from engine.sql.query.relations import has_time_travel, read_relation, table_name
@@ -60,11 +62,11 @@ class _Place:
     scope: _Scope | None
 
 
-def read_names(tree: exp.Expr, text: str) -> Query:
-    """The query with its relations and qualifiers. Raises `SqlError` for what is refused by name."""
+def read_names(tree: exp.Expr, text: str, tokens: Sequence[Token]) -> Query:
+    """The query with its relations, qualifiers and calls. Raises `SqlError` for what is refused by name."""
     walker = _Walker(text)
     walker.query(tree, _Place(frozenset(), None))
-    return walker.result()
+    return replace(walker.result(), calls=read_calls(tokens, walker.calls) if walker.calls else ())
 
 
 class _Walker:
@@ -72,6 +74,7 @@ class _Walker:
         self._text = text
         self._relations: list[Relation] = []
         self._qualifiers: dict[int, Qualifier] = {}
+        self.calls: list[int] = []
 
     def result(self) -> Query:
         """Relations in the order of the text, and the qualifiers that point to them."""
@@ -224,6 +227,7 @@ class _Walker:
                     raise UnsupportedClause("A table in an expression", "Put it in FROM.")
                 case exp.Anonymous():
                     ensure_function(node)
+                    self.calls.append(node.meta.get(CALL_AT, -1))
             stack.extend(node.iter_expressions())
 
     def _column(self, node: exp.Column, scope: _Scope | None) -> None:
