@@ -29,6 +29,7 @@ from engine.errors.function_errors import (
 )
 from engine.runtime.identity import Identity
 from engine.sql.query.bodies import (
+    MEMBERSHIP,
     inlined_call,
     is_deterministic,
     literal_call,
@@ -39,7 +40,6 @@ from engine.sql.query.bodies import (
 )
 from engine.statements.queries import Call, InlinedCall, Query
 
-MEMBERSHIP = frozenset({"is_account_group_member", "is_member"})
 FUNCTION_DEPTH_MAX = 32
 """Functions in functions."""
 

@@ -19,6 +19,7 @@ from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedClause, Un
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
 from engine.sql.dialect.suggestions import hint
 from engine.sql.foreign import show_indexes, show_locks
+from engine.sql.query.bodies import is_known_function
 from engine.sql.query.names import read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import is_query, parse_query
 from engine.statements.explains import ExplainWrite
@@ -131,7 +132,10 @@ def parse_describe(cursor: Cursor) -> Statement:
     if _is_word_with_name(cursor, "FUNCTION"):
         cursor.read("FUNCTION")
         extended = _take_before_name(cursor, "EXTENDED")
-        return DescribeFunction(function_parts=read_function(cursor), extended=extended)
+        function = read_function(cursor)
+        if len(function) == 1 and is_known_function(function[0]):
+            raise UnsupportedStatement("DESCRIBE FUNCTION of a function of Spark's")
+        return DescribeFunction(function_parts=function, extended=extended)
     if _is_word_with_name(cursor, "PROCEDURE"):
         raise UnsupportedStatement("DESCRIBE PROCEDURE")
     return _describe_table(cursor)

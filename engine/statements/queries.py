@@ -88,11 +88,15 @@ class Qualifier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A call of a function that is none of Spark's: `span` is its name, arguments and parentheses."""
+    """A call of a function that is none of Spark's: `span` is its name, arguments and parentheses.
+
+    `is_column`: it is all of a selected column that has no alias, and is what this is called by.
+    """
 
     name_parts: tuple[str, ...]
     span: Span
     arguments: tuple[Span, ...]
+    is_column: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,8 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction
     """What follows FUNCTION."""
     if_not_exists = take_if_not_exists(cursor)
     parts = read_function(cursor)
+    if cursor.words(1) == ["AS"]:
+        raise UnsupportedStatement("CREATE FUNCTION … AS a class")
     if is_known_function(parts[-1]) or not is_called_by_name(quote(parts[-1])):
         raise UnsupportedClause(f"A function named {parts[-1]}", "The name has a meaning of its own; choose another.")
     parameters = _read_parameters(cursor)

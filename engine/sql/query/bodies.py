@@ -7,10 +7,11 @@ it declares itself (of lambdas), under which a column in an argument would be ta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from catalog.names import quote
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.errors import BodyNotPossible
@@ -20,6 +21,9 @@ from engine.sql.query.splice import Edit, apply_edits
 from engine.statements.queries import Call, InlinedCall, Query, Span
 
 _HEAD = "SELECT "
+MEMBERSHIP = frozenset({"is_account_group_member", "is_member"})
+"""Functions about who asks, which Spark does not have."""
+
 _MARK = "\0"
 """Around the number of an argument in a text under way; no text of SQL has it."""
 
@@ -53,7 +57,8 @@ def parse_body(text: str, parameters: Sequence[str], function: str) -> Body:
             raise BodyNotPossible(function, reason)
         if isinstance(node, exp.Column):
             uses.append(_use(node, folded, function))
-    return Body(query, tuple(sorted(uses, key=lambda use: use[0].start)))
+    calls = tuple(replace(call, is_column=False) for call in query.calls)
+    return Body(replace(query, calls=calls), tuple(sorted(uses, key=lambda use: use[0].start)))
 
 
 def _refusal(node: exp.Expr) -> str | None:
@@ -84,10 +89,14 @@ def _use(column: exp.Column, parameters: Sequence[str], function: str) -> tuple[
 def inlined_call(
     call: Call, body: Body, inner: Sequence[InlinedCall], types: Sequence[str], returns: str
 ) -> InlinedCall:
-    """What comes in the place of `call`: the body, with arguments cast to the `types` of the parameters."""
+    """What comes in the place of `call`: the body, with arguments cast to the `types` of the parameters.
+
+    A column that it is all of is called as the function, as Spark calls it.
+    """
     edits: list[Edit] = [(span, f"CAST(({_MARK}{number}{_MARK}) AS {types[number]})") for span, number in body.uses]
     text = apply_edits(body.query.text, edits, inner)[len(_HEAD) :]
-    pieces = f"CAST(({text}) AS {returns})".split(_MARK)
+    alias = f" AS {quote('.'.join(call.name_parts))}" if call.is_column else ""
+    pieces = f"CAST(({text}) AS {returns}){alias}".split(_MARK)
     return InlinedCall(
         span=call.span,
         arguments=call.arguments,
@@ -97,7 +106,8 @@ def inlined_call(
 
 def literal_call(call: Call, text: str) -> InlinedCall:
     """What comes in the place of a call whose value is known."""
-    return InlinedCall(span=call.span, arguments=call.arguments, pieces=(text,))
+    alias = f" AS {quote(call.name_parts[-1])}" if call.is_column else ""
+    return InlinedCall(span=call.span, arguments=call.arguments, pieces=(text + alias,))
 
 
 def with_defaults(call: Call, count: int, defaults: Sequence[str], inlined: InlinedCall) -> InlinedCall:
@@ -109,8 +119,8 @@ def with_defaults(call: Call, count: int, defaults: Sequence[str], inlined: Inli
 
 
 def is_known_function(name: str) -> bool:
-    """Whether Spark has a function of that name, which a name without a schema means."""
-    return name.lower() in ALLOWED_FUNCTIONS or name.lower() in EXCLUDED_FUNCTIONS
+    """Whether a name without a schema means a function that nobody made."""
+    return name.lower() in MEMBERSHIP or name.lower() in ALLOWED_FUNCTIONS or name.lower() in EXCLUDED_FUNCTIONS
 
 
 def is_called_by_name(name: str) -> bool:

@@ -5,7 +5,8 @@ The tree says which names are called; the tokens around a name say what qualifie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import replace
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -16,11 +17,11 @@ _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
 
 
-def read_calls(tokens: Sequence[Token], offsets: Iterable[int]) -> tuple[Call, ...]:
-    """The calls whose functions' last names begin at `offsets`, in the order of the text."""
+def read_calls(tokens: Sequence[Token], offsets: Iterable[int], columns: Container[int]) -> tuple[Call, ...]:
+    """The calls whose functions' last names begin at `offsets`, in the order of the text; `columns` are of columns."""
     places = {token.start: index for index, token in enumerate(tokens)}
-    found = [_call(tokens, places[offset]) for offset in sorted(set(offsets)) if offset in places]
-    return tuple(call for call in found if call is not None)
+    found = {offset: _call(tokens, places[offset]) for offset in sorted(set(offsets)) if offset in places}
+    return tuple(replace(call, is_column=offset in columns) for offset, call in found.items() if call is not None)
 
 
 def _call(tokens: Sequence[Token], index: int) -> Call | None:

@@ -66,7 +66,7 @@ def read_names(tree: exp.Expr, text: str, tokens: Sequence[Token]) -> Query:
     """The query with its relations, qualifiers and calls. Raises `SqlError` for what is refused by name."""
     walker = _Walker(text)
     walker.query(tree, _Place(frozenset(), None))
-    return replace(walker.result(), calls=read_calls(tokens, walker.calls) if walker.calls else ())
+    return replace(walker.result(), calls=read_calls(tokens, walker.calls, walker.columns) if walker.calls else ())
 
 
 class _Walker:
@@ -75,6 +75,7 @@ class _Walker:
         self._relations: list[Relation] = []
         self._qualifiers: dict[int, Qualifier] = {}
         self.calls: list[int] = []
+        self.columns: set[int] = set()
 
     def result(self) -> Query:
         """Relations in the order of the text, and the qualifiers that point to them."""
@@ -132,6 +133,8 @@ class _Walker:
         return ctes
 
     def _select(self, node: exp.Select, place: _Place) -> None:
+        called = (each.expression if isinstance(each, exp.Dot) else each for each in node.expressions)
+        self.columns |= {each.meta.get(CALL_AT, -1) for each in called if isinstance(each, exp.Anonymous)}
         scope = _Scope(outer=place.scope)
         inside = _Place(place.ctes, scope)
         later: list[exp.Expr] = []
