@@ -39,6 +39,7 @@ from engine.bind.bound import (
     TakenName,
     references,
 )
+from engine.bind.functions import Functions
 from engine.bind.information_rows import information_query
 from engine.bind.sight import UNSEEN_ERRORS, free_path_owners, path_owners, seen_by
 from engine.bind.sources import Sources
@@ -99,6 +100,7 @@ class Binder:
     def __init__(self, state: SessionState, sources: Sources) -> None:
         self.state, self.formats = state, sources.formats
         self.view = seen_by(sources.catalog.view(), state.identity)
+        self.functions = Functions(self.view, state.identity)
         self.files = sources.files
         self.values: dict[str, tuple[Any, ...]] = {}
         self.pinned: dict[tuple[str, TimeTravel | None], TableSnapshot] = {}
@@ -171,12 +173,14 @@ class Binder:
         if not isinstance(query, Query):
             raise ViewNotAQuery(str(found.name))
         try:
+            within = self._view_inside((*inside, found))
+            query, functions = self.functions.in_query(query, found.current, within)
             inner = self.relations(query.relations, found.current, (*inside, found))
         except UNSEEN_ERRORS as error:
             if is_temporary(found.name) or self.view.tells_all(found):
                 raise
             raise ViewOwnerLacksPrivileges(label_of(found)) from error
-        return BoundView(entry=found, query=query, relations=inner)
+        return BoundView(entry=found, query=query, relations=inner, functions=functions)
 
     def _view_inside(self, inside: tuple[ViewEntry, ...]) -> CatalogView:
         """What the names in the text of the innermost view mean: a view of the catalog is read as its owner."""
