@@ -16,18 +16,15 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from engine.bind.bound import BoundTable
-from engine.delta.commit.commit_file import ROW_IDS_PRESERVED
-from engine.delta.commit.new_files import NewFiles
-from engine.delta.delta_format import delta_snapshot
 from engine.exec.run import Run
 from engine.plan.reads.scans import row_id_columns, scan_of
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.runtime.parameters import Parameter
 from engine.sql.query.composed import Names
-from engine.table.operations import CommitDescription
 from engine.table.rules import TableRules
 from engine.table.scan import Scan
+from engine.table.transaction import NewFiles
 from engine.write.staged_files import new_files
 
 
@@ -48,14 +45,14 @@ class Copying:
 @contextmanager
 def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) -> Iterator[NewFiles]:
     """Rows of these live files of the table, in new ones; if the block that commits them fails, these go."""
-    snapshot = delta_snapshot(table.snapshot)
-    config, alias = copying.config or snapshot.config, copying.alias
+    snapshot = table.snapshot
+    config, alias = copying.config or snapshot.rules, copying.alias
     names = Names((alias, copying.rest, *snapshot.schema.names, *(scan.relation for scan in copying.scans)))
     scan = replace(scan_of(names.new("scan"), table), files=files, choice=None, metadata=names.new("place"))
     columns, rows = copies_of(table.label, scan, alias, config)
     text = f"SELECT {columns} FROM {scan.relation} AS {alias} {copying.rest}"
     source = ReadPlan(text=text, scans=(scan, *copying.scans))
-    with new_files(source, rows, snapshot.storage, replace(run, parameters=copying.parameters)) as copied:
+    with new_files(table, source, rows, replace(run, parameters=copying.parameters)) as copied:
         yield copied
 
 
@@ -69,10 +66,3 @@ def copies_of(label: str, scan: Scan, alias: str, config: TableRules) -> tuple[s
         columns += [f"{scan.metadata}.row_id", f"{scan.metadata}.row_commit_version"]
     rows = WritePlan(table=label, config=config, target_columns=config.schema.fields, extra_columns=ids)
     return ", ".join(columns), rows
-
-
-def preserving(description: CommitDescription, table: BoundTable) -> CommitDescription:
-    """Of a commit in which rows only went to other files as copies: it says that the others kept their ids."""
-    if not delta_snapshot(table.snapshot).config.is_enabled("rowTracking"):
-        return description
-    return replace(description, tags={**description.tags, ROW_IDS_PRESERVED: "true"})
