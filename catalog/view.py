@@ -258,7 +258,7 @@ class CatalogView:
         """What lies in the served folder under `name`, unless a managed table owns it; raises TableAmbiguous."""
         if self._served is None or name.schema_name.catalog_name != DEFAULT_CATALOG_NAME:
             return None
-        if not self._shows(TableEntry(name=name, location="")):
+        if self.rights is not None and not self._shows(TableEntry(name=name, location="")):
             return None  # before the folders are asked, whose answer may be an error that names tables
         entry = self._served.find(name.schema, name.table)
         return None if entry is None or entry.location in self._owned else entry

@@ -34,6 +34,21 @@ class Risk(StrEnum):
     CLEARTEXT = "passwords and data cross the network unencrypted"
 
 
+class StatementText(StrEnum):
+    """How the audit trail has the text of statements, besides its digest."""
+
+    FULL = "full"
+    REDACTED = "redacted"
+    NONE = "none"
+
+
+class OnFailure(StrEnum):
+    """What becomes of a statement that cannot be recorded."""
+
+    REFUSE = "refuse"
+    LOG = "log"
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What a value must be beyond its type; `expected` says it in the error for one that is not."""
@@ -318,6 +333,28 @@ class SparkSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuditSection:
+    """The record of who did what."""
+
+    folder: str = _setting(
+        "",
+        "Folder of the audit trail, a file a day: log-ins, sessions and statements as lines of JSON in a chain of "
+        "digests, which `delta-gateway audit verify` checks. It must lie outside of the lake. Empty: none is written.",
+    )
+    statement_text: StatementText = _setting(
+        StatementText.FULL,
+        "What is recorded of a statement's text besides its digest: full (without what looks like a secret), redacted "
+        "(without its literals) or none.",
+    )
+    on_failure: OnFailure = _setting(
+        OnFailure.REFUSE, "What is done with a statement that cannot be recorded: refuse it, or log that and go on."
+    )
+    synced: bool = _setting(
+        False, "Whether each line is on the disk before its statement goes on; else it is with the operating system."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSection:
     """What the server writes to its standard error."""
 
@@ -336,6 +373,7 @@ class Config:
     statements: StatementsSection = field(default_factory=StatementsSection)
     results: ResultsSection = field(default_factory=ResultsSection)
     spark: SparkSection = field(default_factory=SparkSection)
+    audit: AuditSection = field(default_factory=AuditSection)
     log: LogSection = field(default_factory=LogSection)
 
     def limits(self) -> Limits:
@@ -355,6 +393,8 @@ class Config:
         )
 
 
+ENUMS: tuple[type[StrEnum], ...] = (LogLevel, StatementText, OnFailure)
+"""The kinds of settings that have one of a few values."""
 SECTIONS: Mapping[str, type] = get_type_hints(Config)
 
 

@@ -27,6 +27,7 @@ from engine.statements.catalog import (
 )
 from engine.statements.copies import ConvertTable, CopyInto
 from engine.statements.explains import ExplainWrite
+from engine.statements.functions import CreateFunction, DropFunction
 from engine.statements.maintenance import (
     AnalyzeTable,
     GenerateManifest,
@@ -71,6 +72,8 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
         case CreateView(query=query, temporary=temporary):
             analyzed = _with_columns(bound, read_plan(query, bound.relations), analyzer)
             return analyzed if temporary else replace(analyzed, variables=analyzer.variables_of(analyzed.query))
+        case CreateFunction(probe=probe):
+            return _with_columns(bound, read_plan(probe, ()), analyzer)
         case CreateTable(query=query):
             if query is None or isinstance(bound.target, TakenName):
                 return AnalyzedStatement(bound=bound)
@@ -107,6 +110,7 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             | RepairTable()
             | GenerateManifest()
             | AnalyzeTable()
+            | DropFunction()
         ):
             return AnalyzedStatement(bound=bound)
         case _:

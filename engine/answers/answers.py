@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from engine.answers.create_statement import show_create_table
-from engine.answers.describe import describe_schema, describe_table
+from engine.answers.describe import describe_function, describe_schema, describe_table
 from engine.answers.find import find_objects
 from engine.answers.foreign import answer_foreign
 from engine.answers.keys import find_keys, list_keys
@@ -22,6 +22,7 @@ from engine.answers.tables import (
 )
 from engine.bind.bound import BoundStatement, Outcome
 from engine.statements.foreign import Refresh, ShowAbsent
+from engine.statements.functions import DescribeFunction
 from engine.statements.rights import ShowGrants, ShowGroups, ShowLocations, ShowUsers
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -70,6 +71,8 @@ def answer(statement: AnsweredStatement, bound: BoundStatement) -> Outcome:
             return reset_setting(bound, statement)
         case DescribeTable():
             return describe_table(bound, statement)
+        case DescribeFunction():
+            return describe_function(bound, statement)
         case DescribeSchema():
             return describe_schema(bound, statement)
         case DescribeDetail():

@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from catalog.entries import FunctionEntry
 from catalog.errors import SqlError
 from catalog.names import SchemaName
 from engine.answers.described_json import described_json
 from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
 from engine.runtime.results import string_rows
+from engine.statements.functions import DescribeFunction
 from engine.statements.shows import DescribeSchema, DescribeTable
 from engine.table.details import TableDetails
 from engine.table.keys import is_key_property
@@ -53,6 +55,24 @@ def describe_schema(bound: BoundStatement, statement: DescribeSchema) -> Outcome
         ("Owner", entry.owner or ""),
     ]
     return Outcome(result=string_rows(("info_name", "info_value"), rows))
+
+
+def describe_function(bound: BoundStatement, statement: DescribeFunction) -> Outcome:
+    """As Spark does it, in one column of text; the body is for who manages the function."""
+    entry = bound.securable
+    assert isinstance(entry, FunctionEntry)
+    inputs = ", ".join(f"{each.name} {each.type}" for each in entry.parameters)
+    told: dict[str, str | None] = {
+        "Function": ".".join(entry.name.parts),
+        "Type": "SCALAR",
+        "Input": f"({inputs})",
+        "Returns": entry.returns,
+    }
+    if statement.extended:
+        told |= {"Comment": entry.comment, "Owner": entry.owner, "Created": _time(entry.created_ms)}
+        told["Body"] = entry.body if bound.view.tells_all(entry) else None
+    rows = [(f"{key + ':':10} {value}",) for key, value in told.items() if value is not None]
+    return Outcome(result=string_rows(("function_desc",), rows))
 
 
 def _columns(relation: NamedRelation) -> Iterator[Row]:

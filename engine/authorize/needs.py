@@ -20,6 +20,7 @@ from engine.authorize.right_needs import right_needs
 from engine.bind.bound import (
     BoundChanges,
     BoundFiles,
+    BoundFunction,
     BoundRelation,
     BoundStatement,
     BoundTable,
@@ -44,6 +45,7 @@ from engine.statements.catalog import (
 from engine.statements.copies import ConvertTable, CopyInto
 from engine.statements.explains import ExplainWrite
 from engine.statements.foreign import Refresh, ShowAbsent
+from engine.statements.functions import CreateFunction, DescribeFunction, DropFunction
 from engine.statements.maintenance import (
     AnalyzeTable,
     GenerateManifest,
@@ -112,6 +114,7 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
     if isinstance(statement, RightStatement):
         yield from right_needs(bound, statement)
         return
+    yield from _executions(bound.functions, _definer_of(bound, statement))
     match statement:
         case Query() | Explain() | DescribeQuery() | SetVariables() | EvaluateQuery():
             yield from _reads(bound.relations)
@@ -142,6 +145,15 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
             yield from _containers(bound, statement)
         case CreateView():
             yield from _new_view(bound, statement)
+        case CreateFunction(function_parts=parts):
+            name = TableName.from_parts(parts, bound.state.current)
+            yield Need(Privilege.CREATE_FUNCTION, _schema(bound, name))
+            replaced = bound.view.unrestricted.find_function(name) if statement.or_replace else None
+            if replaced is not None:
+                yield Need(Privilege.MANAGE, replaced)
+        case DropFunction():
+            if bound.securable is not None:
+                yield Need(Privilege.MANAGE, bound.securable)
         case DropView():
             yield from _dropped_view(bound, statement)
         case CommentOn():
@@ -172,6 +184,7 @@ def _answered(bound: BoundStatement, statement: AnsweredStatement) -> Needs:
             | ShowGroups()
             | ShowUsers()
             | ShowLocations()
+            | DescribeFunction()
         ):  # what is visible may be described
             return ()
         case ShowCatalogs() | ShowSchemas() | ShowTables() | ShowTableExtended() | ShowViews() | ShowFunctions():
@@ -250,7 +263,7 @@ def _new_view(bound: BoundStatement, statement: CreateView) -> Needs:
     replaced = bound.view.unrestricted.find(name) if statement.or_replace else None
     if replaced is not None:
         yield Need(Privilege.MANAGE, replaced)
-    yield from _reads(bound.relations, Definer(user(bound.state.principal)))
+    yield from _reads(bound.relations, _definer_of(bound, statement))
 
 
 def _dropped_view(bound: BoundStatement, statement: DropView) -> Needs:
@@ -334,6 +347,19 @@ def _on_owner(owner: PathOwner, privilege: Privilege, definer: Definer | None) -
     return Need(_ON_LOCATION[privilege] if isinstance(owner, LocationEntry) else privilege, owner, definer)
 
 
+def _definer_of(bound: BoundStatement, statement: object) -> Definer | None:
+    """As whom what a statement reads will be read: a new view or function as its owner."""
+    is_kept = isinstance(statement, CreateFunction) or (isinstance(statement, CreateView) and not statement.temporary)
+    return Definer(user(bound.state.principal)) if is_kept else None
+
+
+def _executions(functions: Iterable[BoundFunction], definer: Definer | None) -> Needs:
+    """EXECUTE on each function that is called; what a body calls in its turn its owner has to have."""
+    for function in functions:
+        yield Need(Privilege.EXECUTE, function.entry, definer)
+        yield from _executions(function.functions, Definer(owner_of(function.entry), label_of(function.entry)))
+
+
 def _reads(relations: Iterable[BoundRelation], definer: Definer | None = None) -> Needs:
     for relation in relations:
         yield from _read(relation, definer)
@@ -350,10 +376,11 @@ def _read(relation: BoundRelation, definer: Definer | None) -> Needs:
             yield from (_on_owner(owner, Privilege.SELECT, definer) for owner in owners)
         case BoundView(entry=view) if is_information_schema(view.name.schema_name):
             pass  # its rows are those that the principal may know of
-        case BoundView(entry=view, relations=inner) if is_temporary(view.name):
-            yield from _reads(inner, definer)
-        case BoundView(entry=view, relations=inner):
+        case BoundView(entry=view, relations=inner, functions=functions) if is_temporary(view.name):
+            yield from (*_executions(functions, definer), *_reads(inner, definer))
+        case BoundView(entry=view, relations=inner, functions=functions):
             yield Need(Privilege.SELECT, view, definer)
-            yield from _reads(inner, Definer(owner_of(view), label_of(view)))
+            owner = Definer(owner_of(view), label_of(view))
+            yield from (*_executions(functions, owner), *_reads(inner, owner))
         case _:
             assert_never(relation)

@@ -26,7 +26,7 @@ from engine.bind.bound import (
     BoundTable,
     Target,
 )
-from engine.bind.securables import bind_location, bind_securable
+from engine.bind.securables import bind_function, bind_location, bind_securable
 from engine.bind.sight import free_path_owners
 from engine.bind.source_files import bind_files
 from engine.bind.time_travel import Unevaluated, ValueNeeded
@@ -44,6 +44,7 @@ from engine.statements.catalog import (
 from engine.statements.copies import ConvertTable, CopyInto
 from engine.statements.explains import ExplainWrite
 from engine.statements.foreign import Refresh, ShowAbsent
+from engine.statements.functions import CreateFunction, DescribeFunction, DropFunction
 from engine.statements.keys import AddKey, DropKey
 from engine.statements.maintenance import (
     AnalyzeTable,
@@ -120,6 +121,7 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
 
     Raises the catalog's and the log's errors, by name.
     """
+    statement, functions = binder.functions.in_statement(statement, binder.state.current)
     try:
         if isinstance(statement, AnsweredStatement):
             target, relations = None, _shown(statement, binder)
@@ -133,6 +135,7 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
         view=binder.view,
         relations=relations,
         target=target,
+        functions=functions,
         securable=_securable(statement, binder),
     )
 
@@ -145,6 +148,10 @@ def _securable(statement: SingleStatement, binder: Binder) -> SecurableEntry | N
             return bind_securable(name, binder)
         case DropLocation(name=location, if_exists=if_exists):
             return bind_location(location, binder, if_exists=if_exists)
+        case DropFunction(function_parts=parts, if_exists=if_exists):
+            return bind_function(parts, binder, if_exists=if_exists)
+        case DescribeFunction(function_parts=parts):
+            return bind_function(parts, binder, if_exists=False)
         case _:
             return None
 
@@ -154,7 +161,7 @@ def _named(
     binder: Binder,
 ) -> tuple[Target | None, tuple[BoundRelation, ...]]:
     """What the statement writes, makes or drops, and the relations that it reads."""
-    if isinstance(statement, RightStatement | TokenStatement):
+    if isinstance(statement, RightStatement | TokenStatement | CreateFunction | DropFunction):
         return None, ()
     current = binder.state.current
     match statement:
@@ -276,7 +283,7 @@ def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation,
             return ()
         case UseSchema() | UseCatalog() | SetSetting() | ShowSettings() | ResetSetting():
             return ()
-        case ShowGrants() | ShowGroups() | ShowUsers() | ShowLocations():
+        case ShowGrants() | ShowGroups() | ShowUsers() | ShowLocations() | DescribeFunction():
             return ()
         case _:
             assert_never(statement)

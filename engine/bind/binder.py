@@ -36,9 +36,11 @@ from engine.bind.bound import (
     BoundView,
     FreeName,
     NamedRelation,
+    PathOwner,
     TakenName,
     references,
 )
+from engine.bind.functions import Functions
 from engine.bind.information_rows import information_query
 from engine.bind.sight import UNSEEN_ERRORS, free_path_owners, path_owners, seen_by
 from engine.bind.sources import Sources
@@ -99,6 +101,7 @@ class Binder:
     def __init__(self, state: SessionState, sources: Sources) -> None:
         self.state, self.formats = state, sources.formats
         self.view = seen_by(sources.catalog.view(), state.identity)
+        self.functions = Functions(self.view, state.identity)
         self.files = sources.files
         self.values: dict[str, tuple[Any, ...]] = {}
         self.pinned: dict[tuple[str, TimeTravel | None], TableSnapshot] = {}
@@ -148,13 +151,12 @@ class Binder:
         path = path_of(parts)
         if path is not None:
             entry = view.resolve_path(path)
-            owners = path_owners(view, entry.location)
-            return BoundTable(name=None, entry=entry, snapshot=self.pin(entry, time_travel), owners=owners)
+            return self._bound(None, entry, time_travel, path_owners(view, entry.location))
         # The text of a view in the catalog means the same in every session, so it never sees temporary ones.
         temporary = self.state.temporary_view(parts) if not inside or is_temporary(inside[-1].name) else None
         found = temporary or view.resolve(TableName.from_parts(parts, current))
         if isinstance(found, TableEntry):
-            return BoundTable(name=found.name, entry=found, snapshot=self.pin(found, time_travel))
+            return self._bound(found.name, found, time_travel)
         if time_travel is not None:
             raise TimeTravelOnView(str(found.name))
         if is_information_schema(found.name.schema_name):
@@ -171,12 +173,14 @@ class Binder:
         if not isinstance(query, Query):
             raise ViewNotAQuery(str(found.name))
         try:
+            within = self._view_inside((*inside, found))
+            query, functions = self.functions.in_query(query, found.current, within)
             inner = self.relations(query.relations, found.current, (*inside, found))
         except UNSEEN_ERRORS as error:
             if is_temporary(found.name) or self.view.tells_all(found):
                 raise
             raise ViewOwnerLacksPrivileges(label_of(found)) from error
-        return BoundView(entry=found, query=query, relations=inner)
+        return BoundView(entry=found, query=query, relations=inner, functions=functions)
 
     def _view_inside(self, inside: tuple[ViewEntry, ...]) -> CatalogView:
         """What the names in the text of the innermost view mean: a view of the catalog is read as its owner."""
@@ -376,11 +380,21 @@ class Binder:
         for entry in relations:
             try:
                 if isinstance(entry, TableEntry):
-                    yield BoundTable(name=entry.name, entry=entry, snapshot=self.pin(entry, None))
+                    yield self._bound(entry.name, entry, None)
                 else:
                     yield BoundView(entry=entry, query=Query(text=entry.text), relations=())
             except SqlError as error:
                 logger.warning("left out of a list: %s: %s", entry.name, error)
+
+    def _bound(
+        self,
+        name: TableName | None,
+        entry: TableEntry,
+        time_travel: TimeTravel | None,
+        owners: tuple[PathOwner, ...] = (),
+    ) -> BoundTable:
+        snapshot, own = self.pin(entry, time_travel), self.formats[entry.format]
+        return BoundTable(name=name, entry=entry, snapshot=snapshot, own=own, owners=owners)
 
     def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
         key = (entry.location, time_travel)

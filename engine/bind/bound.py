@@ -12,14 +12,14 @@ runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import pyarrow as pa
 
 from catalog.catalog import CatalogView
 from catalog.conditions import Condition
-from catalog.entries import LocationEntry, SecurableEntry, TableEntry, ViewEntry
+from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, ViewEntry
 from catalog.names import TableName
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState, is_temporary
@@ -61,6 +61,8 @@ class BoundTable:
     name: TableName | None
     entry: TableEntry
     snapshot: TableSnapshot
+    own: TableFormat = field(compare=False, repr=False)
+    """Its format."""
     owners: tuple[PathOwner, ...] = ()
 
     @property
@@ -104,12 +106,21 @@ class BoundChanges:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundFunction:
+    """A function of the catalog that a query calls, and those that its body calls."""
+
+    entry: FunctionEntry
+    functions: tuple[BoundFunction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundView:
     """A view that the statement names: its query, and what that names, bound where the view was made."""
 
     entry: ViewEntry
     query: Query
     relations: tuple[BoundRelation, ...]
+    functions: tuple[BoundFunction, ...] = ()
 
     @property
     def name(self) -> TableName:
@@ -212,6 +223,8 @@ class BoundStatement:
     view: CatalogView
     relations: tuple[BoundRelation, ...] = ()
     target: Target | None = None
+    functions: tuple[BoundFunction, ...] = ()
+    """Those that its queries call, without those in views."""
     securable: SecurableEntry | None = None
     """What a statement about privileges names; None where it names nothing, or what is gone (IF EXISTS)."""
     condition: Condition | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from catalog.entries import LocationEntry, SecurableEntry, TableEntry
+from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry
 from catalog.errors import PathNotAllowed, ViewExpected
 from catalog.names import CatalogName, TableName, path_of
 from catalog.privileges import Kind
@@ -26,11 +26,9 @@ def bind_securable(name: SecurableName, binder: Binder) -> SecurableEntry:
             assert found is not None
             return found
         case Kind.FUNCTION:
-            function = TableName.from_parts(name.parts, state.current)
-            entry = view.find_function(function)
-            if entry is None:
-                raise FunctionNotFound(str(function))
-            return entry
+            function = bind_function(name.parts, binder, if_exists=False)
+            assert function is not None
+            return function
         case Kind.TABLE | Kind.VIEW:
             path = path_of(name.parts)
             if path is not None:
@@ -39,6 +37,15 @@ def bind_securable(name: SecurableName, binder: Binder) -> SecurableEntry:
             if name.kind is Kind.VIEW and isinstance(relation, TableEntry):
                 raise ViewExpected(str(relation.name))
             return relation
+
+
+def bind_function(parts: tuple[str, ...], binder: Binder, *, if_exists: bool) -> FunctionEntry | None:
+    """The function; None where there is none and `if_exists`."""
+    name = TableName.from_parts(parts, binder.state.current)
+    found = binder.view.find_function(name)
+    if found is None and not if_exists:
+        raise FunctionNotFound(str(name))
+    return found
 
 
 def bind_location(name: str, binder: Binder, *, if_exists: bool) -> LocationEntry | None:

@@ -18,6 +18,7 @@ from engine.plan.ddl.catalog_ddl import (
     plan_drop_schema,
     plan_drop_view,
 )
+from engine.plan.ddl.functions import plan_function
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
 from engine.plan.ddl.right_ddl import plan_rights
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
@@ -47,6 +48,7 @@ from engine.statements.catalog import (
 )
 from engine.statements.copies import CopyInto
 from engine.statements.explains import ExplainWrite
+from engine.statements.functions import CreateFunction, DropFunction
 from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.rights import RightStatement
@@ -91,8 +93,8 @@ def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Pla
             return plan_drop_variable(drop_variable)
         case EvaluateQuery():
             return EvaluatePlan(read=analyzed.query)
-        case CreateView() | DropView():
-            return _plan_view(analyzed, statement)
+        case CreateView() | DropView() | CreateFunction() | DropFunction():
+            return _plan_definition(analyzed, statement)
         case CreateTable() as create_table:
             return _plan_create_table(analyzed, create_table)
         case Insert() as insert:
@@ -125,10 +127,16 @@ def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Pla
             assert_never(statement)
 
 
-def _plan_view(analyzed: AnalyzedStatement, statement: CreateView | DropView) -> Plan:
-    if isinstance(statement, CreateView):
-        return plan_create_view(analyzed, statement)
-    return plan_drop_view(analyzed.bound, statement)
+def _plan_definition(
+    analyzed: AnalyzedStatement, statement: CreateView | DropView | CreateFunction | DropFunction
+) -> Plan:
+    match statement:
+        case CreateView():
+            return plan_create_view(analyzed, statement)
+        case DropView():
+            return plan_drop_view(analyzed.bound, statement)
+        case CreateFunction() | DropFunction():
+            return plan_function(analyzed.bound, statement)
 
 
 def _plan_by_format(bound: BoundStatement, statement: FormatStatement, planners: FormatPlanners) -> Plan:

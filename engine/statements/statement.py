@@ -15,6 +15,7 @@ from engine.statements.catalog import (
 from engine.statements.copies import ConvertTable, CopyInto
 from engine.statements.explains import ExplainWrite
 from engine.statements.foreign import Refresh, ShowAbsent
+from engine.statements.functions import CreateFunction, DescribeFunction, DropFunction
 from engine.statements.maintenance import (
     AnalyzeTable,
     GenerateManifest,
@@ -95,6 +96,7 @@ AnsweredStatement = (
     | ListPrimaryKeys
     | ListForeignKeys
     | RightQuestion
+    | DescribeFunction
 )
 """Statements that Spark has no part in: what the catalog, the logs and the session's state answer."""
 
@@ -130,6 +132,8 @@ WriteStatement = (
     | RightStatement
     | CreateToken
     | RevokeToken
+    | CreateFunction
+    | DropFunction
     | MaintenanceStatement
 )
 

@@ -20,6 +20,7 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.functions import CreateFunction, DropFunction
 from engine.statements.merges import Merge
 from engine.statements.queries import Query, Span
 from engine.statements.rights import (
@@ -257,6 +258,7 @@ _WITHOUT_ROWS = (
     *(CreateSchema, DropSchema, CreateCatalog, DropCatalog, UseSchema, UseCatalog, ResetSetting),
     *(DeclareVariables, SetVariables, DropVariable),
     *(GrantRights, RevokeRights, AlterOwner, CreateGroup, AlterGroup, DropGroup, CreateLocation, DropLocation),
+    *(CreateFunction, DropFunction),
 )
 
 

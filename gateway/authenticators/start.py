@@ -109,6 +109,7 @@ def _ensure_outside_lake(config: Config) -> None:
         "lake.catalog_folder": catalog,
         "authentication.password_file": section.password_file,
         "authentication.token_file": section.token_file,
+        "audit.folder": config.audit.folder,
         "server.tls_key": config.server.tls_key or config.server.tls_certificate,
     }
     for setting, path in secrets.items():

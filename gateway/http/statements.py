@@ -40,6 +40,7 @@ from gateway.http.requests import (
 from gateway.http.waiting import WaitingRoom, wait_for_end
 from gateway.lifecycle import Lifecycle
 from gateway.operation import Operation, OperationState
+from gateway.origin import Origin
 from gateway.registry import Registry
 from gateway.session import Session
 from gateway.status import describe
@@ -50,6 +51,7 @@ CLIENT_DESCRIPTOR = "gateway.client_descriptor"
 Body = dict[str, object]
 _NAME = "statements"
 
+_USER_AGENT_MAX = 200
 _OPEN_S, _OPEN_WITHOUT_PLACE_S, _END_S = 5.0, 1.0, 1.0
 """How long a request waits at least for a session to open, where no place is left, and for an end to be told."""
 
@@ -153,9 +155,10 @@ class StatementApi:
     def _open(self, asked: SessionRequest, seconds: float) -> Session:
         """A session, opened within `seconds` or not at all."""
         registry, identity = self._registry(), self._identity()
+        origin = Origin("http", request.remote_addr or "", request.user_agent.string[:_USER_AGENT_MAX] or None)
         return self.calls.run(
             lambda: registry.open_session(
-                identity, settings=asked.settings, catalog=asked.catalog, schema=asked.schema
+                identity, settings=asked.settings, catalog=asked.catalog, schema=asked.schema, origin=origin
             ),
             seconds,
             abandoned=lambda session: registry.close_session(session.id, identity),

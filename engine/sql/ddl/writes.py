@@ -13,6 +13,7 @@ from catalog.privileges import Kind
 from engine.sql.ddl.alter_ddl import parse_alter_table
 from engine.sql.ddl.conversions import parse_convert
 from engine.sql.ddl.copies import parse_copy_into
+from engine.sql.ddl.function_ddl import parse_create_function, parse_drop_function
 from engine.sql.ddl.inserts import is_led_insert, parse_insert, parse_led_insert
 from engine.sql.ddl.maintenance import (
     parse_analyze,
@@ -70,6 +71,8 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("COPY", "INTO"): parse_copy_into,
         ("CREATE", "CATALOG"): parse_create_catalog,
         ("CREATE", "EXTERNAL", "LOCATION"): parse_create_location,
+        ("CREATE", "FUNCTION"): partial(parse_create_function, or_replace=False),
+        ("CREATE", "OR", "REPLACE", "FUNCTION"): partial(parse_create_function, or_replace=True),
         ("CREATE", "GROUP"): parse_create_group,
         ("CREATE", "ROLE"): parse_role,
         ("CREATE", "DATABASE"): parse_create_schema,
@@ -88,6 +91,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("DELETE", "FROM"): parse_delete,
         ("DENY",): parse_deny,
         ("DROP", "EXTERNAL", "LOCATION"): parse_drop_location,
+        ("DROP", "FUNCTION"): parse_drop_function,
         ("DROP", "GROUP"): parse_drop_group,
         ("DROP", "ROLE"): parse_role,
         ("DROP", "CATALOG"): parse_drop_catalog,
@@ -119,7 +123,7 @@ _AFTER_WITH: Mapping[tuple[str, ...], Callable[[Cursor, Span | None], Delete | M
 """Those that may follow a WITH clause, besides INSERT."""
 
 
-WRITE_HEADS = tuple(_WRITES)
+WRITE_HEADS: tuple[tuple[str, ...], ...] = tuple(_WRITES)
 """Their first words."""
 
 

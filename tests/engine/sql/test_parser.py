@@ -122,7 +122,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ),
     ("SHOW COLUMNS IN ALL CATALOGS", FindColumns()),
     ("show functions", ShowFunctions()),
-    ("show functions like 'm*'", ShowFunctions(pattern="m*")),
+    ("show functions like 'm*'", ShowFunctions(schema_parts=("s",), pattern="m*")),
     ("show functions max", ShowFunctions(pattern="max")),
     ("show functions in s like 'm*'", ShowFunctions(pattern="m*")),
     ("show user functions", ShowFunctions(builtin=False)),
