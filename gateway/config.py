@@ -96,13 +96,13 @@ def _is_usable_folder(text: str) -> bool:
     return True
 
 
-_METHODS = (Method.ANONYMOUS, Method.PASSWORD, Method.TOKEN, Method.JWT)
+_METHODS = (Method.ANONYMOUS, Method.PASSWORD, Method.LDAP, Method.TOKEN, Method.JWT)
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures that are verified with a public key."""
 
 
 def _are_methods(names: tuple[str, ...]) -> bool:
-    is_alone = Method.ANONYMOUS not in names or len(names) == 1
+    is_alone = (Method.ANONYMOUS not in names or len(names) == 1) and not {Method.PASSWORD, Method.LDAP} <= set(names)
     return bool(names) and is_alone and set(names) <= set(_METHODS) and len(set(names)) == len(names)
 
 
@@ -181,9 +181,9 @@ class AuthenticationSection:
     methods: tuple[str, ...] = _setting(
         (Method.ANONYMOUS,),
         "Those that are accepted: anonymous (any name is believed, and nobody else is kept out; alone), or some of "
-        "password (password_file), token (personal access tokens, beside another), "
+        "password (password_file) or ldap (a directory: section ldap), token (personal access tokens, beside another), "
         "jwt (tokens of an identity provider: section jwt).",
-        rule=Rule(f"a list of: {', '.join(_METHODS)}; anonymous only by itself,", _are_methods),
+        rule=Rule(f"a list of: {', '.join(_METHODS)}; anonymous alone, and not both password and ldap,", _are_methods),
     )
     password_file: str = _setting(
         "", "File of users, made by `delta-gateway users add`; of the mode 0600. It is read again when it changes."
@@ -193,6 +193,36 @@ class AuthenticationSection:
     )
     admins: tuple[str, ...] = _setting((), "Users who administer the server: all rights, and those of others to give.")
     admin_groups: tuple[str, ...] = _setting((), "Groups whose members administer the server.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LdapSection:
+    """The directory of users, with authentication.methods ldap."""
+
+    urls: tuple[str, ...] = _setting(
+        (),
+        "Servers, ldaps://host or ldap://host, in this order. ldap:// needs start_tls, but for one on this machine.",
+    )
+    start_tls: bool = _setting(False, "Whether connections to ldap:// URLs begin TLS before anything else.")
+    ca_file: str = _setting("", "PEM file with the authorities of the servers' certificates; empty: the system's.")
+    bind_template: str = _setting(
+        "",
+        "How the name of a user becomes what binds: uid={},ou=people,dc=example,dc=com, or {}@corp.example. Empty: the "
+        "entry that user_filter finds binds.",
+    )
+    bind_dn: str = _setting("", "DN of the service account that searches for users and groups.")
+    bind_password_file: str = _setting("", "File with its password; of the mode 0600.")
+    user_base: str = _setting("", "Where users are: ou=people,dc=example,dc=com.")
+    user_filter: str = _setting(
+        "(&(objectClass=person)(uid={}))", "Which entry is a user's; {} is the name, which must be of one entry only."
+    )
+    user_attribute: str = _setting("uid", "Attribute that names the user here; sAMAccountName in Active Directory.")
+    group_base: str = _setting("", "Where groups are. Empty: users have none.")
+    group_filter: str = _setting(
+        "(|(member={dn})(uniqueMember={dn})(memberUid={uid}))",
+        "Which groups a user is in; also asked of the groups found, for those that they are in.",
+    )
+    group_attribute: str = _setting("cn", "Attribute that names a group here.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -367,6 +397,7 @@ class Config:
 
     server: ServerSection = field(default_factory=ServerSection)
     authentication: AuthenticationSection = field(default_factory=AuthenticationSection)
+    ldap: LdapSection = field(default_factory=LdapSection)
     jwt: JwtSection = field(default_factory=JwtSection)
     lake: LakeSection = field(default_factory=LakeSection)
     sessions: SessionsSection = field(default_factory=SessionsSection)

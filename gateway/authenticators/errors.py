@@ -34,6 +34,14 @@ class TooManyLogIns(SqlError, condition="TOO_MANY_LOG_INS", sqlstate="53400"):
 
 
 @dataclass(eq=False)
+class DirectoryUnavailable(SqlError, condition="DIRECTORY_UNAVAILABLE", sqlstate="57P03"):
+    """`reason` is for the log."""
+
+    reason: str
+    template = "The directory of users does not answer, so nobody can be logged in by it. Try again in a moment."
+
+
+@dataclass(eq=False)
 class IssuerUnusable(SqlError, condition="ISSUER_UNUSABLE", sqlstate="F0000"):
     issuer: str
     reason: str

@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from catalog.secret_files import ensure_private
+from catalog.secret_files import ensure_private, read_secret
 from catalog.tokens import TokenStore
 from engine.runtime.identity import Method
 from gateway.authenticators.anonymous import Anonymous
-from gateway.authenticators.chain import Chain, Methods, Rules
+from gateway.authenticators.chain import Chain, Methods, PasswordMethod, Rules
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.issuer import Issuer
 from gateway.authenticators.jwt import JwtRules, JwtTokens
+from gateway.authenticators.ldap import LdapDirectory, LdapRules
 from gateway.authenticators.names import fold_name
 from gateway.authenticators.password_file import PasswordFile
 from gateway.authenticators.tokens import Tokens
 from gateway.config import Config, Risk
-from gateway.listening import ensure_may_listen
-from gateway.start_errors import AuthenticationIncomplete, SecretInLake
+from gateway.listening import ensure_may_listen, is_loopback
+from gateway.start_errors import AuthenticationIncomplete, DirectoryInTheClear, SecretInLake
 
 
 def make_authenticator(config: Config, tokens: TokenStore | None = None, issuer: Issuer | None = None) -> Authenticator:
@@ -56,11 +58,44 @@ def make_authenticator(config: Config, tokens: TokenStore | None = None, issuer:
     )
 
 
-def _password_method(config: Config) -> PasswordFile | None:
+def _password_method(config: Config) -> PasswordMethod | None:
+    if Method.LDAP in config.authentication.methods:
+        return LdapDirectory(_ldap_rules(config))
     if Method.PASSWORD not in config.authentication.methods:
         return None
     file = _needed(Method.PASSWORD, "authentication.password_file", config.authentication.password_file)
     return PasswordFile(Path(file))
+
+
+def _ldap_rules(config: Config) -> LdapRules:
+    """Raises for a directory that would be asked in the clear, or cannot be searched."""
+    section = config.ldap
+    for url in section.urls or [_needed(Method.LDAP, "ldap.urls", "")]:
+        parts = urlsplit(url)
+        is_safe = parts.scheme == "ldaps" or section.start_tls or (parts.hostname and is_loopback(parts.hostname))
+        if parts.scheme not in ("ldap", "ldaps") or not is_safe:
+            raise DirectoryInTheClear(url)
+    _needed(Method.LDAP, "ldap.user_base", section.user_base)
+    password = ""
+    if section.bind_dn or not section.bind_template:
+        _needed(Method.LDAP, "ldap.bind_dn", section.bind_dn)
+        file = _needed(Method.LDAP, "ldap.bind_password_file", section.bind_password_file)
+        password = read_secret(Path(file)).decode("utf-8", "replace").rstrip("\r\n")
+        _needed(Method.LDAP, "a password in ldap.bind_password_file", password)
+    return LdapRules(
+        urls=section.urls,
+        start_tls=section.start_tls,
+        ca_file=section.ca_file,
+        bind_template=section.bind_template,
+        bind_dn=section.bind_dn,
+        bind_password=password,
+        user_base=section.user_base,
+        user_filter=section.user_filter,
+        user_attribute=section.user_attribute,
+        group_base=section.group_base,
+        group_filter=section.group_filter,
+        group_attribute=section.group_attribute,
+    )
 
 
 def token_file(config: Config) -> Path:
@@ -108,6 +143,7 @@ def _ensure_outside_lake(config: Config) -> None:
     secrets = {
         "lake.catalog_folder": catalog,
         "authentication.password_file": section.password_file,
+        "ldap.bind_password_file": config.ldap.bind_password_file,
         "authentication.token_file": section.token_file,
         "audit.folder": config.audit.folder,
         "server.tls_key": config.server.tls_key or config.server.tls_certificate,
