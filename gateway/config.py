@@ -85,6 +85,10 @@ def _is_network(text: str) -> bool:
     return True
 
 
+def _are_networks(text: str) -> bool:
+    return all(_is_network(one.strip()) for one in text.split(","))
+
+
 def _is_usable_folder(text: str) -> bool:
     """Tried out, since permissions do not tell of a file system that is read-only."""
     if not text:
@@ -190,6 +194,16 @@ class AuthenticationSection:
     )
     token_file: str = _setting(
         "", "File of personal access tokens; made with the first one. Empty: `tokens.json` in lake.catalog_folder."
+    )
+    proxy_users: Mapping[str, str] = _setting(
+        {},
+        'Programs that may act for others by hive.server2.proxy.user, and for whom: {hue = "ann, @analysts"}, or "*" '
+        "for everybody. Administrators are nobody's to act for.",
+    )
+    proxy_hosts: Mapping[str, str] = _setting(
+        {},
+        'Where they do so from: {hue = "10.1.2.0/24, 10.9.9.9"}; from anywhere without an entry.',
+        rule=Rule("a table of lists of networks", lambda table: all(map(_are_networks, table.values()))),
     )
     admins: tuple[str, ...] = _setting((), "Users who administer the server: all rights, and those of others to give.")
     admin_groups: tuple[str, ...] = _setting((), "Groups whose members administer the server.")

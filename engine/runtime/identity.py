@@ -50,3 +50,7 @@ class Identity:
         The scopes are part of it, so that a token for reading cannot write by a session that was opened without it.
         """
         return self.principal, self.real_user, self.scopes
+
+    def admits(self, other: Identity) -> bool:
+        """Whether `other` may use what is of this identity: its owner, or the program that acts for it."""
+        return other.owner in (self.owner, (self.real_user, None, self.scopes))

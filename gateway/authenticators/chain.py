@@ -23,7 +23,8 @@ from typing import Protocol, assert_never
 
 from catalog.tokens import TOKEN_PREFIX
 from engine.runtime.identity import Identity, Method, Scope
-from gateway.authenticators.errors import CredentialsRefused, PlaintextRefused
+from gateway.authenticators.acting import Acting
+from gateway.authenticators.errors import CredentialsRefused, PlaintextRefused, ProxyUserNotAllowed
 from gateway.authenticators.exchange import Accepted, Exchange, Mechanism, parse_plain
 from gateway.authenticators.names import NAME_BYTES_MAX, fold_name
 from gateway.authenticators.passwords import PASSWORD_BYTES_MAX
@@ -88,6 +89,7 @@ class Chain:
 
     methods: Methods
     rules: Rules = Rules()
+    acting: Acting = Acting()
     throttle: Throttle = field(default_factory=Throttle)
     recent: RecentLogIns = field(default_factory=RecentLogIns)
 
@@ -112,13 +114,28 @@ class Chain:
             raise
         return replace(identity, is_admin=self._is_admin(identity))
 
+    def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
+        found = self.acting.identity(identity, user, peer)
+        if self._is_admin(found):
+            raise ProxyUserNotAllowed(identity.principal, user)
+        return found
+
     def ensure_current(self, identity: Identity) -> None:
         if identity.expires_ms is not None and time.time() * 1000 >= identity.expires_ms:
             raise LogInEnded()
         method = self._method(identity.method)
         if method is None:
             raise LogInEnded()
-        method.ensure_current(identity)
+        if identity.real_user is None:
+            method.ensure_current(identity)
+            return
+        users = self.methods.password
+        if users:  # both have to be there
+            users.ensure_current(identity)
+            if users.find(identity.real_user) is None:
+                raise LogInEnded()
+        if method is not users:
+            method.ensure_current(identity)
 
     def _by_shape(self, user: str | None, secret: str, peer: Peer) -> Identity:
         if secret.startswith(TOKEN_PREFIX):

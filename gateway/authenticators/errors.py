@@ -42,6 +42,15 @@ class DirectoryUnavailable(SqlError, condition="DIRECTORY_UNAVAILABLE", sqlstate
 
 
 @dataclass(eq=False)
+class ProxyUserNotAllowed(SqlError, condition="PROXY_USER_NOT_ALLOWED", sqlstate="42501"):
+    principal: str
+    proxy_user: str
+    template = (
+        "{principal} may not act as {proxy_user}. Leave hive.server2.proxy.user out, or log in as that user directly."
+    )
+
+
+@dataclass(eq=False)
 class IssuerUnusable(SqlError, condition="ISSUER_UNUSABLE", sqlstate="F0000"):
     issuer: str
     reason: str

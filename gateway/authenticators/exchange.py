@@ -68,6 +68,10 @@ class Authenticator(Protocol):
         """A new exchange by one of its mechanisms."""
         ...
 
+    def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
+        """`user`, for whom `identity` acts. Raises an error of class 42 where it may not."""
+        ...
+
     def ensure_current(self, identity: Identity) -> None:
         """Raise :class:`AuthenticationFailed` if its log-in would not succeed any more: it expired or was withdrawn."""
         ...

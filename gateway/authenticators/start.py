@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from catalog.secret_files import ensure_private, read_secret
 from catalog.tokens import TokenStore
 from engine.runtime.identity import Method
+from gateway.authenticators.acting import Acting, ProxyRule
 from gateway.authenticators.anonymous import Anonymous
 from gateway.authenticators.chain import Chain, Methods, PasswordMethod, Rules
 from gateway.authenticators.exchange import Authenticator
@@ -55,6 +56,7 @@ def make_authenticator(config: Config, tokens: TokenStore | None = None, issuer:
             admin_groups=frozenset(map(fold_name, section.admin_groups)),
             takes_plaintext=Risk.CLEARTEXT in server.accepted_risks,
         ),
+        Acting(_proxy_rules(config), passwords),
     )
 
 
@@ -65,6 +67,18 @@ def _password_method(config: Config) -> PasswordMethod | None:
         return None
     file = _needed(Method.PASSWORD, "authentication.password_file", config.authentication.password_file)
     return PasswordFile(Path(file))
+
+
+def _proxy_rules(config: Config) -> dict[str, ProxyRule]:
+    section = config.authentication
+    hosts = {fold_name(name): networks for name, networks in section.proxy_hosts.items()}
+    rules = {
+        fold_name(name): ProxyRule.parse(users, hosts.pop(fold_name(name), ""))
+        for name, users in section.proxy_users.items()
+    }
+    if hosts:
+        raise AuthenticationIncomplete(f"of {next(iter(hosts))} in proxy_hosts", "authentication.proxy_users")
+    return rules
 
 
 def _ldap_rules(config: Config) -> LdapRules:

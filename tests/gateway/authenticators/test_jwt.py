@@ -47,7 +47,9 @@ class Clock:
 
 
 def tokens(idp: Provider, issuer: Issuer | None = None, **rules: Any) -> JwtTokens:
-    return JwtTokens(JwtRules(issuer=idp.url, audiences=(AUDIENCE, "other"), **rules), issuer or Issuer(idp.url))
+    return JwtTokens(
+        JwtRules(issuer=idp.url, audiences=(AUDIENCE, "other"), **rules), issuer or Issuer(idp.url), lambda: NOW
+    )
 
 
 def test_who_a_token_is_of(idp: Provider) -> None:
