@@ -132,7 +132,9 @@ class Server:
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
             ensure_port_file_writable(Path(config.port_file))
-        tls = TlsServer(config.tls_certificate, config.tls_key) if config.tls_certificate else None
+        tls = None
+        if config.tls_certificate:
+            tls = TlsServer(config.tls_certificate, config.tls_key, config.tls_client_authorities)
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
         options = HttpOptions(

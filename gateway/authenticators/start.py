@@ -9,6 +9,7 @@ a file of secrets that others on this machine can read
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ from catalog.tokens import TokenStore
 from engine.runtime.identity import Method
 from gateway.authenticators.acting import Acting, ProxyRule
 from gateway.authenticators.anonymous import Anonymous
+from gateway.authenticators.certificates import Certificates
 from gateway.authenticators.chain import Chain, Methods, PasswordMethod, Rules
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.issuer import Issuer
@@ -49,8 +51,14 @@ def make_authenticator(config: Config, tokens: TokenStore | None = None, issuer:
         ensure_private(Path(server.tls_key or server.tls_certificate))
     passwords = _password_method(config)
     jwt = JwtTokens(_jwt_rules(config), issuer) if issuer else None
+    methods = Methods(
+        password=passwords,
+        token=Tokens(tokens, passwords) if tokens else None,
+        jwt=jwt,
+        certificate=_certificates(config, passwords),
+    )
     return Chain(
-        Methods(password=passwords, token=Tokens(tokens, passwords) if tokens else None, jwt=jwt),
+        methods,
         Rules(
             admins=frozenset(map(fold_name, section.admins)),
             admin_groups=frozenset(map(fold_name, section.admin_groups)),
@@ -67,6 +75,14 @@ def _password_method(config: Config) -> PasswordMethod | None:
         return None
     file = _needed(Method.PASSWORD, "authentication.password_file", config.authentication.password_file)
     return PasswordFile(Path(file))
+
+
+def _certificates(config: Config, users: PasswordMethod | None) -> Certificates | None:
+    if Method.CERTIFICATE not in config.authentication.methods:
+        return None
+    _needed(Method.CERTIFICATE, "server.tls_certificate", config.server.tls_certificate)
+    _needed(Method.CERTIFICATE, "server.tls_client_authorities", config.server.tls_client_authorities)
+    return Certificates(tuple(map(re.compile, config.authentication.certificate_names)), users)
 
 
 def _proxy_rules(config: Config) -> dict[str, ProxyRule]:
