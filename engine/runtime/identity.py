@@ -30,8 +30,8 @@ class Identity:
 
     `groups` are those of the log-in, without groups of the catalog. `is_admin` says that it administers the server.
     `real_user` is who logged in, where that is somebody else who acts for the principal. `client_id` names the token or
-    the program that was used. `scopes` limit what it may do. From `expires_ms` (milliseconds since the epoch) on it
-    starts no more statements; None: as long as its session lives.
+    the program that was used, or tells one password from the next. `scopes` limit what it may do. From `expires_ms`
+    (milliseconds since the epoch) on it starts no more statements; None: as long as its session lives.
     """
 
     principal: str

@@ -138,7 +138,7 @@ class Chain:
             return
         users = self.methods.password
         if users:  # both have to be there
-            users.ensure_current(identity)
+            users.ensure_current(replace(identity, client_id=None))
             if users.find(identity.real_user) is None:
                 raise LogInEnded()
         if method is not users:

@@ -131,7 +131,8 @@ def _ldap_rules(config: Config) -> LdapRules:
 def token_file(config: Config) -> Path:
     """Where tokens are; nowhere that a client reads."""
     section, lake = config.authentication, config.lake
-    file = section.token_file or (f"{lake.catalog_folder}/tokens.json" if "://" not in lake.catalog_folder else "")
+    is_local = lake.catalog_folder and "://" not in lake.catalog_folder
+    file = section.token_file or (f"{lake.catalog_folder}/tokens.json" if is_local else "")
     return Path(_needed(Method.TOKEN, "authentication.token_file", file))
 
 

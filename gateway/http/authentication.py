@@ -29,7 +29,8 @@ def authenticate(authenticator: Authenticator, header: str | None, peer: Peer) -
     mechanism = _SCHEMES.get(scheme.capitalize())
     match mechanism:
         case None:
-            raise AuthenticationFailed(f"the scheme {scheme[:40]!r} is not supported, only {', '.join(_SCHEMES)}.")
+            # a token without a scheme must not come back in an error
+            raise AuthenticationFailed(f"the header Authorization has another scheme than {' or '.join(_SCHEMES)}.")
         case Mechanism.PLAIN:
             message = _plain(credentials)
         case _:

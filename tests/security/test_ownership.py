@@ -139,3 +139,10 @@ def refused(step: Callable[[], object]) -> str:
     with pytest.raises(SqlError) as error:
         step()
     return error.value.condition
+
+
+def test_another_password_ends_what_the_former_has_opened(house: SecureHouse, folder: Path) -> None:
+    with house.client("bob") as client:
+        session = open_session(client)
+        store_user(folder / "users", User("bob", hash_password("new")))
+        assert client.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT 1")).status.sqlState == "28000"
