@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from catalog.errors import SqlError
 from engine.runtime.identity import Identity, Method
-from gateway.authenticators.errors import CredentialsRefused
+from gateway.authenticators.errors import CredentialsRefused, UserNameInvalid
 from gateway.authenticators.names import ensure_name
 from gateway.authenticators.users import UserDirectory
 from gateway.errors import LogInEnded
@@ -49,6 +48,6 @@ class Certificates:
     def _find(self, name: str) -> Identity | None:
         try:
             found = self.users.find(name) if self.users else Identity(ensure_name(name))
-        except SqlError:
+        except UserNameInvalid:
             return None
         return Identity(found.principal, found.groups, method=Method.CERTIFICATE) if found else None

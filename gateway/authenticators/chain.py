@@ -26,7 +26,12 @@ from catalog.tokens import TOKEN_PREFIX
 from engine.runtime.identity import Identity, Method, Scope
 from gateway.authenticators.acting import Acting
 from gateway.authenticators.certificates import Certificates
-from gateway.authenticators.errors import CredentialsRefused, PlaintextRefused, ProxyUserNotAllowed
+from gateway.authenticators.errors import (
+    CredentialsRefused,
+    DirectoryUnavailable,
+    PlaintextRefused,
+    ProxyUserNotAllowed,
+)
 from gateway.authenticators.exchange import Accepted, Exchange, Mechanism, parse_plain
 from gateway.authenticators.names import NAME_BYTES_MAX, fold_name
 from gateway.authenticators.passwords import PASSWORD_BYTES_MAX
@@ -130,13 +135,18 @@ class Chain:
     def ensure_current(self, identity: Identity) -> None:
         if identity.expires_ms is not None and time.time() * 1000 >= identity.expires_ms:
             raise LogInEnded()
-        method = self._method(identity.method)
+        try:
+            self._ensure_known(identity)
+        except DirectoryUnavailable as error:  # nobody can say that anything has changed
+            logger.warning("%.80r goes on unchecked: %s", identity.principal, error.reason)
+
+    def _ensure_known(self, identity: Identity) -> None:
+        method, users = self._method(identity.method), self.methods.password
         if method is None:
             raise LogInEnded()
         if identity.real_user is None:
             method.ensure_current(identity)
             return
-        users = self.methods.password
         if users:  # both have to be there
             users.ensure_current(replace(identity, client_id=None))
             if users.find(identity.real_user) is None:

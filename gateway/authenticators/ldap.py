@@ -24,7 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import ldap3
@@ -61,7 +61,7 @@ class LdapRules:
     ca_file: str = ""
     bind_template: str = ""
     bind_dn: str = ""
-    bind_password: str = ""
+    bind_password: str = field(default="", repr=False)
     user_base: str = ""
     user_filter: str = "(&(objectClass=person)(uid={}))"
     user_attribute: str = "uid"
@@ -116,14 +116,10 @@ class LdapDirectory:
         return found
 
     def ensure_current(self, identity: Identity) -> None:
-        """Raise :class:`LogInEnded` if the user is gone or has other groups; as long as the directory answers."""
+        """Raise :class:`LogInEnded` if the user is gone or has other groups, where an account can look them up."""
         if not self._rules.bind_dn:
             return
-        try:
-            found = self.find(identity.principal)
-        except DirectoryUnavailable as error:
-            logger.warning("groups could not be looked up again: %s", error)
-            return
+        found = self.find(identity.principal)
         if found is None or found.groups != identity.groups or found.principal != identity.principal:
             raise LogInEnded()
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from engine.runtime.identity import Identity, Method
+from gateway.authenticators.chain import Chain, Methods
 from gateway.authenticators.errors import CredentialsRefused, DirectoryUnavailable
 from gateway.authenticators.ldap import GROUPS_GOOD_FOR_S, LdapDirectory, LdapRules
 from gateway.errors import LogInEnded
@@ -136,11 +137,12 @@ def test_groups_are_looked_up_again(slapd: Directory, certificate: Certificate) 
         with pytest.raises(LogInEnded):
             ldap.ensure_current(gone)
     ldap.ensure_current(ann)
-    slapd_stopped = replace(ldap._rules, urls=("ldap://127.0.0.1:1",))
-    ldap._rules = slapd_stopped
+    ldap._rules = replace(ldap._rules, urls=("ldap://127.0.0.1:1",))
     ldap.ensure_current(ann)  # known
     clock.now += GROUPS_GOOD_FOR_S
-    ldap.ensure_current(ann)  # nobody can say that it has changed
+    with pytest.raises(DirectoryUnavailable):
+        ldap.ensure_current(ann)
+    Chain(Methods(password=ldap)).ensure_current(ann)  # nobody can say that it has changed
 
 
 def test_tls_is_verified(slapd: Directory, certificate: Certificate, tmp_path: Path) -> None:
