@@ -14,6 +14,7 @@ from typing import Any
 import impala.dbapi
 import pytest
 from databricks import sql
+from databricks.sdk.core import Config, oauth_service_principal
 from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JJavaError
 from pyhive import hive
@@ -191,3 +192,22 @@ def test_curl(secured: Secured, tmp_path: Path) -> None:
         command += ["--json", '{"statement": "SELECT 1"}', url]
         answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         assert '"state":"SUCCEEDED"' in answer
+
+
+def test_databricks_connector_with_client_credentials(secured: Secured) -> None:
+    def credentials() -> Any:
+        config = Config(host=f"http://127.0.0.1:{secured.http}", client_id="etl", client_secret="etl-secret")
+        return oauth_service_principal(config)
+
+    connection = sql.connect(
+        server_hostname="127.0.0.1",
+        http_path=WAREHOUSE,
+        credentials_provider=credentials,
+        _connection_uri=f"http://127.0.0.1:{secured.http}{WAREHOUSE}",
+        enable_telemetry=False,
+        _retry_stop_after_attempts_count=1,
+    )
+    with connection, connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+        assert [tuple(row) for row in cursor.fetchall()] == [(1,)]
+    assert secured.house.engine.runs[-1].context.identity.principal == "etl"
