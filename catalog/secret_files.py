@@ -66,9 +66,11 @@ def write_secret(path: Path, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Keep other processes from changing the file; a lock ends with its process."""
+def locked(path: Path, *, makes_folder: bool = False) -> Iterator[None]:
+    """Keep other processes from changing the file, whose folder may be made; a lock ends with its process."""
     try:
+        if makes_folder and not path.parent.exists():
+            path.parent.mkdir(mode=0o700)
         descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise SecretUnusable(str(path), (error.strerror or str(error)).lower()) from error

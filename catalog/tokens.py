@@ -108,7 +108,7 @@ class TokenStore:
             created_ms=now_ms,
             expires_ms=expires_ms,
         )
-        with self._lock, locked(self._path):
+        with self._lock, locked(self._path, makes_folder=True):
             entries = {key: one for key, one in self._load().items() if one.expires_ms > now_ms}
             if sum(one.owner.principal == asked.owner.principal for one in entries.values()) >= TOKENS_PER_OWNER_MAX:
                 raise TooManyTokens(TOKENS_PER_OWNER_MAX)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -62,15 +63,23 @@ class Statement:
 class ApiClient:
     """One connection to a server; not thread-safe."""
 
-    def __init__(self, server: str) -> None:
-        self._server = server
+    def __init__(self, server: str, authorization: str = "", ca_file: str = "") -> None:
+        """`authorization` is the header of that name; `ca_file` has the authorities of an https server."""
+        self._server, self._authorization = server, authorization
         self._connection: http.client.HTTPConnection
         try:
             parts = urlsplit(server if "://" in server else f"http://{server}")
-            kind = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}[parts.scheme]
-            self._base = parts.path.rstrip("/")
-            self._connection = kind(parts.hostname or "", parts.port, timeout=_SOCKET_TIMEOUT_S)
-        except (ValueError, KeyError, http.client.InvalidURL):
+            self._base, host = parts.path.rstrip("/"), (parts.hostname or "", parts.port)
+            if parts.scheme == "https":
+                context = ssl.create_default_context(cafile=ca_file or None)
+                self._connection = http.client.HTTPSConnection(*host, timeout=_SOCKET_TIMEOUT_S, context=context)
+            elif parts.scheme == "http":
+                self._connection = http.client.HTTPConnection(*host, timeout=_SOCKET_TIMEOUT_S)
+            else:
+                raise ValueError(parts.scheme)
+        except OSError as error:
+            raise ClientError(f"{ca_file} cannot be used: {error}") from error
+        except (ValueError, http.client.InvalidURL):
             raise ClientError(f"{server} is no address of a server, such as http://127.0.0.1:8080") from None
 
     def __enter__(self) -> ApiClient:
@@ -106,6 +115,7 @@ class ApiClient:
 
     def fetch(self, method: str, path: str, *, body: object = None, accept: str = "application/json") -> bytes:
         headers = {"Accept": accept} | ({"Content-Type": "application/json"} if body is not None else {})
+        headers |= {"Authorization": self._authorization} if self._authorization else {}
         content = json.dumps(body).encode() if body is not None else None
         try:
             self._connection.request(method, self._base + path, content, headers)

@@ -7,8 +7,10 @@ the request waits for the end.
 from __future__ import annotations
 
 import argparse
+import getpass
 import os
 import sys
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -21,6 +23,7 @@ from gateway.cli_format import write_json, write_table
 DEFAULT_SERVER = "http://127.0.0.1:8080"
 EXIT_FAILED = 1
 _EXIT_INTERRUPTED = 130
+_PASSWORD, _TOKEN = "DELTA_GATEWAY_PASSWORD", "DELTA_GATEWAY_TOKEN"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -28,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen = _parser().parse_args(arguments)
     try:
         text = _read_statement(chosen)
-        with ApiClient(chosen.server) as client:
+        with ApiClient(chosen.server, _authorization(chosen), chosen.ca_file) as client:
             statement = client.run(
                 text, catalog=chosen.catalog, schema=chosen.schema, rows_inline=chosen.format in _INLINE
             )
@@ -54,10 +57,23 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("statement", nargs="?", metavar="SQL", help="the statement; standard input if left out")
     parser.add_argument("-f", "--file", type=Path, metavar="FILE", help="read the statement from a file")
     parser.add_argument("--server", default=DEFAULT_SERVER, metavar="URL", help=f"the server ({DEFAULT_SERVER})")
+    parser.add_argument("--user", metavar="NAME", help=f"log in; the password is asked for, or in ${_PASSWORD}")
+    parser.add_argument("--token-file", type=Path, metavar="FILE", help=f"log in with a token; also ${_TOKEN}")
+    parser.add_argument("--ca-file", default="", metavar="FILE", help="authorities of an https server's certificate")
     parser.add_argument("--format", choices=tuple(_WRITERS), default="table", help="how to write the rows (table)")
     parser.add_argument("--catalog", help="current catalog of the statement")
     parser.add_argument("--schema", help="current schema of the statement")
     return parser
+
+
+def _authorization(arguments: argparse.Namespace) -> str:
+    """The header that logs in. No secret is an argument, which others on this machine could see."""
+    if arguments.user is not None:
+        password = os.environ.get(_PASSWORD) or getpass.getpass(f"Password of {arguments.user}: ")
+        return "Basic " + b64encode(f"{arguments.user}:{password}".encode()).decode()
+    file = arguments.token_file
+    token = file.read_text(encoding="utf-8").strip() if file else os.environ.get(_TOKEN, "")
+    return f"Bearer {token}" if token else ""
 
 
 def _read_statement(arguments: argparse.Namespace) -> str:

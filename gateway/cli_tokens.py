@@ -29,13 +29,22 @@ def main(arguments: Sequence[str]) -> int:
 def _create(store: TokenStore, given: argparse.Namespace) -> None:
     token, _ = store.create(
         TokenRequest(
-            owner=TokenOwner(principal=ensure_name(given.name), method=Method.PASSWORD),
+            owner=_owner(given),
             comment=given.comment,
             lifetime_s=given.days * 86_400,
             is_read_only=given.read_only,
         )
     )
     sys.stdout.write(f"{token}\n")
+
+
+def _owner(given: argparse.Namespace) -> TokenOwner:
+    """A user who is looked up, unless the groups are given."""
+    name = ensure_name(given.name)
+    if given.groups is None:
+        return TokenOwner(principal=name, method=Method.PASSWORD)
+    groups = (group.strip() for group in given.groups.split(","))
+    return TokenOwner(principal=name, groups=tuple(ensure_name(group) for group in groups if group))
 
 
 def _list(store: TokenStore, _: argparse.Namespace) -> None:
@@ -56,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     create.add_argument("name", metavar="NAME", help="the user, as in the password file or the directory")
     create.add_argument("--days", type=float, default=90.0, help="how long it is good (90)")
     create.add_argument("--comment", default="", help="what it is for")
+    create.add_argument("--groups", metavar="A,B", help="for a user whom no password file and no directory has")
     create.add_argument("--read-only", action="store_true", help="it may change nothing")
     shown = commands.add_parser("list", help="print the tokens that are good, without their secrets")
     revoke = commands.add_parser("revoke", help="end a token at once")

@@ -6,15 +6,15 @@ reference in `deploy/gateway.example.toml`.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, get_type_hints
 
-from engine.runtime.identity import Method
+from gateway.config_authentication import AuthenticationSection, JwtSection, LdapSection
+from gateway.config_fields import NETWORKS_RULE, Rule, setting
 from gateway.limits import Limits
 
 ENVIRONMENT_PREFIX = "GATEWAY_"
@@ -49,24 +49,6 @@ class OnFailure(StrEnum):
     LOG = "log"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What a value must be beyond its type; `expected` says it in the error for one that is not."""
-
-    expected: str
-    holds: Callable[[Any], object]
-
-
-def _setting(
-    default: Any, doc: str, *, low: float | None = None, high: float | None = None, rule: Rule | None = None
-) -> Any:
-    """A documented setting; `low` and `high` bound a number, both inclusive."""
-    metadata = {"doc": doc, "low": low, "high": high, "rule": rule}
-    if isinstance(default, Mapping):
-        return field(default_factory=lambda: dict(default), metadata=metadata)
-    return field(default=default, metadata=metadata)
-
-
 _MEMORY_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _MEMORY_MIN, _MEMORY_MAX = 512 << 20, 4 << 40
 
@@ -75,14 +57,6 @@ def _is_memory(text: str) -> bool:
     """Spark itself gives up below some 450 MB, and Java above what the address space has."""
     size = re.fullmatch(r"([0-9]{1,15})([kmgt])b?", text.lower())
     return size is not None and _MEMORY_MIN <= int(size[1]) * _MEMORY_UNITS[size[2]] <= _MEMORY_MAX
-
-
-def _is_network(text: str) -> bool:
-    try:
-        ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_usable_folder(text: str) -> bool:
@@ -94,14 +68,6 @@ def _is_usable_folder(text: str) -> bool:
     except OSError:
         return False
     return True
-
-
-_METHODS = (Method.ANONYMOUS, Method.PASSWORD, Method.TOKEN)
-
-
-def _are_methods(names: tuple[str, ...]) -> bool:
-    is_alone = Method.ANONYMOUS not in names or len(names) == 1
-    return bool(names) and is_alone and set(names) <= set(_METHODS) and len(set(names)) == len(names)
 
 
 _MASTER_RULE = Rule(
@@ -116,7 +82,6 @@ _URL_RULE = Rule(
     "a URL such as https://sql.example.com or https://example.com/sql",
     re.compile(r"(https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[^\s?#]*)?)?").fullmatch,
 )
-_NETWORKS_RULE = Rule("a list of IP addresses and networks", lambda items: all(map(_is_network, items)))
 _FOLDER_RULE = Rule("a folder that exists and can be written", _is_usable_folder)
 
 
@@ -124,94 +89,77 @@ _FOLDER_RULE = Rule("a folder that exists and can be written", _is_usable_folder
 class ServerSection:
     """Where the server listens and how it ends."""
 
-    host: str = _setting(
+    host: str = setting(
         "127.0.0.1",
         "Address to listen on. One that other machines reach needs authentication (authentication.methods) and TLS "
         "(tls_certificate), or a risk among accepted_risks for what it lacks.",
     )
-    accepted_risks: tuple[str, ...] = _setting(
+    accepted_risks: tuple[str, ...] = setting(
         (),
         f'What may happen on an address that other machines reach: "{Risk.ANYBODY}" without authentication, '
         f'"{Risk.CLEARTEXT}" without TLS or beside it.',
         rule=Rule(f"a list of: {', '.join(repr(str(risk)) for risk in Risk)}", set(Risk).issuperset),
     )
-    thrift_port: int = _setting(
+    thrift_port: int = setting(
         10000, "Port for HiveServer2 clients (beeline, PyHive, JDBC); 0 takes any.", low=0, high=65535
     )
-    http_port: int = _setting(8080, "Port for the HTTP API and its page; 0 takes any.", low=0, high=65535)
-    port_file: str = _setting("", "File for the ports in use, written as JSON when the server is ready; empty: none.")
-    drain_deadline_s: float = _setting(
+    http_port: int = setting(8080, "Port for the HTTP API and its page; 0 takes any.", low=0, high=65535)
+    port_file: str = setting("", "File for the ports in use, written as JSON when the server is ready; empty: none.")
+    drain_deadline_s: float = setting(
         30.0, "Seconds that running statements get to end after SIGTERM before they are cancelled.", low=0
     )
-    http_threads: int = _setting(
+    http_threads: int = setting(
         64, "Threads that answer HTTP requests; a request that waits for its statement holds one.", low=4, high=1024
     )
-    http_hosts: tuple[str, ...] = _setting(
+    http_hosts: tuple[str, ...] = setting(
         (),
         "Further names by which clients may address the HTTP port, such as the name of a proxy in front of it. "
         "Requests for other names than these, localhost and the address itself are refused, so that no web page can "
         "reach the API through a name of its own.",
     )
-    http_trusted_proxies: tuple[str, ...] = _setting(
+    http_trusted_proxies: tuple[str, ...] = setting(
         (),
         "Addresses and networks of proxies, such as 127.0.0.1 or 10.0.0.0/8, whose headers X-Forwarded-Proto, -Host "
         "and -Prefix say how the links in answers begin. From other addresses these headers mean nothing.",
-        rule=_NETWORKS_RULE,
+        rule=NETWORKS_RULE,
     )
-    public_url: str = _setting(
+    public_url: str = setting(
         "",
         "URL under which clients reach the HTTP port, such as https://sql.example.com behind a proxy; the links in "
         "answers begin with it. Empty: the URL that the client asked for.",
         rule=_URL_RULE,
     )
-    tls_certificate: str = _setting(
+    tls_certificate: str = setting(
         "",
         "PEM file with the server's certificate and its chain. Both ports then take TLS beside plaintext, told apart "
         "by a connection's first byte. Empty: plaintext only.",
     )
-    tls_key: str = _setting("", "PEM file with the certificate's key, without a password; empty: in tls_certificate.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthenticationSection:
-    """How clients show who they are."""
-
-    methods: tuple[str, ...] = _setting(
-        (Method.ANONYMOUS,),
-        "Those that are accepted: anonymous (any name is believed, and nobody else is kept out; alone), or some of "
-        "password (password_file), token (personal access tokens, beside another).",
-        rule=Rule(f"a list of: {', '.join(_METHODS)}; anonymous only by itself,", _are_methods),
+    tls_client_authorities: str = setting(
+        "", "PEM file with the authorities of clients' certificates, for authentication.methods certificate."
     )
-    password_file: str = _setting(
-        "", "File of users, made by `delta-gateway users add`; of the mode 0600. It is read again when it changes."
-    )
-    token_file: str = _setting(
-        "", "File of personal access tokens; made with the first one. Empty: `tokens.json` in lake.catalog_folder."
-    )
-    admins: tuple[str, ...] = _setting((), "Users who administer the server: all rights, and those of others to give.")
-    admin_groups: tuple[str, ...] = _setting((), "Groups whose members administer the server.")
+    tls_key: str = setting("", "PEM file with the certificate's key, without a password; empty: in tls_certificate.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeSection:
     """Which tables are served."""
 
-    folder: str = _setting(
+    folder: str = setting(
         "",
         "Folder whose Delta tables are served: <folder>/<schema>/<table>, and tables directly in it as schema "
         "`default`. Empty: a small sample lake, written at the first start.",
     )
-    allowed_roots: tuple[str, ...] = _setting(
+    allowed_roots: tuple[str, ...] = setting(
         (),
         "Further folders below which delta.`/path` may name tables, and a table's log (a shallow clone's) or links may "
         "lead to files; the lake's own folder always may.",
     )
-    catalog_folder: str = _setting(
+    catalog_folder: str = setting(
         "",
         "Folder of the catalog's own files; empty: `.catalog` in the lake's folder. With authentication it must be "
         "named, and lie outside of the lake and the allowed roots: who writes the lake is not to write rights.",
     )
-    leftovers_age_s: float = _setting(
+    leftovers_age_s: float = setting(
         86_400.0,
         "Age in seconds from which temporary files that killed servers left in logs and in the catalog's folder are "
         "removed at the start; no statement that another server runs may be older.",
@@ -223,15 +171,15 @@ class LakeSection:
 class SessionsSection:
     """Limits of client sessions."""
 
-    max: int = _setting(1000, "Sessions that may be open at once.", low=1)
-    idle_s: float = _setting(3600.0, "Seconds without a call after which an idle session closes.", low=1)
-    statements_max: int = _setting(
+    max: int = setting(1000, "Sessions that may be open at once.", low=1)
+    idle_s: float = setting(3600.0, "Seconds without a call after which an idle session closes.", low=1)
+    statements_max: int = setting(
         100,
         "Statements that one session may hold open, ended ones included; the oldest that its client has read to the "
         "end makes room for a new one.",
         low=1,
     )
-    statements_per_user_max: int = _setting(
+    statements_per_user_max: int = setting(
         1000,
         "Statements that all sessions of one user may hold open together; room is made in the same way.",
         low=1,
@@ -242,65 +190,65 @@ class SessionsSection:
 class StatementsSection:
     """Limits of statements."""
 
-    running_max: int = _setting(32, "Statements that run at once; further ones wait their turn.", low=1, high=1024)
-    abandoned_max: int = _setting(
+    running_max: int = setting(32, "Statements that run at once; further ones wait their turn.", low=1, high=1024)
+    abandoned_max: int = setting(
         8,
         "Statements that were cancelled or timed out and whose threads run on (nothing stops Spark's analyzer in the "
         "middle of a rule), beside those of running_max. When so many do not end, Spark is restarted.",
         low=1,
         high=1024,
     )
-    timeout_s: float = _setting(0.0, "Seconds after which a statement is ended, queueing included; 0: never.", low=0)
-    idle_s: float = _setting(3600.0, "Seconds after which an ended statement that nobody reads is forgotten.", low=1)
+    timeout_s: float = setting(0.0, "Seconds after which a statement is ended, queueing included; 0: never.", low=0)
+    idle_s: float = setting(3600.0, "Seconds after which an ended statement that nobody reads is forgotten.", low=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsSection:
     """Limits of results, which the server holds until they are fetched."""
 
-    bytes_max: int = _setting(1 << 30, "Bytes of one result; a larger one fails.", low=1)
-    kept_max: int = _setting(
+    bytes_max: int = setting(1 << 30, "Bytes of one result; a larger one fails.", low=1)
+    kept_max: int = setting(
         1000, "Results kept of HTTP statements without a session; of the user with most, the oldest go first.", low=1
     )
-    kept_bytes_max: int = _setting(2 << 30, "Bytes of all those results together.", low=1)
-    link_lifetime_s: float = _setting(900.0, "Seconds for which a link to a chunk of a result is good.", low=1)
+    kept_bytes_max: int = setting(2 << 30, "Bytes of all those results together.", low=1)
+    link_lifetime_s: float = setting(900.0, "Seconds for which a link to a chunk of a result is good.", low=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkSection:
     """The Spark session that reads and writes the data."""
 
-    master: str = _setting(
+    master: str = setting(
         "local[*]", "Spark's master URL; local[*] runs in one process with all cores.", rule=_MASTER_RULE
     )
-    driver_memory: str = _setting(
+    driver_memory: str = setting(
         "2g", "Heap of Spark's driver, which is also the executor of a local master.", rule=_MEMORY_RULE
     )
-    local_dir: str = _setting(
+    local_dir: str = setting(
         "",
         "Folder for temporary files: what does not fit in memory, and results until they are fetched. Empty: the "
         "system's.",
         rule=_FOLDER_RULE,
     )
-    silent_s: float = _setting(
+    silent_s: float = setting(
         5.0, "Seconds without a sign of life after which Spark counts as not ready, and statements wait for it.", low=2
     )
-    stuck_s: float = _setting(
+    stuck_s: float = setting(
         60.0, "Seconds without a sign of life after which Spark's process is killed and started again.", low=5
     )
-    wait_s: float = _setting(
+    wait_s: float = setting(
         60.0,
         "Seconds that a statement waits for Spark while that is not ready; then it fails with SPARK_RESTARTING.",
         low=0,
     )
-    failures_max: int = _setting(
+    failures_max: int = setting(
         5,
         "Failures of Spark in a row, each within a minute of its start, after which it is not started again and the "
         "server ends with an error.",
         low=0,
         high=1000,
     )
-    conf: Mapping[str, str] = _setting(
+    conf: Mapping[str, str] = setting(
         {}, "Further Spark settings by name, as strings; these win over the gateway's own."
     )
 
@@ -309,20 +257,20 @@ class SparkSection:
 class AuditSection:
     """The record of who did what."""
 
-    folder: str = _setting(
+    folder: str = setting(
         "",
         "Folder of the audit trail, a file a day: log-ins, sessions and statements as lines of JSON in a chain of "
         "digests, which `delta-gateway audit verify` checks. It must lie outside of the lake. Empty: none is written.",
     )
-    statement_text: StatementText = _setting(
+    statement_text: StatementText = setting(
         StatementText.FULL,
         "What is recorded of a statement's text besides its digest: full (without what looks like a secret), redacted "
         "(without its literals) or none.",
     )
-    on_failure: OnFailure = _setting(
+    on_failure: OnFailure = setting(
         OnFailure.REFUSE, "What is done with a statement that cannot be recorded: refuse it, or log that and go on."
     )
-    synced: bool = _setting(
+    synced: bool = setting(
         False, "Whether each line is on the disk before its statement goes on; else it is with the operating system."
     )
 
@@ -331,7 +279,7 @@ class AuditSection:
 class LogSection:
     """What the server writes to its standard error."""
 
-    level: LogLevel = _setting(LogLevel.INFO, "Least severe level that is logged: debug, info, warning or error.")
+    level: LogLevel = setting(LogLevel.INFO, "Least severe level that is logged: debug, info, warning or error.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,6 +288,8 @@ class Config:
 
     server: ServerSection = field(default_factory=ServerSection)
     authentication: AuthenticationSection = field(default_factory=AuthenticationSection)
+    ldap: LdapSection = field(default_factory=LdapSection)
+    jwt: JwtSection = field(default_factory=JwtSection)
     lake: LakeSection = field(default_factory=LakeSection)
     sessions: SessionsSection = field(default_factory=SessionsSection)
     statements: StatementsSection = field(default_factory=StatementsSection)

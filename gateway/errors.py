@@ -24,7 +24,7 @@ class OperationClosed(SqlError, condition="INVALID_HANDLE.OPERATION_CLOSED", sql
 
 @dataclass(eq=False)
 class LogInEnded(SqlError, condition="AUTHENTICATION_FAILED.ENDED", sqlstate="28000"):
-    template = "The log-in has expired, was withdrawn, or its user or groups have changed. Log in again."
+    template = "The log-in has expired, was withdrawn, or its user, password or groups have changed. Log in again."
 
 
 @dataclass(eq=False)

@@ -286,4 +286,4 @@ def _ensure_may_read(identity: Identity | None) -> None:
 
 def _owned(session: Session | None, identity: Identity | None) -> Session | None:
     """`session` if it is one of `identity`; None, which a client is that has not logged in, owns nothing."""
-    return session if session and identity and session.identity.owner == identity.owner else None
+    return session if session and identity and session.identity.admits(identity) else None

@@ -23,7 +23,7 @@ from engine.main import EngineOptions, open_engine
 from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.start import make_auditor
 from gateway.authenticators.exchange import Authenticator
-from gateway.authenticators.start import make_authenticator, open_tokens
+from gateway.authenticators.start import make_authenticator, open_issuer, open_tokens
 from gateway.config import Config
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
@@ -126,13 +126,15 @@ class Server:
     def _start(self, parts: ExitStack) -> Ports:
         config, auditor = self._config.server, make_auditor(self._config.audit)
         parts.callback(auditor.close)
-        tokens = open_tokens(self._config)
-        authenticator: Authenticator = RecordedLogIns(make_authenticator(self._config, tokens), auditor)
+        tokens, issuer = open_tokens(self._config), open_issuer(self._config)
+        authenticator: Authenticator = RecordedLogIns(make_authenticator(self._config, tokens, issuer), auditor)
         ensure_port_free("thrift", config.host, config.thrift_port)
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
             ensure_port_file_writable(Path(config.port_file))
-        tls = TlsServer(config.tls_certificate, config.tls_key) if config.tls_certificate else None
+        tls = None
+        if config.tls_certificate:
+            tls = TlsServer(config.tls_certificate, config.tls_key, config.tls_client_authorities)
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
         options = HttpOptions(
@@ -142,6 +144,7 @@ class Server:
             public_url=config.public_url,
             proxies=config.http_trusted_proxies,
             tokens=tokens,
+            oauth=issuer.endpoints if issuer else None,
         )
         app = create_app(self._lifecycle, authenticator, options)
         links = RowLinkMaker(

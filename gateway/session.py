@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 from catalog.errors import SqlError
 from engine.engine import EngineSession
@@ -98,7 +99,9 @@ class Session:
         return self._start(name, lambda _: stream)
 
     def renew(self, identity: Identity) -> None:
-        """Act for a later log-in of the same owner from the next statement on."""
+        """Act for a later log-in of the same owner, or of who acts for it, from the next statement on."""
+        if identity.owner != self.identity.owner:
+            identity = replace(self.identity, client_id=identity.client_id, expires_ms=identity.expires_ms)
         self.identity = identity
 
     def operations(self) -> tuple[Operation, ...]:

@@ -51,6 +51,15 @@ class AuthenticationIncomplete(SqlError, condition="AUTHENTICATION_INCOMPLETE", 
 
 
 @dataclass(eq=False)
+class DirectoryInTheClear(SqlError, condition="DIRECTORY_IN_THE_CLEAR", sqlstate="F0000"):
+    url: str
+    template = (
+        "Passwords would go to {url} unencrypted. Use ldaps://, or ldap:// with ldap.start_tls; ldap:// alone is for a "
+        "directory on this machine."
+    )
+
+
+@dataclass(eq=False)
 class SecretInLake(SqlError, condition="SECRET_IN_LAKE", sqlstate="F0000"):
     setting: str
     path: str

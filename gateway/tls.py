@@ -13,12 +13,14 @@ import logging
 import os
 import ssl
 import threading
+from typing import Any
 
 from gateway.start_errors import TlsUnusable
 
 logger = logging.getLogger(__name__)
 
 TLS_FIRST_BYTE = 0x16
+_KINDS = {"email": "email", "URI": "uri", "DNS": "dns"}
 _READ_BYTES = 64 << 10
 
 
@@ -33,12 +35,14 @@ class TlsServer:
     cannot be used then leave the former certificate in use until they change again.
     """
 
-    def __init__(self, certificate: str, key: str = "") -> None:
-        """Both in PEM; an empty `key` is in the certificate's file. Raises :class:`TlsUnusable`."""
-        self._certificate, self._key = certificate, key or certificate
+    def __init__(self, certificate: str, key: str = "", client_authorities: str = "") -> None:
+        """All in PEM; an empty `key` is in the certificate's file. Clients may show a certificate of one of the
+        authorities, and no other. Raises :class:`TlsUnusable`.
+        """
+        self._certificate, self._key, self._authorities = certificate, key or certificate, client_authorities
         self._lock = threading.Lock()
         self._read = self._stamps()
-        self._context = _load(self._certificate, self._key)
+        self._context = _load(self._certificate, self._key, self._authorities)
 
     def begin(self) -> TlsSession:
         """For a new connection."""
@@ -50,14 +54,14 @@ class TlsServer:
 
     def _reload(self) -> None:
         try:
-            self._context = _load(self._certificate, self._key)
+            self._context = _load(self._certificate, self._key, self._authorities)
         except TlsUnusable as error:
             logger.warning("the former certificate stays in use: %s", error)
         else:
             logger.info("the certificate %s was read again", self._certificate)
 
     def _stamps(self) -> list[tuple[int, int] | None]:
-        return [_stamp(path) for path in (self._certificate, self._key)]
+        return [_stamp(path) for path in (self._certificate, self._key, self._authorities)]
 
 
 def _stamp(path: str) -> tuple[int, int] | None:
@@ -69,7 +73,7 @@ def _stamp(path: str) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_ino
 
 
-def _load(certificate: str, key: str) -> ssl.SSLContext:
+def _load(certificate: str, key: str, authorities: str) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_RENEGOTIATION
@@ -77,6 +81,9 @@ def _load(certificate: str, key: str) -> ssl.SSLContext:
     try:
         # with an empty password an encrypted key fails, rather than asking the terminal for one
         context.load_cert_chain(certificate, key, password="")
+        if authorities:
+            context.load_verify_locations(authorities)
+            context.verify_mode = ssl.CERT_OPTIONAL
     except (OSError, ValueError) as error:  # an SSLError is an OSError
         reason = error.reason if isinstance(error, ssl.SSLError) else getattr(error, "strerror", None)
         raise TlsUnusable(certificate, key, str(reason or error).lower().replace("_", " ")) from error
@@ -106,6 +113,16 @@ class TlsSession:
         except ssl.SSLError as error:
             raise TlsFailed((error.reason or str(error)).lower().replace("_", " ")) from error
         return b"".join(pieces)
+
+    @property
+    def peer_names(self) -> tuple[str, ...]:
+        """The names in the client's certificate: `email:`, `uri:`, `dns:` and `cn:`, in this order."""
+        found: dict[str, Any] = dict(self._tls.getpeercert() or {})
+        alternative = [(_KINDS[kind], name) for kind, name in found.get("subjectAltName", ()) if kind in _KINDS]
+        common = [("cn", value) for part in found.get("subject", ()) for kind, value in part if kind == "commonName"]
+        order = ("email", "uri", "dns", "cn")
+        names = sorted((*alternative, *common), key=lambda pair: order.index(pair[0]))
+        return tuple(f"{kind}:{name}" for kind, name in names)
 
     def send(self, content: bytes | memoryview) -> None:
         """Encrypt `content` into `outgoing`."""

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.no_java import refuse_java
-from tests.paths import HAS_TESTDATA, TESTDATA
+from tests.paths import HAS_TESTDATA, SLAPD, TESTDATA
 
 pytest_plugins = ["tests.fix_spark", "tests.clients.fix_server"]
 
@@ -25,7 +25,12 @@ settings.register_profile("quick", settings.get_profile("repeat"), max_examples=
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
-_LEFT_OUT = pytest.StashKey[int]()
+_LEFT_OUT = pytest.StashKey[dict[str, int]]()
+_MISSING = {name for name, is_there in (("foreign", HAS_TESTDATA), ("slapd", SLAPD is not None)) if not is_there}
+_REASONS = {
+    "foreign": f"on tables of other engines were left out: no folder {TESTDATA}; GATEWAY_TESTDATA names another.",
+    "slapd": "with a directory were left out: no slapd; apt-get install slapd, or name its folder in SLAPD_ROOT.",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests, and leave out those on tables of other engines where these are not there."""
+    """Mark the tests, and leave out those on what is not there."""
     for item in items:
         is_client = item.path.parent.name == "clients"
         fixtures = getattr(item, "fixturenames", ())
@@ -44,30 +49,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if "spark_driver" in fixtures or (is_client and "server" in fixtures):
             item.add_marker(pytest.mark.spark)
         item.add_marker(pytest.mark.xdist_group("clients" if is_client else item.location[0]))
-    if not HAS_TESTDATA:
-        _leave_out(config, items)
+    _leave_out(config, items)
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: (not item.get_closest_marker("clients"), not item.get_closest_marker("spark")))
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    foreign = [item for item in items if item.get_closest_marker("foreign")]
-    items[:] = [item for item in items if not item.get_closest_marker("foreign")]
-    config.hook.pytest_deselected(items=foreign)
-    config.stash[_LEFT_OUT] = len(foreign)
+    out = {name: [item for item in items if item.get_closest_marker(name)] for name in _MISSING}
+    items[:] = [item for item in items if not any(map(item.get_closest_marker, _MISSING))]
+    for left in out.values():
+        config.hook.pytest_deselected(items=left)
+    config.stash[_LEFT_OUT] = {name: len(left) for name, left in out.items()}
     if hasattr(config, "workeroutput"):
-        config.workeroutput["left_out"] = len(foreign)
+        config.workeroutput["left_out"] = config.stash[_LEFT_OUT]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """A process of this run has ended; each leaves out the same tests."""
-    node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+    node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", {})
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if count := config.stash.get(_LEFT_OUT, 0):
-        terminalreporter.write_line(
-            f"{count} tests on tables of other engines were left out: there is no folder {TESTDATA}; "
-            "GATEWAY_TESTDATA names another one."
-        )
+    for name, count in config.stash.get(_LEFT_OUT, {}).items():
+        if count:
+            terminalreporter.write_line(f"{count} tests {_REASONS[name]}")

@@ -7,6 +7,7 @@ out, and the run says so in one line (`tests/conftest.py`).
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -14,3 +15,6 @@ TESTDATA = Path(os.environ.get("GATEWAY_TESTDATA", ROOT.parent / "shared" / "tes
 DAT = TESTDATA / "delta" / "dat"
 GOLDEN = TESTDATA / "delta" / "golden"
 HAS_TESTDATA = TESTDATA.is_dir()
+SLAPD_ROOT = Path(os.environ.get("SLAPD_ROOT", "/"))
+"""Where Debian's packages of slapd are unpacked: slapd, libargon2-1, libltdl7, libodbc2, libwrap0."""
+SLAPD = shutil.which("slapd", path=f"{os.environ.get('PATH', '')}:{SLAPD_ROOT}/usr/sbin:/usr/sbin")

@@ -30,8 +30,8 @@ class Identity:
 
     `groups` are those of the log-in, without groups of the catalog. `is_admin` says that it administers the server.
     `real_user` is who logged in, where that is somebody else who acts for the principal. `client_id` names the token or
-    the program that was used. `scopes` limit what it may do. From `expires_ms` (milliseconds since the epoch) on it
-    starts no more statements; None: as long as its session lives.
+    the program that was used, or tells one password from the next. `scopes` limit what it may do. From `expires_ms`
+    (milliseconds since the epoch) on it starts no more statements; None: as long as its session lives.
     """
 
     principal: str
@@ -50,3 +50,7 @@ class Identity:
         The scopes are part of it, so that a token for reading cannot write by a session that was opened without it.
         """
         return self.principal, self.real_user, self.scopes
+
+    def admits(self, other: Identity) -> bool:
+        """Whether `other` may use what is of this identity: its owner, or the program that acts for it."""
+        return other.owner in (self.owner, (self.real_user, None, self.scopes))

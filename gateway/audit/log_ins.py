@@ -34,6 +34,11 @@ class RecordedLogIns:
     def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         return _Recorded(self.inner.begin(mechanism, peer), self.auditor, mechanism, Origin(peer=peer.address))
 
+    def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
+        found = self.inner.act_for(identity, user, peer)
+        self.auditor.logged_in(found, Origin(peer=peer.address))
+        return found
+
     def ensure_current(self, identity: Identity) -> None:
         self.inner.ensure_current(identity)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.runtime.identity import Identity
+from gateway.authenticators.errors import ProxyUserNotAllowed
 from gateway.authenticators.exchange import Accepted, AuthenticationFailed, Exchange, Mechanism, parse_plain
 from gateway.authenticators.peer import Peer
 
@@ -21,6 +22,10 @@ class Anonymous:
 
     def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         return _Believing(mechanism, peer.is_loopback or self.is_open)
+
+    def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
+        """Who wants to be another logs in as that."""
+        raise ProxyUserNotAllowed(identity.principal, user)
 
     def ensure_current(self, identity: Identity) -> None:
         """An identity that nobody checked does not end."""

@@ -5,6 +5,7 @@ The shape of a secret decides, and one method alone sees it:
     dgp_…                                   a personal access token
     eyJ…, three parts with dots             a JWT
     anything else                           a password
+    none, over TLS with a certificate       the certificate
 
 Tokens come as HTTP's Bearer, or where a client only has a user and a password (Basic, SASL PLAIN, OpenSession): as the
 password of the user `token`, or of the one that they belong to. Secrets are taken over TLS, or from this machine.
@@ -23,7 +24,14 @@ from typing import Protocol, assert_never
 
 from catalog.tokens import TOKEN_PREFIX
 from engine.runtime.identity import Identity, Method, Scope
-from gateway.authenticators.errors import CredentialsRefused, PlaintextRefused
+from gateway.authenticators.acting import Acting
+from gateway.authenticators.certificates import Certificates
+from gateway.authenticators.errors import (
+    CredentialsRefused,
+    DirectoryUnavailable,
+    PlaintextRefused,
+    ProxyUserNotAllowed,
+)
 from gateway.authenticators.exchange import Accepted, Exchange, Mechanism, parse_plain
 from gateway.authenticators.names import NAME_BYTES_MAX, fold_name
 from gateway.authenticators.passwords import PASSWORD_BYTES_MAX
@@ -37,6 +45,8 @@ logger = logging.getLogger(__name__)
 TOKEN_USER = "token"
 """Whom clients name that have a token and must name somebody."""
 _SECRET_BYTES_MAX = 16 << 10
+_NOBODY = ("anonymous", "anonymous")
+"""User and password that JDBC drivers send where they were given none."""
 _JWT = re.compile(r"eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
 
 
@@ -71,6 +81,7 @@ class Methods:
     password: PasswordMethod | None = None
     token: TokenMethod | None = None
     jwt: TokenMethod | None = None
+    certificate: Certificates | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,13 +99,15 @@ class Chain:
 
     methods: Methods
     rules: Rules = Rules()
+    acting: Acting = Acting()
     throttle: Throttle = field(default_factory=Throttle)
     recent: RecentLogIns = field(default_factory=RecentLogIns)
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
         has_tokens = self.methods.token or self.methods.jwt
-        return (Mechanism.PLAIN, *([Mechanism.BEARER] if has_tokens else []))
+        by_certificate = [Mechanism.EXTERNAL] if self.methods.certificate else []
+        return (Mechanism.PLAIN, *([Mechanism.BEARER] if has_tokens else []), *by_certificate)
 
     def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         return _OneMessage(self, mechanism, peer)
@@ -103,24 +116,56 @@ class Chain:
         """Who has this secret; `user` is None for a token that comes alone. Raises an error of class 28 or 53."""
         if not (peer.is_encrypted or peer.is_loopback or self.rules.takes_plaintext):
             raise PlaintextRefused()
-        if not secret or len(secret) > _SECRET_BYTES_MAX:
-            raise CredentialsRefused()
         try:
-            identity = self._by_shape(user, secret, peer)
+            if peer.certificate_names and (user, secret) in ((user, ""), _NOBODY):
+                identity = self._by_certificate(user, peer)
+            else:
+                identity = self._by_shape(user, secret, peer)
         except CredentialsRefused:
             logger.info("a log-in of %.80r from %s was refused", user, peer.address)
             raise
         return replace(identity, is_admin=self._is_admin(identity))
 
+    def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
+        found = self.acting.identity(identity, user, peer)
+        if self._is_admin(found):
+            raise ProxyUserNotAllowed(identity.principal, user)
+        return found
+
     def ensure_current(self, identity: Identity) -> None:
         if identity.expires_ms is not None and time.time() * 1000 >= identity.expires_ms:
             raise LogInEnded()
-        method = self._method(identity.method)
+        try:
+            self._ensure_known(identity)
+        except DirectoryUnavailable as error:  # nobody can say that anything has changed
+            logger.warning("%.80r goes on unchecked: %s", identity.principal, error.reason)
+
+    def _ensure_known(self, identity: Identity) -> None:
+        method, users = self._method(identity.method), self.methods.password
         if method is None:
             raise LogInEnded()
-        method.ensure_current(identity)
+        if identity.real_user is None:
+            method.ensure_current(identity)
+            return
+        if users:  # both have to be there
+            users.ensure_current(replace(identity, client_id=None))
+            if users.find(identity.real_user) is None:
+                raise LogInEnded()
+        if method is not users:
+            method.ensure_current(identity)
+
+    def _by_certificate(self, user: str | None, peer: Peer) -> Identity:
+        """The user of the certificate, whom clients may name or not."""
+        if self.methods.certificate is None:
+            raise CredentialsRefused()
+        identity = self.methods.certificate.log_in(peer.certificate_names)
+        if user not in (None, "", _NOBODY[0]) and fold_name(user) != fold_name(identity.principal):
+            raise CredentialsRefused()
+        return identity
 
     def _by_shape(self, user: str | None, secret: str, peer: Peer) -> Identity:
+        if not secret or len(secret) > _SECRET_BYTES_MAX:
+            raise CredentialsRefused()
         if secret.startswith(TOKEN_PREFIX):
             return self._by_token(self.methods.token, user, secret)
         if _JWT.fullmatch(secret) and (user is None or self.methods.jwt):
@@ -149,7 +194,7 @@ class Chain:
         self.recent.add(user, password, generation, identity)
         return identity
 
-    def _method(self, method: Method) -> PasswordMethod | TokenMethod | None:
+    def _method(self, method: Method) -> PasswordMethod | TokenMethod | Certificates | None:
         match method:
             case Method.PASSWORD | Method.LDAP:
                 return self.methods.password
@@ -157,7 +202,9 @@ class Chain:
                 return self.methods.token
             case Method.JWT:
                 return self.methods.jwt
-            case Method.CERTIFICATE | Method.ANONYMOUS:
+            case Method.CERTIFICATE:
+                return self.methods.certificate
+            case Method.ANONYMOUS:
                 return None
             case _:
                 assert_never(method)
@@ -180,6 +227,8 @@ class _OneMessage:
                 return Accepted(self.chain.authenticate(*parse_plain(message), self.peer))
             case Mechanism.BEARER:
                 return Accepted(self.chain.authenticate(None, message.decode("latin-1"), self.peer))
+            case Mechanism.EXTERNAL:
+                return Accepted(self.chain.authenticate(message.decode("utf-8", "replace"), "", self.peer))
             case Mechanism.ANONYMOUS:
                 raise CredentialsRefused()
             case _:

@@ -34,6 +34,30 @@ class TooManyLogIns(SqlError, condition="TOO_MANY_LOG_INS", sqlstate="53400"):
 
 
 @dataclass(eq=False)
+class DirectoryUnavailable(SqlError, condition="DIRECTORY_UNAVAILABLE", sqlstate="57P03"):
+    """`reason` is for the log."""
+
+    reason: str
+    template = "The directory of users does not answer, so nobody can be logged in by it. Try again in a moment."
+
+
+@dataclass(eq=False)
+class ProxyUserNotAllowed(SqlError, condition="PROXY_USER_NOT_ALLOWED", sqlstate="42501"):
+    principal: str
+    proxy_user: str
+    template = (
+        "{principal} may not act as {proxy_user}. Leave hive.server2.proxy.user out, or log in as that user directly."
+    )
+
+
+@dataclass(eq=False)
+class IssuerUnusable(SqlError, condition="ISSUER_UNUSABLE", sqlstate="F0000"):
+    issuer: str
+    reason: str
+    template = "The identity provider {issuer} (jwt.issuer) cannot be used: {reason}."
+
+
+@dataclass(eq=False)
 class UserNameInvalid(SqlError, condition="USER_NAME_INVALID", sqlstate="42602"):
     name: str
     reason: str

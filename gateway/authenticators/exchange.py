@@ -10,6 +10,7 @@ The messages of each mechanism are the same on every front end:
     ANONYMOUS   nothing (RFC 4505): the client names no one
     PLAIN       authzid NUL user NUL password (RFC 4616); HTTP's Basic, and the fields of OpenSession, become it
     BEARER      a token (RFC 6750)
+    EXTERNAL    authzid (RFC 4422): the certificate of its connection says who the client is
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Mechanism(StrEnum):
     ANONYMOUS = "ANONYMOUS"
     PLAIN = "PLAIN"
     BEARER = "BEARER"
+    EXTERNAL = "EXTERNAL"
 
 
 @dataclass(eq=False)
@@ -66,6 +68,10 @@ class Authenticator(Protocol):
 
     def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
         """A new exchange by one of its mechanisms."""
+        ...
+
+    def act_for(self, identity: Identity, user: str, peer: Peer) -> Identity:
+        """`user`, for whom `identity` acts. Raises an error of class 42 where it may not."""
         ...
 
     def ensure_current(self, identity: Identity) -> None:

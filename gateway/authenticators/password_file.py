@@ -5,10 +5,11 @@ The file is read again when it changes. While it cannot be used, nobody logs in,
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from catalog.errors import SqlError
@@ -96,6 +97,15 @@ def _write(path: Path, users: Iterable[User]) -> None:
     write_secret(path, content)
 
 
+def _identity(user: User) -> Identity:
+    return Identity(user.name, frozenset(user.groups), method=Method.PASSWORD)
+
+
+def _fingerprint(user: User) -> str:
+    """What changes with the password."""
+    return f"password:{hashlib.sha256(user.password_hash.encode()).hexdigest()[:16]}"
+
+
 class PasswordFile:
     """The method `password`; thread-safe."""
 
@@ -118,17 +128,19 @@ class PasswordFile:
         found = users.get(fold_name(user)) if self._is_usable else None
         if not self._verifier.matches(password, found.password_hash if found else None) or found is None:
             raise CredentialsRefused()
-        return Identity(found.name, frozenset(found.groups), method=Method.PASSWORD)
+        return replace(_identity(found), client_id=_fingerprint(found))
 
     def find(self, user: str) -> Identity | None:
         """A user who did not log in, for somebody who acts for them."""
         found = self._newest().get(fold_name(user))
-        return Identity(found.name, frozenset(found.groups), method=Method.PASSWORD) if found else None
+        return _identity(found) if found else None
 
     def ensure_current(self, identity: Identity) -> None:
-        """Raise :class:`LogInEnded` if the user is gone or has other groups."""
+        """Raise :class:`LogInEnded` if the user is gone, or has other groups or another password."""
         found = self._newest().get(fold_name(identity.principal))
         if found is None or found.name != identity.principal or frozenset(found.groups) != identity.groups:
+            raise LogInEnded()
+        if identity.client_id not in (None, _fingerprint(found)):
             raise LogInEnded()
 
     def _newest(self) -> Users:

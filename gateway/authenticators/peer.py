@@ -10,10 +10,14 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A client at an IP address; `is_encrypted` says that nobody on the way can read what it sends."""
+    """A client at an IP address; `is_encrypted` says that nobody on the way can read what it sends.
+
+    `certificate_names` are those of its certificate, as `gateway/tls.py` spells them; none where it showed none.
+    """
 
     address: str
     is_encrypted: bool = False
+    certificate_names: tuple[str, ...] = ()
 
     @property
     def is_loopback(self) -> bool:

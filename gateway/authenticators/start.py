@@ -9,24 +9,33 @@ a file of secrets that others on this machine can read
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from catalog.secret_files import ensure_private
+from catalog.secret_files import ensure_private, read_secret
 from catalog.tokens import TokenStore
 from engine.runtime.identity import Method
+from gateway.authenticators.acting import Acting, ProxyRule
 from gateway.authenticators.anonymous import Anonymous
-from gateway.authenticators.chain import Chain, Methods, Rules
+from gateway.authenticators.certificates import Certificates
+from gateway.authenticators.chain import Chain, Methods, PasswordMethod, Rules
 from gateway.authenticators.exchange import Authenticator
+from gateway.authenticators.issuer import Issuer
+from gateway.authenticators.jwt import JwtRules, JwtTokens
+from gateway.authenticators.ldap import LdapDirectory, LdapRules
 from gateway.authenticators.names import fold_name
 from gateway.authenticators.password_file import PasswordFile
 from gateway.authenticators.tokens import Tokens
 from gateway.config import Config, Risk
-from gateway.listening import ensure_may_listen
-from gateway.start_errors import AuthenticationIncomplete, SecretInLake
+from gateway.listening import ensure_may_listen, is_loopback
+from gateway.start_errors import AuthenticationIncomplete, DirectoryInTheClear, SecretInLake
 
 
-def make_authenticator(config: Config, tokens: TokenStore | None = None) -> Authenticator:
-    """Raises the error that keeps the server from starting; `tokens` are those of `open_tokens`."""
+def make_authenticator(config: Config, tokens: TokenStore | None = None, issuer: Issuer | None = None) -> Authenticator:
+    """Raises the error that keeps the server from starting; `tokens` are those of `open_tokens`, and `issuer` is that
+    of `open_issuer`.
+    """
     section, server = config.authentication, config.server
     authenticates = Method.ANONYMOUS not in section.methods
     ensure_may_listen(
@@ -41,33 +50,116 @@ def make_authenticator(config: Config, tokens: TokenStore | None = None) -> Auth
     if server.tls_certificate:
         ensure_private(Path(server.tls_key or server.tls_certificate))
     passwords = _password_method(config)
+    jwt = JwtTokens(_jwt_rules(config), issuer) if issuer else None
+    methods = Methods(
+        password=passwords,
+        token=Tokens(tokens, passwords) if tokens else None,
+        jwt=jwt,
+        certificate=_certificates(config, passwords),
+    )
     return Chain(
-        Methods(password=passwords, token=Tokens(tokens, passwords) if tokens else None),
+        methods,
         Rules(
             admins=frozenset(map(fold_name, section.admins)),
             admin_groups=frozenset(map(fold_name, section.admin_groups)),
             takes_plaintext=Risk.CLEARTEXT in server.accepted_risks,
         ),
+        Acting(_proxy_rules(config), passwords),
     )
 
 
-def _password_method(config: Config) -> PasswordFile | None:
+def _password_method(config: Config) -> PasswordMethod | None:
+    if Method.LDAP in config.authentication.methods:
+        return LdapDirectory(_ldap_rules(config))
     if Method.PASSWORD not in config.authentication.methods:
         return None
     file = _needed(Method.PASSWORD, "authentication.password_file", config.authentication.password_file)
     return PasswordFile(Path(file))
 
 
+def _certificates(config: Config, users: PasswordMethod | None) -> Certificates | None:
+    if Method.CERTIFICATE not in config.authentication.methods:
+        return None
+    _needed(Method.CERTIFICATE, "server.tls_certificate", config.server.tls_certificate)
+    _needed(Method.CERTIFICATE, "server.tls_client_authorities", config.server.tls_client_authorities)
+    return Certificates(tuple(map(re.compile, config.authentication.certificate_names)), users)
+
+
+def _proxy_rules(config: Config) -> dict[str, ProxyRule]:
+    section = config.authentication
+    hosts = {fold_name(name): networks for name, networks in section.proxy_hosts.items()}
+    rules = {
+        fold_name(name): ProxyRule.parse(users, hosts.pop(fold_name(name), ""))
+        for name, users in section.proxy_users.items()
+    }
+    if hosts:
+        raise AuthenticationIncomplete(f"of {next(iter(hosts))} in proxy_hosts", "authentication.proxy_users")
+    return rules
+
+
+def _ldap_rules(config: Config) -> LdapRules:
+    """Raises for a directory that would be asked in the clear, or cannot be searched."""
+    section = config.ldap
+    for url in section.urls or [_needed(Method.LDAP, "ldap.urls", "")]:
+        parts = urlsplit(url)
+        is_safe = parts.scheme == "ldaps" or section.start_tls or (parts.hostname and is_loopback(parts.hostname))
+        if parts.scheme not in ("ldap", "ldaps") or not is_safe:
+            raise DirectoryInTheClear(url)
+    _needed(Method.LDAP, "ldap.user_base", section.user_base)
+    password = ""
+    if section.bind_dn or not section.bind_template:
+        _needed(Method.LDAP, "ldap.bind_dn", section.bind_dn)
+        file = _needed(Method.LDAP, "ldap.bind_password_file", section.bind_password_file)
+        password = read_secret(Path(file)).decode("utf-8", "replace").rstrip("\r\n")
+        _needed(Method.LDAP, "a password in ldap.bind_password_file", password)
+    return LdapRules(
+        urls=section.urls,
+        start_tls=section.start_tls,
+        ca_file=section.ca_file,
+        bind_template=section.bind_template,
+        bind_dn=section.bind_dn,
+        bind_password=password,
+        user_base=section.user_base,
+        user_filter=section.user_filter,
+        user_attribute=section.user_attribute,
+        group_base=section.group_base,
+        group_filter=section.group_filter,
+        group_attribute=section.group_attribute,
+    )
+
+
 def token_file(config: Config) -> Path:
     """Where tokens are; nowhere that a client reads."""
     section, lake = config.authentication, config.lake
-    file = section.token_file or (f"{lake.catalog_folder}/tokens.json" if "://" not in lake.catalog_folder else "")
+    is_local = lake.catalog_folder and "://" not in lake.catalog_folder
+    file = section.token_file or (f"{lake.catalog_folder}/tokens.json" if is_local else "")
     return Path(_needed(Method.TOKEN, "authentication.token_file", file))
 
 
 def open_tokens(config: Config) -> TokenStore | None:
     """The tokens of a server that takes them."""
     return TokenStore(token_file(config)) if Method.TOKEN in config.authentication.methods else None
+
+
+def open_issuer(config: Config) -> Issuer | None:
+    """The identity provider of a server that takes its tokens; it is asked for its keys."""
+    if Method.JWT not in config.authentication.methods:
+        return None
+    return Issuer(_needed(Method.JWT, "jwt.issuer", config.jwt.issuer), ca_file=config.jwt.ca_file)
+
+
+def _jwt_rules(config: Config) -> JwtRules:
+    section = config.jwt
+    if not section.audiences:
+        raise AuthenticationIncomplete(Method.JWT, "jwt.audiences")
+    return JwtRules(
+        issuer=section.issuer,
+        audiences=section.audiences,
+        algorithms=section.algorithms,
+        clients=section.clients,
+        principal_claims=section.principal_claims,
+        groups_claim=section.groups_claim,
+    )
 
 
 def _needed(method: Method, setting: str, value: str) -> str:
@@ -82,6 +174,7 @@ def _ensure_outside_lake(config: Config) -> None:
     secrets = {
         "lake.catalog_folder": catalog,
         "authentication.password_file": section.password_file,
+        "ldap.bind_password_file": config.ldap.bind_password_file,
         "authentication.token_file": section.token_file,
         "audit.folder": config.audit.folder,
         "server.tls_key": config.server.tls_key or config.server.tls_certificate,

@@ -39,7 +39,10 @@ class Tokens:
     def ensure_current(self, identity: Identity) -> None:
         """Raise :class:`LogInEnded` if the token was revoked, or its owner is gone or has other groups."""
         entry = self._store.get(identity.client_id or "")
-        if entry is None or entry.owner.principal != identity.principal or self._groups(entry) != identity.groups:
+        groups = self._groups(entry) if entry else None
+        if entry is None or groups is None or entry.owner.principal != (identity.real_user or identity.principal):
+            raise LogInEnded()
+        if identity.real_user is None and groups != identity.groups:
             raise LogInEnded()
 
     def _groups(self, entry: TokenEntry) -> frozenset[str] | None:

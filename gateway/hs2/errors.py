@@ -19,15 +19,6 @@ class MalformedThriftMessage(SqlError, condition="MALFORMED_REQUEST.THRIFT", sql
 
 
 @dataclass(eq=False)
-class ProxyUserNotAllowed(SqlError, condition="PROXY_USER_NOT_ALLOWED", sqlstate="42501"):
-    principal: str
-    proxy_user: str
-    template = (
-        "{principal} may not act as {proxy_user}. Leave hive.server2.proxy.user out, or log in as that user directly."
-    )
-
-
-@dataclass(eq=False)
 class StatementSettingNotSupported(SqlError, condition="UNSUPPORTED_FEATURE.STATEMENT_SETTING", sqlstate="0A000"):
     key: str
     template = "The setting {key} cannot be given for one statement. Use SET {key}=… in the session."

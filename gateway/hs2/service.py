@@ -48,7 +48,6 @@ from gateway.errors import OperationNotFound, SessionNotFound
 from gateway.hs2 import metadata
 from gateway.hs2.errors import (
     DelegationTokenNotSupported,
-    ProxyUserNotAllowed,
     StatementSettingNotSupported,
     TransferNotSupported,
 )
@@ -180,7 +179,7 @@ class Service:
             identity = self._log_in(request.username or "", request.password or "", client.peer)
             client.identity = identity
         if wanted.proxy_user not in (None, identity.principal):
-            raise ProxyUserNotAllowed(identity.principal, wanted.proxy_user or "")
+            identity = self._authenticator.act_for(identity, wanted.proxy_user or "", client.peer)
         namespace = request.initialNamespace or t.TNamespace()
         session = self._calls.run(
             lambda: self._registry.open_session(

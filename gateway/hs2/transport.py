@@ -2,9 +2,9 @@
 
 One port serves two transports, told apart by the first byte: 0x01 begins a SASL handshake, after which messages are
 frames of a u32 length and bytes; 0x80 begins an unframed message of the strict binary protocol (NOSASL), which has no
-log-in and is taken only where none is needed. 0x16 begins TLS, where a certificate is configured, and the first byte
-inside tells the rest. Anything else (HTTP, a framed transport) is not served here, and the connection ends; to HTTP
-with a line that says so.
+log-in, and is taken only where none is needed, or where the client has shown a certificate. 0x16 begins TLS, where it
+is configured, and the first byte inside tells the rest. Anything else (HTTP, a framed transport) is not served here,
+and the connection ends; to HTTP with a line that says so.
 
 A connection with a session may idle between messages for as long as it likes, since clients keep them open; one without
 a session for :data:`SESSIONLESS_S`. Once a message has begun, or before the client has logged in, it must arrive in
@@ -17,9 +17,11 @@ import contextlib
 import socket
 import struct
 import time
+from collections.abc import Iterator
 
+from catalog.errors import SqlError
 from engine.runtime.identity import Identity
-from gateway.authenticators.exchange import Authenticator, Mechanism
+from gateway.authenticators.exchange import Authenticator, Mechanism, log_in
 from gateway.authenticators.peer import Peer
 from gateway.hs2.messages import FIRST_BYTE, MalformedMessage, read_message
 from gateway.hs2.sasl import HEADER, MESSAGE_BYTES_MAX, SaslNegotiation, SaslState, SaslStatus
@@ -82,6 +84,11 @@ class ByteStream:
         for start in range(0, len(content), _ENCRYPT_BYTES):
             self._tls.send(memoryview(content)[start : start + _ENCRYPT_BYTES])
             self._send(self._tls.outgoing())
+
+    @property
+    def peer_names(self) -> tuple[str, ...]:
+        """Those of the client's certificate."""
+        return self._tls.peer_names if self._tls else ()
 
     def start_tls(self, tls: TlsServer) -> None:
         """Read the bytes that have come of a handshake; returns when it has ended, within the deadline."""
@@ -177,16 +184,29 @@ def open_transport(
     peer = Peer(address)
     if first == TLS_FIRST_BYTE and tls:
         stream.start_tls(tls)
-        peer = Peer(address, is_encrypted=True)
-        first = stream.peek()
+        first = stream.peek()  # what follows the handshake
+        peer = Peer(address, is_encrypted=True, certificate_names=stream.peer_names)
     if first == FIRST_BYTE and Mechanism.ANONYMOUS in authenticator.mechanisms:
         return MessageStream(stream, framed=False, bytes_max=bytes_max), peer, None
+    if first == FIRST_BYTE and peer.certificate_names:
+        with _refusals():
+            identity = log_in(authenticator, Mechanism.EXTERNAL, b"", peer)
+        return MessageStream(stream, framed=False, bytes_max=bytes_max), peer, identity
     if first == SaslStatus.START:
         identity = _negotiate(stream, SaslNegotiation(authenticator, peer))
         return MessageStream(stream, framed=True, bytes_max=bytes_max), peer, identity
     if first in _HTTP_FIRST_BYTES:
         stream.write(_HTTP_ANSWER)
     raise Disconnected()
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """A transport without messages for that ends."""
+    try:
+        yield
+    except SqlError as error:
+        raise Disconnected() from error
 
 
 def _negotiate(stream: ByteStream, negotiation: SaslNegotiation) -> Identity:

@@ -12,9 +12,11 @@ from werkzeug.exceptions import HTTPException, LengthRequired
 
 from catalog.tokens import TokenStore
 from gateway.authenticators.exchange import Authenticator
+from gateway.authenticators.issuer import Endpoints
 from gateway.bounded import EngineCalls
 from gateway.http.authentication import challenges, retry_after
 from gateway.http.callers import Callers
+from gateway.http.discovery import discovery_blueprint
 from gateway.http.forwarded import Forwarded
 from gateway.http.health import health_blueprint
 from gateway.http.hosts import KnownHosts
@@ -48,6 +50,7 @@ class HttpOptions:
     public_url: str = ""
     proxies: tuple[str, ...] = ()
     tokens: TokenStore | None = None
+    oauth: Endpoints | None = None
 
 
 class _Json(DefaultJSONProvider):
@@ -79,6 +82,8 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     app.register_blueprint(health_blueprint(lifecycle))
     app.register_blueprint(log_in_blueprint(callers))
     app.register_blueprint(tokens_blueprint(callers, options.tokens))
+    if options.oauth:
+        app.register_blueprint(discovery_blueprint(options.oauth, options.public_url.rstrip("/")))
 
     @app.before_request
     def ensure_acceptable() -> None:

@@ -2,7 +2,7 @@
 
     Basic base64(user:password)   PLAIN       (RFC 7617)
     Bearer token                  BEARER      (RFC 6750)
-    no header                     ANONYMOUS
+    no header                     ANONYMOUS, or with a certificate EXTERNAL
 
 A header that is neither is refused, and never taken for none.
 """
@@ -23,12 +23,14 @@ _REALM = "delta-gateway"
 def authenticate(authenticator: Authenticator, header: str | None, peer: Peer) -> Identity:
     """The identity of a request with this header. Raises :class:`~gateway.authenticators.AuthenticationFailed`."""
     if header is None:
-        return log_in(authenticator, Mechanism.ANONYMOUS, b"", peer)
+        by_transport = Mechanism.EXTERNAL if peer.certificate_names else Mechanism.ANONYMOUS
+        return log_in(authenticator, by_transport, b"", peer)
     scheme, _, credentials = header.strip().partition(" ")
     mechanism = _SCHEMES.get(scheme.capitalize())
     match mechanism:
         case None:
-            raise AuthenticationFailed(f"the scheme {scheme[:40]!r} is not supported, only {', '.join(_SCHEMES)}.")
+            # a token without a scheme must not come back in an error
+            raise AuthenticationFailed(f"the header Authorization has another scheme than {' or '.join(_SCHEMES)}.")
         case Mechanism.PLAIN:
             message = _plain(credentials)
         case _:

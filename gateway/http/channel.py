@@ -36,6 +36,11 @@ class Channel:
         return self._session is not None
 
     @property
+    def peer_names(self) -> tuple[str, ...]:
+        """Those of the client's certificate."""
+        return self._session.peer_names if self._session else ()
+
+    @property
     def is_shaking_hands(self) -> bool:
         return self._session is not None and not self._session.is_established
 

@@ -24,6 +24,7 @@ from http import HTTPStatus
 from typing import Protocol
 
 from engine.runtime.identity import Identity
+from gateway.authenticators.peer import Peer
 from gateway.http.channel import Channel, ChannelEnded
 from gateway.http.wire import (
     CONTINUE,
@@ -95,6 +96,7 @@ class Connection:
         self.caller: KnownCaller | None = None
         self.since = time.monotonic()
         self.deadline = self.since + limits.idle_s
+        self._client: Peer | None = None
         self._incoming = bytearray()
         self._searched = 0
         self._head: Head | None = None
@@ -104,6 +106,14 @@ class Connection:
     @property
     def is_encrypted(self) -> bool:
         return self._channel.is_encrypted
+
+    @property
+    def client(self) -> Peer:
+        """Who is at the other end."""
+        if self._client is None:
+            names = self._channel.peer_names
+            self._client = Peer(self.peer, is_encrypted=self.is_encrypted, certificate_names=names)
+        return self._client
 
     @property
     def held_bytes(self) -> int:

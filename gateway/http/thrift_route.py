@@ -81,7 +81,7 @@ class ThriftRoute:
             if self._links.matches(request.head.target.partition("?")[0]):
                 return self._linked(request.head)
             self._ensure_call(request.head)
-            identity, cookie = self._log_in(request, Peer(request.peer, is_encrypted=connection.is_encrypted))
+            identity, cookie = self._log_in(request, connection.client)
             if cookie:
                 headers.append(("Set-Cookie", cookie))
             links = self._links.links_for(request.head, is_encrypted=connection.is_encrypted)
@@ -142,8 +142,7 @@ class ThriftRoute:
         if self._conversations is None:
             raise ServerStarting()
         if connection.conversation is None:
-            peer = Peer(connection.peer, is_encrypted=connection.is_encrypted)
-            connection.conversation = self._conversations.begin(peer, connection.descriptor)
+            connection.conversation = self._conversations.begin(connection.client, connection.descriptor)
         return connection.conversation
 
     def refuse(self, error: Exception, head: Head) -> Answer:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from gateway.authenticators.peer import Peer
 from gateway.http.callers import PEER
 from gateway.http.connection import Connection
 from gateway.http.statements import CLIENT_DESCRIPTOR
@@ -62,7 +61,7 @@ def environment(request: Request, connection: Connection) -> dict[str, Any]:
         "wsgi.multiprocess": False,
         "wsgi.run_once": False,
         CLIENT_DESCRIPTOR: connection.descriptor,
-        PEER: Peer(request.peer, is_encrypted=connection.is_encrypted),
+        PEER: connection.client,
     }
     for name, value in head.headers:
         # A header with an underscore would pass for one with a hyphen, which a proxy in front may have checked.

@@ -84,9 +84,9 @@ class JdbcDriver:
 class BeelineDriver:
     """Hive's shell, a process per statement."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, user: str = "ada", password: str = "x") -> None:
         self._command = [java(), "-Ddisable.quoting.for.sv=false", "-cp", JARS, "org.apache.hive.beeline.BeeLine"]
-        self._command += ["-u", url, "-n", "ada", "-p", "x", "--outputformat=csv2", "--silent=true", "-e"]
+        self._command += ["-u", url, "-n", user, "-p", password, "--outputformat=csv2", "--silent=true", "-e"]
 
     def run(self, text: str) -> list[list[str]]:
         done = subprocess.run([*self._command, text], capture_output=True, encoding="utf-8", timeout=120)

@@ -111,10 +111,10 @@ class SecureHouse:
         connection, status, text = self.negotiate((1, b"PLAIN"), (5, message))
         assert status == 5, text
         with contextlib.closing(connection):
-            yield ThriftClient(TBinaryProtocol(TFramedTransport(_Socket(connection))))
+            yield ThriftClient(TBinaryProtocol(TFramedTransport(Stream(connection))))
 
 
-class _Socket(TTransportBase):  # type: ignore[misc]
+class Stream(TTransportBase):  # type: ignore[misc]
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 from urllib.parse import urlencode
 
 import pytest
@@ -195,3 +196,23 @@ def test_a_form_says_only_that_it_was_wrong(house: SecureHouse) -> None:
     assert answer.status == 401 and REFUSED.encode() in answer.content and b"<b>eve" not in answer.content
     assert answer.headers["Set-Cookie"] is None
     assert house.ask("POST", "/login", {"user": "ann", "password": "annann"}, **OWN).status == 415
+
+
+def test_no_log_has_a_secret(house: SecureHouse, caplog: pytest.LogCaptureFixture) -> None:
+    """Nor does an answer, but for the cookie that is given."""
+    caplog.set_level(logging.DEBUG)
+    cookie = browser_log_in(house).partition("=")[2]
+    with house.client() as client:
+        session = open_session(client)
+        execute(client, session, "SELECT 1")
+    for header in (
+        basic("ann"),
+        basic("bob", "annann"),
+        {"Authorization": "annann"},
+        {"Authorization": "Bearer annann"},
+    ):
+        assert b"annann" not in house.ask("POST", STATEMENTS, SELECT, **header).content
+    assert house.ask("POST", STATEMENTS, SELECT, Cookie=f"dgw={cookie}", **OWN).status == 200
+    secret = session.sessionId.secret.hex()
+    assert not [text for text in ("annann", cookie, secret) if text in caplog.text]
+    assert "a log-in of 'bob' from 127.0.0.1 was refused" in caplog.text

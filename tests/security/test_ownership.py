@@ -15,6 +15,7 @@ from gateway.authenticators.password_file import User, remove_user, store_user
 from gateway.authenticators.passwords import hash_password
 from gateway.hs2.gen import ttypes as t
 from gateway.registry import READ_AFTER_EXPIRY_S
+from tests.gateway.hs2.test_server import OPEN
 from tests.gateway.hs2.wire import INVALID, OK, execute, fetch, open_session
 from tests.security.house import SESSIONS, STATEMENTS, SecureHouse, basic
 
@@ -139,3 +140,25 @@ def refused(step: Callable[[], object]) -> str:
     with pytest.raises(SqlError) as error:
         step()
     return error.value.condition
+
+
+def test_another_password_ends_what_the_former_has_opened(house: SecureHouse, folder: Path) -> None:
+    with house.client("bob") as client:
+        session = open_session(client)
+        store_user(folder / "users", User("bob", hash_password("new")))
+        assert client.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT 1")).status.sqlState == "28000"
+
+
+def test_the_cookie_of_a_driver_is_its_users(house: SecureHouse, folder: Path) -> None:
+    kind = {"Content_Type": "application/x-thrift"}
+    answer = house.ask("POST", "/cliservice", OPEN, **kind, **basic("bob"))
+    cookie = answer.headers["Set-Cookie"].partition(";")[0]
+    assert answer.status == 200 and "HttpOnly" in answer.headers["Set-Cookie"]
+    assert house.ask("POST", "/cliservice", OPEN, **kind, Cookie=cookie).status == 200
+    assert {session.principal for session in house.engine.sessions} == {"bob"}
+    for wrong in (f"{cookie[:-1]}x", "hive.server2.auth=", "hive.server2.auth=bob!9999999999!x"):
+        refused = house.ask("POST", "/cliservice", OPEN, **kind, Cookie=wrong)
+        assert refused.status == 401 and refused.headers["Set-Cookie"] is None
+        assert cookie.partition("=")[2] not in refused.content.decode()
+    remove_user(folder / "users", "bob")
+    assert house.ask("POST", "/cliservice", OPEN, **kind, Cookie=cookie).status == 401

@@ -20,7 +20,6 @@ TOKENS = "/api/2.0/token"
 
 @pytest.fixture
 def house(folder: Path) -> Iterator[SecureHouse]:
-    (folder / "catalog").mkdir()
     house = SecureHouse(folder, authentication__methods=["password", "token"], authentication__admins=["zoë"]).start()
     yield house
     house.stop()

@@ -33,7 +33,9 @@ def test_the_image_copies_what_is_there() -> None:
     assert [source for source in sources if not (ROOT / source).exists()] == []
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:server|lake|sessions|spark)\.[a-z_]+)`", RUNBOOK))))
+@pytest.mark.parametrize(
+    "name", sorted(set(re.findall(r"`((?:server|authentication|ldap|jwt|lake|sessions|spark)\.[a-z_]+)`", RUNBOOK)))
+)
 def test_the_runbook_names_settings_that_exist(name: str) -> None:
     assert name in SETTINGS
 

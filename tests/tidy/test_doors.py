@@ -12,6 +12,8 @@ from tests.paths import ROOT
 from tests.tidy.sources import MODULES, PACKAGES
 
 DOORS = {
+    "joserfc": r"gateway/authenticators/(issuer|jwt)\.py$",
+    "ldap3": r"gateway/authenticators/ldap\.py$",
     "argon2": r"gateway/authenticators/passwords\.py$",
     "sqlglot": r"engine/sql/",
     "pyspark": r"engine/exec/",

@@ -27,7 +27,7 @@ def test_any_name_from_this_machine(peer: str) -> None:
     assert log_in(Anonymous(), Mechanism.ANONYMOUS, b"", Peer(peer)).principal == "anonymous"
 
 
-@pytest.mark.parametrize("mechanism", Mechanism)
+@pytest.mark.parametrize("mechanism", Anonymous().mechanisms)
 @pytest.mark.parametrize("peer", ["10.0.0.1", "::ffff:10.0.0.1", "fe80::1%eth0", "localhost", "", "0.0.0.0"])
 def test_nobody_from_elsewhere(peer: str, mechanism: Mechanism) -> None:
     assert log_in(Anonymous(is_open=True), mechanism, b"\0ada\0x", Peer(peer)).is_admin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,13 @@ def test_who_is_refused(users: Path, user: str, password: str) -> None:
 
 def test_the_file_is_read_again_when_it_changes(users: Path) -> None:
     file = PasswordFile(users)
-    assert file.log_in("ann", "annann") == file.find("Ann") == ANN
+    logged_in = file.log_in("ann", "annann")
+    assert replace(logged_in, client_id=None) == file.find("Ann") == ANN
+    file.ensure_current(logged_in)
+    store_user(users, User("ann", hash_password("annann"), ("staff", "Ops")))  # another salt is another password
+    file.ensure_current(ANN)
+    with pytest.raises(LogInEnded):
+        file.ensure_current(logged_in)
     assert store_user(users, User("ann", hash_password("new"), ("staff",)))
     with pytest.raises(CredentialsRefused):
         file.log_in("ann", "annann")
@@ -84,7 +91,7 @@ def test_a_file_that_became_unusable_lets_nobody_in_and_ends_no_log_in(
     assert caplog.text.count("nobody can log in with a password") == 1 and "argon2id$" not in caplog.text
     file.ensure_current(ANN)
     users.write_bytes(good)
-    assert file.log_in("ann", "annann") == ANN
+    assert replace(file.log_in("ann", "annann"), client_id=None) == ANN
     assert [record.levelno for record in caplog.records][-1] <= logging.ERROR
 
 

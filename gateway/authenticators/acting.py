@@ -1,0 +1,64 @@
+"""Who may act for whom: programs that many people use (Hue, Superset) log in as themselves and name their user.
+
+Asked for once, when a session is opened (`hive.server2.proxy.user`). The session has the rights of the user alone; who
+really logged in stays with it. Nobody acts for an administrator, nor for somebody while acting for another. Where users
+are looked up (a password file, a directory), the user has to be one, and has the groups that they have there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from engine.runtime.identity import Identity, Scope
+from gateway.authenticators.errors import ProxyUserNotAllowed
+from gateway.authenticators.names import ensure_name, fold_name
+from gateway.authenticators.peer import Peer
+from gateway.authenticators.users import UserDirectory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyRule:
+    """What one program may do: for these users and the members of these groups, from these networks (empty: any)."""
+
+    users: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+    is_for_all: bool = False
+    networks: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, users: str, networks: str) -> ProxyRule:
+        """`users` is a list of names, @groups, or *."""
+        names = [name.strip() for name in users.split(",") if name.strip()]
+        return cls(
+            users=frozenset(fold_name(name) for name in names if not name.startswith("@") and name != "*"),
+            groups=frozenset(fold_name(name[1:]) for name in names if name.startswith("@")),
+            is_for_all="*" in names,
+            networks=tuple(network.strip() for network in networks.split(",") if network.strip()),
+        )
+
+    def allows(self, user: Identity, peer: Peer) -> bool:
+        if self.networks and not peer.is_within(self.networks):
+            return False
+        is_member = not self.groups.isdisjoint(map(fold_name, user.groups))
+        return self.is_for_all or is_member or fold_name(user.principal) in self.users
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """`rules` by the folded name of the program's user."""
+
+    rules: Mapping[str, ProxyRule] = field(default_factory=dict)
+    directory: UserDirectory | None = None
+
+    def identity(self, own: Identity, user: str, peer: Peer) -> Identity:
+        """`user`, for whom `own` acts, without what only a log-in of their own gives. Raises
+        :class:`ProxyUserNotAllowed`, the same for a user who does not exist.
+        """
+        rule = self.rules.get(fold_name(own.principal))
+        if rule is None or own.real_user is not None or Scope.SQL not in own.scopes:
+            raise ProxyUserNotAllowed(own.principal, user)
+        found = self.directory.find(user) if self.directory else Identity(ensure_name(user))
+        if found is None or not rule.allows(found, peer):
+            raise ProxyUserNotAllowed(own.principal, user)
+        return replace(own, principal=found.principal, groups=found.groups, is_admin=False, real_user=own.principal)

@@ -1,0 +1,144 @@
+"""An identity provider: its metadata (OpenID Connect Discovery 1.0) and the keys with which it signs (RFC 7517).
+
+Both are fetched at the start, which fails without them. Keys are fetched again when they are :data:`REFRESH_S` old, and
+when a token names one that is not there, but no sooner than :data:`UNKNOWN_KEY_S` after the last time, for all clients
+together: nobody makes this server ask another one as often as they like. While the provider cannot be reached, the last
+keys are good for a day. No address in a token is ever followed, only those of the configured provider, over TLS and
+without redirects.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import ssl
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, KeySet, OKPKey, RSAKey
+
+from gateway.authenticators.errors import IssuerUnusable
+from gateway.authenticators.peer import Peer
+
+logger = logging.getLogger(__name__)
+
+REFRESH_S, UNKNOWN_KEY_S, STALE_S = 60.0, 30.0, 86_400.0
+_TIMEOUT_S, _BYTES_MAX = 5.0, 1 << 20
+_RSA_BITS_MIN = 2048
+
+PublicKey = RSAKey | ECKey | OKPKey
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Where clients of the provider get tokens, for those that ask this server for it."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+
+
+class Issuer:
+    """Thread-safe; `clock` is in seconds."""
+
+    def __init__(self, issuer: str, *, ca_file: str = "", clock: Callable[[], float] = time.monotonic) -> None:
+        """Fetches both documents. Raises :class:`IssuerUnusable`."""
+        self._issuer, self._clock = issuer, clock
+        self._tls = ssl.create_default_context(cafile=ca_file or None)
+        self._lock = threading.Lock()
+        metadata = self._fetch(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+        if metadata.get("issuer") != issuer:
+            raise IssuerUnusable(issuer, f"its metadata is of the issuer {str(metadata.get('issuer'))[:200]!r}")
+        self.endpoints = Endpoints(
+            issuer=issuer,
+            authorization_endpoint=str(metadata.get("authorization_endpoint", "")),
+            token_endpoint=str(metadata.get("token_endpoint", "")),
+        )
+        self._keys_url = str(metadata.get("jwks_uri", ""))
+        self._keys = self._fetch_keys()
+        self._fetched = self._asked = clock()
+
+    def key(self, key_id: str | None) -> PublicKey | None:
+        """The key of that id; the only one, where a token names none."""
+        self._refresh(REFRESH_S)
+        keys = self._newest_keys()
+        if key_id is None:
+            return next(iter(keys.values())) if len(keys) == 1 else None
+        if key_id not in keys:
+            self._refresh(UNKNOWN_KEY_S)
+        return self._newest_keys().get(key_id)
+
+    def _newest_keys(self) -> Mapping[str, PublicKey]:
+        return self._keys if self._clock() - self._fetched < STALE_S else {}
+
+    def _refresh(self, age_s: float) -> None:
+        """Fetch the keys if nobody has asked for them for so long; one caller does, and the others go on."""
+        if self._clock() - self._asked < age_s or not self._lock.acquire(blocking=False):
+            return
+        try:
+            self._asked = self._clock()
+            self._keys = self._fetch_keys()
+            self._fetched = self._clock()
+        except IssuerUnusable as error:
+            logger.warning("the former keys stay in use: %s", error)
+        finally:
+            self._lock.release()
+
+    def _fetch_keys(self) -> Mapping[str, PublicKey]:
+        document = self._fetch(self._keys_url)
+        try:
+            public = _public(document)
+            found = KeySet.import_key_set(public).keys if public["keys"] else []  # type: ignore[arg-type]
+        except (JoseError, ValueError, KeyError, TypeError) as error:
+            raise IssuerUnusable(self._issuer, f"{self._keys_url} is no set of keys") from error
+        keys = {str(key.kid): key for key in found if isinstance(key, PublicKey) and _is_strong(key)}
+        if not keys:
+            raise IssuerUnusable(self._issuer, f"{self._keys_url} has no key for signatures")
+        return keys
+
+    def _fetch(self, url: str) -> dict[str, Any]:
+        parts = urlsplit(url)
+        if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(parts.hostname or "")):
+            raise IssuerUnusable(self._issuer, f"{url[:200]!r} is no https URL")
+        opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=self._tls), _NoRedirect())
+        try:
+            with opener.open(url, timeout=_TIMEOUT_S) as answer:
+                content = answer.read(_BYTES_MAX + 1)
+            document = json.loads(content) if len(content) <= _BYTES_MAX else None
+        except (OSError, ValueError) as error:
+            raise IssuerUnusable(self._issuer, f"{url[:200]} does not answer as it should ({error})") from error
+        if not isinstance(document, dict):
+            raise IssuerUnusable(self._issuer, f"{url[:200]} is no JSON object, or larger than {_BYTES_MAX} bytes")
+        return document
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+def _public(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys that verify: none that are shared, none that are for encryption, and nothing that is private."""
+    members = ("kty", "kid", "use", "alg", "n", "e", "crv", "x", "y")
+    return {
+        "keys": [
+            {name: key[name] for name in members if name in key}
+            for key in document["keys"]
+            if key.get("kty") in ("RSA", "EC", "OKP") and key.get("use", "sig") == "sig" and key.get("kid")
+        ]
+    }
+
+
+def _is_strong(key: PublicKey) -> bool:
+    return not isinstance(key, RSAKey) or key.raw_value.key_size >= _RSA_BITS_MIN
+
+
+def _is_loopback(host: str) -> bool:
+    return host == "localhost" or Peer(host).is_loopback

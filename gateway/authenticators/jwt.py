@@ -1,0 +1,167 @@
+"""The method `jwt`: tokens that an identity provider has signed (RFC 7519, RFC 9068).
+
+    header    an algorithm of the list, which has public keys only; a key id; nothing that brings a key along
+    signature by the provider's key of that id
+    claims    iss is the provider, aud is this server, exp has not come, nbf and iat have; azp is one of the clients
+    identity  the first of the principal's claims that is there; the groups' claim
+
+The algorithm is checked before the key is looked for, and the key before anything of the token is believed. Whatever is
+wrong, the client hears the same, and the log has the reason without the token.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+
+from catalog.errors import SqlError
+from engine.runtime.identity import Identity, Method
+from gateway.authenticators.errors import CredentialsRefused
+from gateway.authenticators.issuer import Issuer
+from gateway.authenticators.names import ensure_name
+from gateway.errors import LogInEnded
+
+logger = logging.getLogger(__name__)
+
+_BRING_KEYS = ("jwk", "jku", "x5u", "crit")
+_GROUPS_MAX = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JwtRules:
+    """What a token has to say. `clients` are those that may have asked for it; empty: any."""
+
+    issuer: str
+    audiences: tuple[str, ...]
+    algorithms: tuple[str, ...] = ("RS256", "ES256")
+    clients: tuple[str, ...] = ()
+    principal_claims: tuple[str, ...] = ("preferred_username", "email", "sub")
+    groups_claim: str = "groups"
+    leeway_s: float = 30.0
+
+
+class _Refused(Exception):
+    """Why, for the log."""
+
+
+class JwtTokens:
+    """Thread-safe; `clock` is in seconds since the epoch."""
+
+    def __init__(self, rules: JwtRules, issuer: Issuer, clock: Callable[[], float] = time.time) -> None:
+        self._rules, self._issuer, self._clock = rules, issuer, clock
+
+    def log_in(self, token: str) -> Identity:
+        """Raises :class:`CredentialsRefused`."""
+        try:
+            return self._identity(self._verified(token))
+        except (_Refused, JoseError, SqlError, ValueError, KeyError, TypeError) as error:
+            logger.info("a JWT was refused: %.200r", error)
+            raise CredentialsRefused() from None
+
+    def ensure_current(self, identity: Identity) -> None:
+        """A token that was good is so until it expires, unless the provider is another by now."""
+        if identity.method is not Method.JWT:
+            raise LogInEnded()
+
+    def _verified(self, token: str) -> Mapping[str, Any]:
+        header = _header(token)
+        algorithm = header.get("alg")
+        if algorithm not in self._rules.algorithms:
+            raise _Refused(f"the algorithm {str(algorithm)[:20]!r}")
+        if brought := [name for name in _BRING_KEYS if name in header]:
+            raise _Refused(f"the header {brought[0]}")
+        key_id = header.get("kid")
+        if not isinstance(key_id, str | None):
+            raise _Refused("the key id")
+        key = self._issuer.key(key_id)
+        if key is None:
+            raise _Refused("an unknown key")
+        claims = jwt.decode(token, key, algorithms=list(self._rules.algorithms)).claims
+        self._ensure_valid(claims)
+        return claims
+
+    def _ensure_valid(self, claims: Mapping[str, Any]) -> None:
+        now, rules = self._clock(), self._rules
+        if claims.get("iss") != rules.issuer:
+            raise _Refused("the issuer")
+        if not set(_strings(claims.get("aud"))) & set(rules.audiences):
+            raise _Refused("the audience")
+        if now >= _seconds(claims["exp"]) + rules.leeway_s:
+            raise _Refused("it has expired")
+        for name in ("nbf", "iat"):
+            if name in claims and now < _seconds(claims[name]) - rules.leeway_s:
+                raise _Refused(f"{name} is in the future")
+        if rules.clients and _client(claims) not in rules.clients:
+            raise _Refused("the client")
+
+    def _identity(self, claims: Mapping[str, Any]) -> Identity:
+        return Identity(
+            ensure_name(self._principal(claims)),
+            self._groups(claims),
+            method=Method.JWT,
+            client_id=_client(claims),
+            expires_ms=int((_seconds(claims["exp"]) + self._rules.leeway_s) * 1000),
+        )
+
+    def _principal(self, claims: Mapping[str, Any]) -> str:
+        for name in self._rules.principal_claims:
+            value = _at(claims, name)
+            if value is None or (name == "email" and claims.get("email_verified") is not True):
+                continue  # whoever may write any address into a profile is not the one who has it
+            if not isinstance(value, str):
+                raise _Refused(f"the claim {name}")
+            return value
+        raise _Refused("no claim has the principal")
+
+    def _groups(self, claims: Mapping[str, Any]) -> frozenset[str]:
+        name = self._rules.groups_claim
+        if name in (claims.get("_claim_names") or {}):
+            raise _Refused("it has too many groups to name them")
+        found = _strings(_at(claims, name))
+        if len(found) > _GROUPS_MAX:
+            raise _Refused("too many groups")
+        return frozenset(ensure_name(group.removeprefix("/")) for group in found)
+
+
+def _header(token: str) -> Mapping[str, Any]:
+    encoded = token.partition(".")[0]
+    header = json.loads(base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
+    if not isinstance(header, dict):
+        raise _Refused("the header")
+    return header
+
+
+def _at(claims: Mapping[str, Any], path: str) -> Any:
+    """A claim, also one inside of another: `realm_access.roles`. A claim whose name has dots is found first."""
+    if path in claims:
+        return claims[path]
+    value: Any = claims
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _strings(value: Any) -> Sequence[str]:
+    found = [value] if isinstance(value, str) else [] if value is None else value
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise _Refused("a list of strings is none")
+    return found
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _Refused("a time is no number")
+    return float(value)
+
+
+def _client(claims: Mapping[str, Any]) -> str | None:
+    found = claims.get("azp") or claims.get("client_id") or claims.get("appid")
+    return found if isinstance(found, str) else None

@@ -1,0 +1,310 @@
+"""The method `ldap`: users of a directory (RFC 4511), who log in by a bind with their password.
+
+Where users are found:
+
+    bind template      the DN of a user follows from the name, `uid={},ou=people,dc=example,dc=com`; or, as Active
+                       Directory takes it, a name in its domain, `{}@corp.example`
+    search             the service account searches for the one entry of that name, and the entry's DN binds on a
+                       connection of its own
+
+Names go into DNs and filters escaped (RFC 4514, RFC 4515); an empty password, with which many servers let anybody in
+(RFC 4513, section 5.1.2), is refused before a server sees it; so is whatever `names.py` calls no name. The principal is
+the name as the directory has it, since directories take `ANN` and `ann` for one user. Connections have TLS with a
+certificate that is verified, or go to this machine.
+
+Groups are those that have the user as a member, and those that have these, up to :data:`DEPTH_MAX` levels. They are
+looked up at the log-in, and again for open sessions when they are :data:`GROUPS_GOOD_FOR_S` old.
+"""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import ldap3
+from ldap3.core.exceptions import LDAPException
+from ldap3.utils.conv import escape_filter_chars
+from ldap3.utils.dn import escape_rdn
+
+from catalog.errors import SqlError
+from engine.runtime.identity import Identity, Method
+from gateway.authenticators.errors import CredentialsRefused, DirectoryUnavailable
+from gateway.authenticators.names import ensure_name, fold_name
+from gateway.errors import LogInEnded
+
+logger = logging.getLogger(__name__)
+
+DEPTH_MAX, GROUPS_MAX = 10, 1000
+GROUPS_GOOD_FOR_S = 300.0
+_TIMEOUT_S = 3
+_OUT_S = 30.0
+_BUSY = (51, 52)
+"""Results of a server that another one may stand in for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LdapRules:
+    """Where the directory is and what its entries are like.
+
+    With `bind_template` nobody is searched for to log in; groups are found with the user's own connection then, unless
+    there is a service account (`bind_dn`).
+    """
+
+    urls: tuple[str, ...]
+    start_tls: bool = False
+    ca_file: str = ""
+    bind_template: str = ""
+    bind_dn: str = ""
+    bind_password: str = field(default="", repr=False)
+    user_base: str = ""
+    user_filter: str = "(&(objectClass=person)(uid={}))"
+    user_attribute: str = "uid"
+    group_base: str = ""
+    group_filter: str = "(|(member={dn})(uniqueMember={dn})(memberUid={uid}))"
+    group_attribute: str = "cn"
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    dn: str
+    name: str
+
+
+class LdapDirectory:
+    """Thread-safe; `clock` is in seconds."""
+
+    generation = 0
+
+    def __init__(self, rules: LdapRules, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rules, self._clock = rules, clock
+        self._tls = ldap3.Tls(
+            validate=ssl.CERT_REQUIRED, ca_certs_file=rules.ca_file or None, version=ssl.PROTOCOL_TLS_CLIENT
+        )
+        self._lock = threading.Lock()
+        self._out_until: dict[str, float] = {}
+        self._seen: dict[str, tuple[Identity | None, float]] = {}
+
+    def log_in(self, user: str, password: str) -> Identity:
+        """Raises :class:`CredentialsRefused`, and :class:`DirectoryUnavailable` where nobody can say."""
+        try:
+            ensure_name(user)
+        except SqlError:
+            raise CredentialsRefused() from None
+        if not password or "\0" in password:
+            raise CredentialsRefused()
+        identity = self._by_template(user, password) if self._rules.bind_template else self._by_search(user, password)
+        self._remember(identity.principal, identity)
+        return identity
+
+    def find(self, user: str) -> Identity | None:
+        """A user who did not log in; None also where there is no service account that could search."""
+        seen, until = self._seen.get(fold_name(user), (None, 0.0))
+        if self._clock() < until:
+            return seen
+        if not self._rules.bind_dn:
+            return None
+        with self._service() as connection:
+            entry = self._search_user(connection, user)
+            found = self._identity(connection, entry) if entry else None
+        self._remember(user, found)
+        return found
+
+    def ensure_current(self, identity: Identity) -> None:
+        """Raise :class:`LogInEnded` if the user is gone or has other groups, where an account can look them up."""
+        if not self._rules.bind_dn:
+            return
+        found = self.find(identity.principal)
+        if found is None or found.groups != identity.groups or found.principal != identity.principal:
+            raise LogInEnded()
+
+    def _by_template(self, user: str, password: str) -> Identity:
+        template = self._rules.bind_template
+        if "=" in template:
+            name = escape_rdn(user)
+        elif any(character in user for character in "@\\/"):
+            raise CredentialsRefused()
+        else:
+            name = user
+        with self._own(template.replace("{}", name), password) as own:
+            if not self._rules.bind_dn:
+                return self._identity_of(own, user)
+        with self._service() as connection:
+            return self._identity_of(connection, user)
+
+    def _identity_of(self, connection: ldap3.Connection, user: str) -> Identity:
+        entry = self._search_user(connection, user)
+        if entry is None:
+            raise CredentialsRefused()
+        return self._identity(connection, entry)
+
+    def _by_search(self, user: str, password: str) -> Identity:
+        with self._service() as connection:
+            entry = self._search_user(connection, user)
+            if entry is None:
+                raise CredentialsRefused()
+            with self._own(entry.dn, password):
+                return self._identity(connection, entry)
+
+    def _search_user(self, connection: ldap3.Connection, user: str) -> _Entry | None:
+        """The one entry of that name; none where there are several."""
+        text = self._rules.user_filter.replace("{}", escape_filter_chars(user))
+        attribute = self._rules.user_attribute
+        found = list(_search(connection, self._rules.user_base, text, (attribute,), limit=2))
+        if len(found) != 1:
+            if found:
+                logger.warning("several entries of the directory have the name %.80r; nobody logs in by it", user)
+            return None
+        dn, attributes = found[0]
+        name = _first(attributes, attribute)
+        return None if name is None else _Entry(dn, name)
+
+    def _identity(self, connection: ldap3.Connection, entry: _Entry) -> Identity:
+        try:
+            principal = ensure_name(entry.name)
+            groups = frozenset(map(ensure_name, self._groups(connection, entry)))
+        except SqlError as error:
+            logger.warning("a user of the directory cannot log in: %s", error)
+            raise CredentialsRefused() from None
+        return Identity(principal, groups, method=Method.LDAP)
+
+    def _groups(self, connection: ldap3.Connection, entry: _Entry) -> set[str]:
+        """Level by level; a group that was found is not looked into again, so cycles end."""
+        rules = self._rules
+        if not rules.group_base:
+            return set()
+        names: dict[str, str] = {}
+        level = [entry]
+        for _ in range(DEPTH_MAX):
+            above: list[_Entry] = []
+            for member in level:
+                text = rules.group_filter.replace("{dn}", escape_filter_chars(member.dn))
+                text = text.replace("{uid}", escape_filter_chars(member.name) if member is entry else "\\00")
+                for dn, attributes in _search(connection, rules.group_base, text, (rules.group_attribute,)):
+                    name = _first(attributes, rules.group_attribute)
+                    if dn not in names and name is not None:
+                        names[dn] = name
+                        above.append(_Entry(dn, name))
+            if len(names) > GROUPS_MAX:
+                logger.warning("%.80r is in more than %d groups", entry.dn, GROUPS_MAX)
+                raise CredentialsRefused()
+            if not above:
+                break
+            level = above
+        return set(names.values())
+
+    def _remember(self, user: str, identity: Identity | None) -> None:
+        with self._lock:
+            if len(self._seen) > 10_000:
+                self._seen.clear()
+            self._seen[fold_name(user)] = identity, self._clock() + GROUPS_GOOD_FOR_S
+
+    @contextmanager
+    def _service(self) -> Iterator[ldap3.Connection]:
+        """A connection of the service account."""
+        try:
+            connection = self._open(self._rules.bind_dn, self._rules.bind_password)
+        except _BindRefused:
+            raise DirectoryUnavailable("the service account is refused") from None
+        with _used(connection):
+            yield connection
+
+    @contextmanager
+    def _own(self, dn: str, password: str) -> Iterator[ldap3.Connection]:
+        """A connection of a user, whose password it shows to be right."""
+        try:
+            connection = self._open(dn, password)
+        except _BindRefused:
+            raise CredentialsRefused() from None
+        with _used(connection):
+            yield connection
+
+    def _open(self, dn: str, password: str) -> ldap3.Connection:
+        """A bound connection to the first of the servers that answers. Raises :class:`DirectoryUnavailable`."""
+        reason = "no server is configured"
+        for url in self._in_order():
+            connection = self._connection(url, dn, password)
+            try:
+                connection.open(read_server_info=False)
+                if self._rules.start_tls and not connection.start_tls(read_server_info=False):
+                    raise LDAPException("StartTLS is refused")
+                is_bound = connection.bind(read_server_info=False)
+            except (LDAPException, OSError) as error:
+                reason = f"{url}: {type(error).__name__}"
+                logger.warning("the directory %s does not answer: %.200s", url, error)
+                self._out_until[url] = self._clock() + _OUT_S
+                _close(connection)
+                continue
+            if is_bound:
+                return connection
+            code, message = connection.result["result"], connection.result.get("message")
+            logger.info("a bind was refused with code %s: %.200s", code, message)  # locked, expired: for the log alone
+            _close(connection)
+            if code not in _BUSY:
+                raise _BindRefused()
+            reason = f"{url}: code {code}"
+        raise DirectoryUnavailable(reason)
+
+    def _in_order(self) -> Sequence[str]:
+        """Servers that did not answer a moment ago come last."""
+        now = self._clock()
+        return sorted(self._rules.urls, key=lambda url: self._out_until.get(url, 0.0) > now)
+
+    def _connection(self, url: str, dn: str, password: str) -> ldap3.Connection:
+        server = ldap3.Server(url, tls=self._tls, get_info=ldap3.NONE, connect_timeout=_TIMEOUT_S)
+        return ldap3.Connection(
+            server,
+            user=dn,
+            password=password,
+            receive_timeout=_TIMEOUT_S,
+            auto_referrals=False,
+            read_only=True,
+            raise_exceptions=False,
+        )
+
+
+class _BindRefused(Exception):
+    """The password is wrong, or the account is none that may log in."""
+
+
+@contextmanager
+def _used(connection: ldap3.Connection) -> Iterator[None]:
+    """Close the connection after the body, whose failures are the directory's."""
+    try:
+        yield
+    except (LDAPException, OSError) as error:
+        raise DirectoryUnavailable(type(error).__name__) from error
+    finally:
+        _close(connection)
+
+
+def _search(
+    connection: ldap3.Connection, base: str, text: str, attributes: Sequence[str], limit: int = 0
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """DN and attributes of each entry. Raises :class:`DirectoryUnavailable` for a search that is refused."""
+    connection.search(base, text, attributes=list(attributes), size_limit=limit, time_limit=_TIMEOUT_S)
+    code = connection.result["result"]
+    if code not in (0, 4, 32):  # success, more than the limit, no such base
+        raise DirectoryUnavailable(f"a search ended with code {code}")
+    for entry in connection.response or ():
+        if entry.get("type") == "searchResEntry":
+            yield entry["dn"], entry["attributes"]
+
+
+def _first(attributes: dict[str, Any], name: str) -> str | None:
+    """The first value of an attribute, if it is a text."""
+    values = attributes.get(name)
+    value = values[0] if isinstance(values, list) and values else values
+    return value if isinstance(value, str) else None
+
+
+def _close(connection: ldap3.Connection) -> None:
+    try:
+        connection.unbind()
+    except (LDAPException, OSError):
+        logger.debug("a connection to the directory was gone already")

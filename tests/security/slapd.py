@@ -1,0 +1,117 @@
+"""A real directory on ports of this machine: slapd with users, groups in groups, and names that are hard to escape."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.certificates import Certificate
+from tests.paths import SLAPD, SLAPD_ROOT
+
+SERVICE, SERVICE_PASSWORD = "cn=service,dc=example,dc=com", "service-secret"
+USERS = {
+    "ann": ("ann", "annann"),
+    "bob": ("b*b()", "bobbob"),
+    "comma": ("lee, ann", "comma1"),
+    "zoe": ("zoë", "zoëzoë"),
+    "twin1": ("twin", "twin1"),
+    "twin2": ("twin", "twin2"),
+    "bad": ("x:y", "bad"),
+}
+"""cn → uid and password."""
+GROUPS = {
+    "staff": ["cn=ann,ou=people", "cn=comma,ou=people"],
+    "all": ["cn=staff,ou=groups", "cn=loop,ou=groups"],
+    "loop": ["cn=all,ou=groups"],
+    "others": ["cn=bob,ou=people"],
+}
+
+
+@dataclass(frozen=True)
+class Directory:
+    url: str
+    tls_url: str
+    process: subprocess.Popen[bytes]
+    folder: Path
+
+
+def entries() -> str:
+    suffix = "dc=example,dc=com"
+    lines = [f"dn: {suffix}\nobjectClass: domain\ndc: example\n"]
+    lines += [f"dn: ou={name},{suffix}\nobjectClass: organizationalUnit\nou: {name}\n" for name in ("people", "groups")]
+    lines.append(
+        f"dn: {SERVICE}\nobjectClass: organizationalRole\nobjectClass: simpleSecurityObject\ncn: service\n"
+        f"userPassword: {SERVICE_PASSWORD}\n"
+    )
+    for name, (uid, password) in USERS.items():
+        lines.append(
+            f"dn: cn={name},ou=people,{suffix}\nobjectClass: inetOrgPerson\ncn: {name}\nsn: {name}\nuid: {uid}\n"
+            f"userPassword: {password}\n"
+        )
+    for name, members in GROUPS.items():
+        text = "".join(f"member: {member},{suffix}\n" for member in members)
+        lines.append(f"dn: cn={name},ou=groups,{suffix}\nobjectClass: groupOfNames\ncn: {name}\n{text}")
+    lines.append(f"dn: cn=posix,ou=groups,{suffix}\nobjectClass: posixGroup\ncn: posix\ngidNumber: 1\nmemberUid: ann\n")
+    return "\n".join(lines)
+
+
+@contextlib.contextmanager
+def directory(folder: Path, tls: Certificate) -> Iterator[Directory]:
+    """Serves until the end of the body."""
+    assert SLAPD
+    (folder / "db").mkdir()
+    schemas = "".join(f"include {SLAPD_ROOT}/etc/ldap/schema/{name}.schema\n" for name in SCHEMAS)
+    (folder / "slapd.conf").write_text(f"""{schemas}
+modulepath {SLAPD_ROOT}/usr/lib/ldap
+moduleload back_mdb
+TLSCertificateFile {tls.certificate}
+TLSCertificateKeyFile {tls.key}
+pidfile {folder}/slapd.pid
+database mdb
+suffix dc=example,dc=com
+directory {folder}/db
+rootdn cn=root,dc=example,dc=com
+rootpw rootroot
+access to attrs=userPassword by anonymous auth by * none
+access to dn.subtree="dc=example,dc=com" by dn.exact="{SERVICE}" read by self read by * none
+""")
+    (folder / "entries.ldif").write_text(entries(), encoding="utf-8")
+    ports = [_free_port(), _free_port()]
+    urls = [f"ldap://127.0.0.1:{ports[0]}", f"ldaps://localhost:{ports[1]}"]
+    environment = os.environ | {"LD_LIBRARY_PATH": str(SLAPD_ROOT / "usr/lib/x86_64-linux-gnu")}
+    configuration = ["-f", str(folder / "slapd.conf")]
+    subprocess.run(
+        [SLAPD, "-T", "add", *configuration, "-l", str(folder / "entries.ldif")], check=True, env=environment
+    )
+    listening = " ".join(f"{url}/" for url in urls)
+    process = subprocess.Popen([SLAPD, *configuration, "-h", listening, "-d", "0"], env=environment)
+    try:
+        _await(ports[0], process)
+        yield Directory(urls[0], urls[1], process, folder)
+    finally:
+        process.kill()
+        process.wait()
+
+
+SCHEMAS = ("core", "cosine", "nis", "inetorgperson")
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def _await(port: int, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(500):
+        assert process.poll() is None, "slapd ended"
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        time.sleep(0.02)
+    raise AssertionError("slapd does not answer")
