@@ -55,6 +55,7 @@ from catalog.errors import (
 from catalog.information_schema import SYSTEM_CATALOG
 from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
 from catalog.places import Places
+from catalog.policy_changes import SetColumnMask, SetRowFilter
 from catalog.privileges import Kind
 from catalog.right_changes import (
     ChangeGroup,
@@ -200,6 +201,8 @@ class Catalog:
                 return [*(_adopt_schema(view, commented) if isinstance(commented, SchemaName) else ()), change]
             case GrantPrivileges(on=on) | SetOwner(on=on):
                 return [*_adopt(view, on), change]
+            case SetRowFilter(table=policed) | SetColumnMask(table=policed):
+                return [*_adopt(view, Securable(Kind.TABLE, policed)), change]
             case RevokePrivileges(on=on):
                 return [] if _adopt(view, on) else [change]
             case CreateFunction(function, _):
@@ -234,6 +237,8 @@ def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
             return (table.name.schema_name,)
         case CreateView(view_entry, _):
             return (view_entry.name.schema_name,)
+        case SetRowFilter(table=policed) | SetColumnMask(table=policed):
+            return (policed.schema_name,)
         case DropTable(table_name) | DropView(table_name) | SetLocation(table_name, _):
             return (table_name.schema_name,)
         case SetComment(commented, _):
@@ -261,7 +266,7 @@ def _new_parts(change: Change) -> tuple[str, ...]:
             return ()
         case GrantPrivileges() | RevokePrivileges() | SetOwner() | ChangeGroup() | DropGroup():
             return ()
-        case DropLocation() | DropFunction():
+        case DropLocation() | DropFunction() | SetRowFilter() | SetColumnMask():
             return ()
         case RecordClone() | ForgetClone():
             return ()

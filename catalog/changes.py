@@ -26,6 +26,7 @@ from catalog.errors import (
     ViewExpected,
 )
 from catalog.names import CatalogName, SchemaName, TableName, ensure_valid_part
+from catalog.policy_changes import PolicyChange, SetColumnMask, SetRowFilter, apply_policy, ensure_unused
 from catalog.right_changes import (
     ChangeGroup,
     CreateFunction,
@@ -147,6 +148,7 @@ Change = (
     | RecordClone
     | ForgetClone
     | RightChange
+    | PolicyChange
 )
 
 
@@ -198,9 +200,13 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
             | CreateLocation()
             | DropLocation()
             | CreateFunction()
-            | DropFunction()
         ):
             return apply_right(state, change)
+        case DropFunction(function):
+            ensure_unused(state, (function,))
+            return apply_right(state, change)
+        case SetRowFilter() | SetColumnMask():
+            return apply_policy(state, change)
         case _:
             assert_never(change)
 
@@ -238,6 +244,7 @@ def _drop_schema(state: CatalogState, name: SchemaName, cascade: bool) -> Catalo
         raise SchemaNotFound(str(name))
     inside = {entry.name for entry in state.relations_of(name)}
     functions = {entry.name for entry in state.functions_of(name)}
+    ensure_unused(state, functions, but=inside)
     if (inside or functions) and not cascade:
         raise SchemaNotEmpty(str(name))
     return replace(
@@ -257,6 +264,8 @@ def _put_relation(state: CatalogState, entry: Relation, may_replace: bool) -> Ca
         raise TableAlreadyExists(str(entry.name))
     if present is not None:
         entry = replace(entry, grants=present.grants)  # the owner is who wrote the new text, as which a view is read
+        if isinstance(entry, TableEntry) and isinstance(present, TableEntry):
+            entry = replace(entry, policies=present.policies)
     kept = {key: relation for key, relation in state.relations.items() if key != entry.name}
     return replace(state, relations={**kept, entry.name: entry})
 

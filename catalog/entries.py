@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from catalog.names import CatalogName, SchemaName, TableName, fold
+from catalog.policies import NO_POLICIES, Policies
 from catalog.privileges import Grant, Principal, PrincipalKind
 
 JsonObject = Mapping[str, object]
@@ -50,7 +51,10 @@ class SchemaEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableEntry:
-    """`location` is an absolute path or a URI, decoded. Dropping a `managed` table removes its files."""
+    """`location` is an absolute path or a URI, decoded. Dropping a `managed` table removes its files.
+
+    `policies` say which of its rows and values are read.
+    """
 
     name: TableName
     location: str
@@ -59,6 +63,7 @@ class TableEntry:
     owner: str | None = None
     owner_kind: PrincipalKind = PrincipalKind.USER
     grants: tuple[Grant, ...] = ()
+    policies: Policies = NO_POLICIES
     comment: str | None = None
     created_ms: int | None = None
     extra: JsonObject = field(default_factory=dict, hash=False)

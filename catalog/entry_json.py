@@ -33,6 +33,7 @@ from catalog.entries import (
     ViewEntry,
 )
 from catalog.names import CatalogName, SchemaName, TableName
+from catalog.policies import ColumnMask, Policies, PolicyArgument, PolicyFunction
 from catalog.privileges import Grant, Principal, PrincipalKind, Privilege
 
 
@@ -65,6 +66,7 @@ def to_json(entry: Entry) -> dict[str, object]:
                 "managed": entry.managed,
                 **_common_json(entry),
                 "created_ms": entry.created_ms,
+                **_policies_json(entry.policies),
             }
         case ViewEntry():
             own = {
@@ -105,6 +107,23 @@ def _current_json(current: SchemaName) -> dict[str, object]:
     return {"current_catalog": current.catalog, "current_schema": current.schema}
 
 
+def _policies_json(policies: Policies) -> dict[str, object]:
+    """Nothing where there are none."""
+    found: dict[str, object] = {}
+    if policies.row_filter is not None:
+        found["row_filter"] = _policy_json(policies.row_filter)
+    if policies.masks:
+        found["column_masks"] = [{"column": mask.column, **_policy_json(mask.call)} for mask in policies.masks]
+    return found
+
+
+def _policy_json(call: PolicyFunction) -> dict[str, object]:
+    arguments = [
+        {"literal": each.literal} if each.column is None else {"column": each.column} for each in call.arguments
+    ]
+    return {"function": _table_name_json(call.function), "arguments": arguments}
+
+
 def _grants_json(grants: Sequence[Grant]) -> dict[str, object]:
     """Nothing where nothing is granted."""
     rows = [
@@ -142,6 +161,7 @@ def from_json(value: object) -> Entry:
                 format=fields.text("format"),
                 managed=fields.flag("managed"),
                 **fields.common(),
+                policies=fields.policies(),
                 created_ms=fields.optional_integer("created_ms"),
                 extra=fields.rest(),
             )
@@ -291,9 +311,33 @@ class _Fields:
             for item in self._objects(key)
         )
 
-    def _objects(self, key: str) -> list[_Fields]:
-        """The objects of a list, which may be missing."""
+    def policies(self) -> Policies:
+        """Read strictly: a policy that is not understood must not be left out."""
+        filters = self._objects("row_filter", is_one=True)
+        masks = [(item.text("column"), item) for item in self._objects("column_masks")]
+        return Policies(
+            row_filter=filters[0].policy() if filters else None,
+            masks=tuple(ColumnMask(column, item.policy()) for column, item in masks),
+        )
+
+    def policy(self) -> PolicyFunction:
+        (function,) = self._objects("function", is_one=True) or [_Fields({})]
+        arguments = tuple(item.policy_argument() for item in self._objects("arguments"))
+        call = PolicyFunction(function.table_name(), arguments)
+        if left := [*function.rest(), *self.rest()]:
+            raise MalformedEntry(f"a policy has {left[0]!r}, which this release does not know")
+        return call
+
+    def policy_argument(self) -> PolicyArgument:
+        made = PolicyArgument(self.optional_text("column"), self.optional_text("literal"))
+        if (made.column is None) == (made.literal is None) or self.rest():
+            raise MalformedEntry("an argument of a policy is neither a column nor a literal")
+        return made
+
+    def _objects(self, key: str, *, is_one: bool = False) -> list[_Fields]:
+        """The objects of a list, which may be missing; with `is_one` the object that is there without a list."""
         value = self._left.pop(key, None) or []
+        value = [value] if is_one and isinstance(value, dict) else value
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             raise MalformedEntry(f"{key!r} is no list of objects")
         return [_Fields(item) for item in value]

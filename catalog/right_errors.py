@@ -93,6 +93,13 @@ class FunctionAlreadyExists(SqlError, condition="ROUTINE_ALREADY_EXISTS", sqlsta
 
 
 @dataclass(eq=False)
+class FunctionUsedByPolicy(SqlError, condition="CANNOT_DROP_FUNCTION_IN_USE", sqlstate="2BP01"):
+    function: str
+    table: str
+    template = "{function} decides about rows or values of {table}. Take that policy away first."
+
+
+@dataclass(eq=False)
 class FunctionNotFound(SqlError, condition="ROUTINE_NOT_FOUND", sqlstate="42883"):
     name: str
     template = "The function {name} cannot be found. SHOW USER FUNCTIONS lists those of a schema."

@@ -154,7 +154,7 @@ class ResultBuffer:
                 self.is_exhausted = True
                 self._stream.close()
                 if self._stream.has_rows:
-                    self._log(f"{self._rows} rows")
+                    self._log(f"rows: {self._rows}")
             elif batch.num_rows:
                 self.bytes_held += batch.nbytes
                 if self.bytes_held > self._bytes_max:

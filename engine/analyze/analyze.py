@@ -38,6 +38,7 @@ from engine.statements.maintenance import (
     Vacuum,
 )
 from engine.statements.merges import Merge
+from engine.statements.policies import AlterColumnMask, AlterRowFilter
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.rights import RightStatement
 from engine.statements.statement import AnsweredStatement
@@ -72,6 +73,10 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
         case CreateView(query=query, temporary=temporary):
             analyzed = _with_columns(bound, read_plan(query, bound.relations), analyzer)
             return analyzed if temporary else replace(analyzed, variables=analyzer.variables_of(analyzed.query))
+        case AlterRowFilter(call=call) | AlterColumnMask(call=call):
+            if call is None:
+                return AnalyzedStatement(bound=bound)
+            return _with_columns(bound, read_plan(call.probe, bound.relations), analyzer)
         case CreateFunction(probe=probe):
             return _with_columns(bound, read_plan(probe, ()), analyzer)
         case CreateTable(query=query):

@@ -73,4 +73,10 @@ def _column_rows(bound: BoundStatement, statement: FindColumns) -> Iterator[tupl
                 numbers = (size, sizes.scale, sizes.radix)
                 nullable = "true" if column.nullable else "false"
                 described = (nullable, column.comment or "", position, "NO", "NO")
-                yield column.name, *relation.entry.name.parts, column.type, *numbers, *described
+                yield column.name, *relation.entry.name.parts, _shown_type(column.type), *numbers, *described
+
+
+def _shown_type(text: str) -> str:
+    """In capitals, by which Databricks' JDBC driver knows types; of a nested type its own name alone."""
+    head, bracket, rest = text.partition("<")
+    return head.upper() + bracket + rest

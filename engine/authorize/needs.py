@@ -56,6 +56,7 @@ from engine.statements.maintenance import (
     Vacuum,
 )
 from engine.statements.merges import Merge
+from engine.statements.policies import AlterColumnMask, AlterRowFilter
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.rights import RightStatement, ShowGrants, ShowGroups, ShowLocations, ShowUsers
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
@@ -135,7 +136,7 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
             yield from _new_table(bound, statement.table_parts) if is_new else _on_target(bound, Privilege.MANAGE)
         case AlterTable():
             yield from _altered(bound, statement)
-        case DropTable():
+        case DropTable() | AlterRowFilter() | AlterColumnMask():
             yield from _on_target(bound, Privilege.MANAGE)
         case RestoreTable() | RepairTable():
             yield from _on_target(bound, Privilege.MANAGE)

@@ -56,6 +56,7 @@ from engine.statements.maintenance import (
     Vacuum,
 )
 from engine.statements.merges import Merge
+from engine.statements.policies import AlterColumnMask, AlterRowFilter
 from engine.statements.queries import (
     DescribeQuery,
     Explain,
@@ -187,6 +188,9 @@ def _named(
             return binder.table(parts), ()
         case AlterTable():
             return _altered(statement, binder)
+        case AlterRowFilter(table_parts=parts, call=call) | AlterColumnMask(table_parts=parts, call=call):
+            table = binder.table(parts)
+            return table, () if call is None else (table,)
         case Delete(table_parts=parts, rows=rows):
             return binder.table(parts), binder.relations(rows.query.relations, current)
         case Update(table_parts=parts, rows=rows, values=values):

@@ -10,11 +10,12 @@ import itertools
 import logging
 import uuid
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, assert_never
 
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import TableEntry, ViewEntry, owner_of
-from catalog.errors import SqlError, TableExpected, TableNotFound
+from catalog.errors import PathNotAllowed, SqlError, TableExpected, TableNotFound
 from catalog.information_schema import SYSTEM_CATALOG, is_information_schema
 from catalog.names import (
     NAME_BYTES_MAX,
@@ -42,6 +43,7 @@ from engine.bind.bound import (
 )
 from engine.bind.functions import Functions
 from engine.bind.information_rows import information_query
+from engine.bind.policies import bind_policies
 from engine.bind.sight import UNSEEN_ERRORS, free_path_owners, path_owners, seen_by
 from engine.bind.sources import Sources
 from engine.bind.time_travel import read_bound, read_time
@@ -53,6 +55,7 @@ from engine.errors.definition_errors import (
     ReplacedTableMissing,
 )
 from engine.errors.maintenance_errors import RESTORE_ERRORS, CannotRestoreVersion
+from engine.errors.policy_errors import PolicyForbidsTimeTravel
 from engine.errors.statement_errors import (
     RecursiveView,
     StatementNotSupported,
@@ -145,18 +148,26 @@ class Binder:
         current: SchemaName,
         inside: tuple[ViewEntry, ...] = (),
         view: CatalogView | None = None,
+        *,
+        is_read: bool = True,
     ) -> NamedRelation:
-        """One name, looked up in `view` if given. Raises for a view that reads itself, for time travel on a view."""
+        """One name, looked up in `view` if given; where it `is_read`, a table has its policies.
+
+        Raises for a view that reads itself, and for time travel on a view.
+        """
         view = view or self._view_inside(inside)
         path = path_of(parts)
         if path is not None:
             entry = view.resolve_path(path)
-            return self._bound(None, entry, time_travel, path_owners(view, entry.location))
+            owners = path_owners(view, entry.location) or self._policed_at(entry.location)
+            found_table = self._bound(None, entry, time_travel, owners)
+            return self._policed(found_table, time_travel) if is_read else found_table
         # The text of a view in the catalog means the same in every session, so it never sees temporary ones.
         temporary = self.state.temporary_view(parts) if not inside or is_temporary(inside[-1].name) else None
         found = temporary or view.resolve(TableName.from_parts(parts, current))
         if isinstance(found, TableEntry):
-            return self._bound(found.name, found, time_travel)
+            found_table = self._bound(found.name, found, time_travel)
+            return self._policed(found_table, time_travel) if is_read else found_table
         if time_travel is not None:
             raise TimeTravelOnView(str(found.name))
         if is_information_schema(found.name.schema_name):
@@ -167,6 +178,22 @@ class Binder:
         if len(inside) >= VIEW_DEPTH_MAX:
             raise ViewTooDeep(str(names[0]), VIEW_DEPTH_MAX)
         return self._of_view(found, inside)
+
+    def _policed(self, table: BoundTable, time_travel: TimeTravel | None) -> BoundTable:
+        """With the policies that hold for who reads its rows; a path has those of the table that it belongs to."""
+        policies = table.policies
+        if not policies:
+            return table
+        if any(isinstance(each, TableEntry) and each.location != table.entry.location for each in table.owners):
+            raise PathNotAllowed(table.entry.location)  # a part of the table, or a folder around it
+        if time_travel is not None:
+            raise PolicyForbidsTimeTravel(table.label)
+        schema = table.snapshot.schema
+        return replace(table, policy=bind_policies(policies, table.label, schema, self.functions))
+
+    def _policed_at(self, location: str) -> tuple[TableEntry, ...]:
+        """The tables with policies to which a path belongs, where privileges do not count: policies do."""
+        return tuple(each for each in self.view.unrestricted.tables_at(location) if each.policies)
 
     def _of_view(self, found: ViewEntry, inside: tuple[ViewEntry, ...]) -> BoundView:
         query = parse(found.text)
@@ -199,7 +226,7 @@ class Binder:
             )
             if isinstance(found, ViewEntry) and not is_information_schema(found.name.schema_name):
                 return BoundView(entry=found, query=Query(text=found.text), relations=())
-        return self.relation(parts, None, self.state.current)
+        return self.relation(parts, None, self.state.current, is_read=False)
 
     def information(self, entry: ViewEntry) -> BoundView:
         """A view of `information_schema`; only those that tell of columns and constraints look into logs."""
@@ -210,7 +237,7 @@ class Binder:
 
     def table(self, parts: tuple[str, ...], view: CatalogView | None = None) -> BoundTable:
         """A name that must be a table's, looked up in `view` if given."""
-        found = self.relation(parts, None, self.state.current, view=view)
+        found = self.relation(parts, None, self.state.current, view=view, is_read=False)
         if isinstance(found, BoundView):
             raise TableExpected(found.label)
         return found

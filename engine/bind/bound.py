@@ -21,6 +21,7 @@ from catalog.catalog import CatalogView
 from catalog.conditions import Condition
 from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, ViewEntry
 from catalog.names import TableName
+from catalog.policies import NO_POLICIES, Policies
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.variables import RowValues
@@ -51,6 +52,17 @@ PathOwner: TypeAlias = TableEntry | LocationEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundPolicy:
+    """Row filters and column masks as expressions over a table's columns, with the functions that they call inlined.
+
+    A row is read where all of `filters` are TRUE; `masks` are pairs of a column and what is read in its place.
+    """
+
+    filters: tuple[str, ...] = ()
+    masks: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundTable:
     """A name of the statement, what the catalog knows of it, and the one version that the statement sees.
 
@@ -64,11 +76,19 @@ class BoundTable:
     own: TableFormat = field(compare=False, repr=False)
     """Its format."""
     owners: tuple[PathOwner, ...] = ()
+    policy: BoundPolicy | None = None
+    """What of it is read, where its rows are read by a query. Without one nothing is hidden."""
 
     @property
     def label(self) -> str:
         """How messages call it."""
         return str(self.name) if self.name else f"delta.`{self.entry.location}`"
+
+    @property
+    def policies(self) -> Policies:
+        """Those of the table; of all tables to which a path belongs."""
+        entries = [self.entry, *(owner for owner in self.owners if isinstance(owner, TableEntry))]
+        return next((entry.policies for entry in entries if entry.policies), NO_POLICIES)
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:

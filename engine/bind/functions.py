@@ -10,12 +10,12 @@ functions of others. They are answered here, and become TRUE or FALSE.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
 from catalog.entries import FunctionEntry, owner_of
-from catalog.names import SchemaName, TableName
+from catalog.names import SchemaName, TableName, quote
 from catalog.privileges import group
 from catalog.right_errors import ViewOwnerLacksPrivileges
 from catalog.rights import Caller, Login, caller_of, label_of, owning
@@ -30,10 +30,12 @@ from engine.errors.function_errors import (
 from engine.runtime.identity import Identity
 from engine.sql.query.bodies import (
     MEMBERSHIP,
+    expression_of,
     inlined_call,
     is_deterministic,
     literal_call,
     parse_body,
+    parse_expression,
     repeats,
     string_literal,
     with_defaults,
@@ -79,6 +81,17 @@ class Functions:
                 inlined.append(made)
                 found.append(BoundFunction(entry=entry, functions=inner))
         return (replace(query, inlined=tuple(inlined)) if inlined else query), tuple(found)
+
+    def entry(self, name: TableName) -> FunctionEntry | None:
+        """A function by its full name, whoever may know of it."""
+        return self._view.unrestricted.find_function(name)
+
+    def expression(self, name: TableName, arguments: Sequence[str]) -> str:
+        """A call of a function that is there, with its body in its place; for what nobody has to have EXECUTE on."""
+        text = f"SELECT {'.'.join(map(quote, name.parts))}({', '.join(arguments)})"
+        query = parse_expression(text)
+        changed, _ = self.in_query(query, name.schema_name, self._view.unrestricted)
+        return expression_of(changed)
 
     def _inlined(
         self, query: Query, call: Call, entry: FunctionEntry, inside: tuple[TableName, ...]

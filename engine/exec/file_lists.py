@@ -46,7 +46,8 @@ class Asked:
         if scan.choice is None:
             return None
         chosen = scan.choice.choose(read_filters(question["filters"]), find_zone(question["zone"]))
-        self._profile.add_read(chosen.read)
+        if not scan.is_hidden:
+            self._profile.add_read(chosen.read)
         return chosen.rows
 
 

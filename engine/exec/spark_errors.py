@@ -21,6 +21,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 
 from catalog.errors import SqlError
 from engine.errors.copy_errors import SourceWithoutColumns
+from engine.errors.policy_errors import PlacesUnderPolicy
 from engine.errors.statement_errors import IdentityExhausted, ResultTooLarge, SparkFailure, StatementCancelled
 from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.errors import (
@@ -131,6 +132,8 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
             return OutOfMemory()
         case "result too large":
             return ResultTooLarge(int(subject))
+        case "place":
+            return PlacesUnderPolicy(subject)
         case "view column":
             return ViewChanged(subject)
         case "deletion vector":

@@ -19,6 +19,7 @@ from engine.plan.ddl.catalog_ddl import (
     plan_drop_view,
 )
 from engine.plan.ddl.functions import plan_function
+from engine.plan.ddl.policies import plan_policy
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
 from engine.plan.ddl.right_ddl import plan_rights
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
@@ -50,6 +51,7 @@ from engine.statements.copies import CopyInto
 from engine.statements.explains import ExplainWrite
 from engine.statements.functions import CreateFunction, DropFunction
 from engine.statements.merges import Merge
+from engine.statements.policies import AlterColumnMask, AlterRowFilter
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.rights import RightStatement
 from engine.statements.statement import AnsweredStatement, FormatStatement
@@ -107,6 +109,8 @@ def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Pla
             return plan_update(bound, update)
         case Merge() as merge:
             return plan_merge(analyzed, merge)
+        case AlterRowFilter() | AlterColumnMask():
+            return plan_policy(analyzed, statement)
         case CommentOn(kind=Commentable.TABLE | Commentable.COLUMN) as comment:
             return plan_comment(bound, comment)
         case CommentOn() as comment:

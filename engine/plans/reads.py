@@ -28,6 +28,8 @@ class ViewScan:
     columns: tuple[tuple[str, str], ...]
     temporary: bool = False
     """The session's own, whose text may name variables."""
+    is_barrier: bool = False
+    """Nothing above it is evaluated on rows, or values, that it does not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ from engine.statements.maintenance import (
     Vacuum,
 )
 from engine.statements.merges import Merge
+from engine.statements.policies import PolicyStatement
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.rights import RightQuestion, RightStatement
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
@@ -130,6 +131,7 @@ WriteStatement = (
     | DropView
     | CommentOn
     | RightStatement
+    | PolicyStatement
     | CreateToken
     | RevokeToken
     | CreateFunction

@@ -146,6 +146,8 @@ class Scan:
     infers: bool = False
     """The columns are those that Spark finds in such files, and `schema` says nothing."""
     choice: Choice | None = field(default=None, compare=False, repr=False)
+    is_hidden: bool = False
+    """Nothing is told of what is read of it."""
 
 
 def with_constant(scan: Scan, column: StructField, files: pa.Table) -> Scan:

@@ -5,6 +5,7 @@ The spelling is Spark's (`DataType.simpleString`), which DESCRIBE, the result sc
 
 from __future__ import annotations
 
+import re
 from typing import assert_never
 
 import pyarrow as pa
@@ -44,6 +45,21 @@ def column_sql_type(column: StructField) -> str:
     """The type of a column, `char(n)` and `varchar(n)` included."""
     declared = column.metadata.get(CHAR_VARCHAR)
     return declared if isinstance(declared, str) else format_sql_type(column.data_type)
+
+
+_SYNONYMS = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "real": "float"}
+_SYNONYMS |= {"dec": "decimal", "numeric": "decimal"}
+
+
+def same_sql_type(one: str, other: str) -> bool:
+    """Whether two spellings surely mean the same type; of types in others only the words are compared."""
+    return _spelling(one) == _spelling(other)
+
+
+def _spelling(sql_type: str) -> str:
+    text = re.sub(r"\s+", "", sql_type).lower()
+    text = re.sub(r"[a-z]+", lambda word: _SYNONYMS.get(word[0], word[0]), text)
+    return re.sub(r"decimal(?!\()", "decimal(10,0)", re.sub(r"decimal\((\d+)\)", r"decimal(\1,0)", text))
 
 
 def sql_struct(struct: pa.StructType) -> str:

@@ -20,6 +20,7 @@ import pyarrow as pa
 from engine.runtime.results import sql_type_of
 from engine.runtime.time_zones import find_zone, fixed_offset
 from engine.runtime.value_text import to_text
+from gateway.lz4_frames import lz4_frame
 
 SQL_NAME = b"Spark:DataType:SqlName"
 _UTC = "UTC"
@@ -78,7 +79,7 @@ def arrow_batches(rows: pa.Table, schema: pa.Schema, time_zone: str) -> Iterator
 def batch_message(batch: pa.RecordBatch, *, compressed: bool) -> bytes:
     """The IPC message of a batch, without its schema."""
     message = batch.serialize()
-    return bytes(pa.compress(message, "lz4", asbytes=True)) if compressed else message.to_pybytes()
+    return lz4_frame(message) if compressed else message.to_pybytes()
 
 
 def schema_message(schema: pa.Schema) -> bytes:

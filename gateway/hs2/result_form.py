@@ -19,6 +19,7 @@ from gateway.hs2.gen import ttypes as t
 from gateway.hs2.messages import encode_struct
 from gateway.hs2.rowset import encode_arrow, encode_columns, encode_fetch_response, encode_rows
 from gateway.hs2.types import table_schema
+from gateway.lz4_frames import lz4_frame
 from gateway.operation import Page
 
 FIRST_COLUMNAR_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V6
@@ -82,7 +83,7 @@ class ShapedResult:
             for batch in arrow_batches(page.rows, self._arrow_schema, self.time_zone):
                 writer.write_batch(batch)
         content = sink.getvalue()
-        return bytes(pa.compress(content, "lz4", asbytes=True) if self.form.is_compressed else content.to_pybytes())
+        return lz4_frame(content) if self.form.is_compressed else content.to_pybytes()
 
     def linked(self, pages: Sequence[Page], links: Sequence[tuple[str, int]], *, with_metadata: bool) -> Pieces:
         """The bytes of a TFetchResultsResp of links to `pages`."""

@@ -375,6 +375,9 @@ class Service:
             case ResultStream() as stream:
                 operation = session.answer(call.name, stream)
             case statement, shape:
+                is_extended = self._client_settings[session].version >= FIRST_SPARK_VERSION
+                if is_extended and shape is metadata.COLUMN_SHAPE:
+                    shape = metadata.DATABRICKS_COLUMN_SHAPE
                 operation = session.request(statement, shape)
         if not request.runAsync:
             _await(session, operation, client)
@@ -454,6 +457,10 @@ def _status(operation: Operation, state: OperationState) -> Any:
         failure = describe(operation.error)
         response.sqlState, response.errorCode, response.errorMessage = failure.sqlstate, 0, failure.message
         response.displayMessage = failure.message
+        # Databricks' JDBC driver shows the text of the call's status, which is a success all the same.
+        response.status = t.TStatus(
+            t.TStatusCode.SUCCESS_STATUS, None, failure.sqlstate, 0, failure.message, failure.message
+        )
     return response
 
 

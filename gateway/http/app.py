@@ -66,6 +66,7 @@ class _App(Flask):
 def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: HttpOptions) -> Flask:
     """All routes over the registry of `lifecycle`, which may still be starting."""
     app = _App(__name__, static_folder=None)
+    app.url_map.strict_slashes = False  # Databricks' JDBC driver ends the paths of its statements with one
     app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES_MAX
     callers = Callers(authenticator, urlsplit(options.public_url).netloc)
     api = StatementApi(

@@ -22,6 +22,7 @@ from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_bytes
 from gateway.http.errors import ChunkNotFound
 from gateway.http.links import LinkSigner
 from gateway.http.requests import Compression, Disposition, Format, StatementRequest
+from gateway.lz4_frames import lz4_frame
 from gateway.operation import Operation
 
 API = "/api/2.0/sql"
@@ -138,7 +139,7 @@ class Delivery:
             case Compression.NONE:
                 return stream
             case Compression.LZ4_FRAME:
-                return bytes(pa.compress(stream, "lz4", asbytes=True))
+                return lz4_frame(stream)
             case Compression.ZSTD:
                 return bytes(pa.compress(stream, "zstd", asbytes=True))
             case _:

@@ -89,6 +89,7 @@ class StatementApi:
             ("GET", f"{API}/statements/<statement_id>/result/chunks/<int:index>", self.fetch),
             ("GET", f"{API}/results/<statement_id>/<int:index>", self.follow),
             ("POST", f"{API}/sessions", self.open_session),
+            ("POST", f"{API}/warehouses/<warehouse_id>/sessions", self.open_session_of),
             ("DELETE", f"{API}/sessions/<session_id>", self.close_session),
         ):
             routes.add_url_rule(path, view.__name__, view, methods=[method])
@@ -145,6 +146,10 @@ class StatementApi:
         with self.room.place() as may_wait:
             session = self._open(asked, _OPEN_S if may_wait else _OPEN_WITHOUT_PLACE_S)
         return {"session_id": str(session.id)}
+
+    def open_session_of(self, warehouse_id: str) -> Body:
+        """The path of Databricks' JDBC driver; there is one warehouse, whatever its name."""
+        return self.open_session()
 
     def close_session(self, session_id: str) -> Body:
         registry, identity = self._registry(), self._identity()

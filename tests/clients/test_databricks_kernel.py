@@ -83,8 +83,8 @@ def test_the_older_backend_lists_objects(port: int) -> None:
         ("orders", ""),
     ]
     assert [(row["col_name"], row["columnType"]) for row in found["columns"]] == [
-        ("id", "bigint"),
-        ("price", "decimal(9,2)"),
+        ("id", "BIGINT"),
+        ("price", "DECIMAL(9,2)"),
     ]
     assert found["no tables"] == found["no rows"] == found["no columns"] == []
 

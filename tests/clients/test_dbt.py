@@ -90,11 +90,11 @@ def test_a_project_is_built_twice(dbt: Dbt) -> None:
         ["5", "1.0", "true"],
     ]
     assert dbt.rows("SELECT count(*) FROM {s}.appended") == [["6"]]
-    assert dbt.rows("SELECT day, count(*) FROM {s}.overwritten GROUP BY day ORDER BY day") == [
-        ["2024-01-01", "1"],
-        ["2024-01-02", "3"],
-        ["2024-01-03", "1"],
-    ]
+    # dbt-databricks replaces all partitions on a warehouse; dbt-spark sets the mode of the session.
+    others = [] if dbt.target == "databricks" else [["2024-01-01", "1"], ["2024-01-03", "1"]]
+    assert dbt.rows("SELECT day, count(*) FROM {s}.overwritten GROUP BY day ORDER BY day") == sorted(
+        [["2024-01-02", "3"], *others]
+    )
     history = "SELECT id, amount, dbt_valid_to IS NULL FROM {s}.order_history WHERE id IN (3, 5) ORDER BY ALL"
     assert dbt.rows(history) == [["3", None, "false"], ["3", "9.99", "true"], ["5", "1.0", "true"]]
     assert ["customer", "string", "The customer's name."] in dbt.rows("DESCRIBE {s}.customers")
@@ -127,9 +127,12 @@ def test_a_model_that_fails_says_why(dbt: Dbt) -> None:
     (dbt.folder / "models" / "failing.sql").unlink()
 
 
-def test_grants_are_refused_by_name(dbt: Dbt) -> None:
-    """There are none to give; a project that asks for some is told so."""
-    (dbt.folder / "models" / "granted.sql").write_text(
-        "{{ config(materialized='table', grants={'select': ['ann']}) }} select 1 as one"
-    )
-    assert "UNSUPPORTED_STATEMENT" in dbt.run("run", "--select", "granted", succeeds=False)
+def test_grants_are_given_and_taken(dbt: Dbt) -> None:
+    model = dbt.folder / "models" / "granted.sql"
+    config = "{{{{ config(materialized='table', grants={{'select': ['{0}']}}) }}}} select 1 as one"
+    for name in ("ann", "ben"):
+        model.write_text(config.format(name))
+        dbt.run("run", "--select", "granted")
+        grants = dbt.rows("SHOW GRANTS ON TABLE {s}.granted")
+        assert [row[:2] for row in grants if row[0] in ("ann", "ben")] == [[name, "SELECT"]], grants
+    model.unlink()

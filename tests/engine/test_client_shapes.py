@@ -50,10 +50,10 @@ SHAPES: list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]] = [
             *("radix", "isNullable", "remarks", "ordinalPosition", "isAutoIncrement", "isGenerated"),
         ),
         [
-            ("price", "spark_catalog", "shop", "items", "decimal(9,2)", 9, 2, 10, "true", "", 1, "NO", "NO"),
-            ("code", "spark_catalog", "shop", "items", "varchar(5)", 5, None, None, "true", "", 2, "NO", "NO"),
+            ("price", "spark_catalog", "shop", "items", "DECIMAL(9,2)", 9, 2, 10, "true", "", 1, "NO", "NO"),
+            ("code", "spark_catalog", "shop", "items", "VARCHAR(5)", 5, None, None, "true", "", 2, "NO", "NO"),
             (
-                *("place", "spark_catalog", "shop", "items", "struct<city:string,zip:int>", None, None, None, "true"),
+                *("place", "spark_catalog", "shop", "items", "STRUCT<city:string,zip:int>", None, None, None, "true"),
                 *("", 5, "NO", "NO"),
             ),
         ],

@@ -5,44 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from catalog.errors import SqlError
 from engine.exec.session import SparkDriver
-from engine.main import LakeEngine, LakeSession
-from engine.runtime.context import StatementContext
 from tests.security.guarded_lake import GuardedLake
-
-
-class People:
-    """A session of each principal, with Spark."""
-
-    def __init__(self, lake: GuardedLake, driver: SparkDriver) -> None:
-        self._lake, self._engine = lake, LakeEngine(lake.sources, driver)
-        self._sessions: dict[str, LakeSession] = {}
-
-    def table(self, who: str, text: str) -> pa.Table:
-        identity = self._lake.identity(who)
-        if who not in self._sessions:
-            self._sessions[who] = self._engine.open_session(identity, settings={}, catalog=None, schema=None)
-        result = self._sessions[who].execute(text, StatementContext(identity=identity))
-        try:
-            return pa.Table.from_batches(result.batches(), result.schema)
-        finally:
-            result.close()
-
-    def rows(self, who: str, text: str) -> list[tuple[Any, ...]]:
-        return list(zip(*(column.to_pylist() for column in self.table(who, text).columns), strict=True))
-
-    def refuse(self, who: str, text: str) -> SqlError:
-        with pytest.raises(SqlError) as caught:
-            self.rows(who, text)
-        return caught.value
-
-    def close(self) -> None:
-        for session in self._sessions.values():
-            session.close()
+from tests.security.people import People
 
 
 @pytest.fixture(scope="module")

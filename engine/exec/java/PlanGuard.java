@@ -57,6 +57,9 @@ final class PlanGuard {
     "UnionLoopRef", "View", "WithCTE",
   };
 
+  private static final Set PLACES = set(new String[] {
+      "InputFileName", "InputFileBlockStart", "InputFileBlockLength", "MonotonicallyIncreasingID", "SparkPartitionID"
+  });
   private static final Set PARSED = union(OPERATORS, PARSED_OPERATORS);
   private static final Set ANALYZED = union(OPERATORS, ANALYZED_OPERATORS);
 
@@ -93,6 +96,11 @@ final class PlanGuard {
 
   void ensureMayRun(LogicalPlan plan, String statementId) {
     new AnalyzedWalk(statementId).visit(plan);
+  }
+
+  /** For a query over rows some of which it may not know of: no function says where those are that it gets. */
+  void ensureTellsNoPlaces(LogicalPlan plan) {
+    new PlaceWalk().visit(plan);
   }
 
   /** Visits tree nodes wherever they hang: in fields, options, collections, maps, tuples and arrays. */
@@ -207,6 +215,14 @@ final class PlanGuard {
         if (index instanceof ListedFileIndex && ((ListedFileIndex) index).statementId().equals(statementId)) return;
       }
       throw new Refusal("relation", leaf.relation().getClass().getSimpleName());
+    }
+  }
+
+  private static final class PlaceWalk extends Walk {
+    void visit(TreeNode node) {
+      if (node instanceof LogicalRelation) return;
+      if (PLACES.contains(simpleName(node.getClass()))) throw new Refusal("place", ((Expression) node).prettyName());
+      visitFields(node);
     }
   }
 

@@ -50,6 +50,11 @@ final class Request {
     for (int i = 0; i < views.length; i++) views[i] = new View((JsonNode) stored.get(i));
   }
 
+  boolean hasBarrier() {
+    for (int i = 0; i < views.length; i++) if (views[i].barrier) return true;
+    return false;
+  }
+
   Set relations() {
     Set names = new HashSet();
     for (int i = 0; i < scans.length; i++) names.add(scans[i].relation.toLowerCase(Locale.ROOT));
@@ -167,13 +172,14 @@ final class Request {
 
   /**
    * A view of the statement: its name in the text, its query, and what the query's columns are called. Only those of the
-   * session see its variables.
+   * session see its variables. Nothing of what is above a `barrier` is evaluated below it.
    */
   static final class View {
     final String relation;
     final String label;
     final String text;
     final boolean temporary;
+    final boolean barrier;
     final String[] sources;
     final String[] names;
 
@@ -182,6 +188,7 @@ final class Request {
       label = node.get("label").textValue();
       text = node.get("text").textValue();
       temporary = node.get("temporary").booleanValue();
+      barrier = node.get("is_barrier").booleanValue();
       JsonNode columns = node.get("columns");
       sources = new String[columns.size()];
       names = new String[columns.size()];

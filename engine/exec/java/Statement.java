@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sample$;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
@@ -103,6 +104,7 @@ final class Statement {
   /** An analyzed query that may run; `execution` may be its own. */
   QueryExecution guarded(QueryExecution execution, LogicalPlan query) {
     guard.ensureMayRun(query, request.id);
+    if (request.hasBarrier()) guard.ensureTellsNoPlaces(query);
     LogicalPlan rows = TableScan.rows(spark, query);
     return rows == execution.analyzed() ? execution : planned(rows);
   }
@@ -173,6 +175,8 @@ final class Statement {
     guard.ensureMayRun(execution.analyzed(), request.id);
     LogicalPlan rows = execution.analyzed();
     if (view.names.length > 0) rows = new Project(Scala.seq(columns(rows, view)), rows);
+    // A sample of all rows: the optimizer moves no condition through it, infers none, and drops it nowhere.
+    if (view.barrier) rows = Sample$.MODULE$.apply(0.0, 1.0, false, 0L, rows);
     Dataset$.MODULE$.ofRows(spark, rows).createTempView(view.relation);
   }
 

@@ -60,6 +60,8 @@ def answer_from_log(query: Query, relations: tuple[BoundRelation, ...]) -> Answe
     if question is None or len(relations) != 1 or not isinstance(relations[0], BoundTable):
         return _NOT_ASKED
     table = relations[0]
+    if table.policy is not None:  # the log knows of hidden rows
+        return _NOT_ASKED
     if not table.snapshot.schema.fields:  # which cannot be read, the number of its rows included
         return _NOT_ASKED
     table.snapshot.ensure_supported(TableOperation.READ)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from engine.bind.bound import BoundChanges, BoundFiles, BoundRelation, BoundTable, BoundView
 from engine.errors.statement_errors import TableWithoutColumns
-from engine.plan.reads.scans import change_scan, files_scan, scan_of, with_row_ids_if_asked
+from engine.plan.reads.policies import policy_text
+from engine.plan.reads.scans import change_scan, files_scan, scan_of, unfiltered_scan, with_row_ids_if_asked
 from engine.plans.reads import ReadPlan, ViewScan
 from engine.runtime.session_state import is_temporary
 from engine.sql.query.composed import Names
 from engine.sql.query.splice import Edit, splice
 from engine.statements.queries import Query
 from engine.table.scan import Scan
+from engine.types.schema import StructType
 
 
 def read_plan(query: Query, relations: tuple[BoundRelation, ...], others: Sequence[Edit] = ()) -> ReadPlan:
@@ -58,10 +61,12 @@ class Reading:
 
     def name(self, relation: BoundRelation) -> str:
         match relation:
-            case BoundTable(snapshot=snapshot):
-                return self._once((snapshot.table_root, snapshot.version), lambda: self.scan(relation))
+            case BoundTable(snapshot=snapshot, policy=policy):
+                key = (snapshot.table_root, snapshot.version, policy)
+                return self._once(key, lambda: self._table(relation))
             case BoundChanges(table=table, feed=feed):
-                return self._once((table.snapshot.table_root, feed.versions), lambda: self._changes(relation))
+                changes_key = (table.snapshot.table_root, feed.versions, table.policy)
+                return self._once(changes_key, lambda: self._policed(table, feed.schema, self._changes(relation)))
             case BoundFiles():
                 self.scans.append(files_scan(self._new_names.new("scan"), relation))
                 return self.scans[-1].relation
@@ -81,6 +86,19 @@ class Reading:
         self.scans.append(scan_of(self._new_names.new("scan"), table))
         return self.scans[-1].relation
 
+    def _table(self, table: BoundTable) -> str:
+        if table.policy is None:
+            return self.scan(table)
+        scan = unfiltered_scan(self._new_names.new("scan"), table)
+        self.scans.append(replace(scan, is_hidden=True))
+        return self._policed(table, table.snapshot.schema, scan.relation)
+
+    def _policed(self, table: BoundTable, schema: StructType, relation: str) -> str:
+        """The name under which the rows of `relation` are read: its own, or that of a view that hides some."""
+        if table.policy is None:
+            return relation
+        return self._add_view(table.label, policy_text(table.policy, schema, relation), is_barrier=True)
+
     def _changes(self, changes: BoundChanges) -> str:
         """One scan, or a view of two."""
         names = []
@@ -97,8 +115,17 @@ class Reading:
         return self._add_view(view.label, text, columns, temporary=is_temporary(view.name))
 
     def _add_view(
-        self, label: str, text: str, columns: tuple[tuple[str, str], ...] = (), *, temporary: bool = False
+        self,
+        label: str,
+        text: str,
+        columns: tuple[tuple[str, str], ...] = (),
+        *,
+        temporary: bool = False,
+        is_barrier: bool = False,
     ) -> str:
         name = self._new_names.new("view")
-        self.views.append(ViewScan(relation=name, label=label, text=text, columns=columns, temporary=temporary))
+        view = ViewScan(
+            relation=name, label=label, text=text, columns=columns, temporary=temporary, is_barrier=is_barrier
+        )
+        self.views.append(view)
         return name

@@ -20,6 +20,12 @@ def scan_of(relation: str, table: BoundTable) -> Scan:
 
     Raises, by name, what of the table we cannot read (`TableSnapshot.ensure_supported`, `TableSnapshot.scan`).
     """
+    assert table.policy is None, "its rows are read through a view"
+    return unfiltered_scan(relation, table)
+
+
+def unfiltered_scan(relation: str, table: BoundTable) -> Scan:
+    """As :func:`scan_of`, for who applies the table's policy above it."""
     with naming(table.label):
         table.snapshot.ensure_supported(TableOperation.READ)
         scan = table.snapshot.scan(relation, table.label)

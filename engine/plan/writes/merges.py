@@ -130,7 +130,8 @@ class _Merging:
         self._reading = TargetReading(table, queries, taken, apart=statement.is_of_one_name)
         found = self._relations[id(statement.source)]
         table_alone = found[0] if statement.is_table else None
-        self.source_table = table_alone if isinstance(table_alone, BoundTable) else None
+        is_whole = isinstance(table_alone, BoundTable) and table_alone.policy is None
+        self.source_table = table_alone if isinstance(table_alone, BoundTable) and is_whole else None
         relation, metadata = self._reading.names.new("source"), self._reading.names.new("place")
         if self.source_table is not None:
             scan = scan_of(relation, self.source_table)

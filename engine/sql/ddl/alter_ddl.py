@@ -20,6 +20,7 @@ from engine.sql.ddl.clauses import (
     take_if_exists,
     take_position,
 )
+from engine.sql.ddl.policy_ddl import take_policy
 from engine.sql.ddl.right_ddl import take_owner
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import ColumnChangedTwice, UnsupportedStatement
@@ -43,15 +44,19 @@ from engine.statements.alters import (
     UnsetProperties,
 )
 from engine.statements.keys import AddKey, DropKey
+from engine.statements.policies import PolicyStatement
 from engine.statements.rights import AlterOwner, SecurableName
 from engine.statements.tables import Check, ColumnDef
 
 _ColumnChange: TypeAlias = SyncIdentity | AlterColumn | RenameColumn
 
 
-def parse_alter_table(cursor: Cursor) -> AlterTable | AlterOwner:
+def parse_alter_table(cursor: Cursor) -> AlterTable | AlterOwner | PolicyStatement:
     """What follows ALTER TABLE."""
     table = read_table(cursor)
+    policy = take_policy(cursor, table)
+    if policy is not None:
+        return policy
     owner = take_owner(cursor)
     if owner is not None:
         return AlterOwner(securable=SecurableName(kind=Kind.TABLE, parts=table), owner=owner)

@@ -61,6 +61,18 @@ def parse_body(text: str, parameters: Sequence[str], function: str) -> Body:
     return Body(replace(query, calls=calls), tuple(sorted(uses, key=lambda use: use[0].start)))
 
 
+def parse_expression(text: str) -> Query:
+    """A query that selects one expression of ours, whose calls are not columns."""
+    query = parse_query(Cursor(text, tokenize(text)))
+    return replace(query, calls=tuple(replace(call, is_column=False) for call in query.calls))
+
+
+def expression_of(query: Query) -> str:
+    """The expression that such a query selects, with the calls that are inlined; there must be one."""
+    assert query.inlined
+    return apply_edits(query.text, [], query.inlined)[len(_HEAD) :]
+
+
 def _refusal(node: exp.Expr) -> str | None:
     match node:
         case exp.Query() | exp.Table():

@@ -85,6 +85,8 @@ def test_shapes() -> None:
         | {"CHAR_OCTET_LENGTH": 2**31 - 1, "ORDINAL_POSITION": 2}
         | common,
     ]
+    from_zero = listed(ListColumns(), metadata.DATABRICKS_COLUMN_SHAPE)
+    assert [row["ORDINAL_POSITION"] for row in from_zero] == [0, 1]
     (function,) = listed(ListFunctions(pattern="abs"), metadata.FUNCTION_SHAPE)
     assert function == {
         "FUNCTION_NAME": "abs",

@@ -309,9 +309,9 @@ def test_the_log_tells_each_step_once_a_line(lab: Lab, client: ThriftClient, ses
     steps = ["read one file", *(f"Spark: {done} of 2 tasks done, {2 - done} running" for done in (1, 2))]
     assert [lines(following), lines(following)] == [[*steps, "finished after T"], []]
     fetch(client, operation)
-    assert [lines(following), lines(following)] == [["3 rows"], []]
-    assert lines(first) == [*steps, "finished after T", "3 rows"]
-    assert client.GetLog(t.TGetLogReq(operation)).log.endswith(" s\n3 rows")
+    assert [lines(following), lines(following)] == [["rows: 3"], []]
+    assert lines(first) == [*steps, "finished after T", "rows: 3"]
+    assert client.GetLog(t.TGetLogReq(operation)).log.endswith(" s\nrows: 3")
 
 
 @pytest.mark.parametrize(

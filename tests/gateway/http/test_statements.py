@@ -31,6 +31,12 @@ def poll_until_ended(api: Api, answer: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
+def test_paths_of_databricks_jdbc_driver(api: Api) -> None:
+    session = api.ask("POST", f"{API}/warehouses/any/sessions", {"schema": "default"})["session_id"]
+    answer = api.ask("POST", f"{STATEMENTS}/", {"statement": "SELECT 1", "session_id": session})
+    assert answer["result"]["data_array"] == [["1"]]
+
+
 def test_a_short_statement_answers_with_its_rows(api: Api) -> None:
     answer = api.submit("SELECT 1")
     assert answer["status"] == {"state": "SUCCEEDED"}

@@ -1,0 +1,62 @@
+"""Changes of row filters and column masks, and what each makes of a state. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from catalog.entries import TableEntry, ViewEntry
+from catalog.errors import TableExpected, TableNotFound
+from catalog.names import TableName
+from catalog.policies import Policies, PolicyFunction
+from catalog.right_errors import FunctionNotFound, FunctionUsedByPolicy
+from catalog.state import CatalogState
+
+
+@dataclass(frozen=True, slots=True)
+class SetRowFilter:
+    """None takes it away."""
+
+    table: TableName
+    row_filter: PolicyFunction | None
+
+
+@dataclass(frozen=True, slots=True)
+class SetColumnMask:
+    """Of one column; None takes it away."""
+
+    table: TableName
+    column: str
+    call: PolicyFunction | None
+
+
+PolicyChange = SetRowFilter | SetColumnMask
+
+
+def apply_policy(state: CatalogState, change: PolicyChange) -> CatalogState:
+    """`state` after `change`; raises the SqlError that says why it cannot be."""
+    entry = state.relations.get(change.table)
+    if entry is None:
+        raise TableNotFound(str(change.table))
+    if isinstance(entry, ViewEntry):
+        raise TableExpected(str(change.table))
+    match change:
+        case SetRowFilter(row_filter=row_filter):
+            policies = Policies(row_filter, entry.policies.masks)
+        case SetColumnMask(column=column, call=call):
+            policies = entry.policies.with_mask(column, call)
+    for each in policies.functions:
+        if each.function not in state.functions:
+            raise FunctionNotFound(str(each.function))
+    changed = replace(entry, policies=policies)
+    return replace(state, relations={**state.relations, entry.name: changed})
+
+
+def ensure_unused(state: CatalogState, functions: Iterable[TableName], but: Iterable[TableName] = ()) -> None:
+    """Raise `FunctionUsedByPolicy` where a table that is not among `but` would lose what decides about it."""
+    wanted, going = set(functions), set(but)
+    for entry in state.relations.values():
+        if isinstance(entry, TableEntry) and entry.name not in going:
+            for each in entry.policies.functions:
+                if each.function in wanted:
+                    raise FunctionUsedByPolicy(str(each.function), str(entry.name))

@@ -1,0 +1,56 @@
+"""Errors of row filters and column masks. None has a value of a row in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+
+
+@dataclass(eq=False)
+class PolicyNotUsable(SqlError, condition="ROW_COLUMN_ACCESS.POLICY_NOT_USABLE", sqlstate="0A000"):
+    table: str
+    reason: str
+    template = (
+        "{table} cannot be read, since a row filter or column mask of it does not apply: {reason}. Ask its owner to "
+        "set the policy again."
+    )
+
+
+@dataclass(eq=False)
+class PolicyNotPossible(SqlError, condition="ROW_COLUMN_ACCESS.POLICY_NOT_POSSIBLE", sqlstate="0A000"):
+    function: str
+    table: str
+    reason: str
+    template = "{function} cannot be a policy of {table}: {reason}."
+
+
+@dataclass(eq=False)
+class PolicyForbidsStatement(
+    SqlError, condition="ROW_LEVEL_SECURITY_COLUMN_MASK_FEATURE_NOT_SUPPORTED", sqlstate="0A000"
+):
+    statement: str
+    table: str
+    template = (
+        "{statement} is not supported on {table}, which has a row filter or column masks: it would tell of what these "
+        "hide."
+    )
+
+
+@dataclass(eq=False)
+class PolicyForbidsTimeTravel(SqlError, condition="FGAC_TIME_TRAVEL_NOT_SUPPORTED.PER_TABLE_RLS_CM", sqlstate="0A000"):
+    table: str
+    template = "Older versions of {table} cannot be read: its row filter and column masks are for the newest columns."
+
+
+@dataclass(eq=False)
+class ColumnUsedByPolicy(SqlError, condition="COLUMN_USED_BY_POLICY", sqlstate="2BP01"):
+    column: str
+    table: str
+    template = "The column {column} is used by a row filter or column mask of {table}. Take that policy away first."
+
+
+@dataclass(eq=False)
+class PlacesUnderPolicy(SqlError, condition="ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPORTED.FILE_METADATA", sqlstate="0A000"):
+    function: str
+    template = "{function} tells where rows are, and is not supported over a table with a row filter or column masks."

@@ -1,0 +1,18 @@
+"""What is told of a run: what was read, for EXPLAIN, and the log with all else."""
+
+from __future__ import annotations
+
+from engine.runtime.profile import Profile, TaskCounts
+
+
+def test_the_log_has_what_was_read_and_how_far_the_run_came() -> None:
+    profile = Profile()
+    profile.log("planned")
+    profile.add_note("t: 1 of 2 files")
+    for _ in range(2):  # the same counts are no other line
+        profile.count_tasks(TaskCounts(total=4, running=2, done=1, failed=1))
+    profile.log("finished")
+    assert profile.lines == ("t: 1 of 2 files",)
+    tasks = "Spark: 1 of 4 tasks done, 2 running, 1 failed"
+    assert profile.log_lines == ("planned", "t: 1 of 2 files", tasks, "finished")
+    assert profile.tasks.done == 1
