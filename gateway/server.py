@@ -20,6 +20,7 @@ from catalog.errors import SqlError
 from engine.engine import Engine
 from engine.exec.session import SparkOptions, Supervision
 from engine.main import EngineOptions, open_engine
+from engine.runtime.identity import Method
 from gateway.audit.log_ins import RecordedLogIns
 from gateway.audit.start import make_auditor
 from gateway.authenticators.exchange import Authenticator
@@ -134,7 +135,9 @@ class Server:
             ensure_port_file_writable(Path(config.port_file))
         tls = None
         if config.tls_certificate:
-            tls = TlsServer(config.tls_certificate, config.tls_key, config.tls_client_authorities)
+            takes_certificates = Method.CERTIFICATE in self._config.authentication.methods
+            authorities = config.tls_client_authorities if takes_certificates else ""
+            tls = TlsServer(config.tls_certificate, config.tls_key, authorities)
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
         options = HttpOptions(

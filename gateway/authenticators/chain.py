@@ -86,7 +86,7 @@ class Methods:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """`admins` and `admin_groups` are folded names; `takes_plaintext` allows secrets in the clear from elsewhere."""
+    """`admins` are principals, `admin_groups` folded names; `takes_plaintext` allows secrets in the clear from elsewhere."""
 
     admins: frozenset[str] = frozenset()
     admin_groups: frozenset[str] = frozenset()
@@ -210,7 +210,7 @@ class Chain:
                 assert_never(method)
 
     def _is_admin(self, identity: Identity) -> bool:
-        is_named = fold_name(identity.principal) in self.rules.admins
+        is_named = identity.principal in self.rules.admins  # as spelled: a provider may have another of that name
         is_member = not self.rules.admin_groups.isdisjoint(map(fold_name, identity.groups))
         return (is_named or is_member) and Scope.SQL in identity.scopes
 

@@ -60,7 +60,7 @@ def make_authenticator(config: Config, tokens: TokenStore | None = None, issuer:
     return Chain(
         methods,
         Rules(
-            admins=frozenset(map(fold_name, section.admins)),
+            admins=frozenset(section.admins),
             admin_groups=frozenset(map(fold_name, section.admin_groups)),
             takes_plaintext=Risk.CLEARTEXT in server.accepted_risks,
         ),

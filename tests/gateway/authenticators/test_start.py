@@ -30,7 +30,7 @@ def build(users: Path, **flags: object) -> object:
 
 
 def test_a_good_configuration(users: Path) -> None:
-    chain = build(users, authentication__admins=["Ann"], authentication__admin_groups=["OPS"])
+    chain = build(users, authentication__admins=["ann"], authentication__admin_groups=["OPS"])
     assert isinstance(chain, Chain)
     assert chain.rules == Rules(admins=frozenset({"ann"}), admin_groups=frozenset({"ops"}))
     assert build(users, authentication__methods=["anonymous"], lake__catalog_folder="") == Anonymous()
