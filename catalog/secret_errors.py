@@ -12,8 +12,8 @@ class SecretReadable(SqlError, condition="SECRET_READABLE_BY_OTHERS", sqlstate="
     path: str
     mode: str
     template = (
-        "The file {path} has the mode {mode}, which lets others read or change it. Make it the server's own: "
-        "chmod 600 {path}, and chown to the user that the server runs as."
+        "{path} has the mode {mode}, which lets others read or change it. Make it the server's own: chmod go= {path}, "
+        "and chown it to the user that the server runs as."
     )
 
 

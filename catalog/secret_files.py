@@ -44,6 +44,19 @@ def ensure_private(path: Path, found: os.stat_result | None = None) -> None:
         raise SecretUnusable(str(path), (error.strerror or str(error)).lower()) from error
     if not stat.S_ISREG(found.st_mode):
         raise SecretUnusable(str(path), "it is no regular file")
+    _ensure_own(path, found)
+
+
+def make_private_folder(path: Path) -> None:
+    """Make the folder where it is not there. Raises :class:`SecretReadable` for one that is open to others."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _ensure_own(path, path.stat())
+    except OSError as error:
+        raise SecretUnusable(str(path), (error.strerror or str(error)).lower()) from error
+
+
+def _ensure_own(path: Path, found: os.stat_result) -> None:
     if found.st_mode & _OTHERS or found.st_uid not in (0, os.geteuid()):
         raise SecretReadable(str(path), f"{stat.S_IMODE(found.st_mode):04o} and the owner {found.st_uid}")
 

@@ -86,7 +86,7 @@ class Methods:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """`admins` are principals, `admin_groups` folded names; `takes_plaintext` allows secrets in the clear from elsewhere."""
+    """`admins` are principals, `admin_groups` folded names; with `takes_plaintext` secrets may come in the clear."""
 
     admins: frozenset[str] = frozenset()
     admin_groups: frozenset[str] = frozenset()

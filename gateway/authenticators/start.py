@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from catalog.secret_files import ensure_private, read_secret
+from catalog.secret_files import ensure_private, make_private_folder, read_secret
 from catalog.tokens import TokenStore
 from engine.runtime.identity import Method
 from gateway.authenticators.acting import Acting, ProxyRule
@@ -47,6 +47,8 @@ def make_authenticator(config: Config, tokens: TokenStore | None = None, issuer:
     if not authenticates:
         return Anonymous(is_open=Risk.ANYBODY in server.accepted_risks)
     _ensure_outside_lake(config)
+    if "://" not in config.lake.catalog_folder:
+        make_private_folder(Path(config.lake.catalog_folder))  # grants are in it
     if server.tls_certificate:
         ensure_private(Path(server.tls_key or server.tls_certificate))
     passwords = _password_method(config)

@@ -128,7 +128,7 @@ def test_a_file_that_others_may_read_or_change_is_refused(users: Path, mode: int
     if is_private:
         assert load_users(users)
         return
-    with pytest.raises(SecretReadable, match=f"{mode:04o}.*chmod 600"):
+    with pytest.raises(SecretReadable, match=f"{mode:04o}.*chmod go="):
         load_users(users)
 
 

@@ -33,6 +33,7 @@ def test_a_good_configuration(users: Path) -> None:
     chain = build(users, authentication__admins=["ann"], authentication__admin_groups=["OPS"])
     assert isinstance(chain, Chain)
     assert chain.rules == Rules(admins=frozenset({"ann"}), admin_groups=frozenset({"ops"}))
+    assert (users.parent / "catalog").stat().st_mode & 0o777 == 0o700
     assert build(users, authentication__methods=["anonymous"], lake__catalog_folder="") == Anonymous()
 
 
@@ -47,6 +48,8 @@ def test_a_good_configuration(users: Path) -> None:
         ({"lake__catalog_folder": "{folder}/link/x"}, "SECRET_IN_LAKE"),
         ({"lake__allowed_roots": ["/data", "{folder}"]}, "SECRET_IN_LAKE"),
         ({"lake__folder": "s3://b/lake", "lake__catalog_folder": "s3://b/lake/.catalog"}, "SECRET_IN_LAKE"),
+        ({"lake__catalog_folder": "{folder}/open"}, "SECRET_READABLE_BY_OTHERS"),
+        ({"lake__catalog_folder": "{folder}/users"}, "SECRET_UNUSABLE"),
         ({"server__host": "0.0.0.0"}, "HOST_NOT_LOOPBACK"),
         ({"server__host": "0.0.0.0", "authentication__methods": ["anonymous"]}, "HOST_NOT_LOOPBACK"),
         ({"server__tls_certificate": "{folder}/open.pem"}, "SECRET_READABLE_BY_OTHERS"),
@@ -55,6 +58,7 @@ def test_a_good_configuration(users: Path) -> None:
 )
 def test_what_keeps_the_server_from_starting(users: Path, flags: dict[str, object], condition: str) -> None:
     (users.parent / "lake").mkdir()
+    (users.parent / "open").mkdir(mode=0o755)
     (users.parent / "link").symlink_to(users.parent / "lake")
     (users.parent / "open.pem").write_text("x")
     (users.parent / "open.pem").chmod(0o644)
