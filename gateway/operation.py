@@ -183,7 +183,7 @@ class Operation:
         `streams`: its rows may be fetched while it runs.
         """
         self.id = uuid.uuid4()
-        self.text = text
+        self.identity, self.text = identity, text
         self.cancel_token = CancelToken()
         self.created_ms = time.time_ns() // 1_000_000
         self.ended_ms: int | None = None

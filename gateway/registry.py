@@ -30,13 +30,21 @@ from gateway.errors import LogInEnded, OperationNotFound, ServerDraining, Sessio
 from gateway.limits import Limits
 from gateway.open_statements import OpenStatements
 from gateway.operation import Operation
-from gateway.session import EnsureCurrent, Session, believe
+from gateway.session import Session
 from gateway.statement_threads import StatementThreads
 from gateway.supervision import OnDeath, ignore_death, supervised
 
 logger = logging.getLogger(__name__)
 
 READ_AFTER_EXPIRY_S = 600.0
+
+
+EnsureCurrent = Callable[[Identity], None]
+"""Raises if the log-in of an identity does not hold any more."""
+
+
+def believe(_: Identity) -> None:
+    """Every log-in holds for ever."""
 
 
 class Registry:
@@ -85,9 +93,7 @@ class Registry:
         engine_session = self.engine.open_session(
             identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
         )
-        session = Session(
-            identity, engine_session, self._submit, self._owners, self._open, self.limits, self._ensure_current
-        )
+        session = Session(identity, engine_session, self._submit, self._owners, self._open, self.limits)
         try:
             with self._lock:
                 self._ensure_room()
@@ -229,6 +235,7 @@ class Registry:
     def _submit(self, operation: Operation) -> None:
         if self._draining.is_set():
             raise ServerDraining()
+        self._ensure_current(operation.identity)
         self._threads.submit(operation)
 
     def _reap_loop(self) -> None:

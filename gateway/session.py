@@ -23,13 +23,6 @@ from gateway.operation import Operation
 
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
 
-EnsureCurrent = Callable[[Identity], None]
-"""Raises if the log-in of an identity does not hold any more."""
-
-
-def believe(_: Identity) -> None:
-    """Every log-in holds for ever."""
-
 
 class Session:
     """Made by the registry; `close()` cancels and closes all its operations and its engine session.
@@ -47,7 +40,6 @@ class Session:
         owners: dict[uuid.UUID, Session],
         open_statements: OpenStatements,
         limits: Limits,
-        ensure_current: EnsureCurrent = believe,
     ) -> None:
         self.id = uuid.uuid4()
         self.identity = identity
@@ -55,7 +47,7 @@ class Session:
         self.created = self.last_used = time.monotonic()
         self.is_detached = False
         self._submit, self._owners, self._open = submit, owners, open_statements
-        self._limits, self._ensure_current = limits, ensure_current
+        self._limits = limits
         self._operations: dict[uuid.UUID, Operation] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -155,7 +147,6 @@ class Session:
         whole: bool = False,
         streams: bool = False,
     ) -> Operation:
-        self._ensure_current(self.identity)
         operation = Operation(
             self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole, streams=streams
         )

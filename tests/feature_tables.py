@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from engine.delta.spec.deletion_vectors import format_rows, z85_encode
+from engine.storage.deletion_vectors import format_rows, z85_encode
 from tests.handmade import Part, column, mapped, protocol, write_table
 
 

@@ -16,13 +16,12 @@ from catalog.names import SchemaName
 from engine.answers.described_json import described_json
 from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
-from engine.delta.definition.clustering import field_at
-from engine.delta.schema.stats_columns import format_name
 from engine.runtime.results import string_rows
 from engine.statements.functions import DescribeFunction
 from engine.statements.shows import DescribeSchema, DescribeTable
+from engine.table.details import TableDetails
 from engine.table.keys import is_key_property
-from engine.table.snapshot import TableDetails
+from engine.types.column_paths import field_at, format_name
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type
 

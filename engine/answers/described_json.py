@@ -13,10 +13,10 @@ from typing import Any
 
 from catalog.entries import ViewEntry
 from engine.bind.bound import BoundTable, ColumnInfo, NamedRelation
-from engine.delta.schema.stats_columns import format_name
 from engine.errors.table_errors import UnsupportedDataType
 from engine.sql.dialect.type_text import parse_type
 from engine.table.keys import ForeignKey, TableKey, is_key_property, primary_key
+from engine.types.column_paths import format_name
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.sql_types import format_sql_type
 from engine.types.type_sizes import type_sizes

@@ -254,7 +254,7 @@ class Binder:
 
         `provider` is the format after USING. Raises `UnknownTableFormat`.
         """
-        own = self.formats[provider or DEFAULT_FORMAT].name
+        own = self.formats[provider or DEFAULT_FORMAT]
         path = path_of(parts)
         if path is not None:
             return self._new_path(self.view.resolve_path(path), written)
@@ -267,7 +267,7 @@ class Binder:
             location = self.view.ensure_location(written)
             owners = free_path_owners(self.view, location)
             found = self._found_or_free(location)
-            return FreeName(name=name, location=location, managed=False, format=own, found=found, owners=owners)
+            return FreeName(name=name, location=location, managed=False, own=own, found=found, owners=owners)
         chosen = self.view.managed_location(name)
         if chosen is None:
             raise NoPlaceForTable(str(name))
@@ -276,7 +276,7 @@ class Binder:
             last = last.encode()[:_FOLDER_BYTES_MAX].decode(errors="ignore")
             chosen = f"{folder}/{last}-{uuid.uuid4().hex}"
             self.view.ensure_free_location(chosen)
-        return FreeName(name=name, location=chosen, managed=True, format=own)
+        return FreeName(name=name, location=chosen, managed=True, own=own)
 
     def _taken(self, name: TableName) -> CatalogRelation | None:
         """What has a name that is to be given, even if the principal may not know of it; of the schema it must know."""
@@ -291,7 +291,8 @@ class Binder:
         owners = free_path_owners(self.view, entry.location)
         if self._found_or_free(entry.location) is not None:
             return TakenName(entry=entry)
-        return FreeName(name=entry.name, location=entry.location, managed=False, is_path=True, owners=owners)
+        own = self.formats[DEFAULT_FORMAT]
+        return FreeName(name=entry.name, location=entry.location, managed=False, own=own, is_path=True, owners=owners)
 
     def replaced_table(
         self, parts: tuple[str, ...], written: str | None, mode: CreateMode, provider: str | None = None

@@ -27,7 +27,7 @@ from engine.runtime.variables import RowValues
 from engine.statements.queries import Query
 from engine.statements.variables import SingleStatement
 from engine.table.changes import TableChanges
-from engine.table.formats import DEFAULT_FORMAT
+from engine.table.formats import TableFormat
 from engine.table.keys import ForeignKey, TableKey, keys_of
 from engine.table.rearrangement import Rearrangement
 from engine.table.scan import FileFormat
@@ -192,7 +192,8 @@ class FreeName:
     name: TableName
     location: str
     managed: bool
-    format: str = DEFAULT_FORMAT
+    own: TableFormat
+    """The format of the new table."""
     found: TableSnapshot | None = None
     is_path: bool = False
     owners: tuple[PathOwner, ...] = ()

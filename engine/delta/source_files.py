@@ -10,7 +10,7 @@ import pyarrow as pa
 from engine.delta.commit.loads import not_loaded, read_loads
 from engine.delta.conversion.folder_files import find_files
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.log.storage import Storage, open_storage
+from engine.storage.storage import Storage, open_storage
 from engine.table.snapshot import TableSnapshot
 from engine.table.source_files import FolderFile
 

@@ -5,7 +5,7 @@ The transaction would refuse the removes as well; here it is said before anythin
 
 from __future__ import annotations
 
-from engine.delta.spec.errors import CannotModifyAppendOnly
+from engine.errors.change_errors import CannotModifyAppendOnly
 from engine.plans.write_plan import WritePlan
 from engine.table.rules import TableRules
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from engine.delta.schema.schema_errors import ColumnNotFound, DuplicateColumns
 from engine.enforce.errors import NoPartitionColumn, PartitionColumnListed
+from engine.errors.column_errors import ColumnNotFound, DuplicateColumns
 from engine.plans.write_plan import WritePlan
 from engine.sql.expressions import parse_expression
 from engine.types.schema import StructField

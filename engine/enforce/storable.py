@@ -8,10 +8,10 @@ Protocol: "Void Type"; delta-spark for nested ones.
 
 from __future__ import annotations
 
-from engine.delta.definition.schema_rules import ensure_no_nested_void
 from engine.enforce.errors import NothingToStore
 from engine.plans.write_plan import WritePlan
 from engine.types.schema import PrimitiveType, StructField, StructType
+from engine.types.voids import ensure_no_nested_void
 
 
 def ensure_storable(plan: WritePlan) -> WritePlan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catalog.errors import SqlError
+from engine.errors.table_errors import DeltaError
 
 
 @dataclass(eq=False)
@@ -84,4 +85,13 @@ class ChangedRowsDiffer(SqlError, condition="CHANGED_ROWS_DIFFER", sqlstate="XX0
     template = (
         "{found} rows of {table} were found to change, but {written} were written, so nothing was committed. A "
         "condition or a source of the statement gives other values each time it is evaluated."
+    )
+
+
+@dataclass(eq=False)
+class CannotModifyAppendOnly(DeltaError, condition="DELTA_CANNOT_MODIFY_APPEND_ONLY", sqlstate="42809"):
+    table: str
+    template = (
+        "{table} is configured to allow appends only. To permit updates and deletes, run ALTER TABLE ... SET "
+        "TBLPROPERTIES ('delta.appendOnly' = 'false')."
     )

@@ -20,13 +20,6 @@ from typing import Any
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from catalog.errors import SqlError
-from engine.delta.spec.errors import (
-    DeletionVectorCardinalityMismatch,
-    DeletionVectorChecksumMismatch,
-    DeletionVectorSizeMismatch,
-    LogFileNotFound,
-)
-from engine.delta.spec.log_errors import LogPathNotAllowed
 from engine.errors.copy_errors import SourceWithoutColumns
 from engine.errors.statement_errors import IdentityExhausted, ResultTooLarge, SparkFailure, StatementCancelled
 from engine.errors.table_errors import MalformedLogEntry
@@ -44,6 +37,13 @@ from engine.exec.errors import (
     RowsNotTracked,
     SparkRestarting,
     ViewChanged,
+)
+from engine.storage.errors import (
+    DeletionVectorCardinalityMismatch,
+    DeletionVectorChecksumMismatch,
+    DeletionVectorSizeMismatch,
+    LogFileNotFound,
+    LogPathNotAllowed,
 )
 
 _log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Plan: what to read, decided from the pinned snapshots alone."""
+"""Plan: what to read and to write, decided from the pinned snapshots alone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import assert_never
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.errors.statement_errors import StatementNotSupported
+from engine.formats.planning import FormatPlanners, not_planned, own_plan
 from engine.plan.ddl.alters import plan_alter, plan_comment
 from engine.plan.ddl.catalog_ddl import (
     plan_comment_on_names,
@@ -17,17 +18,10 @@ from engine.plan.ddl.catalog_ddl import (
     plan_drop_schema,
     plan_drop_view,
 )
-from engine.plan.ddl.clones import plan_clone
-from engine.plan.ddl.conversions import plan_convert
 from engine.plan.ddl.functions import plan_function
-from engine.plan.ddl.like_tables import plan_create_table_like
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
 from engine.plan.ddl.right_ddl import plan_rights
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
-from engine.plan.maintenance.optimizes import plan_optimize, plan_reorg
-from engine.plan.maintenance.repairs import plan_analyze, plan_manifest, plan_repair
-from engine.plan.maintenance.restore import plan_restore
-from engine.plan.maintenance.vacuum import plan_vacuum
 from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
 from engine.plan.writes.copies import plan_copy
@@ -51,34 +45,28 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
-from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.copies import CopyInto
 from engine.statements.explains import ExplainWrite
 from engine.statements.functions import CreateFunction, DropFunction
-from engine.statements.maintenance import (
-    AnalyzeTable,
-    GenerateManifest,
-    Optimize,
-    Reorg,
-    RepairTable,
-    RestoreTable,
-    Vacuum,
-)
 from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.rights import RightStatement
-from engine.statements.statement import AnsweredStatement, MaintenanceStatement
-from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.statement import AnsweredStatement, FormatStatement
+from engine.statements.tables import CreateTable, DropTable
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
 
-def plan_statement(analyzed: AnalyzedStatement) -> Plan:
-    """The plan of an analysed statement. Raises for what the table, or this release, cannot do."""
+def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Plan:
+    """The plan of an analysed statement. Raises for what the table, or this release, cannot do.
+
+    `planners` are asked first for what a format of tables may plan by itself.
+    """
     bound, statement = analyzed.bound, analyzed.bound.statement
     if isinstance(statement, AnsweredStatement):
         return CommandPlan(statement=statement, bound=bound)
-    if isinstance(statement, MaintenanceStatement):
-        return _plan_maintenance(bound, statement)
+    if isinstance(statement, FormatStatement):
+        return _plan_by_format(bound, statement, planners)
     if isinstance(statement, RightStatement):
         return plan_rights(bound, statement)
     match statement:
@@ -115,18 +103,10 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_update(bound, update)
         case Merge() as merge:
             return plan_merge(analyzed, merge)
-        case AlterTable() as alter:
-            return plan_alter(bound, alter)
         case CommentOn(kind=Commentable.TABLE | Commentable.COLUMN) as comment:
             return plan_comment(bound, comment)
         case CommentOn() as comment:
             return plan_comment_on_names(bound, comment)
-        case CreateTableLike() as like:
-            return plan_create_table_like(bound, like)
-        case CloneTable() as clone:
-            return plan_clone(bound, clone)
-        case ConvertTable() as convert:
-            return plan_convert(bound, convert)
         case CreateCatalog() as create_catalog:
             return plan_create_catalog(bound, create_catalog)
         case DropCatalog() as drop_catalog:
@@ -155,24 +135,13 @@ def _plan_definition(
             return plan_function(analyzed.bound, statement)
 
 
-def _plan_maintenance(bound: BoundStatement, statement: MaintenanceStatement) -> Plan:
-    match statement:
-        case Vacuum() as vacuum:
-            return plan_vacuum(bound, vacuum)
-        case RestoreTable() as restore:
-            return plan_restore(bound, restore)
-        case RepairTable() as repair:
-            return plan_repair(bound, repair)
-        case GenerateManifest():
-            return plan_manifest(bound)
-        case AnalyzeTable() as analyze:
-            return plan_analyze(bound, analyze)
-        case Optimize() as optimize:
-            return plan_optimize(bound, optimize)
-        case Reorg() as reorg:
-            return plan_reorg(bound, reorg)
-        case _:
-            assert_never(statement)
+def _plan_by_format(bound: BoundStatement, statement: FormatStatement, planners: FormatPlanners) -> Plan:
+    own = own_plan(planners, bound, statement)
+    if own is not None:
+        return own
+    if isinstance(statement, AlterTable):
+        return plan_alter(bound, statement)
+    raise not_planned(bound, statement)
 
 
 def _plan_create_table(analyzed: AnalyzedStatement, statement: CreateTable) -> Plan:

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from engine.bind.bound import BoundTable
-from engine.delta.definition.table_draft import Definition
-from engine.delta.log.storage import Storage
-from engine.delta.spec.actions import SetTransaction
 from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
 from engine.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.plans.write_plan import WritePlan
 from engine.pruning.predicates import Path
 from engine.sql.expressions import Expression
-from engine.table.operations import CommitDescription
+from engine.storage.storage import Storage
+from engine.table.definition import TableDefinition
+from engine.table.operations import CommitDescription, NumberedWrite
 from engine.table.scan import Scan
 from engine.types.schema import DataType
 
@@ -97,14 +96,14 @@ class InsertPlan:
     source: ReadPlan
     columns: tuple[QueryColumn, ...]
     rows: WritePlan
-    definition: Definition | None
+    definition: TableDefinition | None
     replacement: Replacement
     reads_table: bool
     description: CommitDescription
     more: tuple[InsertPart, ...] = ()
     only_if_absent: bool = False
     expression_checks: ExpressionCheckPlan | None = None
-    numbered: SetTransaction | None = None
+    numbered: NumberedWrite | None = None
     """Nothing happens where the table has this write of the application, or a later one."""
 
 
@@ -136,7 +135,7 @@ class DeletePlan:
     reads_table: bool
     description: CommitDescription
     expression_checks: ExpressionCheckPlan | None = None
-    numbered: SetTransaction | None = None
+    numbered: NumberedWrite | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +164,7 @@ class UpdatePlan:
     description: CommitDescription
     checks: QueryCheck
     expression_checks: ExpressionCheckPlan | None = None
-    numbered: SetTransaction | None = None
+    numbered: NumberedWrite | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,11 +220,11 @@ class MergePlan:
     by_source: frozenset[int]
     keys: tuple[MatchedKey, ...]
     changes_all_matches: bool
-    definition: Definition
+    definition: TableDefinition
     reads_table: bool
     description: CommitDescription
     checks: tuple[QueryCheck, ...]
-    numbered: SetTransaction | None = None
+    numbered: NumberedWrite | None = None
 
 
 MATCHING_SOURCE = -1

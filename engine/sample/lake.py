@@ -26,10 +26,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.delta.commit.transaction import Transaction, clock_ms
-from engine.delta.log.storage import Storage, open_storage
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.delta.spec.actions import Add, Metadata, Protocol
 from engine.sample.data import WAREHOUSES, SampleRows, SampleTable, make_sample_rows
+from engine.storage.storage import Storage, open_storage
 from engine.table.operations import CommitDescription, TableOperation
 
 _PROTOCOL = Protocol(min_reader_version=1, min_writer_version=2)

@@ -105,6 +105,9 @@ Statement = Query | Explain | ExplainWrite | DescribeQuery | AnsweredStatement
 MaintenanceStatement = Optimize | Reorg | Vacuum | RestoreTable | RepairTable | GenerateManifest | AnalyzeTable
 """Statements that change files or the log of a table, and no row."""
 
+FormatStatement = AlterTable | CreateTableLike | CloneTable | ConvertTable | MaintenanceStatement
+"""Statements that the format of the table may plan by itself (`engine.formats.planning`)."""
+
 WriteStatement = (
     Insert
     | Delete

@@ -44,6 +44,14 @@ class CommitDescription:
     """Any concurrent commit fails it: for operations that replace the table's state as a whole (RESTORE, CLONE)."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberedWrite:
+    """A write that an application has numbered: it counts once, however often it is sent."""
+
+    app_id: str
+    version: int
+
+
 def with_metrics(description: CommitDescription, **metrics: int | str) -> CommitDescription:
     """The description with metrics that became known while writing."""
     return replace(description, metrics={**description.metrics, **metrics})

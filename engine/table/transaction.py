@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -10,6 +10,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from engine.concurrency.retry import RetryPolicy
+from engine.table.definition import TableDefinition
+from engine.table.definition_changes import DefinitionChange
+from engine.table.operations import NumberedWrite
 
 
 class TableFolder(Protocol):
@@ -93,6 +96,18 @@ class TableTransaction(Protocol):
 
     def stage_removes(self, files: pa.Table) -> None:
         """Live files, rows of `TableSnapshot.files`."""
+        ...
+
+    def note_write(self, numbered: NumberedWrite, now_ms: int) -> None:
+        """The version is this write of an application. Two that note one of the same application at once conflict."""
+        ...
+
+    def read_files(self, paths: Any) -> None:
+        """Files that were read, as an Arrow array of their paths; removing one of them concurrently conflicts."""
+        ...
+
+    def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
+        """The table as `definition` says after `changes`, whatever of it is new."""
         ...
 
     @property

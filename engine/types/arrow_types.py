@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
 import pyarrow as pa
 
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
+
+RecordBatch: TypeAlias = Any
+Array: TypeAlias = Any
+"""pyarrow has no types of its own that a checker knows."""
 
 _PRIMITIVES: Mapping[PrimitiveType, Any] = {
     PrimitiveType.STRING: pa.string(),

@@ -18,8 +18,7 @@ from catalog.names import quote
 from engine.bind.bound import BoundTable
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.commit.staged_commit import adds_of
-from engine.delta.definition.table_config import TableConfig
-from engine.delta.delta_format import delta_snapshot
+from engine.delta.delta_format import delta_config, delta_snapshot
 from engine.delta.feed.change_files import CHANGE_FOLDER, CHANGE_TYPE
 from engine.delta.snapshot.table_scan import table_scan
 from engine.delta.spec.actions import AddCdcFile
@@ -27,6 +26,7 @@ from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.sql.query.composed import Names
+from engine.table.rules import TableRules
 from engine.types.schema import PrimitiveType, StructField
 from engine.write.marked_rows import only
 from engine.write.row_sets import RowsOfFiles
@@ -46,11 +46,12 @@ class Change:
 
 @contextmanager
 def change_files(
-    table: BoundTable, config: TableConfig, changes: Sequence[Change], run: Run
+    table: BoundTable, rules: TableRules, changes: Sequence[Change], run: Run
 ) -> Iterator[tuple[AddCdcFile, ...]]:
     """The files of these changes for a table that has a feed, none for others; if the block that commits them fails,
     they go.
     """
+    config = delta_config(rules)
     if not changes or not config.is_enabled("changeDataFeed"):
         yield ()
         return

@@ -28,7 +28,6 @@ import pyarrow.compute as pc
 from catalog.errors import SqlError
 from engine.bind.bound import BoundTable
 from engine.delta.commit.read_set import FilePredicate, file_predicate
-from engine.delta.log.file_table import Array, RecordBatch
 from engine.delta.snapshot.table_scan import with_decoded_vectors
 from engine.errors.change_errors import ChangedRowsDiffer
 from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
@@ -37,6 +36,7 @@ from engine.plan.reads.target_reads import numbered
 from engine.plans.reads import ReadPlan, TargetRead
 from engine.pruning.predicates import ALWAYS, Or, Predicate, conjunction, conjuncts
 from engine.table.scan import FILE_METADATA, Choice, ChosenFiles, TableRead
+from engine.types.arrow_types import Array, RecordBatch
 from engine.write.row_sets import RowSet, RowsOfFiles, count_rows
 
 _QUESTIONS_MAX = 50

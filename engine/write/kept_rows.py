@@ -15,12 +15,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.delta.log.storage import Storage
 from engine.exec.run import Run
 from engine.plan.rules.kept_scan import kept_columns
 from engine.plans.file_writes import RowRules, WriteTarget, WrittenFile
 from engine.plans.reads import ReadPlan
 from engine.sql.query.composed import Names
+from engine.storage.storage import Storage
 from engine.table.scan import NO_FILES, Scan
 from engine.types.schema import PrimitiveType, StructField, StructType
 from engine.write.staged_files import discard

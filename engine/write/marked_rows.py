@@ -22,20 +22,17 @@ import pyarrow as pa
 
 from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import BoundTable
-from engine.delta.commit.conflict_errors import CommitOutcomeUnknown
 from engine.delta.commit.marks import write_vectors
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.log.file_table import DELETION_VECTOR
-from engine.delta.log.storage import Storage
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.snapshot.table_scan import with_decoded_vectors
 from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.delta.spec.deletion_vectors import (
-    Rows,
-    inline_deletion_vector,
-)
+from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.delta.spec.stats import parse_file_stats
+from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.exec.run import Run
+from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
+from engine.storage.storage import Storage
 from engine.write.row_sets import RowSet, RowsOfFiles
 from engine.write.staged_files import discard
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.delta.spec.deletion_vectors import Rows
+from engine.storage.deletion_vectors import Rows
 
 ROWS_PER_BITMAP = 1 << 15
 

@@ -13,16 +13,16 @@ from contextlib import contextmanager
 
 from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import BoundTable
-from engine.delta.commit.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.delta.commit.new_files import NewFiles as DeltaFiles
 from engine.delta.delta_format import describe_delta_files
-from engine.delta.log.storage import Storage
 from engine.enforce.row_rules import row_rules, violation
+from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.errors.statement_errors import SparkFailure
 from engine.exec.run import Run
 from engine.plans.file_writes import WriteTarget, WrittenFile
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
+from engine.storage.storage import Storage
 from engine.table.rules import TableRules
 from engine.table.transaction import DataFile, NewFiles, TableFolder
 

@@ -1,8 +1,7 @@
 """Bodies of requests, from JSON to frozen values, once, at the edge.
 
 The names are those of Databricks' SQL Statement Execution API 2.0. Fields that only make sense in a cloud
-(`warehouse_id`, `query_tags`) and permissions that the server need not use (`result_compression`) are accepted and
-not used; a field outside that API is refused by name.
+(`warehouse_id`, `query_tags`) are accepted and not used; a field outside that API is refused by name.
 """
 
 from __future__ import annotations
@@ -38,6 +37,14 @@ class Format(StrEnum):
     CSV = "CSV"
 
 
+class Compression(StrEnum):
+    """Of Arrow streams, each a frame of its own. ZSTD is not among those of Databricks."""
+
+    NONE = "NONE"
+    LZ4_FRAME = "LZ4_FRAME"
+    ZSTD = "ZSTD"
+
+
 class OnWaitTimeout(StrEnum):
     CONTINUE = "CONTINUE"
     CANCEL = "CANCEL"
@@ -56,6 +63,7 @@ class StatementRequest:
     byte_limit: int | None = None
     disposition: Disposition = Disposition.INLINE
     format: Format = Format.JSON_ARRAY
+    compression: Compression = Compression.NONE
     wait_timeout_s: float = _WAIT_DEFAULT_S
     on_wait_timeout: OnWaitTimeout = OnWaitTimeout.CONTINUE
 
@@ -153,6 +161,7 @@ def parse_statement_request(content: bytes) -> StatementRequest:
         byte_limit=body.whole_number("byte_limit"),
         disposition=body.choice("disposition", Disposition.INLINE),
         format=body.choice("format", Format.JSON_ARRAY),
+        compression=body.choice("result_compression", Compression.NONE),
         wait_timeout_s=parse_wait("wait_timeout", body.text("wait_timeout"), _WAIT_DEFAULT_S),
         on_wait_timeout=body.choice("on_wait_timeout", OnWaitTimeout.CONTINUE),
     )

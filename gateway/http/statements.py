@@ -18,7 +18,7 @@ from functools import partial
 from http import HTTPStatus
 from weakref import WeakKeyDictionary
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, g, request
 
 from engine.runtime.identity import Identity
 from gateway.bounded import EngineCalls
@@ -48,6 +48,7 @@ CLIENT_DESCRIPTOR = "gateway.client_descriptor"
 """Key of the WSGI environment under which the server gives the file descriptor of the client's socket."""
 
 Body = dict[str, object]
+_NAME = "statements"
 
 _OPEN_S, _OPEN_WITHOUT_PLACE_S, _END_S = 5.0, 1.0, 1.0
 """How long a request waits at least for a session to open, where no place is left, and for an end to be told."""
@@ -77,7 +78,7 @@ class StatementApi:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def blueprint(self) -> Blueprint:
-        routes = Blueprint("statements", __name__)
+        routes = Blueprint(_NAME, __name__)
         for method, path, view in (
             ("POST", f"{API}/statements", self.submit),
             ("GET", f"{API}/statements/<statement_id>", self.poll),
@@ -89,6 +90,7 @@ class StatementApi:
             ("DELETE", f"{API}/sessions/<session_id>", self.close_session),
         ):
             routes.add_url_rule(path, view.__name__, view, methods=[method])
+        routes.before_request(self._authenticate)
         return routes
 
     def submit(self) -> Body:
@@ -223,8 +225,15 @@ class StatementApi:
         """What links begin with: the URL of the server as clients reach it."""
         return self.public_url or request.root_url.rstrip("/")
 
+    def _authenticate(self) -> None:
+        """Before anything of the request is looked at. A link carries the right to what it leads to."""
+        if request.endpoint != f"{_NAME}.{self.follow.__name__}":
+            g.identity = self.callers.identity()
+
     def _identity(self) -> Identity:
-        return self.callers.identity()
+        identity = g.identity
+        assert isinstance(identity, Identity)
+        return identity
 
 
 _DOCUMENTS = {CONTENT_TYPES[Format.ARROW_STREAM]: Format.ARROW_STREAM, "text/csv": Format.CSV}

@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.delta.spec.deletion_vectors import (
+from engine.exec.session import SparkDriver
+from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
+from engine.storage.deletion_vectors import (
     format_file,
     format_rows,
     relative_deletion_vector,
 )
-from engine.exec.session import SparkDriver
-from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
-from engine.runtime.identity import Identity
 from tests.engine.lake_sessions import refuse, rows, run
 from tests.handmade import LEGACY, Part, column, protocol, write_table
 

@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.delta.spec.deletion_vectors import format_file, format_rows, relative_deletion_vector, z85_encode
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from engine.storage.deletion_vectors import format_file, format_rows, relative_deletion_vector, z85_encode
 from tests.engine.lake_sessions import refuse, rows
 from tests.engine.peer_readers import PEERS
 from tests.handmade import Part, column, protocol, write_table

@@ -18,12 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.delta.spec.deletion_vectors import (
-    format_file,
-    format_rows,
-    inline_deletion_vector,
-    relative_deletion_vector,
-)
+from engine.delta.spec.deletion_vectors import inline_deletion_vector
+from engine.storage.deletion_vectors import format_file, format_rows, relative_deletion_vector
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 FEED = {"delta.enableChangeDataFeed": "true"}

@@ -16,22 +16,23 @@ from deltalake import write_deltalake
 
 from catalog.errors import SqlError
 from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.metadata_changes import SetProperty, change_table
-from engine.delta.log.file_table import DELETION_VECTOR
+from engine.delta.definition.metadata_changes import change_table
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
-from engine.delta.spec.deletion_vectors import (
-    RELATIVE,
-    format_file,
-    format_rows,
-    relative_deletion_vector,
-    vector_file_name,
-)
 from engine.main import EngineOptions, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.sql.script.programs import parse_program
 from engine.statement import run_statement
+from engine.storage.deletion_vectors import (
+    DELETION_VECTOR,
+    RELATIVE,
+    format_file,
+    format_rows,
+    relative_deletion_vector,
+    vector_file_name,
+)
+from engine.table.definition_changes import SetProperty
 from engine.table.operations import CommitDescription, TableOperation
 from tests.engine.peer_readers import PEERS
 

@@ -76,18 +76,34 @@ def test_a_table_is_made_of_a_query(session: LakeSession) -> None:
     run(session, "DROP TABLE queried")
 
 
+def test_a_definition_changes_and_is_replaced(plain: LakeSession) -> None:
+    run(plain, "ALTER TABLE plain ADD COLUMN n INT COMMENT 'new'")
+    run(plain, "INSERT INTO plain (k, n) VALUES (4, 40)")
+    run(plain, "ALTER TABLE plain DROP COLUMN s")
+    run(plain, "ALTER TABLE plain SET TBLPROPERTIES ('a' = 'b')")
+    run(plain, "COMMENT ON TABLE plain IS 'other'")
+    assert rows(plain, "SELECT k, n FROM plain ORDER BY k") == [(1, None), (2, None), (3, None), (4, 40)]
+    assert ("a", "b") in rows(plain, "SHOW TBLPROPERTIES plain")
+    run(plain, "REPLACE TABLE plain USING folder AS SELECT 7 AS x")
+    assert rows(plain, "SELECT * FROM plain") == [(7,)]
+
+
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
         ("DELETE FROM plain WHERE k = 1", "DELTA_TABLE_ONLY_OPERATION"),
-        ("ALTER TABLE plain SET TBLPROPERTIES ('a' = 'b')", "DELTA_TABLE_ONLY_OPERATION"),
+        ("ALTER TABLE plain RENAME COLUMN k TO n", "UNSUPPORTED_FEATURE.STATEMENT"),
+        ("ALTER TABLE plain DROP FEATURE deletionVectors", "UNSUPPORTED_FEATURE.STATEMENT"),
+        ("OPTIMIZE plain", "UNSUPPORTED_FEATURE.STATEMENT"),
+        ("VACUUM plain", "UNSUPPORTED_FEATURE.STATEMENT"),
+        ("CREATE TABLE other CLONE plain", "DELTA_TABLE_ONLY_OPERATION"),
+        ("CREATE TABLE other USING folder LIKE plain", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("INSERT INTO plain REPLACE WHERE k = 1 SELECT 1, 'z', NULL", "DELTA_TABLE_ONLY_OPERATION"),
         ("SELECT * FROM table_changes('plain', 0)", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE other (k INT) USING folder CLUSTER BY (k)", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE other (k INT NOT NULL) USING folder", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE other (k INT) USING orc", "DATA_SOURCE_NOT_SUPPORTED"),
         ("CREATE OR REPLACE TABLE plain (k INT)", "UNSUPPORTED_FEATURE.STATEMENT"),
-        ("REPLACE TABLE plain USING folder AS SELECT 1 AS k", "DELTA_TABLE_ONLY_OPERATION"),
         ("INSERT INTO plain VALUES ('x', 'y', NULL)", "CAST_INVALID_INPUT"),
     ],
 )

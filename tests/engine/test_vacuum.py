@@ -15,10 +15,10 @@ import pytest
 from deltalake import DeltaTable
 
 from engine.delta.delta_format import DeltaFormat
-from engine.delta.log.storage import LocalStorage
 from engine.errors.statement_errors import StatementCancelled
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.storage.storage import LocalStorage
 from engine.table.watched_formats import watched
 from tests.engine.bare_aging import age, data_files
 from tests.engine.bare_lake import BareLake

@@ -11,7 +11,7 @@ import zlib
 
 import numpy as np
 
-from engine.delta.spec.deletion_vectors import format_rows
+from engine.storage.deletion_vectors import format_rows
 from tests.paths import TESTDATA
 
 

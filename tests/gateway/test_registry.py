@@ -266,7 +266,7 @@ def test_a_session_holds_a_limited_number_of_statements(make: Maker) -> None:
 
 def test_the_sessions_of_a_user_hold_a_limited_number_of_statements_together(make: Maker) -> None:
     registry = make(statements_per_user_max=3)
-    first, second, other = (registry.open_session(user) for user in ("ann", "ann", "ben"))
+    first, second, other = (registry.open_session(user) for user in (ANN, ANN, Identity("ben")))
     read, unread, running = first.execute("SET x"), first.execute("ROWS 5"), second.execute("SLEEP 60")
     for operation in (read, unread):
         assert operation.wait(5) is OperationState.FINISHED
@@ -278,7 +278,7 @@ def test_the_sessions_of_a_user_hold_a_limited_number_of_statements_together(mak
         first.execute("SELECT 1")
     assert set(first.operations()) == {unread}
     other.execute("SELECT 1")
-    registry.close_session(second.id, "ann")
+    registry.close_session(second.id, ANN)
     for _ in range(2):
         first.execute("SLEEP 60")
     with pytest.raises(TooManyStatementsOfUser):
@@ -288,7 +288,7 @@ def test_the_sessions_of_a_user_hold_a_limited_number_of_statements_together(mak
 def test_statements_of_retired_sessions_do_not_count(make: Maker) -> None:
     registry = make(statements_per_user_max=1)
     for _ in range(3):
-        session = registry.open_session("ann")
+        session = registry.open_session(ANN)
         operation = session.execute("SELECT 1", through=lambda stream: stream)
         registry.retire_after(session, operation)
         assert operation.wait(5) is OperationState.FINISHED and eventually(lambda: not registry.sessions())

@@ -17,14 +17,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.commit.conflict_errors import ConcurrentModification
 from engine.delta.commit.read_set import FilePredicate
 from engine.delta.commit.transaction import Committed, Transaction
 from engine.delta.definition.table_config import choose_protocol
-from engine.delta.log.storage import Storage
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, Metadata, SetTransaction, parse_action, parse_json_stream
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path
+from engine.errors.conflict_errors import ConcurrentModification
+from engine.storage.storage import Storage
 from engine.table.operations import CommitDescription, TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.interleave.scheduler import Step

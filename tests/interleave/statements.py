@@ -28,7 +28,6 @@ from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
 from engine.bind.sources import Sources
 from engine.concurrency.table_locks import TableLocks
 from engine.delta.delta_format import DeltaFormat
-from engine.delta.log.storage import Storage, open_storage
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor
@@ -38,6 +37,7 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.statement import parse_statement, run_statement
+from engine.storage.storage import Storage, open_storage
 from engine.table.formats import TableFormats, formats_of
 from tests.interleave.scheduler import Run, Step, explore
 from tests.interleave.storages import Interposed

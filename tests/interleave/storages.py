@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeAlias
 
-from engine.delta.log.storage import FileStatus, FolderListing, Storage
+from engine.storage.storage import FileStatus, FolderListing, Storage
 
 
 class DictStorage(Storage):

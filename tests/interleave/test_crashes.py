@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from engine.delta.commit.transaction import Committed
-from engine.delta.log import put_if_absent
-from engine.delta.log.storage import Storage, open_storage
 from engine.delta.maintenance.after_commit import HOOKS, PostCommit
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.storage import put_if_absent
+from engine.storage.storage import Storage, open_storage
 from tests.interleave import histories
 from tests.interleave.histories import Op, check_history, create_table, run_op
 from tests.interleave.storages import DictStorage, Interposed

@@ -21,13 +21,13 @@ from engine.answers import drops
 from engine.answers.drops import drop_schema, drop_table
 from engine.bind.sources import Sources
 from engine.delta.delta_format import DeltaFormat
-from engine.delta.log.storage import UNLISTED_MARK, LocalStorage, Storage, open_storage
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.errors.definition_errors import DropByPath, SchemaNotRemovable, TableNotRemovable
 from engine.main import EngineOptions, remove_leftovers
 from engine.plans.ddl import CatalogPlan, CreateTablePlan, DropSchemaPlan, DropTablePlan
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
+from engine.storage.storage import UNLISTED_MARK, LocalStorage, Storage, open_storage
 from engine.table.formats import formats_of
 from engine.write import folder_marks
 from tests.engine.planned import make_table, planned

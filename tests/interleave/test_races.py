@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from engine.delta.commit.transaction import Committed
-from engine.delta.log.storage import open_storage
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.storage.storage import open_storage
 from tests.interleave import histories
 from tests.interleave.histories import begin, check_history, create_table
 

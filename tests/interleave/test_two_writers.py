@@ -13,10 +13,10 @@ from engine.delta.commit.conflict_errors import (
     ConcurrentDeleteRead,
     ConcurrentTransaction,
     ConcurrentWrite,
-    MetadataChanged,
 )
 from engine.delta.commit.transaction import Committed
 from engine.delta.maintenance.after_commit import PostCommit, run_hooks
+from engine.errors.conflict_errors import MetadataChanged
 from tests.interleave import histories
 from tests.interleave.histories import Op, check_history, run_op, table_in_memory
 from tests.interleave.scheduler import Run, Step, explore

@@ -17,17 +17,17 @@ from engine.bind.sources import Sources
 from engine.concurrency.cancel import CancelToken
 from engine.delta.commit.transaction import Transaction
 from engine.delta.delta_format import DeltaFormat, delta_snapshot
-from engine.delta.log.storage import Storage
 from engine.delta.maintenance.unused_files import CLOCK_MARGIN_MS
+from engine.delta.planning.maintenance_plans import VacuumPlan
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.writing.vacuum import vacuum
 from engine.exec.run import Run
-from engine.plans.maintenance import VacuumPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
+from engine.storage.storage import Storage
 from engine.table.formats import TableFormats, formats_of
 from engine.table.operations import CommitDescription, TableOperation
 from engine.table.watched_formats import watched
-from engine.write.maintenance.vacuum import vacuum
 from tests.engine.delta.committing import add, create, describe, metadata
 from tests.interleave.scheduler import Step, explore
 from tests.interleave.storages import DictStorage, Interposed

@@ -19,7 +19,7 @@ DOORS = {
     "thrift": r"gateway/hs2/",
     "flask": r"gateway/(http/|server\.py$)",
     "werkzeug": r"gateway/http/",
-    "fsspec": r"engine/delta/log/storage\.py$|catalog/(file_store|remote)\.py$",
+    "fsspec": r"engine/storage/storage\.py$|catalog/(file_store|remote)\.py$",
 }
 # Comes with a library that is declared.
 COMES_WITH = {"argon2": "argon2_cffi", "py4j": "pyspark", "werkzeug": "flask"}

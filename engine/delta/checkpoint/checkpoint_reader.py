@@ -33,13 +33,16 @@ import pyarrow.parquet as pq
 from engine.delta.checkpoint.unique_keys import UniqueKeys
 from engine.delta.log.arrow_json import format_json, is_json_scalar
 from engine.delta.log.commit_reader import CommitParser, LogActions
-from engine.delta.log.file_table import DELETION_VECTOR, FILES_SCHEMA, TOMBSTONES_SCHEMA, Array, RecordBatch, make_batch
+from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA, make_batch
 from engine.delta.log.log_segment import Checkpoint
-from engine.delta.log.storage import Storage
 from engine.delta.spec.actions import Sidecar, camel_case
-from engine.delta.spec.errors import LogFileNotFound
-from engine.delta.spec.paths import LOG_DIR, SIDECAR_DIR, decode_path, is_absolute_path, resolve_path
+from engine.delta.spec.paths import LOG_DIR, SIDECAR_DIR
 from engine.errors.table_errors import MalformedLogEntry
+from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.storage.errors import LogFileNotFound
+from engine.storage.paths import decode_path, is_absolute_path, resolve_path
+from engine.storage.storage import Storage
+from engine.types.arrow_types import Array, RecordBatch
 
 _BATCH_ROWS = 1 << 14
 _STATS = "add.stats"

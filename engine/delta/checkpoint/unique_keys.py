@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.log.file_table import Array, RecordBatch, file_keys, vector_ids
+from engine.delta.log.file_table import file_keys, vector_ids
+from engine.types.arrow_types import Array, RecordBatch
 
 _WORD_BYTES = 8
 _FIRST_LOOK = (48, 40)

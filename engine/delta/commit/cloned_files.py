@@ -21,11 +21,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.log.confinement import Confinement
-from engine.delta.log.file_table import DELETION_VECTOR, FILES_SCHEMA, Array, make_batch, map_array, vector_ids
+from engine.delta.log.file_table import FILES_SCHEMA, make_batch, map_array, vector_ids
 from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.delta.spec.deletion_vectors import ABSOLUTE, INLINE, deletion_vector_path
-from engine.delta.spec.paths import encode_path, is_absolute_path
+from engine.delta.spec.deletion_vectors import deletion_vector_path
+from engine.storage.confinement import Confinement
+from engine.storage.deletion_vectors import ABSOLUTE, DELETION_VECTOR, INLINE
+from engine.storage.paths import encode_path, is_absolute_path
+from engine.types.arrow_types import Array
 
 SOURCE_TABLE, SOURCE_FILE = "CLONE_SOURCE_TABLE", "CLONE_SOURCE_FILE"
 SOURCE_VECTOR, OWN_VECTOR = "CLONE_SOURCE_VECTOR", "CLONE_VECTOR"

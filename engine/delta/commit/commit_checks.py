@@ -21,11 +21,10 @@ import pyarrow.compute as pc
 from engine.delta.commit.staged_commit import StagedCommit, num_records
 from engine.delta.definition.schema_rules import ensure_schema
 from engine.delta.definition.table_config import TableConfig
-from engine.delta.log.file_table import Array, file_keys
+from engine.delta.log.file_table import file_keys
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Protocol
 from engine.delta.spec.errors import (
-    CannotModifyAppendOnly,
     DeletionVectorsDisallowed,
     DeletionVectorWithoutRowCount,
     DomainMetadataNotSupported,
@@ -37,6 +36,8 @@ from engine.delta.spec.errors import (
 from engine.delta.spec.features import FEATURES, is_listed
 from engine.delta.spec.properties import ensure_consistent
 from engine.delta.spec.protocols import protocol_features
+from engine.errors.change_errors import CannotModifyAppendOnly
+from engine.types.arrow_types import Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,6 @@ from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLeve
 from engine.delta.definition.clustering import with_clustering
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.arrow_json import format_lines
-from engine.delta.log.file_table import Array, RecordBatch
 from engine.delta.log.wire_columns import wire_columns
 from engine.delta.spec import properties
 from engine.delta.spec.actions import (
@@ -37,6 +36,7 @@ from engine.delta.spec.actions import (
     format_actions,
 )
 from engine.delta.spec.errors import RowIdsWithoutStatistics
+from engine.types.arrow_types import Array, RecordBatch
 
 ENGINE_INFO = "delta-gateway"
 ROW_IDS_PRESERVED = "delta.rowTracking.preserved"

@@ -21,13 +21,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from engine.delta.commit.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.delta.commit.conflicts import WinningCommit
 from engine.delta.log.commit_reader import parse_commits
-from engine.delta.log.storage import FileStatus, Storage
 from engine.delta.spec.errors import LogWriteFailed
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
+from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.errors.table_errors import DeltaError
+from engine.storage.storage import FileStatus, Storage
 
 _REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENAMETOOLONG}
 

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.errors.conflict_errors import ConcurrentModification
 from engine.errors.table_errors import DeltaError
-
-
-class ConcurrentModification(DeltaError):
-    """Family of all conflicts."""
 
 
 @dataclass(eq=False)
@@ -49,26 +46,6 @@ class ConcurrentDeleteDelete(ConcurrentModification, condition="DELTA_CONCURRENT
     template = (
         "Transaction conflict: a concurrent {operation} removed the file {path} of {table}, which this statement "
         "removes as well; it committed version {version}. Run the statement again."
-    )
-
-
-@dataclass(eq=False)
-class ConcurrentDrop(ConcurrentModification, condition="CONCURRENT_DROP", sqlstate="2D521"):
-    table: str
-    template = (
-        "{table} was dropped, or another table was made in its place, while this statement ran. Nothing was written. "
-        "Run the statement again if it is meant for the table that is there now."
-    )
-
-
-@dataclass(eq=False)
-class MetadataChanged(ConcurrentModification, condition="DELTA_METADATA_CHANGED", sqlstate="2D521"):
-    table: str
-    version: int
-    operation: str
-    template = (
-        "Transaction conflict: the metadata of {table} was changed by a concurrent {operation}, which committed "
-        "version {version}. Run the statement again."
     )
 
 
@@ -130,16 +107,4 @@ class CommitAttemptsExceeded(DeltaError, condition="DELTA_MAX_COMMIT_RETRIES_EXC
         "The commit to {table} was given up after {attempts} attempts in {seconds:.1f} s: other writers were faster "
         "each time, the last of them with version {version}. Nothing was written. Run the statement again when fewer "
         "write."
-    )
-
-
-@dataclass(eq=False)
-class CommitOutcomeUnknown(DeltaError, condition="COMMIT_OUTCOME_UNKNOWN", sqlstate="08007"):
-    table: str
-    version: int
-    txn_id: str
-    detail: str
-    template = (
-        "It is not known whether version {version} of {table} was committed: the storage failed ({detail}). Before "
-        "running the statement again look for the transaction id {txn_id} in DESCRIBE HISTORY."
     )

@@ -41,22 +41,21 @@ from engine.delta.commit.conflict_errors import (
     ConcurrentAppend,
     ConcurrentDeleteDelete,
     ConcurrentDeleteRead,
-    ConcurrentModification,
     ConcurrentTransaction,
     ConcurrentWrite,
     FeatureDropConflict,
-    MetadataChanged,
     ProtocolChanged,
 )
 from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit
 from engine.delta.definition.clustering import CLUSTERING_DOMAIN, with_clustering
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.commit_reader import LogActions
-from engine.delta.log.file_table import RecordBatch
 from engine.delta.spec import properties
 from engine.delta.spec.actions import DomainMetadata, Metadata
 from engine.delta.spec.features import FEATURES
 from engine.delta.spec.protocols import protocol_features
+from engine.errors.conflict_errors import ConcurrentModification, MetadataChanged
+from engine.types.arrow_types import RecordBatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 
 from engine.delta.definition.clustering import measured_columns
 from engine.delta.definition.table_config import TableConfig
-from engine.delta.log.storage import Storage
 from engine.delta.schema.column_mapping import physical_schema
 from engine.delta.spec.stats import BoundValue, FileStats, lower_bound, upper_bound
+from engine.storage.storage import Storage
 from engine.types.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructType
 
 Path: TypeAlias = tuple[str, ...]

@@ -24,12 +24,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engine.delta.log.storage import Storage
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import SetTransaction
-from engine.delta.spec.errors import LogFileNotFound
 from engine.delta.spec.paths import LOG_DIR
 from engine.errors.table_errors import MalformedLogEntry
+from engine.storage.errors import LogFileNotFound
+from engine.storage.storage import Storage
 
 APP_ID = "delta-gateway.copy-into"
 LOADS_DIR = f"{LOG_DIR}/_copy_into_log"

@@ -10,10 +10,10 @@ from typing import Any
 
 from engine.delta.commit.footer_stats import FooterStats
 from engine.delta.definition.table_config import TableConfig
-from engine.delta.log.storage import Storage
 from engine.delta.schema.column_mapping import physical_name, physical_names
 from engine.delta.spec.actions import Add
-from engine.delta.spec.paths import encode_path
+from engine.storage.paths import encode_path
+from engine.storage.storage import Storage
 from engine.table.transaction import DataFile
 from engine.types.partition_values import format_partition_value, parse_partition_value
 from engine.types.schema import PrimitiveType

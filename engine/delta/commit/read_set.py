@@ -21,10 +21,10 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.log.file_table import Array, RecordBatch
 from engine.delta.snapshot.batch_pruning import batch_pruning
 from engine.pruning.predicates import Predicate
 from engine.pruning.table_columns import TableColumns
+from engine.types.arrow_types import Array, RecordBatch
 
 FilePredicate: TypeAlias = Callable[[RecordBatch], Array]
 """`FILES_SCHEMA` -> for each file, may it hold a row for which the predicate is true?"""

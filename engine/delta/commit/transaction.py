@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -36,7 +36,7 @@ from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.commit_checks import PendingCommit, ensure_commit_checks
 from engine.delta.commit.commit_file import CommitFile, make_commit_file
 from engine.delta.commit.committer import StorageRetries, put_commit, read_winners, take_back
-from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, CommitOutcomeUnknown, ConcurrentDrop
+from engine.delta.commit.conflict_errors import CommitAttemptsExceeded
 from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
 from engine.delta.commit.marks import RowMarks
 from engine.delta.commit.new_files import NewFiles as DeltaFiles
@@ -51,10 +51,10 @@ from engine.delta.commit.staged_commit import (
     removes_of,
     with_data_change,
 )
+from engine.delta.definition.metadata_changes import change_table
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
-from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA, RecordBatch
-from engine.delta.log.storage import Storage
+from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import (
     Add,
@@ -65,12 +65,17 @@ from engine.delta.spec.actions import (
     Remove,
     SetTransaction,
 )
-from engine.delta.spec.deletion_vectors import Rows
 from engine.delta.spec.errors import DuplicateActions, NoMetadata
 from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.delta.spec.properties import ISOLATION_LEVEL
-from engine.table.operations import CommitDescription
+from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
+from engine.storage.deletion_vectors import Rows
+from engine.storage.storage import Storage
+from engine.table.definition import TableDefinition
+from engine.table.definition_changes import DefinitionChange
+from engine.table.operations import CommitDescription, NumberedWrite
 from engine.table.transaction import NewFiles
+from engine.types.arrow_types import RecordBatch
 
 
 def clock_ms() -> int:
@@ -186,8 +191,7 @@ class Transaction:
     def last_version_of(self, app_id: str) -> int | None:
         """The last transaction of an application; a newer one that is committed concurrently conflicts."""
         self._read_set = self._read_set.with_app_id(app_id)
-        last = self.snapshot.set_transactions.get(app_id) if self.snapshot is not None else None
-        return last.version if last else None
+        return self.snapshot.last_write_of(app_id) if self.snapshot is not None else None
 
     def _files(self) -> Any:
         return self.snapshot.files if self.snapshot is not None else FILES_SCHEMA.empty_table()
@@ -231,8 +235,17 @@ class Transaction:
         """
         self._marks = RowMarks(self.storage, marked)
 
-    def define(self, definition: Definition) -> None:
-        """The table as `definition` says, whatever of it is new."""
+    def note_write(self, numbered: NumberedWrite, now_ms: int) -> None:
+        """As `TableTransaction.note_write`: an action `txn`."""
+        self.last_version_of(numbered.app_id)
+        self.stage(SetTransaction(app_id=numbered.app_id, version=numbered.version, last_updated=now_ms))
+
+    def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
+        """The table as `definition` says after `changes`, whatever of it is new."""
+        assert isinstance(definition, Definition)
+        folded = tuple(changes)
+        if folded:
+            definition = change_table(definition.config(self.table), folded)
         self.stage(definition.protocol, definition.metadata)
         if definition.clustering not in (None, self.config.clustering if self.config else None):
             self.stage(definition.clustering)
@@ -292,8 +305,9 @@ class Transaction:
         except CommitOutcomeUnknown:
             raise
         except BaseException:
-            self._discard_marks()
+            self._discard(self._marks.written if self._marks is not None else ())
             raise
+        self._discard(self._marks.unused(file.adds) if self._marks is not None else ())
         return Committed(
             storage=self.storage,
             version=file.version,
@@ -380,9 +394,9 @@ class Transaction:
             head = head.after(winner)
         return staged, head
 
-    def _discard_marks(self) -> None:
-        """The vectors that were merged with those of winners, and are in no version."""
-        for name in self._marks.written if self._marks is not None else ():
+    def _discard(self, vectors: Iterable[str]) -> None:
+        """Files of vectors that are in no version, since those of winners were taken up."""
+        for name in vectors:
             with suppress(OSError):
                 self.storage.delete(name)
 

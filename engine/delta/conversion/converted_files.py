@@ -24,12 +24,13 @@ from engine.delta.conversion.errors import FooterNotReadable
 from engine.delta.conversion.folder_files import folder_values
 from engine.delta.conversion.parquet_types import merged_schema, schema_of_footer
 from engine.delta.definition.table_config import TableConfig
-from engine.delta.log.file_table import FILES_SCHEMA, RecordBatch, make_batch, map_array
-from engine.delta.log.storage import Storage
+from engine.delta.log.file_table import FILES_SCHEMA, make_batch, map_array
 from engine.delta.schema.column_mapping import physical_name
-from engine.delta.spec.paths import encode_path
 from engine.delta.spec.stats import FileStats
+from engine.storage.paths import encode_path
+from engine.storage.storage import Storage
 from engine.table.source_files import FolderFile
+from engine.types.arrow_types import RecordBatch
 from engine.types.schema import StructField, StructType
 
 T = TypeVar("T")

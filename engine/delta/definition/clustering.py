@@ -23,10 +23,11 @@ from typing import Any
 
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.schema.column_mapping import physical_name
-from engine.delta.schema.stats_columns import Path, format_name, stats_columns
+from engine.delta.schema.stats_columns import stats_columns
 from engine.delta.spec.actions import DomainMetadata
 from engine.errors.table_errors import MalformedLogEntry
-from engine.types.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
+from engine.types.column_paths import Path, field_at, format_name
+from engine.types.schema import DataType, DecimalType, PrimitiveType, StructType
 
 CLUSTERING = "clustering"
 """The table feature."""
@@ -120,19 +121,6 @@ def physical_path(schema: StructType, mode: str, path: Path) -> Path:
         assert field is not None
         names.append(physical_name(field, mode))
     return tuple(names)
-
-
-def field_at(schema: StructType, path: Path) -> StructField | None:
-    """The field that a path leads to through structs alone, by name as Spark resolves names."""
-    field, inside = None, schema
-    for depth, name in enumerate(path):
-        field = inside.field(name)
-        if field is None or depth + 1 == len(path):
-            return field
-        if not isinstance(field.data_type, StructType):
-            return None
-        inside = field.data_type
-    return field
 
 
 def _measured(config: TableConfig, besides: Iterable[Path] = ()) -> StructType:

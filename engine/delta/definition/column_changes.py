@@ -6,16 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from engine.delta.definition.clustering import (
-    CLUSTERING,
-    COLUMNS_MAX,
-    can_cluster,
-    field_at,
-    format_clustering,
-    physical_path,
-)
+from engine.delta.definition.clustering import CLUSTERING, COLUMNS_MAX, can_cluster, format_clustering, physical_path
 from engine.delta.definition.clustering_errors import (
-    ClusteredAndPartitioned,
     ClusteringColumnNotDroppable,
     ClusteringTypeNotSupported,
     DuplicateClusteringColumns,
@@ -24,8 +16,21 @@ from engine.delta.definition.clustering_errors import (
 )
 from engine.delta.definition.table_draft import TableDraft
 from engine.delta.schema.column_mapping import NO_MAPPING
-from engine.delta.schema.schema_changes import (
-    Path,
+from engine.delta.schema.schema_errors import (
+    DropNeedsMapping,
+    LastColumnNotDroppable,
+    PartitionColumnNotDroppable,
+    RenameNeedsMapping,
+)
+from engine.delta.schema.type_widening import widen_field
+from engine.delta.spec.properties import DATA_SKIPPING_COLUMNS, TYPE_WIDENING
+from engine.errors.column_errors import AddedColumnNotNull, ColumnChangeNotSupported, ColumnNotFound
+from engine.errors.definition_errors import ClusteredAndPartitioned
+from engine.errors.key_errors import KeyHoldsColumn
+from engine.table.keys import PrimaryKey, keys_of
+from engine.types.column_paths import Path, field_at, format_name, parse_name, split_names
+from engine.types.schema import DataType, PrimitiveType, StructField, StructType, format_data_type
+from engine.types.schema_changes import (
     Position,
     add_field,
     drop_field,
@@ -34,21 +39,6 @@ from engine.delta.schema.schema_changes import (
     resolve_path,
     sibling_fields,
 )
-from engine.delta.schema.schema_errors import (
-    AddedColumnNotNull,
-    ColumnChangeNotSupported,
-    ColumnNotFound,
-    DropNeedsMapping,
-    LastColumnNotDroppable,
-    PartitionColumnNotDroppable,
-    RenameNeedsMapping,
-)
-from engine.delta.schema.stats_columns import format_name, parse_name, split_names
-from engine.delta.schema.type_widening import widen_field
-from engine.delta.spec.properties import DATA_SKIPPING_COLUMNS, TYPE_WIDENING
-from engine.errors.key_errors import KeyHoldsColumn
-from engine.table.keys import PrimaryKey, keys_of
-from engine.types.schema import DataType, PrimitiveType, StructField, StructType, format_data_type
 
 
 def add_column(draft: TableDraft, parent: Path, field: StructField, position: Position) -> TableDraft:

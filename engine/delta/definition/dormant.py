@@ -34,10 +34,8 @@ from engine.delta.schema.column_mapping import MAPPING_PREFIX
 from engine.delta.spec import properties
 from engine.delta.spec.features import is_listed
 from engine.delta.spec.properties import Configuration
+from engine.table.column_metadata import GENERATION
 from engine.types.schema import StructField, StructType, map_fields, walk_fields
-
-GENERATION = "delta.generationExpression"
-"""The key of a generated column's expression in its metadata."""
 
 _COLUMN_KEYS: Mapping[str, str] = {
     "generatedColumns": GENERATION,

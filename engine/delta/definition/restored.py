@@ -14,13 +14,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.delta.definition.clustering import format_clustering
-from engine.delta.definition.identity_metadata import HIGH_WATER_MARK, STEP, is_identity
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Metadata
 from engine.delta.spec.protocols import add_features, at_least, protocol_features
+from engine.table.column_metadata import HIGH_WATER_MARK, STEP, is_identity
 from engine.types.schema import StructField, StructType, parse_schema
 
 

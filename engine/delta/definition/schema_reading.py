@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.schema.column_mapping import column_id, physical_name
-from engine.delta.schema.type_widening import is_widening
 from engine.types.schema import ArrayType, DataType, MapType, StructType
+from engine.types.widening import is_widening
 
 
 def is_readable_with(old: TableConfig, new: TableConfig, *, without_dropped: bool = False) -> bool:

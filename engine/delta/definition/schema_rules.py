@@ -17,18 +17,18 @@ from engine.delta.definition.table_config import TableConfig
 from engine.delta.schema.column_mapping import NO_MAPPING, PHYSICAL_NAME, column_id, physical_schema
 from engine.delta.schema.schema_errors import (
     AllColumnsArePartitions,
-    DuplicateColumns,
     InvalidColumnNames,
     InvalidPartitionColumnType,
     MappingInconsistent,
     MaxColumnIdNotSet,
     MaxColumnIdTooLow,
-    NestedVoid,
     PartitionColumnNotFound,
     ReservedColumnNames,
 )
 from engine.delta.spec.properties import COLUMN_MAPPING_MAX_ID
-from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructType, format_data_type, walk_fields
+from engine.errors.column_errors import DuplicateColumns
+from engine.types.schema import ArrayType, MapType, PrimitiveType, StructType, format_data_type, walk_fields
+from engine.types.schema_changes import ensure_distinct_names
 
 T = TypeVar("T", bound=Hashable)
 
@@ -51,14 +51,6 @@ def odd_names(schema: StructType) -> str:
     return ", ".join(map(repr, odd))
 
 
-def ensure_distinct_names(schema: StructType) -> None:
-    """Raises `DuplicateColumns`, at whatever depth they are."""
-    paths = [path for path, _ in walk_fields(schema)]
-    twice = _repeated(tuple(part.casefold() for part in path) for path in paths)
-    if twice:
-        raise DuplicateColumns(", ".join(".".join(path) for path in twice))
-
-
 def _ensure_names(config: TableConfig) -> None:
     ensure_distinct_names(config.schema)
     if config.column_mapping_mode == NO_MAPPING:
@@ -69,38 +61,6 @@ def _ensure_names(config: TableConfig) -> None:
         reserved = [name for name in config.schema.names if name.casefold() in _CDC_COLUMNS]
         if reserved:
             raise ReservedColumnNames(", ".join(reserved))
-
-
-def ensure_no_nested_void(schema: StructType, before: StructType | None = None) -> None:
-    """Raises `NestedVoid`: a file has no columns of type void, and inside of another type it would have to.
-
-    Columns that were so `before` may stay.
-    """
-    known = nested_voids(before) if before is not None else []
-    new = [name for name in nested_voids(schema) if name not in known]
-    if new:
-        raise NestedVoid(new[0])
-
-
-def nested_voids(schema: StructType) -> list[str]:
-    """The columns of other types that hold the type void."""
-    return [
-        field.name
-        for field in schema.fields
-        if field.data_type is not PrimitiveType.VOID and _has_void(field.data_type)
-    ]
-
-
-def _has_void(data_type: DataType) -> bool:
-    match data_type:
-        case StructType(fields):
-            return any(_has_void(field.data_type) for field in fields)
-        case ArrayType(element):
-            return _has_void(element)
-        case MapType(key, value):
-            return _has_void(key) or _has_void(value)
-        case _:
-            return data_type is PrimitiveType.VOID
 
 
 def _ensure_partition_columns(config: TableConfig) -> None:

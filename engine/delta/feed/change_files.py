@@ -23,19 +23,12 @@ import pyarrow.compute as pc
 from engine.delta.feed.change_errors import ChangeFileNotFound, RemoveWithoutMetadata
 from engine.delta.feed.change_range import VersionChanges
 from engine.delta.log.commit_reader import FileRows
-from engine.delta.log.file_table import (
-    CDC_SCHEMA,
-    DELETION_VECTOR,
-    FILES_SCHEMA,
-    STRING_MAP,
-    TOMBSTONES_SCHEMA,
-    Array,
-    nulls,
-    with_entries,
-)
-from engine.delta.log.storage import Storage
+from engine.delta.log.file_table import CDC_SCHEMA, FILES_SCHEMA, STRING_MAP, TOMBSTONES_SCHEMA, nulls, with_entries
 from engine.delta.spec.actions import CommitInfo
 from engine.pruning.three_valued_logic import Mask
+from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.storage.storage import Storage
+from engine.types.arrow_types import Array
 from engine.types.partition_values import format_partition_value
 from engine.types.schema import PrimitiveType, StructField
 

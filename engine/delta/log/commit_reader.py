@@ -22,15 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from engine.delta.log.file_table import (
-    CDC_SCHEMA,
-    DELETION_VECTOR,
-    FILES_SCHEMA,
-    TOMBSTONES_SCHEMA,
-    RecordBatch,
-    make_batch,
-    map_array,
-)
+from engine.delta.log.file_table import CDC_SCHEMA, FILES_SCHEMA, TOMBSTONES_SCHEMA, make_batch, map_array
 from engine.delta.spec.actions import (
     Add,
     AddCdcFile,
@@ -47,6 +39,8 @@ from engine.delta.spec.actions import (
     parse_json_stream,
 )
 from engine.errors.table_errors import MalformedLogEntry
+from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.types.arrow_types import RecordBatch
 
 Order: TypeAlias = npt.NDArray[np.int64]
 """For each row, the position of its action in the sequence of all file actions read; later wins."""

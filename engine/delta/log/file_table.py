@@ -11,28 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.spec.paths import decode_path, resolve_path
-
-RecordBatch: TypeAlias = Any
-Array: TypeAlias = Any
+from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.storage.paths import paths_of
+from engine.types.arrow_types import Array, RecordBatch
 
 STRING_MAP = pa.map_(pa.string(), pa.string())
 _ENTRIES = pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))
-DELETION_VECTOR = pa.struct(
-    [
-        ("storage_type", pa.string()),
-        ("path_or_inline_dv", pa.string()),
-        ("offset", pa.int32()),
-        ("size_in_bytes", pa.int32()),
-        ("cardinality", pa.int64()),
-    ]
-)
 
 FILES_SCHEMA = pa.schema(
     [
@@ -109,21 +99,6 @@ def make_batch(schema: Any, columns: Mapping[str, Array], length: int) -> Record
             array = array.cast(field.type)
         arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def paths_of(log_paths: Array) -> Array:
-    """Decoded paths in one spelling; the same array where nothing has to be done."""
-    if not _mentions(log_paths, b"%") and not pc.any(pc.starts_with(log_paths, "file:")).as_py():
-        return log_paths
-    odd = pc.or_(pc.match_substring(log_paths, "%"), pc.starts_with(log_paths, "file:"))
-    spelled = [resolve_path(decode_path(text)) for text in log_paths.filter(odd).to_pylist()]
-    return pc.replace_with_mask(log_paths, odd, pa.array(spelled, pa.string()))
-
-
-def _mentions(texts: Array, byte: bytes) -> bool:
-    """Is the byte anywhere in the array's memory? Several times faster than to search text by text."""
-    data = texts.buffers()[2]
-    return data is not None and bool((np.frombuffer(data, np.uint8) == ord(byte)).any())
 
 
 def file_keys(batch: RecordBatch) -> Array:

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from engine.delta.log.storage import Storage
 from engine.delta.spec.errors import (
     DeltaTableNotFound,
     LogTruncated,
@@ -38,6 +37,7 @@ from engine.delta.spec.paths import (
     version_prefix,
 )
 from engine.errors.table_errors import DeltaError
+from engine.storage.storage import Storage
 
 _PREFERENCE = {LogFileKind.CHECKPOINT_V2: 2, LogFileKind.CHECKPOINT_CLASSIC: 1, LogFileKind.CHECKPOINT_PART: 0}
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from engine.delta.log.file_table import Array, RecordBatch
+from engine.types.arrow_types import Array, RecordBatch
 
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 

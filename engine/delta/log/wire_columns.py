@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.delta.log.file_table import Array, RecordBatch
 from engine.delta.spec.actions import camel_case
+from engine.types.arrow_types import Array, RecordBatch
 
 _ORDER = (
     "log_path",

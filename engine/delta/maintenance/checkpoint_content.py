@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from engine.delta.commit.staged_commit import with_data_change
 from engine.delta.definition.clustering import measured_columns
 from engine.delta.definition.table_config import TableConfig
-from engine.delta.log.file_table import DELETION_VECTOR, STRING_MAP, Array, RecordBatch, nulls
+from engine.delta.log.file_table import STRING_MAP, nulls
 from engine.delta.log.wire_columns import wire_columns, wire_type
 from engine.delta.schema.column_mapping import physical_schema
 from engine.delta.snapshot.file_stats import parse_stats, stats_schema
@@ -28,6 +28,8 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Action, Json, SetTransaction, camel_case
 from engine.pruning.partition_columns import Codes, partition_column
+from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.types.arrow_types import Array, RecordBatch
 
 BATCH_ROWS = 1 << 16
 """Rows of a batch, and so of a row group."""

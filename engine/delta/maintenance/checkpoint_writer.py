@@ -35,8 +35,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.delta.definition.table_config import TableConfig
-from engine.delta.log.file_table import RecordBatch
-from engine.delta.log.storage import Storage
 from engine.delta.maintenance.checkpoint_content import (
     BATCH_ROWS,
     SMALL_COLUMNS,
@@ -58,7 +56,9 @@ from engine.delta.spec.paths import (
     sidecar_name,
 )
 from engine.delta.spec.properties import CHECKPOINT_PART_SIZE, CHECKPOINT_POLICY
+from engine.storage.storage import Storage
 from engine.table.operations import TableOperation
+from engine.types.arrow_types import RecordBatch
 
 SIDECAR_ACTIONS = 50_000
 """File actions in a sidecar, at most."""

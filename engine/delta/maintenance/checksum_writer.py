@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.delta.commit.transaction import Committed
-from engine.delta.log.file_table import RecordBatch
-from engine.delta.log.storage import Storage
 from engine.delta.snapshot.checksum import VersionChecksum, format_checksum
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DomainMetadata, SetTransaction
 from engine.delta.spec.paths import LOG_DIR, checksum_name
+from engine.storage.storage import Storage
+from engine.types.arrow_types import RecordBatch
 
 _TXN_ID = "txnId"
 

@@ -18,7 +18,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from engine.delta.log.commit_reader import LogActions
-from engine.delta.log.storage import Storage
 from engine.delta.maintenance.checkpoint_writer import write_checkpoint
 from engine.delta.maintenance.log_cleanup import LogListing, truncate_log
 from engine.delta.maintenance.needed_files import load_commits
@@ -31,6 +30,7 @@ from engine.delta.spec.actions import Metadata
 from engine.delta.spec.errors import HistoricalVersionsExist, WaitForRetention
 from engine.delta.spec.features import MetadataFacts, metadata_facts
 from engine.delta.spec.paths import LogFileKind
+from engine.storage.storage import Storage
 from engine.types.schema import parse_schema
 
 _METADATA: Mapping[str, Callable[[MetadataFacts], bool]] = MappingProxyType(

@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.delta.commit.staged_commit import num_records
-from engine.delta.log.file_table import Array, file_keys
+from engine.delta.log.file_table import file_keys
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.table.rearrangement import Bin
+from engine.types.arrow_types import Array
 
 DELETED_ROWS_RATIO_MAX = 0.05
 """The part of a file's rows that may be deleted before it is written again."""

@@ -23,8 +23,6 @@ from engine.delta.checkpoint.checkpoint_reader import CheckpointReader, sidecar_
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.commit_reader import LogActions
 from engine.delta.log.log_segment import Checkpoint
-from engine.delta.log.put_if_absent import TEMPORARY_SUFFIX
-from engine.delta.log.storage import FileStatus, Storage
 from engine.delta.spec import properties
 from engine.delta.spec.paths import (
     LOG_DIR,
@@ -35,6 +33,8 @@ from engine.delta.spec.paths import (
     parse_log_path,
 )
 from engine.errors.table_errors import DeltaError
+from engine.storage.put_if_absent import TEMPORARY_SUFFIX
+from engine.storage.storage import FileStatus, Storage
 from engine.table.operations import TableOperation
 
 _STAGED_COMMIT = re.compile(r"([0-9]{20})\..*\.json")

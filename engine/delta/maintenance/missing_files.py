@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.delta.spec.deletion_vectors import INLINE, deletion_vector_path
+from engine.delta.spec.deletion_vectors import deletion_vector_path
+from engine.storage.deletion_vectors import INLINE
 
 _THREADS = 16
 _FILES_AT_ONCE = 1000

@@ -20,21 +20,16 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.log.file_table import Array, RecordBatch
-from engine.delta.log.storage import FileStatus, Storage
 from engine.delta.snapshot.replay import read_commits
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.delta.spec.deletion_vectors import INLINE, deletion_vector_path
-from engine.delta.spec.paths import (
-    LOG_DIR,
-    LogFileKind,
-    LogPath,
-    is_absolute_path,
-    parse_log_path,
-    version_prefix,
-)
+from engine.delta.spec.deletion_vectors import deletion_vector_path
+from engine.delta.spec.paths import LOG_DIR, LogFileKind, LogPath, parse_log_path, version_prefix
 from engine.errors.table_errors import DeltaError
+from engine.storage.deletion_vectors import INLINE
+from engine.storage.paths import is_absolute_path
+from engine.storage.storage import FileStatus, Storage
+from engine.types.arrow_types import Array, RecordBatch
 
 _COMMITS_AT_ONCE = 1000
 """Commits whose actions are in memory together."""

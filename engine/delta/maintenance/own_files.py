@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.concurrency.remembered import Remembered
-from engine.delta.log.storage import FileStatus, Storage
 from engine.delta.maintenance.needed_files import may_be_others
 from engine.delta.snapshot.replay import read_commits
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, LogPath, parse_log_path, version_prefix
+from engine.storage.storage import FileStatus, Storage
 
 _Commits = Sequence[tuple[LogPath, FileStatus]]
 

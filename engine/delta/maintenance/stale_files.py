@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engine.delta.log.storage import Storage
 from engine.delta.schema.column_mapping import NO_MAPPING, physical_schema
 from engine.delta.schema.type_widening import TYPE_CHANGES
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
+from engine.storage.storage import Storage
 from engine.types.arrow_types import arrow_type
 from engine.types.schema import (
     ArrayType,

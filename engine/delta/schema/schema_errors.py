@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.errors.column_errors import ColumnChangeRefused
 from engine.errors.table_errors import DeltaError
-
-
-@dataclass(eq=False)
-class ColumnNotFound(DeltaError, condition="DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", sqlstate="42703"):
-    column: str
-    columns: str
-    template = "The column {column} does not exist; there are {columns}."
-
-
-@dataclass(eq=False)
-class DuplicateColumns(DeltaError, condition="DELTA_DUPLICATE_COLUMNS_FOUND", sqlstate="42711"):
-    columns: str
-    template = "The schema would have several columns of the same name (upper and lower case are one): {columns}."
 
 
 @dataclass(eq=False)
@@ -110,7 +98,7 @@ class RenameNeedsMapping(DeltaError, condition="DELTA_UNSUPPORTED_RENAME_COLUMN"
 
 
 @dataclass(eq=False)
-class DropNeedsMapping(DeltaError, condition="DELTA_UNSUPPORTED_DROP_COLUMN", sqlstate="0AKDC"):
+class DropNeedsMapping(ColumnChangeRefused, condition="DELTA_UNSUPPORTED_DROP_COLUMN", sqlstate="0AKDC"):
     column: str
     template = (
         "The column {column} cannot be dropped without column mapping. Enable it by ALTER TABLE ... SET TBLPROPERTIES "
@@ -128,29 +116,6 @@ class PartitionColumnNotDroppable(DeltaError, condition="DELTA_UNSUPPORTED_DROP_
 class LastColumnNotDroppable(DeltaError, condition="DELTA_DROP_COLUMN_ON_SINGLE_FIELD_SCHEMA", sqlstate="0AKDC"):
     column: str
     template = "The column {column} cannot be dropped: nothing would be left beside it."
-
-
-@dataclass(eq=False)
-class ParentNotStruct(DeltaError, condition="DELTA_ADD_COLUMN_PARENT_NOT_STRUCT", sqlstate="42KD3"):
-    column: str
-    template = "{column} is no struct, so it has no columns."
-
-
-@dataclass(eq=False)
-class ColumnChangeNotSupported(DeltaError, condition="DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP", sqlstate="0AKDC"):
-    column: str
-    old: str
-    new: str
-    template = (
-        "The column {column} cannot be changed from {old} to {new}. A type can be widened where "
-        "delta.enableTypeWidening is 'true' and no value is lost; NOT NULL can be dropped, but not be added."
-    )
-
-
-@dataclass(eq=False)
-class AddedColumnNotNull(DeltaError, condition="DELTA_OPERATION_NOT_ALLOWED_DETAIL", sqlstate="0AKDC"):
-    column: str
-    template = "The column {column} cannot be added as NOT NULL: the rows that are there have no value for it."
 
 
 @dataclass(eq=False)
@@ -177,13 +142,4 @@ class ConstraintFeatureInUse(DeltaError, condition="DELTA_CANNOT_DROP_CHECK_CONS
     constraints: str
     template = (
         "The feature checkConstraints cannot be dropped while there are constraints: {constraints}. Drop them first."
-    )
-
-
-@dataclass(eq=False)
-class NestedVoid(DeltaError, condition="DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE", sqlstate="22005"):
-    column: str
-    template = (
-        "The column {column} holds the type void inside of another type, which no file can have. Cast the NULL in it "
-        "to the type that is meant."
     )

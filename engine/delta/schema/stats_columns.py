@@ -9,22 +9,16 @@ Protocol: "Per-file Statistics"; the properties are delta-spark's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable
 from dataclasses import replace
-from typing import TypeAlias
 
 from engine.delta.spec.properties import (
     DATA_SKIPPING_COLUMNS,
     DATA_SKIPPING_INDEXED_COLUMNS,
     Configuration,
 )
+from engine.types.column_paths import Path, parse_name, split_names
 from engine.types.schema import StructField, StructType
-
-Path: TypeAlias = tuple[str, ...]
-
-_PLAIN_PART = re.compile(r"[^`.,\s]+")
-_NAME_PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 
 
 def stats_columns(
@@ -42,23 +36,6 @@ def _chosen(data: tuple[StructField, ...], configuration: Configuration) -> tupl
         return _select(data, [parse_name(text) for text in split_names(named)], ())
     count = DATA_SKIPPING_INDEXED_COLUMNS.read(configuration)
     return data if count < 0 else _first_leaves(data, count)[0]
-
-
-def parse_name(text: str) -> Path:
-    """The parts of a dotted name; a part with dots of its own is in backquotes."""
-    return tuple(
-        (quoted.replace("``", "`") if quoted else plain.strip()) for quoted, plain in _NAME_PART.findall(text.strip())
-    )
-
-
-def format_name(parts: Path) -> str:
-    """The inverse of `parse_name`."""
-    return ".".join(part if _PLAIN_PART.fullmatch(part) else "`" + part.replace("`", "``") + "`" for part in parts)
-
-
-def split_names(text: str) -> list[str]:
-    """At the commas outside of backquotes."""
-    return [part for part in re.split(r",(?=(?:[^`]*`[^`]*`)*[^`]*$)", text) if part.strip()]
 
 
 def _first_leaves(fields: tuple[StructField, ...], count: int) -> tuple[tuple[StructField, ...], int]:

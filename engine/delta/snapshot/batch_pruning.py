@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.delta.log.file_table import RecordBatch
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
 from engine.delta.snapshot.file_stats import parse_stats, stats_schema
 from engine.pruning.pruning import FilePruning, Rows
 from engine.pruning.table_columns import TableColumns
+from engine.types.arrow_types import RecordBatch
 
 
 def batch_pruning(batch: RecordBatch, columns: TableColumns) -> FilePruning:

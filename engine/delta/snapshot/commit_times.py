@@ -19,18 +19,13 @@ from typing import Protocol
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.log.log_segment import earliest_version
-from engine.delta.log.storage import Storage
 from engine.delta.spec.actions import CommitInfo
-from engine.delta.spec.errors import (
-    LogFileNotFound,
-    MissingCommitInfo,
-    MissingCommitTimestamp,
-    TimestampAfterLog,
-    TimestampBeforeLog,
-)
+from engine.delta.spec.errors import MissingCommitInfo, MissingCommitTimestamp, TimestampAfterLog, TimestampBeforeLog
 from engine.delta.spec.log_errors import NoCommitsFound
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log_path, version_prefix
 from engine.delta.spec.properties import ICT_ENABLEMENT_VERSION
+from engine.storage.errors import LogFileNotFound
+from engine.storage.storage import Storage
 
 
 class LogVersion(Protocol):

@@ -30,8 +30,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from engine.delta.log.file_table import Array, RecordBatch, nulls
-from engine.types.arrow_types import arrow_type
+from engine.delta.log.file_table import nulls
+from engine.types.arrow_types import Array, RecordBatch, arrow_type
 from engine.types.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructType
 
 _NO_BOUNDS = frozenset({PrimitiveType.BINARY, PrimitiveType.VARIANT, PrimitiveType.VOID})

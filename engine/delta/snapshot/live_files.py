@@ -27,7 +27,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.log.file_table import FILES_SCHEMA, Array, RecordBatch, file_keys
+from engine.delta.log.file_table import FILES_SCHEMA, file_keys
+from engine.types.arrow_types import Array, RecordBatch
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 """Positions in the table of files."""

@@ -29,14 +29,15 @@ import pyarrow as pa
 from engine.delta.checkpoint.checkpoint_reader import CheckpointReader
 from engine.delta.checkpoint.unique_keys import UniqueKeys
 from engine.delta.log.commit_reader import CommitParser, FileRows, LogActions
-from engine.delta.log.file_table import TOMBSTONES_SCHEMA, Array, RecordBatch, file_keys
+from engine.delta.log.file_table import TOMBSTONES_SCHEMA, file_keys
 from engine.delta.log.log_segment import LogSegment
-from engine.delta.log.storage import Storage
 from engine.delta.snapshot.live_files import LiveFiles, drop_rows
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
-from engine.delta.spec.errors import LogFileNotFound
 from engine.delta.spec.paths import LOG_DIR, LogFileKind, LogPath
 from engine.errors.table_errors import DeltaError, MalformedLogEntry
+from engine.storage.errors import LogFileNotFound
+from engine.storage.storage import Storage
+from engine.types.arrow_types import Array, RecordBatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

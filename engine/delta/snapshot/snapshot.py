@@ -15,7 +15,8 @@ by `config`, see `engine.delta.definition.table_config`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import tzinfo
 from functools import cached_property
 from threading import Lock
@@ -24,15 +25,21 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.definition.clustering import CLUSTERING_DOMAIN, clustering_columns
+from engine.delta.definition.clustering import CLUSTERING_DOMAIN
 from engine.delta.definition.constraints import check_constraints
-from engine.delta.definition.dormant import GENERATION
+from engine.delta.definition.like_tables import creating_properties
+from engine.delta.definition.metadata_changes import (
+    MetadataChange,
+    change_table,
+    distinct,
+    redefine_table,
+    with_defaults,
+)
 from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_draft import Definition, table_details
 from engine.delta.log.commit_reader import parse_commit_info
-from engine.delta.log.file_table import RecordBatch
 from engine.delta.log.log_segment import LogSegment, extend_segment, find_segment
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
-from engine.delta.log.storage import FileStatus, Storage, open_storage
 from engine.delta.schema.column_mapping import physical_names, physical_schema
 from engine.delta.schema.type_widening import ensure_readable_changes
 from engine.delta.snapshot.file_stats import parse_stats, stats_schema
@@ -50,7 +57,6 @@ from engine.delta.snapshot.table_scan import table_scan
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
 from engine.delta.spec.errors import (
     InvalidProtocolVersion,
-    LogFileNotFound,
     MissingCommitInfo,
     MissingCommitTimestamp,
     StateNotRecoverable,
@@ -61,10 +67,15 @@ from engine.errors.table_errors import DeltaError, MalformedLogEntry
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
+from engine.storage.errors import LogFileNotFound
+from engine.storage.storage import FileStatus, Storage, open_storage
+from engine.table.column_metadata import GENERATION
+from engine.table.definition_changes import DefinitionChange
+from engine.table.details import TableDetails
 from engine.table.operations import TableOperation
 from engine.table.rules import Constraint
 from engine.table.scan import Scan
-from engine.table.snapshot import TableDetails
+from engine.types.arrow_types import RecordBatch
 from engine.types.schema import StructType
 
 T = TypeVar("T")
@@ -157,6 +168,11 @@ class Snapshot:
     def set_transactions(self) -> Mapping[str, SetTransaction]:
         """By application id."""
         return self._state.set_transactions
+
+    def last_write_of(self, app_id: str) -> int | None:
+        """The version of an application's last transaction."""
+        last = self.set_transactions.get(app_id)
+        return None if last is None else last.version
 
     @property
     def domain_metadata(self) -> Mapping[str, DomainMetadata]:
@@ -308,18 +324,31 @@ class Snapshot:
     @property
     def details(self) -> TableDetails:
         """Raises `MissingCommitInfo`, `MissingCommitTimestamp`."""
-        metadata, protocol = self.metadata, self.protocol
-        return TableDetails(
-            id=metadata.id,
-            name=metadata.name,
-            description=metadata.description,
-            created_ms=metadata.created_time,
-            modified_ms=self.timestamp_ms,
-            properties=metadata.configuration,
-            clustering_columns=clustering_columns(self.config),
-            versions=(protocol.min_reader_version, protocol.min_writer_version),
-            features=tuple(sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})),
-        )
+        return replace(table_details(self.config), modified_ms=self.timestamp_ms)
+
+    def creating_properties(self, label: str) -> list[tuple[str, str]]:
+        """As `engine.delta.definition.like_tables.creating_properties`."""
+        return creating_properties(label, self.config)
+
+    @property
+    def definition(self) -> Definition:
+        return Definition.of(self.config)
+
+    def redefined(self, label: str, changes: Iterable[MetadataChange]) -> Definition:
+        """As `change_table`."""
+        return change_table(replace(self.config, table=label), distinct(changes))
+
+    def replaced(
+        self,
+        label: str,
+        schema: StructType,
+        partition_columns: tuple[str, ...],
+        changes: Iterable[DefinitionChange],
+        settings: Mapping[str, str],
+    ) -> Definition:
+        """As `redefine_table`."""
+        config, changes = replace(self.config, table=label), with_defaults(changes, settings)
+        return redefine_table(config, schema, partition_columns=partition_columns, changes=changes)
 
     @property
     def checks(self) -> tuple[Constraint, ...]:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from threading import Lock
 
-from engine.delta.log.storage import Storage
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.storage.storage import Storage
 
 _LOOKS = 16
 """How often all sizes are looked at while each table is loaded once; after each load where there are fewer tables."""

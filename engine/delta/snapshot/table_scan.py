@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.delta.definition.table_config import TableConfig
-from engine.delta.log.file_table import paths_of
-from engine.delta.log.storage import Storage
 from engine.delta.schema.column_mapping import file_layout
-from engine.delta.spec.deletion_vectors import ABSOLUTE
 from engine.delta.spec.properties import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
+from engine.storage.deletion_vectors import ABSOLUTE
+from engine.storage.paths import paths_of
+from engine.storage.storage import Storage
 from engine.table.scan import RowTracking, Scan
 
 _VECTORS = ("deletion_vector", "selected_rows")

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
-from engine.delta.spec.paths import decode_path, resolve_path
 from engine.errors.table_errors import MalformedLogEntry
+from engine.storage.paths import decode_path, resolve_path
 
 Json: TypeAlias = Any
 """A JSON value as `json.loads` gives it."""
@@ -70,7 +70,7 @@ class _Wire:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletionVectorDescriptor(_Wire):
-    """Where a deletion vector lies and what it holds; the bitmap itself is `engine.delta.spec.deletion_vectors`."""
+    """Where a deletion vector lies and what it holds; the bitmap itself is `engine.storage.deletion_vectors`."""
 
     WIRE_NAME = "deletionVector"
 

@@ -1,64 +1,29 @@
-"""Deletion vectors: which rows of a data file are gone, as a compressed bitmap.
+"""Descriptors of deletion vectors: where the log says that a vector lies.
 
-The rows are a sorted array of int64 indices here; the bitmap is a codec. It is our own, on numpy: the bytes are
-foreign, and every read here is checked against their end, so that what is corrupt is a named error and nothing worse.
-(A million rows take 1 to 20 ms.)
-
-A serialized vector is a magic number and a 64-bit Roaring bitmap (little-endian: a count of buckets, then for each
-bucket the upper 32 bits of its rows and a 32-bit bitmap in the portable format). An older form of the same ("native")
-is readable: it has lengths in place of keys. In a file a vector is stored at its offset as: length (big-endian int32),
-bytes, CRC-32 (big-endian); byte 0 of the file is the version of the format, 1. Inline vectors are Z85 text, which comes
-in groups of 4 bytes: what is beyond the recorded size is padding.
-
-Source: PROTOCOL "Deletion Vector Format"; RoaringFormatSpec of the Roaring bitmap project; ZeroMQ RFC 32 for Z85.
+The bitmaps themselves are those of `engine.storage.deletion_vectors`. Protocol: "Deletion Vector Descriptor Schema".
 """
 
 from __future__ import annotations
 
-import struct
-import zlib
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
 from uuid import UUID
 
-import numpy as np
-import numpy.typing as npt
-
 from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.delta.spec.errors import (
-    DeletionVectorCardinalityMismatch,
-    DeletionVectorChecksumMismatch,
+from engine.errors.table_errors import MalformedLogEntry
+from engine.storage.deletion_vectors import (
+    ABSOLUTE,
+    INLINE,
+    RELATIVE,
+    UUID_CHARACTERS,
+    Rows,
+    format_rows,
+    vector_file_name,
+    z85_decode,
+    z85_encode,
+)
+from engine.storage.errors import (
     DeletionVectorSizeMismatch,
 )
-from engine.delta.spec.paths import decode_path, resolve_path
-from engine.errors.table_errors import MalformedLogEntry
-
-Rows: TypeAlias = npt.NDArray[np.int64]
-"""Indices of rows in the data file, from 0, strictly ascending."""
-
-INLINE = "i"
-RELATIVE = "u"
-ABSOLUTE = "p"
-
-FORMAT_VERSION = 1
-FRAME_BYTES = 8
-"""What a vector in a file has around it: its length before, its checksum after."""
-VECTOR_BYTES_MAX = 1 << 27
-"""What one vector may take: as much as a bit for each of a billion rows. `DeletionVector.java` has the same limit."""
-UUID_CHARACTERS = 20
-"""The end of `pathOrInlineDv` of a vector below the table's root; before it is a folder, or nothing."""
-
-_PORTABLE_MAGIC = 1681511377
-_NATIVE_MAGIC = 1681511376
-_COOKIE_RUNS = 12347
-_COOKIE_NO_RUNS = 12346
-_ARRAY_ROWS_MAX = 4096
-_BITSET_BYTES = 8192
-_Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-_Z85_VALUES = {character: value for value, character in enumerate(_Z85)}
-
-
-# --- Where a vector lies ----------------------------------------------------------------------------------------------
+from engine.storage.paths import decode_path, resolve_path
 
 
 def deletion_vector_path(descriptor: DeletionVectorDescriptor) -> str:
@@ -75,16 +40,6 @@ def deletion_vector_path(descriptor: DeletionVectorDescriptor) -> str:
     raise MalformedLogEntry("deletionVector", f"storage type {descriptor.storage_type!r} has no file")
 
 
-def vector_file_name(uuid: UUID) -> str:
-    """The file of vectors that a UUID names, without its folder."""
-    return f"deletion_vector_{uuid}.bin"
-
-
-def relative_deletion_vector(uuid: UUID, prefix: str = "") -> str:
-    """`pathOrInlineDv` of a file that `deletion_vector_path` finds under the table root."""
-    return prefix + z85_encode(uuid.bytes)
-
-
 def inline_deletion_vector(rows: Rows) -> DeletionVectorDescriptor:
     data = format_rows(rows)
     text = z85_encode(data + bytes(-len(data) % 4))
@@ -99,224 +54,3 @@ def read_inline(descriptor: DeletionVectorDescriptor) -> bytes:
     if not 0 <= descriptor.size_in_bytes <= len(data):
         raise DeletionVectorSizeMismatch("(inline)", descriptor.size_in_bytes, len(data))
     return data[: descriptor.size_in_bytes]
-
-
-def unframe(frame: bytes, size_in_bytes: int, source: str) -> bytes:
-    """The serialized bitmap out of its frame in a file.
-
-    Raises `DeletionVectorSizeMismatch`, `DeletionVectorChecksumMismatch`.
-    """
-    if size_in_bytes < 0 or len(frame) != size_in_bytes + FRAME_BYTES:
-        raise DeletionVectorSizeMismatch(source, size_in_bytes, max(0, len(frame) - FRAME_BYTES))
-    (length,) = struct.unpack_from(">i", frame)
-    if length != size_in_bytes:
-        raise DeletionVectorSizeMismatch(source, size_in_bytes, length)
-    data = frame[4:-4]
-    if zlib.crc32(data) != struct.unpack(">I", frame[-4:])[0]:
-        raise DeletionVectorChecksumMismatch(source)
-    return data
-
-
-def format_file(vectors: Sequence[bytes]) -> tuple[bytes, tuple[int, ...]]:
-    """A file of serialized bitmaps, and the offset of each for its descriptor."""
-    pieces, offsets, position = [bytes([FORMAT_VERSION])], [], 1
-    for data in vectors:
-        offsets.append(position)
-        pieces += (struct.pack(">i", len(data)), data, struct.pack(">I", zlib.crc32(data)))
-        position += len(data) + FRAME_BYTES
-    return b"".join(pieces), tuple(offsets)
-
-
-# --- The bitmap -------------------------------------------------------------------------------------------------------
-
-
-def parse_rows(data: bytes, source: str, cardinality: int | None = None) -> Rows:
-    """The rows of a serialized bitmap.
-
-    Raises `MalformedLogEntry`, and `DeletionVectorCardinalityMismatch` where they are not `cardinality` many.
-    """
-    parts, count = [np.empty(0, np.int64)], 0
-    for key, bitmap in _buckets(_Reader(data, source)):
-        for high, low in _containers(bitmap, key):
-            parts.append(high | low)
-            count += len(low)
-            if cardinality is not None and count > cardinality:  # runs can be very many rows in few bytes
-                raise DeletionVectorCardinalityMismatch(source, cardinality, count)
-    rows = np.concatenate(parts)
-    if len(rows) > 1 and not (rows[1:] > rows[:-1]).all():
-        raise MalformedLogEntry(source, "the rows of a deletion vector are not ascending")
-    if cardinality is not None and len(rows) != cardinality:
-        raise DeletionVectorCardinalityMismatch(source, cardinality, len(rows))
-    return rows
-
-
-def format_rows(rows: Rows) -> bytes:
-    """The serialized bitmap of ascending rows: the smallest of the three container forms each, as Roaring has it."""
-    buckets = _group(rows, 32)
-    pieces = [struct.pack("<iq", _PORTABLE_MAGIC, len(buckets))]
-    for key, bucket in buckets:
-        pieces += (struct.pack("<I", key), _format_bitmap(bucket))
-    return b"".join(pieces)
-
-
-class _Reader:
-    """Takes bytes from the front; never more than there are."""
-
-    __slots__ = ("_data", "_position", "_source")
-
-    def __init__(self, data: bytes, source: str) -> None:
-        self._data = data
-        self._source = source
-        self._position = 0
-
-    def array(self, dtype: str, count: int) -> npt.NDArray[np.int64]:
-        kind = np.dtype(dtype)
-        end = self._position + count * kind.itemsize
-        if count < 0 or end > len(self._data):
-            raise self.error("a deletion vector ends too early")
-        values = np.frombuffer(self._data, kind, count, self._position)
-        self._position = end
-        return values.astype(np.int64)
-
-    def number(self, dtype: str) -> int:
-        return int(self.array(dtype, 1)[0])
-
-    def count(self, dtype: str) -> int:
-        count = self.number(dtype)
-        if count < 0:
-            raise self.error("a deletion vector has a negative count")
-        return count
-
-    def error(self, detail: str) -> MalformedLogEntry:
-        return MalformedLogEntry(self._source, detail)
-
-
-def _buckets(reader: _Reader) -> Iterator[tuple[int, _Reader]]:
-    """The upper halves of the rows, each with a reader at its 32-bit bitmap."""
-    magic = reader.array("u1", 4).astype(np.uint8).tobytes()
-    if magic == struct.pack("<i", _PORTABLE_MAGIC):
-        for _ in range(reader.count("<i8")):
-            key = reader.number("<u4")
-            if key >> 31:
-                raise reader.error("a deletion vector has a row beyond 63 bits")
-            yield key, reader
-        return
-    for order in "<>":
-        if magic == struct.pack(f"{order}i", _NATIVE_MAGIC):
-            for key in range(reader.count(f"{order}i4")):
-                reader.number(f"{order}i4")  # the length of the bitmap, which says it itself
-                yield key, reader
-            return
-    raise reader.error("a deletion vector has an unknown magic number")
-
-
-def _containers(reader: _Reader, key: int) -> Iterator[tuple[int, Rows]]:
-    """The containers of one 32-bit bitmap: the upper 48 bits of their rows, and the rows' lower 16 bits."""
-    cookie = reader.number("<u4")
-    if cookie & 0xFFFF == _COOKIE_RUNS:
-        count = (cookie >> 16) + 1
-        bits = reader.array("u1", (count + 7) // 8).astype(np.uint8)
-        is_run = np.unpackbits(bits, bitorder="little")[:count].astype(bool)
-        has_offsets = count >= 4
-    elif cookie == _COOKIE_NO_RUNS:
-        count = reader.number("<u4")
-        if count > 1 << 16:
-            raise reader.error("a deletion vector has too many containers")
-        is_run = np.zeros(count, bool)
-        has_offsets = True
-    else:
-        raise reader.error("a deletion vector holds something that is no Roaring bitmap")
-    headers = reader.array("<u2", 2 * count).reshape(-1, 2)
-    if has_offsets:
-        reader.array("<u4", count)  # where the containers begin: they follow one another
-    for (high, last), run in zip(headers.tolist(), is_run.tolist(), strict=True):
-        yield (key << 32) | (high << 16), _read_container(reader, last + 1, run)
-
-
-def _read_container(reader: _Reader, cardinality: int, is_run: bool) -> Rows:
-    if is_run:
-        runs = reader.array("<u2", 2 * reader.number("<u2")).reshape(-1, 2)
-        lengths = runs[:, 1] + 1
-        if lengths.sum() > 1 << 16:
-            raise reader.error("a deletion vector has overlapping runs")
-        before = np.cumsum(lengths) - lengths
-        return np.repeat(runs[:, 0] - before, lengths) + np.arange(lengths.sum())
-    if cardinality <= _ARRAY_ROWS_MAX:
-        return reader.array("<u2", cardinality)
-    bits = reader.array("u1", _BITSET_BYTES).astype(np.uint8)
-    return np.flatnonzero(np.unpackbits(bits, bitorder="little")).astype(np.int64)
-
-
-def _format_bitmap(rows: Rows) -> bytes:
-    groups = _group(rows, 16)
-    keys, parts = [key for key, _ in groups], [part for _, part in groups]
-    runs = [_runs(part) for part in parts]
-    is_run = [2 + 4 * len(run) < min(2 * len(part), _BITSET_BYTES) for part, run in zip(parts, runs, strict=True)]
-    bodies = [
-        _format_container(part, run if flag else None) for part, run, flag in zip(parts, runs, is_run, strict=True)
-    ]
-    headers = np.column_stack((keys, [len(part) - 1 for part in parts])).astype("<u2").tobytes()
-    if any(is_run):
-        flags = np.packbits(is_run, bitorder="little").tobytes()
-        cookie = struct.pack("<I", _COOKIE_RUNS | (len(keys) - 1) << 16) + flags
-        has_offsets = len(keys) >= 4
-    else:
-        cookie = struct.pack("<II", _COOKIE_NO_RUNS, len(keys))
-        has_offsets = True
-    offsets = b""
-    if has_offsets:
-        sizes = np.array([len(body) for body in bodies])
-        first = len(cookie) + len(headers) + 4 * len(keys)
-        offsets = (first + np.cumsum(sizes) - sizes).astype("<u4").tobytes()
-    return b"".join((cookie, headers, offsets, *bodies))
-
-
-def _group(rows: Rows, bits: int) -> list[tuple[int, Rows]]:
-    """Ascending rows by their upper bits, with the lower `bits` bits of each."""
-    keys = rows >> bits
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    parts = np.split(rows & ((1 << bits) - 1), starts)[1:]
-    return list(zip(keys[starts].tolist(), parts, strict=True))
-
-
-def _runs(part: Rows) -> npt.NDArray[np.int64]:
-    """Rows of (first, length - 1), one for each run of consecutive values."""
-    breaks = np.flatnonzero(np.diff(part) != 1) + 1
-    first = np.concatenate(([0], breaks))
-    last = np.concatenate((breaks, [len(part)])) - 1
-    return np.column_stack((part[first], last - first))
-
-
-def _format_container(part: Rows, runs: npt.NDArray[np.int64] | None) -> bytes:
-    if runs is not None:
-        return struct.pack("<H", len(runs)) + runs.astype("<u2").tobytes()
-    if len(part) <= _ARRAY_ROWS_MAX:
-        return part.astype("<u2").tobytes()
-    bits = np.zeros(1 << 16, np.uint8)
-    bits[part] = 1
-    return np.packbits(bits, bitorder="little").tobytes()
-
-
-# --- Z85 --------------------------------------------------------------------------------------------------------------
-
-
-def z85_decode(text: str) -> bytes:
-    """5 characters are 4 bytes. Raises `MalformedLogEntry`."""
-    if len(text) % 5:
-        raise MalformedLogEntry("deletionVector", "the length of a Z85 text is no multiple of 5")
-    try:
-        values = np.array([_Z85_VALUES[character] for character in text], np.int64).reshape(-1, 5)
-    except KeyError as error:
-        raise MalformedLogEntry("deletionVector", f"{error.args[0]!r} is no character of Z85") from error
-    numbers = values @ np.array([85**4, 85**3, 85**2, 85, 1])
-    if (numbers >> 32).any():
-        raise MalformedLogEntry("deletionVector", "a group of Z85 is beyond 32 bits")
-    data: bytes = numbers.astype(">u4").tobytes()
-    return data
-
-
-def z85_encode(data: bytes) -> str:
-    """For a multiple of 4 bytes."""
-    numbers = np.frombuffer(data, ">u4").astype(np.int64)
-    digits = np.column_stack([numbers // 85**power % 85 for power in (4, 3, 2, 1, 0)])
-    return "".join(_Z85[digit] for digit in digits.ravel().tolist())

@@ -77,14 +77,6 @@ class StateNotRecoverable(DeltaError, condition="DELTA_STATE_RECOVER_ERROR", sql
     template = "The log of {table} has no {action} action at or before version {version}: the table cannot be read."
 
 
-@dataclass(eq=False)
-class LogFileNotFound(DeltaError, condition="DELTA_LOG_FILE_NOT_FOUND", sqlstate="42K03"):
-    """A file that was listed, or that a checkpoint names, has gone."""
-
-    path: str
-    template = "The log file {path} does not exist. It may have been cleaned up while it was read; try again."
-
-
 # --- Deletion vectors ----------------------------------------------------------------------------------------------
 
 
@@ -98,30 +90,6 @@ class UnsupportedTypeChange(DeltaError, condition="DELTA_UNSUPPORTED_TYPE_CHANGE
         "{table} cannot be read: its column {column} was changed from {old} to {new}, which is no widening that is "
         "known here. Read it with the engine that changed it, and rewrite its older files there."
     )
-
-
-@dataclass(eq=False)
-class DeletionVectorChecksumMismatch(DeltaError, condition="DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH", sqlstate="XXKDS"):
-    source: str
-    template = "The deletion vector {source} is corrupt: its checksum does not match its bytes."
-
-
-@dataclass(eq=False)
-class DeletionVectorSizeMismatch(DeltaError, condition="DELTA_DELETION_VECTOR_SIZE_MISMATCH", sqlstate="XXKDS"):
-    source: str
-    expected: int
-    actual: int
-    template = "The deletion vector {source} is corrupt: {expected} bytes were recorded, {actual} found."
-
-
-@dataclass(eq=False)
-class DeletionVectorCardinalityMismatch(
-    DeltaError, condition="DELTA_DELETION_VECTOR_CARDINALITY_MISMATCH", sqlstate="XXKDS"
-):
-    source: str
-    expected: int
-    actual: int
-    template = "The deletion vector {source} is corrupt: {expected} rows were recorded, {actual} found."
 
 
 # --- Time travel ---------------------------------------------------------------------------------------------------
@@ -375,16 +343,6 @@ class InvalidTableProperty(DeltaError, condition="DELTA_VIOLATE_TABLE_PROPERTY_V
 
 
 @dataclass(eq=False)
-class StorageNotWritable(DeltaError, condition="STORAGE_NOT_WRITABLE", sqlstate="0A000"):
-    location: str
-    reason: str
-    template = (
-        "{location} cannot be written: {reason}, so two writers could both commit the same version. Keep the table in "
-        "a local folder with hard links, in S3, Google Cloud Storage or Azure."
-    )
-
-
-@dataclass(eq=False)
 class LogWriteFailed(DeltaError, condition="LOG_WRITE_FAILED", sqlstate="58030"):
     table: str
     version: int
@@ -432,15 +390,6 @@ class MissingPartitionColumn(DeltaError, condition="DELTA_MISSING_PARTITION_COLU
     expected: str
     template = (
         "The file {path} cannot be added to {table}: it must have a value for exactly the partition columns {expected}."
-    )
-
-
-@dataclass(eq=False)
-class CannotModifyAppendOnly(DeltaError, condition="DELTA_CANNOT_MODIFY_APPEND_ONLY", sqlstate="42809"):
-    table: str
-    template = (
-        "{table} is configured to allow appends only. To permit updates and deletes, run ALTER TABLE ... SET "
-        "TBLPROPERTIES ('delta.appendOnly' = 'false')."
     )
 
 

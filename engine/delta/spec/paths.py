@@ -1,4 +1,4 @@
-"""Names: every file in `_delta_log`, and the paths of data files.
+"""Names of the files in `_delta_log`; paths of data files are those of `engine.storage.paths`.
 
 Log files carry their version as 20 digits, so that their names sort as their versions do::
 
@@ -12,9 +12,6 @@ Log files carry their version as 20 digits, so that their names sort as their ve
     _staged_commits/00000000000000000010.<uuid>.json               staged commit
 
 Anything else is foreign (editors, Hadoop's `.*.crc`) and is ignored.
-
-Paths of data files are URI references (RFC 2396) relative to the table root, or absolute. They are decoded exactly
-once; a partition directory is Hive-escaped *before* that encoding, so its `%` shows up as `%25` in the log.
 """
 
 from __future__ import annotations
@@ -22,7 +19,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
-from urllib.parse import quote, unquote
 
 LOG_DIR = "_delta_log"
 SIDECAR_DIR = "_sidecars"
@@ -135,40 +131,3 @@ def compaction_name(version: int, version_to: int) -> str:
 
 def sidecar_name(uuid: str) -> str:
     return f"{uuid}.parquet"
-
-
-_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
-_ABSOLUTE = re.compile(r"/|[a-zA-Z][a-zA-Z0-9+.-]*:/")
-_PATH_SAFE = "/:;$&+=,@-_.!~*'()"
-"""What a URI path may hold besides letters and digits."""
-
-
-def decode_path(text: str) -> str:
-    """A path of the log, percent-decoded once."""
-    return unquote(text) if "%" in text else text
-
-
-def encode_path(path: str) -> str:
-    """A path as it belongs into the log; the inverse of `decode_path`."""
-    encoded = quote(path, safe=_PATH_SAFE)
-    # A relative path whose first segment has a colon would read as a scheme: `a:b` is `./a:b` or `a%3Ab` (RFC 2396 5).
-    if not is_absolute_path(path) and _SCHEME.match(encoded):
-        head, slash, rest = encoded.partition("/")
-        encoded = head.replace(":", "%3A") + slash + rest
-    return encoded
-
-
-def is_absolute_path(path: str) -> bool:
-    """For a decoded path: is it absolute, rather than under the table root?"""
-    return _ABSOLUTE.match(path) is not None
-
-
-def resolve_path(path: str) -> str:
-    """The one spelling of a decoded path: `file:/x`, `file:///x` and `/x` are the same file."""
-    if not path.startswith("file:"):
-        return path
-    rest = path[len("file:") :]
-    if rest.startswith("//"):
-        rest = rest[2:]
-        rest = rest[rest.find("/") :] if "/" in rest else "/" + rest
-    return rest if rest.startswith("/") else path

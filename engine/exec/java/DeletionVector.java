@@ -15,7 +15,7 @@ import org.roaringbitmap.RoaringBitmap;
 
 /**
  * The deleted rows of one data file, read where the file is read: by the task, so that a table of many vectors is
- * decoded by all executors and no bytes of it pass through the driver. `engine/delta/spec/deletion_vectors.py` tells
+ * decoded by all executors and no bytes of it pass through the driver. `engine/storage/deletion_vectors.py` tells
  * what the bytes are; every size, checksum and count is verified here as it is there.
  */
 final class DeletionVector {

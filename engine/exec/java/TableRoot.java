@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Where the paths of one log are resolved, and where they may lead: `engine/delta/log/confinement.py` says what is allowed,
+ * Where the paths of one log are resolved, and where they may lead: `engine/storage/confinement.py` says what is allowed,
  * and decided it for the whole table; the same is decided here for each path that becomes Hadoop's, which folds `..`.
  * Strings are decoded paths: `%`, `#`, `?` and blanks in them mean themselves, which is how Hadoop's Path(String) reads
  * text behind a scheme.

@@ -13,8 +13,6 @@ from functools import partial
 
 from catalog.errors import SqlError
 from catalog.names import fold
-from engine.delta.definition.dormant import GENERATION
-from engine.delta.definition.identity_metadata import is_identity
 from engine.enforce.defaults import DEFAULT
 from engine.enforce.errors import LengthExceeded
 from engine.errors.expression_errors import (
@@ -40,6 +38,7 @@ from engine.errors.expression_errors import (
 from engine.errors.statement_errors import SparkFailure
 from engine.plans.expression_checks import Dependency, ExpressionCheck, Refusals
 from engine.sql.expressions import parse_expression
+from engine.table.column_metadata import GENERATION, is_identity
 from engine.table.scan import FILE_METADATA
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type, format_sql_type

@@ -13,13 +13,13 @@ from functools import partial
 
 from catalog.names import fold, quote
 from engine.bind.bound import BoundTable
-from engine.delta.schema.schema_errors import ColumnNotFound
 from engine.errors.change_errors import (
     ConflictingAssignments,
     FieldOfNonStruct,
     IdentityUpdated,
     UnsupportedInAssignment,
 )
+from engine.errors.column_errors import ColumnNotFound
 from engine.errors.expression_errors import AggregateOfRow
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plans.expression_checks import Dependency, Refusals

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from engine.delta.definition.identity_metadata import is_identity
 from engine.enforce.columns import match_columns
 from engine.enforce.defaults import default_text
 from engine.errors.statement_errors import StatementNotSupported
@@ -20,6 +19,7 @@ from engine.plans.write_plan import WritePlan
 from engine.sql.query.splice import Edit
 from engine.statements.queries import Span
 from engine.statements.writes import Insert
+from engine.table.column_metadata import is_identity
 from engine.types.schema import StructField
 from engine.types.sql_types import ddl_type
 

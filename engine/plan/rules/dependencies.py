@@ -7,10 +7,10 @@ meaning, and one of another type would give them another.
 from __future__ import annotations
 
 from engine.bind.bound import BoundTable
-from engine.delta.definition.dormant import GENERATION
-from engine.delta.schema.schema_changes import resolve_path
 from engine.errors.alter_errors import ConstraintDependsOnColumn, GeneratedDependsOnColumn
 from engine.sql.expressions import parse_expression
+from engine.table.column_metadata import GENERATION
+from engine.types.schema_changes import resolve_path
 
 
 def ensure_unused(table: BoundTable, path: tuple[str, ...]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.delta.definition.identity_metadata import ALLOW_EXPLICIT, START, STEP, is_identity
 from engine.errors.definition_errors import (
     IdentityPartition,
     IdentityStepZero,
@@ -13,6 +12,7 @@ from engine.errors.definition_errors import (
 )
 from engine.errors.statement_errors import IdentityExhausted
 from engine.statements.tables import ColumnDef
+from engine.table.column_metadata import ALLOW_EXPLICIT, START, STEP, is_identity
 from engine.table.identity import GREATEST, LEAST
 from engine.types.schema import DataType, PrimitiveType, StructType
 from engine.types.sql_types import format_sql_type

@@ -13,8 +13,8 @@ from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.delta.definition.table_draft import Definition
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.schema.schema_errors import ColumnNotFound
 from engine.enforce.partition_values import stored_partition_value
+from engine.errors.column_errors import ColumnNotFound
 from engine.errors.definition_errors import ColumnsWithQuery, LocationNotEmpty
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
@@ -53,7 +53,6 @@ from engine.sql.expressions import Expression, one_line, parse_expression
 from engine.statements.tables import CreateTable
 from engine.statements.writes import Insert, ReplaceOn, ReplaceUsing
 from engine.table.operations import CommitDescription, TableOperation
-from engine.table.rules import PlainRules, TableRules
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import ddl_type
 
@@ -130,12 +129,8 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
     if target.found is not None:
         raise LocationNotEmpty(str(target.name), target.location)
     definition = define(bound, target, statement, StructType(table_fields(analyzed.columns or ())))
-    config: TableRules
-    if isinstance(definition, PlainRules):
-        config = definition
-    else:
-        config = definition.config(str(target.name))
-        config.ensure_supported(TableOperation.APPEND)
+    config = definition.config(str(target.name))
+    config.ensure_supported(TableOperation.APPEND)
     return CreateTableAsPlan(
         entry=new_entry(bound, target),
         is_path=target.is_path,

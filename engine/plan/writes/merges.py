@@ -17,7 +17,6 @@ from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundRelation, BoundTable
 from engine.delta.definition.table_draft import Definition
 from engine.delta.delta_format import delta_snapshot
-from engine.delta.schema.schema_errors import ColumnNotFound, DuplicateColumns
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.errors.change_errors import (
     ColumnNotInSource,
@@ -26,6 +25,7 @@ from engine.errors.change_errors import (
     NonLastMatchedUnconditional,
     NonLastNotMatchedUnconditional,
 )
+from engine.errors.column_errors import ColumnNotFound, DuplicateColumns
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.reads.scans import row_id_columns, scan_of
 from engine.plan.reads.target_reads import TargetReading, arranged, bitmaps

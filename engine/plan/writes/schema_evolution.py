@@ -23,12 +23,9 @@ from dataclasses import replace
 
 from catalog.names import quote
 from engine.delta.definition.constraints import check_constraints
-from engine.delta.definition.dormant import GENERATION
-from engine.delta.definition.metadata_changes import AddColumn, ChangeType, MetadataChange, change_table
+from engine.delta.definition.metadata_changes import MetadataChange, change_table
 from engine.delta.definition.table_draft import Definition
 from engine.delta.delta_format import delta_config
-from engine.delta.schema.schema_changes import Path
-from engine.delta.schema.type_widening import is_widening
 from engine.delta.spec.properties import TYPE_WIDENING
 from engine.enforce.columns import match_columns
 from engine.errors.expression_errors import ConstraintHoldsType, GeneratedHoldsType
@@ -38,8 +35,12 @@ from engine.plan.rules.query_columns import table_fields, table_type
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
+from engine.table.column_metadata import GENERATION
+from engine.table.definition_changes import AddColumn, ChangeType
+from engine.types.column_paths import Path
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType, parse_data_type
 from engine.types.sql_types import format_sql_type
+from engine.types.widening import is_widening
 
 
 def evolved(rows: WritePlan, columns: Sequence[QueryColumn], by_name: bool) -> Definition | None:

@@ -14,6 +14,7 @@ A qualifier that may stand for two relations is refused, as Spark would refuse i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from engine.sql.dialect.errors import AmbiguousReference
 from engine.statements.queries import Candidate, InlinedCall, Qualifier, Query, Relation, Span
 
 _OWN_ALIAS = "__relation_"
+_ALIASED = re.compile(rf"`(\w+)` AS `({_OWN_ALIAS}\d+)`")
 
 
 Edit = tuple[Span, str]
@@ -105,6 +107,11 @@ def _alias(relation: Relation, index: int, name: str, is_own: bool) -> str:
 def own_alias(index: int) -> str:
     """What a relation is called where its last name would not do."""
     return quote(f"{_OWN_ALIAS}{index}")
+
+
+def own_aliases(text: str) -> dict[str, str]:
+    """Of a text that :func:`splice` made: its own aliases, and the names that were put in for these relations."""
+    return {alias: name for name, alias in _ALIASED.findall(text)}
 
 
 def apply_edits(text: str, edits: list[Edit], calls: Sequence[InlinedCall] = ()) -> str:

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from engine.bind.bound import Outcome
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.metadata_changes import MetadataChange, change_table
 from engine.delta.definition.table_draft import Definition
 from engine.delta.delta_format import delta_snapshot
 from engine.enforce.identity import Extremes, joined, moved_high_water_marks, with_values_taken
@@ -29,6 +28,7 @@ from engine.exec.run import Run, only_row
 from engine.plans.reads import ReadPlan
 from engine.plans.writes import MATCHING_SOURCE, MergePlan
 from engine.runtime.results import RowCounts, empty_result
+from engine.table.definition_changes import SetColumnMetadata
 from engine.table.operations import with_metrics
 from engine.table.scan import Scan
 from engine.write.change_files import AFTER_UPDATE, BEFORE_UPDATE, DELETED, INSERTED, Change, change_files
@@ -103,7 +103,7 @@ class _Written:
     inserted: Mapping[int, NewFiles] | None = None
     deleted: Mapping[int, int] | None = None
     remainder: Remainder | None = None
-    high_water_marks: tuple[MetadataChange, ...] = ()
+    high_water_marks: tuple[SetColumnMetadata, ...] = ()
 
     @property
     def new(self) -> tuple[NewFiles, ...]:
@@ -158,10 +158,10 @@ def _write(plan: MergePlan, source: Scan, found: FoundRows, run: Run, staged: Ex
 
 def _insert(
     plan: MergePlan, source: Scan, found: FoundRows, run: Run, staged: ExitStack
-) -> tuple[dict[int, NewFiles], tuple[MetadataChange, ...]]:
+) -> tuple[dict[int, NewFiles], tuple[SetColumnMetadata, ...]]:
     """The rows of the source that match none of the table; identity values go on from one clause to the next."""
     inserted: dict[int, NewFiles] = {}
-    high_water_marks: tuple[MetadataChange, ...] = ()
+    high_water_marks: tuple[SetColumnMetadata, ...] = ()
     if not plan.inserts:
         return inserted, high_water_marks
     files = all_but(plan.source_storage, source.files, found.of(MATCHING_SOURCE))
@@ -187,7 +187,7 @@ def _transaction(plan: MergePlan, written: _Written, found: FoundRows, watch: St
     description = with_metrics(plan.description, **texts)
     transaction = Transaction.on(snapshot, preserving(description, plan.table), table=label)
     if written.high_water_marks or _redefines(plan):
-        transaction.define(change_table(plan.definition.config(label), written.high_water_marks))
+        transaction.define(plan.definition, written.high_water_marks)
     if plan.reads_table:
         transaction.read_whole_table()
     # A row that goes concurrently may leave one of the source without a match, which is to be inserted then.

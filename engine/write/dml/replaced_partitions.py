@@ -18,11 +18,11 @@ import pyarrow as pa
 from catalog.names import quote
 from engine.bind.bound import BoundTable
 from engine.delta.commit.new_files import NewFiles
-from engine.delta.log.file_table import Array
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.runtime.parameters import Parameter
 from engine.sql.query.composed import Names
+from engine.types.arrow_types import Array
 from engine.types.partition_values import PartitionValue, parse_partition_value
 from engine.types.schema import PrimitiveType, StructField
 from engine.types.sql_types import ddl_type

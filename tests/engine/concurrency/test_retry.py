@@ -9,7 +9,7 @@ import pytest
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.concurrency.retry import RetryPolicy
-from engine.delta.commit.conflict_errors import MetadataChanged
+from engine.errors.conflict_errors import MetadataChanged
 from engine.errors.statement_errors import StatementCancelled, StatementNotSupported
 
 RUNS_MAX = RetryPolicy().runs_max

@@ -7,9 +7,9 @@ from typing import Any
 
 from engine.delta.commit.transaction import Committed, Transaction
 from engine.delta.definition.table_config import choose_protocol
-from engine.delta.log.storage import Storage
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, Metadata
+from engine.storage.storage import Storage
 from engine.table.operations import CommitDescription, TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
 

@@ -17,13 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.delta.commit.transaction import Transaction, clock_ms
-from engine.delta.log.storage import Storage, open_storage
 from engine.delta.maintenance.after_commit import PostCommit, run_hooks
 from engine.delta.maintenance.checkpoint_writer import CheckpointForm, write_checkpoint
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, DomainMetadata, SetTransaction
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
-from engine.delta.spec.paths import encode_path
+from engine.storage.paths import encode_path
+from engine.storage.storage import Storage, open_storage
 from engine.table.operations import TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.duck import open_duckdb

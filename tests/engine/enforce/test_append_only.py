@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.delta.spec.errors import CannotModifyAppendOnly
 from engine.enforce.append_only import ensure_append_only
+from engine.errors.change_errors import CannotModifyAppendOnly
 from tests.engine.enforce.write_plans import column, plan
 
 

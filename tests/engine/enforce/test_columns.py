@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from catalog.errors import SqlError
-from engine.delta.schema.schema_errors import ColumnNotFound, DuplicateColumns
 from engine.enforce.columns import match_columns
 from engine.enforce.errors import NoPartitionColumn, PartitionColumnListed
+from engine.errors.column_errors import ColumnNotFound, DuplicateColumns
 from engine.plans.write_plan import WritePlan
 from tests.engine.enforce.write_plans import DATE, column, plan
 

@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.delta.spec.log_errors import LogPathNotAllowed
 from engine.errors.statement_errors import SparkFailure
 from engine.exec.session import ExecSession
 from engine.plans.reads import ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.statements.queries import ExplainMode
+from engine.storage.errors import LogPathNotAllowed
 from engine.table.scan import Scan
 from tests.engine.exec.scans import DataFile, list_files, query, rows, write_scan
 

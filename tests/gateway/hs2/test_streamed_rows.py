@@ -11,6 +11,7 @@ from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from tests.gateway.arrow_engine import Streams
 from tests.gateway.hs2.wire import Lab, State, cells, execute, fetch, open_session, status
+from tests.gateway.http.conftest import eventually
 
 SPARK_V9 = 42249
 FIRST = t.TFetchOrientation.FETCH_FIRST
@@ -42,7 +43,7 @@ def test_a_failure_after_the_first_rows_is_told_by_the_next_fetch(
     answer.end(ValueError("a bug"))
     failed = fetch(client, operation)
     assert failed.status.sqlState == "XX000" and failed.results is None
-    assert status(client, operation).operationState == State.ERROR_STATE
+    assert eventually(lambda: status(client, operation).operationState == State.ERROR_STATE)
 
 
 def test_databricks_clients_are_told_to_ask_again(

@@ -9,11 +9,11 @@ import pytest
 
 from engine.delta.commit.staged_commit import adds_of, num_records
 from engine.delta.commit.transaction import Transaction
-from engine.delta.log.storage import Storage
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import AddCdcFile, DeletionVectorDescriptor, DomainMetadata, Remove, SetTransaction
 from engine.delta.spec.errors import RowIdsWithoutStatistics
 from engine.delta.spec.paths import LOG_DIR, commit_name
+from engine.storage.storage import Storage
 from engine.table.operations import TableOperation
 from tests.engine.delta.committing import NOW_MS, add, append, change_metadata, create, describe, metadata
 from tests.interleave.storages import DictStorage

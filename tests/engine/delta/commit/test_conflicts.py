@@ -12,7 +12,6 @@ from engine.delta.commit.conflict_errors import (
     ConcurrentAppend,
     ConcurrentTransaction,
     FeatureDropConflict,
-    MetadataChanged,
     ProtocolChanged,
 )
 from engine.delta.commit.conflicts import is_tolerable_change, row_id_high_water_mark
@@ -22,6 +21,7 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Action, DomainMetadata, Metadata, Protocol, SetTransaction
 from engine.delta.spec.errors import UnsupportedWriterFeatures
 from engine.delta.spec.protocols import add_features, remove_feature
+from engine.errors.conflict_errors import MetadataChanged
 from engine.table.operations import TableOperation
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.engine.delta.committing import add, append, change_metadata, create, describe, metadata

@@ -12,10 +12,10 @@ import pytest
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.commit.conflict_errors import CommitAttemptsExceeded, ConcurrentDeleteRead
 from engine.delta.commit.transaction import Transaction
-from engine.delta.log.storage import open_storage
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.delta.spec.actions import SetTransaction
 from engine.delta.spec.errors import UnsupportedWriterFeatures
+from engine.storage.storage import open_storage
 from engine.table.operations import TableOperation, with_metrics
 from tests.engine.delta.committing import add, append, create, describe
 from tests.interleave.storages import DictStorage, Interposed

@@ -16,7 +16,7 @@ from catalog.errors import SqlError
 from engine.delta.conversion.converted_files import ConvertedFiles, Layout, convert_files
 from engine.delta.conversion.folder_files import find_files, folder_values
 from engine.delta.definition.metadata_changes import define_table
-from engine.delta.log.storage import open_storage
+from engine.storage.storage import open_storage
 from engine.types.schema import DecimalType, PrimitiveType, StructField
 
 

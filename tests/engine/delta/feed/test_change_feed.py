@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from engine.delta.feed.change_feed import ChangeFeed, load_change_feed
-from engine.delta.log.storage import Storage
 from engine.delta.snapshot.commit_times import load_commit_times
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.snapshot.snapshot import Snapshot
@@ -18,6 +17,7 @@ from engine.delta.spec.actions import Action, Add, DeletionVectorDescriptor, Met
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.delta.spec.paths import commit_name
 from engine.errors.table_errors import DeltaError
+from engine.storage.storage import Storage
 from tests.engine.delta.log_builder import SCHEMA_STRING, LogBuilder, add, remove
 
 ROW_COUNT = 6

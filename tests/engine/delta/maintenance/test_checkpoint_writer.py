@@ -19,8 +19,9 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import Add, DeletionVectorDescriptor, DomainMetadata, Metadata, SetTransaction
 from engine.delta.spec.errors import UnsupportedWriterFeatures
 from engine.delta.spec.last_checkpoint import LastCheckpoint, parse_last_checkpoint
-from engine.delta.spec.paths import LogFileKind, encode_path, parse_log_path
+from engine.delta.spec.paths import LogFileKind, parse_log_path
 from engine.delta.spec.properties import DAY_MS
+from engine.storage.paths import encode_path
 from engine.table.operations import TableOperation
 from engine.types.schema import ArrayType, PrimitiveType, StructField, StructType
 from tests.engine.delta.committing import add, append, create, describe, metadata

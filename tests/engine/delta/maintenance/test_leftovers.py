@@ -13,9 +13,9 @@ from catalog.files import LocalFiles
 from catalog.leftovers import remove_catalog_leftovers
 from catalog.memory_store import MemoryStore
 from catalog.names import SchemaName
-from engine.delta.log.put_if_absent import temporary_path
 from engine.delta.maintenance.leftovers import remove_lake_leftovers
 from engine.main import EngineOptions, remove_leftovers
+from engine.storage.put_if_absent import temporary_path
 from tests.catalog.faulty_files import Crash, Fault, FaultyFiles
 
 TOKEN = "0123456789abcdef0123456789abcdef"

@@ -9,7 +9,6 @@ from uuid import UUID
 import pytest
 
 from engine.delta.commit.transaction import Transaction
-from engine.delta.log.storage import Storage, open_storage
 from engine.delta.maintenance.needed_files import NeededFiles, Retained
 from engine.delta.maintenance.unused_files import (
     find_removed,
@@ -21,10 +20,12 @@ from engine.delta.maintenance.unused_files import (
 )
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor, Remove
-from engine.delta.spec.deletion_vectors import ABSOLUTE, RELATIVE, deletion_vector_path, relative_deletion_vector
+from engine.delta.spec.deletion_vectors import deletion_vector_path
 from engine.delta.spec.errors import VacuumLiteImpossible
-from engine.delta.spec.log_errors import LogPathNotAllowed
 from engine.delta.spec.paths import LOG_DIR, commit_name
+from engine.storage.deletion_vectors import ABSOLUTE, RELATIVE, relative_deletion_vector
+from engine.storage.errors import LogPathNotAllowed
+from engine.storage.storage import Storage, open_storage
 from engine.table.operations import TableOperation
 from tests.engine.delta.committing import append, change_metadata, create, describe, metadata
 
@@ -102,7 +103,7 @@ def test_what_no_version_has_had_may_be_younger_than_the_storage_says(storage: S
     """A statement that began after the cutoff may have written it, by a clock that is behind."""
     create(storage, metadata(configuration={}))
     append(storage, "removed")
-    write(storage, NOW, {name: CUT_S + 0.002 for name in ("removed", "stray")} | {"old": CUT_S + 61})
+    write(storage, NOW, dict.fromkeys(("removed", "stray"), CUT_S + 0.002) | {"old": CUT_S + 61})
     version = remove(storage, "removed", CUT_S + 0.001, NOW)
     for each in range(version + 1):
         age_commit(storage, each, CUT_S + 0.001, NOW)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.delta.schema.stats_columns import parse_name, stats_columns
+from engine.delta.schema.stats_columns import stats_columns
+from engine.types.column_paths import parse_name
 from engine.types.schema import ArrayType, DataType, PrimitiveType, StructField, StructType, walk_fields
 
 LONG = PrimitiveType.LONG

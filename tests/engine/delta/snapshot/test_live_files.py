@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.delta.log.commit_reader import make_adds
-from engine.delta.log.file_table import FILES_SCHEMA, file_keys, map_array, paths_of
+from engine.delta.log.file_table import FILES_SCHEMA, file_keys, map_array
 from engine.delta.snapshot import live_files
 from engine.delta.snapshot.live_files import LiveFiles
+from engine.storage.paths import paths_of
 from tests.engine.delta.log_builder import add
 
 SIZES = pa.schema([("twice", pa.int64())])

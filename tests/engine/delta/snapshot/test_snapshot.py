@@ -19,7 +19,6 @@ from engine.delta.spec.actions import CommitInfo, Metadata, Protocol, Sidecar
 from engine.delta.spec.errors import (
     DeltaTableNotFound,
     InvalidProtocolVersion,
-    LogFileNotFound,
     MissingCommitInfo,
     MissingCommitTimestamp,
     StateNotRecoverable,
@@ -34,6 +33,7 @@ from engine.delta.spec.paths import (
     compaction_name,
 )
 from engine.errors.table_errors import MalformedLogEntry
+from engine.storage.errors import LogFileNotFound
 from tests.engine.delta.log_builder import (
     METADATA,
     PROTOCOL,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.delta.spec.actions import SetTransaction
 from engine.plan.reads.target_reads import bitmaps
 from engine.plans.writes import MATCHING_SOURCE, MergePlan
+from engine.table.operations import NumberedWrite
 from engine.table.scan import FileLayout
 from tests.engine.plan.lake import PlanningLake
 
@@ -170,7 +170,7 @@ def test_whether_other_reads_of_the_table_matter(planning: PlanningLake) -> None
 def test_a_numbered_merge(planning: PlanningLake) -> None:
     settings = {"spark.databricks.delta.write.txnAppId": "app", "spark.databricks.delta.write.txnVersion": "3"}
     plan = planning.plan(MergePlan, f"{INTO} WHEN MATCHED THEN DELETE", SALES, settings)
-    assert plan.numbered == SetTransaction(app_id="app", version=3)
+    assert plan.numbered == NumberedWrite(app_id="app", version=3)
 
 
 REFUSED = {

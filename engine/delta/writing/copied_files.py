@@ -1,0 +1,159 @@
+"""Copies of a table's files, byte for byte, in the folder of another table; gone again if their commit fails."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from catalog.errors import CatalogOutcomeUnknown
+from engine.delta.commit.cloned_files import changed_vectors, cloned_files, copies_among, file_vectors
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.errors.conflict_errors import CommitOutcomeUnknown
+from engine.errors.copy_errors import CloneFileMissing
+from engine.exec.run import Run
+from engine.runtime.context import StatementContext
+from engine.storage.deletion_vectors import RELATIVE, relative_deletion_vector, vector_file_name
+from engine.storage.paths import encode_path, is_absolute_path
+from engine.storage.storage import Storage
+from engine.write.staged_files import discard
+
+COPIERS_MAX = 8
+_PIECE_BYTES = 4 << 20
+_BASE_BYTES_MAX = 200
+"""Of the part of a name that is taken over; file systems allow 255 bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copies:
+    """`adds` are files that the clone gets, `removed` (a mask over the files that it had) those that it loses.
+
+    `sizes` are bytes of the data files that were written.
+    """
+
+    adds: pa.RecordBatch
+    removed: pa.Array
+    sizes: tuple[int, ...]
+
+
+@contextmanager
+def copied_files(snapshot: Snapshot, label: str, storage: Storage, before: pa.Table, run: Run) -> Iterator[Copies]:
+    """Copies of all files of the table `label`, but for those among `before` that are copies of them already.
+
+    Raises `CloneFileMissing`.
+    """
+    table_id = snapshot.metadata.id
+    known = copies_among(before, table_id)
+    copying = _Copying(snapshot.storage, label, snapshot.version, storage, run.context)
+    removed, needed, log_paths, names = np.ones(before.num_rows, bool), [], [], {}
+    had = before["log_path"].to_pylist()
+    for row, (path, vector) in enumerate(file_vectors(snapshot.files)):
+        copy = known.get(path)
+        if copy is not None and copy.is_of(vector):
+            removed[copy.position] = False
+            continue
+        needed.append(row)
+        if copy is None:
+            names[path] = copy_name(path)
+        log_paths.append(encode_path(names[path]) if copy is None else had[copy.position])
+    files = snapshot.files.take(pa.array(needed, pa.int64()))
+    try:
+        sizes = copying.copy(list(names.items()))
+        vectors = changed_vectors(files, _Vectors(copying), RELATIVE)
+        copying.copy(list(copying.vectors.items()))
+        run.context.cancel.ensure_live()
+        yield Copies(
+            adds=cloned_files(files, pa.array(log_paths, pa.string()), vectors, table_id),
+            removed=pa.array(removed),
+            sizes=sizes,
+        )
+    except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
+        raise
+    except BaseException:
+        discard(storage, copying.written)
+        raise
+
+
+@dataclass(slots=True)
+class _Copying:
+    """`written` is added to on several threads."""
+
+    source: Storage
+    label: str
+    version: int
+    target: Storage
+    context: StatementContext
+    written: list[str] = field(default_factory=list)
+    vectors: dict[str, str] = field(default_factory=dict)
+    """Files of deletion vectors -> their copies."""
+
+    def copy(self, names: list[tuple[str, str]]) -> tuple[int, ...]:
+        """Copies files of the source (decoded path -> name in the target); how many bytes each has."""
+        sizes: list[int] = []
+        tenth = -(-len(names) // 10)
+        with ThreadPoolExecutor(COPIERS_MAX, "copies") as threads:
+            for size in threads.map(self._copy, names):
+                sizes.append(size)
+                if len(sizes) % tenth == 0 or len(sizes) == len(names):
+                    note = f"{self.target.root}: {len(sizes)} of {len(names)} files copied, {sum(sizes)} bytes"
+                    self.context.profile.add_note(note)
+        return tuple(sizes)
+
+    def _copy(self, names: tuple[str, str]) -> int:
+        path, name = names
+        self.context.cancel.ensure_live()
+        size = 0
+        with self._opened(path) as reader, self.target.open_output(name) as writer:
+            while piece := reader.read(_PIECE_BYTES):
+                self.context.cancel.ensure_live()
+                writer.write(piece)
+                size += len(piece)
+            self.written.append(name)
+        return size
+
+    def _opened(self, path: str) -> BinaryIO:
+        try:
+            return self.source.open_input(path)
+        except FileNotFoundError as error:
+            raise CloneFileMissing(self.label, self.version, path) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Vectors:
+    """Gives the file of deletion vectors at a path its copy, of which the text is answered."""
+
+    copying: _Copying
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, path: str) -> str:
+        if path not in self.texts:
+            token = uuid.uuid4()
+            self.texts[path] = relative_deletion_vector(token)
+            self.copying.vectors[path] = vector_file_name(token)
+        return self.texts[path]
+
+
+def missing_file(snapshot: Snapshot, run: Run) -> str | None:
+    """The path of a data file of the version that is not there; None where all are."""
+    paths = snapshot.files["path"].to_pylist()
+
+    def is_there(path: str) -> bool:
+        run.context.cancel.ensure_live()
+        return snapshot.storage.exists(path)
+
+    with ThreadPoolExecutor(COPIERS_MAX, "looks") as threads:
+        return next((path for path, found in zip(paths, threads.map(is_there, paths), strict=True) if not found), None)
+
+
+def copy_name(path: str, token: Callable[[], str] = lambda: uuid.uuid4().hex) -> str:
+    """A name that no file had before, for the copy of a file at a decoded path; it stays in its partition's folder."""
+    *folders, base = path.split("/")
+    kept = [] if is_absolute_path(path) else [folder for folder in folders if "=" in folder]
+    tail = base.encode()[-_BASE_BYTES_MAX:].decode(errors="ignore")
+    return "/".join((*kept, f"{token()}-{tail}"))

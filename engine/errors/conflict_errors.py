@@ -1,0 +1,43 @@
+"""Conditions of commits that lose to another writer's, or whose outcome is not known, whatever the table's format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.errors.table_errors import DeltaError
+
+
+class ConcurrentModification(DeltaError):
+    """Family of all conflicts."""
+
+
+@dataclass(eq=False)
+class ConcurrentDrop(ConcurrentModification, condition="CONCURRENT_DROP", sqlstate="2D521"):
+    table: str
+    template = (
+        "{table} was dropped, or another table was made in its place, while this statement ran. Nothing was written. "
+        "Run the statement again if it is meant for the table that is there now."
+    )
+
+
+@dataclass(eq=False)
+class MetadataChanged(ConcurrentModification, condition="DELTA_METADATA_CHANGED", sqlstate="2D521"):
+    table: str
+    version: int
+    operation: str
+    template = (
+        "Transaction conflict: the metadata of {table} was changed by a concurrent {operation}, which committed "
+        "version {version}. Run the statement again."
+    )
+
+
+@dataclass(eq=False)
+class CommitOutcomeUnknown(DeltaError, condition="COMMIT_OUTCOME_UNKNOWN", sqlstate="08007"):
+    table: str
+    version: int
+    txn_id: str
+    detail: str
+    template = (
+        "It is not known whether version {version} of {table} was committed: the storage failed ({detail}). Before "
+        "running the statement again look for the transaction id {txn_id} in DESCRIBE HISTORY."
+    )

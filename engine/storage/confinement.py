@@ -1,0 +1,248 @@
+"""Where the paths of a log may lead: the one decision for every path that a log names.
+
+A log is written by others, and the paths in it (`add`, `remove`, `cdc`, sidecars, deletion vectors) decide what is
+opened. `Confinement.resolve` takes a decoded path and answers the place that it names, or refuses it:
+
+- A relative path stays below the table's root: no segment of it is `..`. Paths are decoded once before they come here,
+  so `%2e%2e` is `..`, and what was encoded twice is a folder that is called `%2e%2e`.
+- An absolute path lies below the table's root or below an allowed root (shallow clones name the files of another
+  table). The scheme is a part of that comparison, so `http:`, `ftp:`, `hdfs:` lead nowhere unless storage of that
+  scheme is configured. Schemes that are spellings of one store (`s3a`, `s3`) are equal.
+
+Nothing is looked up for this, so it is the same on all machines and costs no request. What is checked where:
+
+===================================  ===================================================================================
+the files of a version               `Snapshot.ensure_files_allowed`, when a read is planned: `ensure_files` on whole
+                                     columns, once per block of files
+change data files, removed files     `ensure_files` when a change feed is made of them
+sidecars, vectors read by Python     `Storage.path_of`, which every method of a `Storage` asks
+files and vectors read by Spark      `TableRoot.java` decides the same again where paths become Hadoop's
+symbolic links                       where a local file is opened: `LocalStorage`, on executors `ConfinedReader` and
+                                     `DeletionVector`, `InPlaceCommitProtocol` to write; planning looks up no file
+===================================  ===================================================================================
+
+A link may lead wherever an absolute path may; but what is written lies below the table's own folder, and a log that is
+a link is only read.
+
+Protocol: "Add File and Remove File" (paths), "Deletion Vector Descriptor Schema", "Sidecar Files".
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.errors.table_errors import MalformedLogEntry
+from engine.storage.deletion_vectors import ABSOLUTE, RELATIVE, UUID_CHARACTERS, VECTOR_BYTES_MAX
+from engine.storage.errors import LogPathNotAllowed
+from engine.storage.paths import paths_of
+from engine.types.arrow_types import Array, RecordBatch
+
+FILE_BYTES_MAX = 1 << 40
+"""More than any data file has. Spark plans a task for every 128 MB of what a file is said to have."""
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?=/)")
+_SAME_STORE: Mapping[str, str] = MappingProxyType(
+    {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "az", "abfss": "az", "wasbs": "wasb"}
+)
+_LOCAL_AUTHORITIES = ("", "localhost")
+
+
+class Confinement:
+    """The decision for one table. Immutable."""
+
+    def __init__(self, root: str, allowed_roots: Iterable[str] | None = None) -> None:
+        """`root` is a local path or a URL. `allowed_roots` None: the table alone, wherever it lies."""
+        self.root = root
+        self._allowed = tuple(allowed_roots or ())
+        self._is_bound = allowed_roots is not None
+        places = [spelling for place in (root, *self._allowed) for spelling in _spellings(place)]
+        self.places = tuple(dict.fromkeys(places))
+        """Below which absolute paths may lie, in every spelling, the table's own among them."""
+        self._prefixes = tuple(place.rstrip("/") + "/" for place in self.places)
+
+    # --- Paths as texts ---
+
+    def resolve(self, path: str) -> str:
+        """The absolute path or URL of a decoded path. Raises `LogPathNotAllowed`."""
+        if not path or "\0" in path or (".." in path and ".." in path.split("/")):
+            raise LogPathNotAllowed(self.root, path)
+        if not path.startswith("/") and _SCHEME.match(path) is None:
+            return f"{self.root}/{path}"
+        named = path
+        if path.startswith("/") and _SCHEME.match(self.root):  # on the storage that the table lies on
+            scheme, _, rest = self.root.partition("://")
+            named = f"{scheme}://{rest.partition('/')[0]}{path}"
+        place = _one_spelling(named)
+        if not place.startswith(self._prefixes):
+            raise LogPathNotAllowed(self.root, path)
+        return place if place.startswith("/") else named
+
+    def name_below(self, path: str) -> str | None:
+        """The name below the table's root that a decoded path means, in one spelling; None: it leads elsewhere.
+
+        Raises `LogPathNotAllowed` for what is no path, or leads upwards.
+        """
+        if not path or "\0" in path or (".." in path and ".." in path.split("/")):
+            raise LogPathNotAllowed(self.root, path)
+        place = path
+        if path.startswith("/") and _SCHEME.match(self.root):
+            scheme, _, rest = self.root.partition("://")
+            place = f"{scheme}://{rest.partition('/')[0]}{path}"
+        elif not path.startswith("/") and _SCHEME.match(path) is None:
+            return posixpath.normpath(path)
+        place = _one_spelling(place)
+        for prefix in self._own_prefixes:
+            if place.startswith(prefix):
+                return posixpath.normpath(place[len(prefix) :])
+        return None
+
+    @cached_property
+    def _own_prefixes(self) -> tuple[str, ...]:
+        """What absolute paths below the table begin with, in every spelling of its root."""
+        return tuple(dict.fromkeys(f"{root.rstrip('/')}/" for root in _spellings(self.root)))
+
+    def ensure_paths(self, paths: Array) -> None:
+        """`resolve` for a column of decoded paths; the ordinary ones cost a look at their bytes, all at once."""
+        looks = _looks(paths)
+        if looks is _Looks.PLAIN:
+            return
+        if looks is _Looks.ABSOLUTE:  # as in a clone, which names all its files so
+            below = pa.repeat(False, len(paths))
+            for prefix in self._prefixes:
+                below = pc.or_(below, pc.starts_with(paths, prefix))
+            paths = paths.filter(pc.invert(below))
+        for path in paths.to_pylist():
+            self.resolve(path)
+
+    def ensure_files(self, files: RecordBatch) -> None:
+        """Rows that have a path and, if they have these columns, a size and vectors: where they lie, and how large.
+
+        Raises `LogPathNotAllowed`, `MalformedLogEntry`.
+        """
+        self.ensure_paths(files.column("path"))
+        names = files.schema.names
+        if "size" in names:
+            _ensure_sizes(files.column("size"), FILE_BYTES_MAX, files.column("path"))
+        for name in ("deletion_vector", "selected_rows"):
+            if name in names and files.column(name).null_count < len(files):
+                present = files.column(name).is_valid()
+                self._ensure_vectors(files.column(name).filter(present), files.column("path").filter(present))
+
+    def _ensure_vectors(self, vectors: Array, paths: Array) -> None:
+        kinds, places = vectors.field("storage_type"), vectors.field("path_or_inline_dv")
+        self.ensure_paths(paths_of(places.filter(pc.equal(kinds, ABSOLUTE))))
+        named = places.filter(pc.equal(kinds, RELATIVE))
+        named = named.filter(pc.greater(pc.utf8_length(named), UUID_CHARACTERS))
+        for prefix in pc.unique(pc.utf8_slice_codeunits(named, 0, -UUID_CHARACTERS)).to_pylist():
+            self.ensure_below_root(prefix)
+        _ensure_sizes(vectors.field("size_in_bytes"), VECTOR_BYTES_MAX, paths)
+        for name in ("offset", "cardinality"):
+            _ensure_sizes(vectors.field(name), None, paths)
+
+    def ensure_below_root(self, path: str) -> None:
+        """For a path that may be relative only. Raises `LogPathNotAllowed`."""
+        if path.startswith("/") or _SCHEME.match(path):
+            raise LogPathNotAllowed(self.root, path)
+        self.resolve(path)
+
+    # --- Links ---
+
+    @cached_property
+    def _real_root(self) -> str:
+        """The table's own folder. Raises `LogPathNotAllowed` where that leads out of the allowed roots itself."""
+        real = os.path.realpath(self.root)
+        if self._is_bound and not _is_below(real, self._real_allowed):
+            raise LogPathNotAllowed(self.root, self.root)
+        return real
+
+    @cached_property
+    def _real_allowed(self) -> tuple[str, ...]:
+        places = (_one_spelling(place) for place in self._allowed)
+        return tuple(os.path.realpath(place) for place in places if "://" not in place)
+
+    def ensure_real(self, place: str, *, to_write: bool = False) -> None:
+        """For a local place: where it really lies, links followed. Raises `LogPathNotAllowed`.
+
+        `to_write`: it must lie in the table's own folder, just where it seems to lie.
+        """
+        real, own = os.path.realpath(place), self._real_root
+        if to_write:
+            relative = os.path.relpath(place, self.root)
+            allowed = real == os.path.normpath(os.path.join(own, relative)) and _is_below(real, (own,))
+        else:
+            allowed = _is_below(real, (own, *self._real_allowed))
+        if not allowed:
+            raise LogPathNotAllowed(self.root, place)
+
+
+class _Looks(Enum):
+    """What the bytes of a column of paths rule out."""
+
+    PLAIN = "relative, without dots in a row"
+    ABSOLUTE = "some absolute, without dots in a row"
+    ODD = "anything"
+
+
+def _looks(paths: Array) -> _Looks:
+    """Some 20 ms for a million paths; text functions would take ten times that."""
+    if not len(paths):
+        return _Looks.PLAIN
+    if paths.null_count:
+        return _Looks.ODD
+    _, offsets, data = paths.buffers()
+    starts = np.frombuffer(offsets, np.int32)[paths.offset : paths.offset + len(paths) + 1]
+    if (np.diff(starts) == 0).any():
+        return _Looks.ODD
+    text = np.frombuffer(data, np.uint8)[starts[0] : starts[-1]]
+    if not text.min() or (np.diff(np.flatnonzero(text == ord("."))) == 1).any():
+        return _Looks.ODD
+    if (text[starts[:-1] - starts[0]] == ord("/")).any():
+        return _Looks.ABSOLUTE
+    has_scheme = (text == ord(":")).any() and b":/" in text.tobytes()
+    return _Looks.ABSOLUTE if has_scheme else _Looks.PLAIN
+
+
+def _ensure_sizes(sizes: Array, most: int | None, paths: Array) -> None:
+    """Numbers from 0 on, up to `most`; None: nulls are well, too."""
+    found = pc.min_max(sizes).as_py()
+    if most is not None and sizes.null_count:
+        wrong = None
+    elif found["min"] is None or (found["min"] >= 0 and (most is None or found["max"] <= most)):
+        return
+    else:
+        wrong = found["min"] if found["min"] < 0 else found["max"]
+    path = paths.filter(pc.fill_null(pc.equal(sizes, wrong), wrong is None))[0].as_py()
+    raise MalformedLogEntry(f"The entry of {path}", f"{wrong} is no size or place that it can have")
+
+
+def _spellings(place: str) -> tuple[str, ...]:
+    """A root as it was given and, where links lead to it, as it really is."""
+    place = _one_spelling(place)
+    return (os.path.abspath(place), os.path.realpath(place)) if "://" not in place else (place,)
+
+
+def _one_spelling(place: str) -> str:
+    """A local path as it is, or a URL with the usual name of its scheme; no folding but of what cannot lead away."""
+    match = _SCHEME.match(place)
+    if match is None:
+        return posixpath.normpath("/" + place.lstrip("/")) if place.startswith("/") else place
+    scheme, rest = match[1].lower(), place[match.end() :]
+    if scheme == "file":
+        authority, slash, path = rest[2:].partition("/") if rest.startswith("//") else ("", "/", rest.lstrip("/"))
+        local = authority in _LOCAL_AUTHORITIES
+        return posixpath.normpath("/" + path.lstrip("/")) if local else f"file://{authority}{slash}{path}"
+    return f"{_SAME_STORE.get(scheme, scheme)}:{rest}"
+
+
+def _is_below(real: str, roots: Iterable[str]) -> bool:
+    return any(real == root or real.startswith(root.rstrip("/") + "/") for root in roots)

@@ -1,0 +1,168 @@
+"""Put-if-absent: the one primitive that makes commits atomic, per storage scheme.
+
+A commit is a file that must appear whole, and for one writer only. Each scheme has its own way, and nothing is emulated
+by check-then-write; a scheme that is not in the table below is refused for writing.
+
+========================  =============================================================================================
+local folders             a synced temporary file, hard-linked to its name: `link` fails where the name exists
+memory                    a lock of this process, which is all that can see it
+S3                        `If-None-Match: *` (s3fs from 2024.10)
+Google Cloud Storage      `ifGenerationMatch=0`
+Azure                     `If-None-Match: *`, which is `overwrite=False` there
+========================  =============================================================================================
+
+Three outcomes. True: the file is ours. False: a file of that name exists. `OSError`: *unknown*. And even False is not
+proof that another writer won: the clients of object stores repeat a request whose answer was lost, and the repetition
+finds the file of the first. A caller that needs certainty compares what the file holds
+(`engine.delta.commit.committer`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import threading
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+from engine.storage.errors import StorageNotWritable
+
+TEMPORARY_SUFFIX = ".tmp"
+
+_memory_lock = threading.Lock()
+
+_CONDITIONS: Mapping[str, Mapping[str, Any]] = {
+    "s3": {"mode": "create"},
+    "s3a": {"mode": "create"},
+    "gs": {"mode": "create"},
+    "gcs": {"mode": "create"},
+    "abfs": {"overwrite": False},
+    "abfss": {"overwrite": False},
+    "az": {"overwrite": False},
+}
+"""Scheme -> the arguments that make fsspec's `pipe_file` conditional."""
+
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+
+def ensure_scheme_writable(scheme: str) -> None:
+    """Raises `StorageNotWritable` unless `scheme` has an atomic put-if-absent."""
+    if scheme != "memory" and scheme not in _CONDITIONS:
+        raise StorageNotWritable(f"{scheme}://", "the scheme has no atomic put-if-absent")
+
+
+def put_local(path: str, data: bytes, *, in_place: bool = False) -> bool:
+    """Create `path` with `data`, durable when this returns. See the module for the outcomes.
+
+    `in_place`: raises `FileNotFoundError` where its folder is missing, instead of making it.
+    """
+    temporary = write_temporary(path, data, in_place=in_place)
+    try:
+        return _link(temporary, path)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+
+
+def put_fsspec(fs: Any, scheme: str, path: str, data: bytes) -> bool:
+    """The same on a file system of fsspec."""
+    ensure_scheme_writable(scheme)
+    if scheme == "memory":
+        with _memory_lock:
+            if fs.exists(path):
+                return False
+            fs.pipe_file(path, data)
+            return True
+    try:
+        fs.pipe_file(path, data, **_CONDITIONS[scheme])
+    except FileExistsError:
+        return False
+    return True
+
+
+def replace_local(path: str, data: bytes) -> None:
+    """Write `path` whole, replacing an existing file."""
+    with output_local(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def output_local(path: str) -> Iterator[BinaryIO]:
+    """A file that appears under `path` when the block ends, and not at all when it raises."""
+    temporary = temporary_path(path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        with open(temporary, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    sync_directory(os.path.dirname(path))
+
+
+def temporary_path(path: str) -> str:
+    """A hidden name beside `path`: no file of the log, and left behind only by a crash."""
+    directory, name = os.path.split(path)
+    return os.path.join(directory, f".{name}.{uuid.uuid4().hex}{TEMPORARY_SUFFIX}")
+
+
+def write_temporary(path: str, data: bytes, *, in_place: bool = False) -> str:
+    """A synced temporary file beside `path`; the directory is made if it is missing, unless `in_place`."""
+    temporary = temporary_path(path)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    try:
+        descriptor = os.open(temporary, flags, 0o666)
+    except FileNotFoundError:
+        if in_place:
+            raise
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        descriptor = os.open(temporary, flags, 0o666)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    return temporary
+
+
+def sync_directory(directory: str) -> None:
+    """Make the names in `directory` durable. File systems that cannot are as durable as they are."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _link(temporary: str, path: str) -> bool:
+    try:
+        os.link(temporary, path)
+    except OSError as error:
+        # Over a network a link can succeed and its answer be lost; the temporary file then has two names.
+        if _link_count(temporary) == 2:
+            return True
+        if isinstance(error, FileExistsError):
+            return False
+        if error.errno in _NO_LINKS:
+            raise StorageNotWritable(path, "its file system has no hard links") from error
+        raise
+    sync_directory(os.path.dirname(path))
+    return True
+
+
+def _link_count(path: str) -> int:
+    try:
+        return os.stat(path).st_nlink
+    except OSError:
+        return 1

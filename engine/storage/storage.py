@@ -1,0 +1,477 @@
+"""Where tables lie: the only door to file systems.
+
+A `Storage` is rooted at one table. Names are relative to that root (`_delta_log/00000000000000000000.json`) or
+absolute. Local tables go through plain `os` calls, which matters where ten thousand commits are read; every other
+scheme goes through fsspec. A missing file is `FileNotFoundError` whatever the scheme; other failures are the scheme's
+own `OSError`.
+
+Every name and path is confined (`engine.storage.confinement`): what leads outside of the table's root and the allowed
+roots is `LogPathNotAllowed` before anything is opened. On this machine symbolic links are followed for that; the log's
+own folder is looked at with every listing, other folders with every file.
+
+Listings are consistent in order only: names come sorted, and a file that is written during the listing may be missing.
+
+Writing has two forms. `put_if_absent` is for commits and for whatever must never be overwritten; `write` and
+`open_output` put a whole file, replacing an existing one, which is right for checkpoints and the hint. Neither form
+ever shows half a file.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any, BinaryIO, cast
+
+import fsspec
+
+from engine.storage.confinement import Confinement
+from engine.storage.listing import entries_from
+from engine.storage.paths import resolve_path
+from engine.storage.put_if_absent import (
+    TEMPORARY_SUFFIX,
+    ensure_scheme_writable,
+    output_local,
+    put_fsspec,
+    put_local,
+    replace_local,
+)
+
+LOG_FOLDER = "_delta_log"
+"""The folder whose files make versions of a table, in the formats that there are: listed with every statement, removed
+before all others.
+"""
+
+REMOVED_PREFIX = ".removed-"
+"""Of the name that a table's folder has while it is removed, before a token: no listing shows it."""
+
+UNLISTED_MARK = ".unlisted"
+"""A file in a table's folder, for which the catalog lists the table only if it has a record of it."""
+
+_REMOVALS_MAX = 10
+"""How often removing a folder is tried while others put files into it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    name: str
+    """Without its directory."""
+    size: int
+    """Bytes."""
+    modified_ms: int
+    """Milliseconds since the epoch; some storages tell whole seconds of one file and parts of them in a listing."""
+
+    def may_be(self, other: FileStatus | None) -> bool:
+        """Whether both can be told of the same file in the same state."""
+        if other is None or (self.name, self.size) != (other.name, other.size):
+            return False
+        times = (self.modified_ms, other.modified_ms)
+        if any(time % 1000 == 0 for time in times):
+            return times[0] // 1000 == times[1] // 1000
+        return times[0] == times[1]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderListing:
+    """What lies directly in a folder, symbolic links left out."""
+
+    files: tuple[FileStatus, ...]
+    folders: tuple[FileStatus, ...]
+    """Of size 0; some storages know no times of folders and tell 0."""
+
+
+class Storage(ABC):
+    """One table's files."""
+
+    root: str
+    """The table root: an absolute local path, or a URL. Never ends in a slash."""
+    allowed_roots: tuple[str, ...] | None = None
+    """Where else the log's paths may lead, and below which the table itself must lie; None: only below the table."""
+
+    @cached_property
+    def confinement(self) -> Confinement:
+        """The decision for each path of this table's log."""
+        return Confinement(self.root, self.allowed_roots)
+
+    @abstractmethod
+    def list_names(self, directory: str, start: str = "") -> list[str]:
+        """Names of the files (not folders) in `directory` that sort at or after `start`, sorted.
+
+        A directory that does not exist is empty: object stores know no other.
+        """
+
+    @abstractmethod
+    def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
+        """As `list_names`, with sizes and times."""
+
+    @abstractmethod
+    def list_folder(self, directory: str) -> FolderListing:
+        """Files and folders of `directory`, which is empty for the table's root. One that does not exist is empty."""
+
+    @abstractmethod
+    def stat(self, name: str) -> FileStatus: ...
+
+    @abstractmethod
+    def exists(self, name: str) -> bool: ...
+
+    @abstractmethod
+    def read_bytes(self, name: str) -> bytes: ...
+
+    @abstractmethod
+    def read_range(self, name: str, offset: int, length: int) -> bytes:
+        """At most `length` bytes from `offset`; fewer where the file ends before."""
+
+    @abstractmethod
+    def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
+        """The files' bytes in the order of `names`, fetched ahead where latency is worth hiding."""
+
+    @abstractmethod
+    def open_input(self, name: str) -> BinaryIO:
+        """A seekable file for a Parquet reader; the caller closes it."""
+
+    @abstractmethod
+    def ensure_writable(self) -> None:
+        """Raises `StorageNotWritable` where commits cannot be atomic, `LogPathNotAllowed` where they lie elsewhere."""
+
+    @abstractmethod
+    def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
+        """Create a file; False where one of this name exists, `OSError` where the outcome is unknown.
+
+        `in_place`: where folders are more than beginnings of names, `FileNotFoundError` if the file's is missing, and
+        nothing is made. See `engine.storage.put_if_absent` for what False can also mean. Raises `StorageNotWritable`.
+        """
+
+    @abstractmethod
+    def write(self, name: str, data: bytes) -> None:
+        """Create or replace a file."""
+
+    @abstractmethod
+    def open_output(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """As `write`, for files that should not be built in memory: it appears when the block ends without an error."""
+
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Remove a file; one that is missing is removed already."""
+
+    @abstractmethod
+    def delete_empty_folder(self, name: str) -> bool:
+        """Remove a folder that has nothing in it; False where it stays, or where folders are beginnings of names."""
+
+    @abstractmethod
+    def delete_tree(self) -> None:
+        """Remove the table's folder and all that is in it; the log first, so that no half of a table is left.
+
+        Also while others still write into it, or remove from it.
+        """
+
+    def path_of(self, name: str) -> str:
+        """The absolute path or URL of a name, or of a decoded path of the log. Raises `LogPathNotAllowed`."""
+        return self.confinement.resolve(name)
+
+
+class LocalStorage(Storage):
+    """A folder of this machine."""
+
+    def __init__(self, root: str, allowed_roots: Sequence[str] | None = None) -> None:
+        self.root = os.path.abspath(root)
+        self.allowed_roots = None if allowed_roots is None else tuple(allowed_roots)
+        self._is_log_real = False
+        """Whether the log's folder was found to lie in an allowed place when it was listed last."""
+
+    def list_names(self, directory: str, start: str = "") -> list[str]:
+        folder = self.path_of(directory)
+        self._ensure_real_folder(folder)
+        try:
+            with os.scandir(folder) as entries:
+                found = [entry for entry in entries if entry.name >= start and entry.is_file()]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        for entry in found:
+            if entry.is_symlink():
+                self.confinement.ensure_real(entry.path)
+        return sorted(entry.name for entry in found)
+
+    def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
+        folder = self.path_of(directory)
+        result = []
+        for name in self.list_names(directory, start):
+            try:
+                status = os.stat(f"{folder}/{name}")
+            except FileNotFoundError:  # cleaned up since the listing
+                continue
+            result.append(FileStatus(name, status.st_size, status.st_mtime_ns // 1_000_000))
+        return result
+
+    def list_folder(self, directory: str) -> FolderListing:
+        folder = self._own(f"{directory}/-").removesuffix("/-") if directory else self.root
+        files: list[FileStatus] = []
+        folders: list[FileStatus] = []
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    with suppress(FileNotFoundError):  # removed since the listing
+                        if entry.is_symlink():
+                            continue
+                        found = entry.stat(follow_symlinks=False)
+                        kind = folders if entry.is_dir(follow_symlinks=False) else files
+                        size = 0 if kind is folders else found.st_size
+                        kind.append(FileStatus(entry.name, size, found.st_mtime_ns // 1_000_000))
+        except (FileNotFoundError, NotADirectoryError):
+            return FolderListing((), ())
+        return FolderListing(tuple(files), tuple(folders))
+
+    def stat(self, name: str) -> FileStatus:
+        status = os.stat(self._real(name))
+        return FileStatus(os.path.basename(name), status.st_size, status.st_mtime_ns // 1_000_000)
+
+    def exists(self, name: str) -> bool:
+        return os.path.exists(self._real(name))
+
+    def read_bytes(self, name: str) -> bytes:
+        descriptor = self._open(name)
+        try:
+            size = os.fstat(descriptor).st_size
+            data = os.read(descriptor, size + 1)
+            if len(data) == size:
+                return data
+            pieces = [data]
+            while piece := os.read(descriptor, 1 << 20):
+                pieces.append(piece)
+            return b"".join(pieces)
+        finally:
+            os.close(descriptor)
+
+    def read_range(self, name: str, offset: int, length: int) -> bytes:
+        with open(self._open(name), "rb") as file:
+            file.seek(offset)
+            # A reader makes room for all that it is asked for, and the length may be anybody's.
+            return file.read(max(0, min(length, os.fstat(file.fileno()).st_size - offset)))
+
+    def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
+        return map(self.read_bytes, names)
+
+    def open_input(self, name: str) -> BinaryIO:
+        return open(self._open(name), "rb")
+
+    def ensure_writable(self) -> None:
+        """Hard links are found out about by the first put: only the file system knows whether it has them.
+
+        Raises `LogPathNotAllowed` where the log's folder is a link, before data files are written for it.
+        """
+        self.confinement.ensure_real(self.path_of(LOG_FOLDER), to_write=True)
+
+    def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
+        return put_local(self._own(name), data, in_place=in_place)
+
+    def write(self, name: str, data: bytes) -> None:
+        replace_local(self._own(name), data)
+
+    def open_output(self, name: str) -> AbstractContextManager[BinaryIO]:
+        return output_local(self._own(name))
+
+    def delete(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self._own(name))
+
+    def delete_empty_folder(self, name: str) -> bool:
+        try:
+            os.rmdir(self._own(name))
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+                return False
+            raise
+        return True
+
+    def delete_tree(self) -> None:
+        self._own(f"{LOG_FOLDER}/")
+        root = f"{os.path.dirname(self.root)}/{REMOVED_PREFIX}{uuid.uuid4().hex}"
+        try:
+            os.rename(self.root, root)
+        except FileNotFoundError:
+            return
+        except OSError:
+            root = self.root
+        for folder in (f"{root}/{LOG_FOLDER}", root):
+            _remove_folder(folder)
+
+    def _open(self, name: str) -> int:
+        """A file to read. Links cost a second look, others none."""
+        path = self.path_of(name)
+        self._ensure_real_folder(os.path.dirname(path), again=False)
+        try:
+            return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+        self.confinement.ensure_real(path)
+        return os.open(path, os.O_RDONLY)
+
+    def _real(self, name: str) -> str:
+        """The path of a name that is looked at, not opened."""
+        path = self.path_of(name)
+        self._ensure_real_folder(os.path.dirname(path), again=False)
+        if os.path.islink(path):
+            self.confinement.ensure_real(path)
+        return path
+
+    def _own(self, name: str) -> str:
+        """The path of a name that is written or removed."""
+        path = self.path_of(name)
+        self.confinement.ensure_real(os.path.dirname(path), to_write=True)
+        return path
+
+    def _ensure_real_folder(self, folder: str, *, again: bool = True) -> None:
+        """Raises `LogPathNotAllowed`. `again` False takes the log's folder for what it was when it was listed last."""
+        is_log = folder == f"{self.root}/{LOG_FOLDER}"
+        if not is_log or again or not self._is_log_real:
+            self._is_log_real &= not is_log
+            self.confinement.ensure_real(folder)
+            self._is_log_real |= is_log
+
+
+class FsspecStorage(Storage):
+    """Any other scheme."""
+
+    FETCH_AHEAD = 16
+    """Files that `read_many` requests at once."""
+
+    def __init__(
+        self, url: str, options: Mapping[str, Any] | None = None, allowed_roots: Sequence[str] | None = None
+    ) -> None:
+        self.root = url.rstrip("/")
+        self.allowed_roots = None if allowed_roots is None else tuple(allowed_roots)
+        self.scheme = self.root.partition("://")[0]
+        self.fs, _ = fsspec.core.url_to_fs(self.root, **dict(options or {}))
+
+    def list_names(self, directory: str, start: str = "") -> list[str]:
+        return [status.name for status in self.list_files(directory, start)]
+
+    def list_files(self, directory: str, start: str = "") -> list[FileStatus]:
+        path = self.path_of(directory)
+        try:
+            entries = entries_from(self.fs, self.scheme, path, start)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        itself = self.fs._strip_protocol(path)  # what a listing shows of a file, or of an object store's folder marker
+        found = (_status(entry) for entry in entries if entry["type"] == "file" and entry["name"] != itself)
+        return sorted((status for status in found if status.name >= start), key=lambda status: status.name)
+
+    def list_folder(self, directory: str) -> FolderListing:
+        path = self.path_of(directory) if directory else self.root
+        try:
+            entries = entries_from(self.fs, self.scheme, path, "")
+        except (FileNotFoundError, NotADirectoryError):
+            return FolderListing((), ())
+        itself = self.fs._strip_protocol(path)
+        found = [entry for entry in entries if entry["name"].rstrip("/") != itself]
+        files = tuple(_status(entry) for entry in found if entry["type"] == "file")
+        return FolderListing(files, tuple(_status(entry) for entry in found if entry["type"] == "directory"))
+
+    def stat(self, name: str) -> FileStatus:
+        return _status(self.fs.info(self.path_of(name)))
+
+    def exists(self, name: str) -> bool:
+        return bool(self.fs.exists(self.path_of(name)))
+
+    def read_bytes(self, name: str) -> bytes:
+        return cast(bytes, self.fs.cat_file(self.path_of(name)))
+
+    def read_range(self, name: str, offset: int, length: int) -> bytes:
+        return cast(bytes, self.fs.cat_file(self.path_of(name), start=offset, end=offset + length))
+
+    def read_many(self, names: Sequence[str]) -> Iterator[bytes]:
+        if len(names) <= 1:
+            yield from map(self.read_bytes, names)
+            return
+        # fsspec's own way to many files takes brackets and stars in a table's path for patterns.
+        with ThreadPoolExecutor(min(len(names), self.FETCH_AHEAD), "fetch") as threads:
+            for first in range(0, len(names), 4 * self.FETCH_AHEAD):
+                yield from threads.map(self.read_bytes, names[first : first + 4 * self.FETCH_AHEAD])
+
+    def open_input(self, name: str) -> BinaryIO:
+        return cast(BinaryIO, self.fs.open(self.path_of(name), "rb"))
+
+    def ensure_writable(self) -> None:
+        ensure_scheme_writable(self.scheme)
+
+    def put_if_absent(self, name: str, data: bytes, *, in_place: bool = False) -> bool:
+        return put_fsspec(self.fs, self.scheme, self.path_of(name), data)
+
+    def write(self, name: str, data: bytes) -> None:
+        self.fs.pipe_file(self.path_of(name), data)
+
+    @contextmanager
+    def open_output(self, name: str) -> Iterator[BinaryIO]:
+        # Through a local file: schemes differ in what a failed upload stream leaves behind, a put is whole or nothing.
+        with tempfile.NamedTemporaryFile(suffix=TEMPORARY_SUFFIX) as file:
+            yield cast(BinaryIO, file)
+            file.flush()
+            self.fs.put_file(file.name, self.path_of(name))
+
+    def delete(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            self.fs.rm_file(self.path_of(name))
+
+    def delete_empty_folder(self, name: str) -> bool:
+        return False
+
+    def delete_tree(self) -> None:
+        for folder in (self.path_of(LOG_FOLDER), self.root):
+            for _ in range(_REMOVALS_MAX):
+                self.fs.invalidate_cache(folder)
+                paths = self.fs.find(folder)
+                if not paths:
+                    break
+                for path in paths:  # `rm` would take stars and brackets in names for patterns
+                    with suppress(FileNotFoundError):
+                        self.fs.rm_file(path)
+
+
+def _remove_folder(folder: str) -> None:
+    for attempt in range(1, _REMOVALS_MAX + 1):
+        try:
+            shutil.rmtree(folder)
+        except FileNotFoundError:
+            pass  # the folder, or something inside of it, was gone already
+        except OSError:
+            if attempt == _REMOVALS_MAX:
+                raise
+        if not os.path.lexists(folder):
+            return
+
+
+def open_storage(
+    path: str, options: Mapping[str, Any] | None = None, allowed_roots: Sequence[str] | None = None
+) -> Storage:
+    """The storage of the table at `path`: a local path, `file:` URL, or any URL that fsspec knows.
+
+    `options` are fsspec's storage options (credentials, endpoint). `allowed_roots` are the places below which tables
+    lie, and so may the files that their logs name; None: the log's paths lead nowhere but below the table.
+    """
+    path = resolve_path(os.fspath(path))
+    if "://" in path:
+        return FsspecStorage(path, options, allowed_roots)
+    return LocalStorage(path, allowed_roots)
+
+
+def _status(entry: Mapping[str, Any]) -> FileStatus:
+    """fsspec schemes agree on `name` and `size`, not on how they spell the time of modification."""
+    modified: Any = next(
+        (entry[key] for key in ("mtime", "LastModified", "last_modified", "updated", "created") if entry.get(key)), 0
+    )
+    if hasattr(modified, "timestamp"):
+        modified = modified.timestamp()
+    elif isinstance(modified, str):
+        modified = datetime.fromisoformat(modified).timestamp()
+    return FileStatus(
+        entry["name"].rstrip("/").rsplit("/", 1)[-1], int(entry.get("size") or 0), int(round(float(modified) * 1000))
+    )
