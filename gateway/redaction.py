@@ -20,12 +20,12 @@ _PATTERNS = (
         re.compile(rf"(?i)([\w.-]*{_NAME}[\w.-]*['\"`]?\s*(?:=>|=|:)\s*)(?:(?:bearer|basic)\s+)?(?:{_VALUE})"),
         rf"\g<1>{HIDDEN}",
     ),
-    (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/._~=-]{8,}"), rf"\g<1> {HIDDEN}"),
+    (re.compile(r"\b((?i:bearer|basic))\s+(?=\S*[A-Z0-9=])[A-Za-z0-9+/._~=-]{8,}"), rf"\g<1> {HIDDEN}"),
     (re.compile(r"\b(?:dgp_|dapi)[A-Za-z0-9]{8,}|\bAKIA[0-9A-Z]{12,}|\beyJ[\w-]+\.[\w-]+\.[\w-]*"), HIDDEN),
     (re.compile(r"(?i)([?&](?:sig|signature|x-amz-signature|x-amz-credential)=)[^&\s'\"]+"), rf"\g<1>{HIDDEN}"),
     (re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^/\s'\"@]+:[^/\s'\"@]*@"), rf"\g<1>{HIDDEN}@"),
 )
-_LITERALS = re.compile(r"'(?:[^'\\]|\\.|'')*'?|\"(?:[^\"\\]|\\.|\"\")*\"?|(?<![\w.`])\d[\w.]*")
+_LITERALS = re.compile(r"`[^`]*`|'(?:[^'\\]|\\.|'')*'?|\"(?:[^\"\\]|\\.|\"\")*\"?|(?<![\w.`])\d[\w.]*")
 
 
 def redact(text: str) -> str:
@@ -37,7 +37,7 @@ def redact(text: str) -> str:
 
 def without_literals(text: str) -> str:
     """A statement's text with `?` for each quoted text and number; names in backquotes stay."""
-    return _LITERALS.sub("?", text)
+    return _LITERALS.sub(lambda found: found[0] if found[0].startswith("`") else "?", text)
 
 
 class RedactingFilter(logging.Filter):

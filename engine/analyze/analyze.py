@@ -42,6 +42,7 @@ from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.rights import RightStatement
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.tokens import TokenStatement
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Delete, Insert, ReplaceOn, TruncateTable, Update
 
@@ -59,7 +60,7 @@ class Analyzer(Protocol):
 def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStatement:
     """Raises what Spark says of the query, and what the guard refuses."""
     bound, statement = authorized.bound, authorized.bound.statement
-    if isinstance(statement, AnsweredStatement | RightStatement):
+    if isinstance(statement, AnsweredStatement | RightStatement | TokenStatement):
         return AnalyzedStatement(bound=bound)
     match statement:
         case Query() as query:

@@ -11,12 +11,14 @@ from dataclasses import replace
 
 from catalog.conditions import Condition, ensure_met
 from engine.authorize.needs import needs_of
+from engine.authorize.scopes import ensure_within_scopes
 from engine.bind.bound import AuthorizedStatement, BoundStatement
 from engine.bind.sight import login_of
 
 
 def authorize(bound: BoundStatement) -> AuthorizedStatement:
     """The statement, proven allowed for the session's principal. Raises `InsufficientPermissions` and its kin."""
+    ensure_within_scopes(bound)
     login = login_of(bound.state.identity)
     if login is None:
         return AuthorizedStatement(bound=bound)

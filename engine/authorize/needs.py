@@ -89,6 +89,7 @@ from engine.statements.shows import (
 )
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.tokens import TokenStatement
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
@@ -107,6 +108,8 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
     statement = bound.statement
     if isinstance(statement, AnsweredStatement):
         yield from _answered(bound, statement)
+        return
+    if isinstance(statement, TokenStatement):  # of one's own, which the answer looks at
         return
     if isinstance(statement, RightStatement):
         yield from right_needs(bound, statement)

@@ -104,6 +104,7 @@ from engine.statements.shows import (
 )
 from engine.statements.statement import AnsweredStatement, WriteStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.tokens import ShowTokens, TokenStatement
 from engine.statements.variables import (
     DeclareVariables,
     DropVariable,
@@ -156,10 +157,11 @@ def _securable(statement: SingleStatement, binder: Binder) -> SecurableEntry | N
 
 
 def _named(
-    statement: Query | Explain | ExplainWrite | DescribeQuery | WriteStatement | VariableStatement, binder: Binder
+    statement: Query | Explain | ExplainWrite | DescribeQuery | ShowTokens | WriteStatement | VariableStatement,
+    binder: Binder,
 ) -> tuple[Target | None, tuple[BoundRelation, ...]]:
     """What the statement writes, makes or drops, and the relations that it reads."""
-    if isinstance(statement, RightStatement | CreateFunction | DropFunction):
+    if isinstance(statement, RightStatement | TokenStatement | CreateFunction | DropFunction):
         return None, ()
     current = binder.state.current
     match statement:

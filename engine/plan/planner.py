@@ -31,6 +31,7 @@ from engine.plan.writes.merges import plan_merge
 from engine.plan.writes.row_changes import plan_delete, plan_update
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, SchemaPlan
+from engine.plans.tokens import TokenPlan
 from engine.plans.variables import EvaluatePlan
 from engine.pruning.metadata_answers import NoAnswer
 from engine.runtime.settings import HIVE_SHAPE
@@ -53,6 +54,7 @@ from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.rights import RightStatement
 from engine.statements.statement import AnsweredStatement, FormatStatement
 from engine.statements.tables import CreateTable, DropTable
+from engine.statements.tokens import TokenStatement
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
@@ -67,6 +69,8 @@ def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Pla
         return CommandPlan(statement=statement, bound=bound)
     if isinstance(statement, FormatStatement):
         return _plan_by_format(bound, statement, planners)
+    if isinstance(statement, TokenStatement):
+        return TokenPlan(statement=statement, identity=bound.state.identity)
     if isinstance(statement, RightStatement):
         return plan_rights(bound, statement)
     match statement:

@@ -50,6 +50,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import Statement
+from engine.statements.tokens import ShowTokens
 
 _MODES = ("EXTENDED", "CODEGEN", "COST", "FORMATTED")
 _NO_QUERIES = frozenset({"ANALYZE", "DESC", "DESCRIBE", "EXPLAIN", "RESET", "SET", "SHOW", "USE"})
@@ -317,6 +318,7 @@ _SHOWS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyTy
         ("GRANTS",): show_grants,
         ("GROUPS",): show_groups,
         ("USERS",): show_users,
+        ("TOKENS",): lambda _: ShowTokens(),
         ("EXTERNAL", "LOCATIONS"): show_locations,
     }
 )

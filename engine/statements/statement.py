@@ -58,6 +58,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.tokens import CreateToken, RevokeToken, ShowTokens
 from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (
@@ -99,7 +100,7 @@ AnsweredStatement = (
 )
 """Statements that Spark has no part in: what the catalog, the logs and the session's state answer."""
 
-Statement = Query | Explain | ExplainWrite | DescribeQuery | AnsweredStatement
+Statement = Query | Explain | ExplainWrite | DescribeQuery | AnsweredStatement | ShowTokens
 """Statements that change no table and no name."""
 
 MaintenanceStatement = Optimize | Reorg | Vacuum | RestoreTable | RepairTable | GenerateManifest | AnalyzeTable
@@ -129,6 +130,8 @@ WriteStatement = (
     | DropView
     | CommentOn
     | RightStatement
+    | CreateToken
+    | RevokeToken
     | CreateFunction
     | DropFunction
     | MaintenanceStatement

@@ -17,8 +17,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from contextlib import suppress
 from typing import Any, Protocol
 
 from catalog.errors import SqlError
@@ -26,7 +25,9 @@ from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity
 from gateway.audit.errors import AuditNotWritten
 from gateway.audit.trail import Trail
+from gateway.config import OnFailure, StatementText
 from gateway.operation import Operation, OperationState
+from gateway.origin import Origin
 from gateway.redaction import redact, without_literals
 
 logger = logging.getLogger(__name__)
@@ -34,30 +35,6 @@ logger = logging.getLogger(__name__)
 TEXT_MAX = 64 << 10
 OBJECTS_MAX = 200
 _KNOWN_S, _KNOWN_MAX = 60.0, 10_000
-
-
-class StatementText(StrEnum):
-    """How the text of statements is recorded, besides its digest."""
-
-    FULL = "full"
-    REDACTED = "redacted"
-    NONE = "none"
-
-
-class OnFailure(StrEnum):
-    """What becomes of a statement that cannot be recorded."""
-
-    REFUSE = "refuse"
-    LOG = "log"
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a session comes from: the protocol, the address of the client and what it calls itself."""
-
-    wire: str = ""
-    peer: str = ""
-    user_agent: str | None = None
 
 
 class Auditor(Protocol):
@@ -118,15 +95,17 @@ class TrailAuditor:
             self._record("login", "ok", identity, origin)
 
     def refused(self, user: str | None, origin: Origin, error: SqlError) -> None:
-        """`user` is the name that the client gave, which may be no user's."""
+        """`user` is the name that the client gave, which may be no user's. Never raises: the client is told why."""
         fields = {"user": user and user[:200], "peer": origin.peer, "wire": origin.wire}
-        self._write({"event": "login", "outcome": "denied", "sqlstate": error.sqlstate, **fields})
+        with suppress(AuditNotWritten):
+            self._write({"event": "login", "outcome": "denied", "sqlstate": error.sqlstate, **fields})
 
     def session_opened(self, session: str, identity: Identity, origin: Origin) -> None:
         self._record("session.open", "ok", identity, origin, session=session, user_agent=origin.user_agent)
 
     def session_closed(self, session: str, identity: Identity, origin: Origin) -> None:
-        self._record("session.close", "ok", identity, origin, session=session)
+        with suppress(AuditNotWritten):
+            self._record("session.close", "ok", identity, origin, session=session)
 
     def statement_began(self, operation: Operation, access: StatementAccess, session: str, origin: Origin) -> None:
         objects = [
@@ -153,6 +132,7 @@ class TrailAuditor:
         )
 
     def statement_ended(self, operation: Operation, session: str, origin: Origin) -> None:
+        """Never raises: what was done is done."""
         ended_ms = operation.ended_ms or time.time_ns() // 1_000_000
         fields = {
             "rows_modified": operation.rows_modified,
@@ -161,15 +141,9 @@ class TrailAuditor:
         }
         if operation.error is not None:
             fields |= {"sqlstate": operation.error.sqlstate, "condition": operation.error.condition}
-        self._record(
-            "statement.end",
-            _outcome(operation),
-            operation.identity,
-            origin,
-            session=session,
-            statement=str(operation.id),
-            **fields,
-        )
+        names = {"session": session, "statement": str(operation.id)}
+        with suppress(AuditNotWritten):
+            self._record("statement.end", _outcome(operation), operation.identity, origin, **names, **fields)
 
     def close(self) -> None:
         self._trail.close()

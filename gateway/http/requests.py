@@ -77,6 +77,20 @@ class SessionRequest:
     settings: Mapping[str, str]
 
 
+class TokenScope(StrEnum):
+    SQL = "sql"
+    READ_ONLY = "read-only"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken:
+    """`POST /api/2.0/token/create`."""
+
+    comment: str
+    lifetime_s: int | None
+    scope: TokenScope
+
+
 class _Body:
     """A JSON object whose members are taken one by one, each with its type."""
 
@@ -179,6 +193,20 @@ def parse_session_request(content: bytes) -> SessionRequest:
     return SessionRequest(
         catalog=body.text("catalog"), schema=body.text("schema"), settings=body.strings("session_confs")
     )
+
+
+def parse_new_token(content: bytes) -> NewToken:
+    body = _Body(_parse_json(content), frozenset(("comment", "lifetime_seconds", "scope")))
+    return NewToken(
+        comment=body.text("comment") or "",
+        lifetime_s=body.whole_number("lifetime_seconds"),
+        scope=body.choice("scope", TokenScope.SQL),
+    )
+
+
+def parse_token_id(content: bytes) -> str:
+    """Of `POST /api/2.0/token/delete`."""
+    return _Body(_parse_json(content), frozenset(("token_id",))).text("token_id") or ""
 
 
 def parse_handle(text: str) -> uuid.UUID:

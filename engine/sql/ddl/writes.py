@@ -50,6 +50,7 @@ from engine.sql.ddl.right_ddl import (
 )
 from engine.sql.ddl.row_changes import parse_delete, parse_update
 from engine.sql.ddl.table_ddl import parse_create_table
+from engine.sql.ddl.token_ddl import parse_create_token, parse_revoke_token
 from engine.sql.dialect.cursor import Cursor
 from engine.statements.merges import Merge
 from engine.statements.queries import Span
@@ -80,6 +81,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("CREATE", "TABLE"): partial(parse_create_table, mode=CreateMode.CREATE),
         ("CREATE", "OR", "REPLACE", "TABLE"): partial(parse_create_table, mode=CreateMode.CREATE_OR_REPLACE),
         ("REPLACE", "TABLE"): partial(parse_create_table, mode=CreateMode.REPLACE),
+        ("CREATE", "TOKEN"): parse_create_token,
         ("CREATE", "VIEW"): partial(parse_create_view, or_replace=False, temporary=False),
         ("CREATE", "OR", "REPLACE", "VIEW"): partial(parse_create_view, or_replace=True, temporary=False),
         ("CREATE", "TEMP", "VIEW"): partial(parse_create_view, or_replace=False, temporary=True),
@@ -108,6 +110,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("FSCK", "REPAIR", "TABLE"): parse_fsck,
         ("GENERATE",): parse_generate,
         ("RESTORE",): parse_restore,
+        ("REVOKE", "TOKEN"): parse_revoke_token,
         ("REVOKE",): parse_revoke,
         ("VACUUM",): parse_vacuum,
         ("UPDATE",): parse_update,
