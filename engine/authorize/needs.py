@@ -16,6 +16,7 @@ from catalog.information_schema import is_information_schema
 from catalog.names import CatalogName, SchemaName, TableName, path_of
 from catalog.privileges import Privilege, user
 from catalog.rights import label_of
+from catalog.state import DEFAULT_SCHEMA_NAME
 from engine.authorize.right_needs import right_needs
 from engine.bind.bound import (
     BoundChanges,
@@ -204,7 +205,8 @@ def _used_schema(bound: BoundStatement, statement: UseSchema) -> Needs:
     name = SchemaName.from_parts(statement.parts, bound.state.catalog)
     catalog = CatalogName(statement.parts[0])
     if bound.view.finds_schema(name):
-        return [] if is_information_schema(name) else [Need(Privilege.USE_SCHEMA, bound.view.schema(name))]
+        is_open = is_information_schema(name) or name == DEFAULT_SCHEMA_NAME
+        return [] if is_open else [Need(Privilege.USE_SCHEMA, bound.view.schema(name))]
     if len(statement.parts) == 1 and not statement.schema_only and bound.view.has_catalog(catalog):
         return [Need(Privilege.USE_CATALOG, bound.view.catalog(catalog))]
     return []  # there is none, which its answer says

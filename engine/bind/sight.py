@@ -52,8 +52,8 @@ def path_owners(view: CatalogView, location: str) -> tuple[PathOwner, ...]:
 
 
 def free_path_owners(view: CatalogView, location: str) -> tuple[PathOwner, ...]:
-    """As :func:`path_owners`, for a table to be made at a location, which may be no table's."""
+    """As :func:`path_owners`, for a place that may be no table's: of a new table, or of files that are read."""
     owners = path_owners(view, location)
     if any(not isinstance(owner, LocationEntry) for owner in owners):
-        raise InsufficientPermissions(Privilege.CREATE_EXTERNAL_TABLE.value, f"Path '{location}'")
+        raise InsufficientPermissions(Privilege.READ_FILES.value, f"Path '{location}'")
     return owners

@@ -67,8 +67,8 @@ def _refusal(node: exp.Expr) -> str | None:
             return "it has a query in it"
         case exp.Lambda():
             return "it has a lambda in it"
-        case exp.AggFunc() | exp.Window():
-            return "it has an aggregate or a window in it"
+        case exp.Window():
+            return "it has a window in it"
         case exp.Placeholder() | exp.Parameter() | exp.SessionParameter():
             return "it has a parameter of a statement in it"
         case _:
