@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from catalog.conditions import AnyNeed, Definer, Need
-from catalog.entries import LocationEntry, SchemaEntry, owner_of
+from catalog.entries import FunctionEntry, LocationEntry, SchemaEntry, ViewEntry, owner_of
 from catalog.information_schema import is_information_schema
 from catalog.names import CatalogName, SchemaName, TableName, path_of
 from catalog.privileges import Privilege, user
@@ -359,7 +359,13 @@ def _executions(functions: Iterable[BoundFunction], definer: Definer | None) -> 
     """EXECUTE on each function that is called; what a body calls in its turn its owner has to have."""
     for function in functions:
         yield Need(Privilege.EXECUTE, function.entry, definer)
-        yield from _executions(function.functions, Definer(owner_of(function.entry), label_of(function.entry)))
+        yield from _executions(function.functions, _owner(function.entry, definer))
+
+
+def _owner(entry: ViewEntry | FunctionEntry, reader: Definer | None) -> Definer:
+    """As whom a text is read. Messages name the outermost one, which the statement named, and nothing in it."""
+    outer = None if reader is None else reader.label
+    return Definer(owner_of(entry), outer or label_of(entry))
 
 
 def _reads(relations: Iterable[BoundRelation], definer: Definer | None = None) -> Needs:
@@ -382,7 +388,7 @@ def _read(relation: BoundRelation, definer: Definer | None) -> Needs:
             yield from (*_executions(functions, definer), *_reads(inner, definer))
         case BoundView(entry=view, relations=inner, functions=functions):
             yield Need(Privilege.SELECT, view, definer)
-            owner = Definer(owner_of(view), label_of(view))
+            owner = _owner(view, definer)
             yield from (*_executions(functions, owner), *_reads(inner, owner))
         case _:
             assert_never(relation)

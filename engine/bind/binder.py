@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, assert_never
 
 from catalog.entries import Relation as CatalogRelation
-from catalog.entries import TableEntry, ViewEntry, owner_of
+from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
 from catalog.errors import SqlError, TableExpected, TableNotFound
 from catalog.information_schema import SYSTEM_CATALOG, is_information_schema
 from catalog.names import (
@@ -41,7 +41,7 @@ from engine.bind.bound import (
 )
 from engine.bind.functions import Functions
 from engine.bind.information_rows import information_query
-from engine.bind.sight import UNSEEN_ERRORS, free_path_owners, path_owners, seen_by
+from engine.bind.sight import free_path_owners, path_owners, seen_by
 from engine.bind.sources import Sources
 from engine.bind.time_travel import read_bound, read_time
 from engine.errors.definition_errors import (
@@ -151,12 +151,17 @@ class Binder:
         if path is not None:
             entry = view.resolve_path(path)
             owners = path_owners(view, entry.location)
-            return BoundTable(name=None, entry=entry, snapshot=self.pin(entry, time_travel), owners=owners)
+            snapshot = self.pin(entry, time_travel)
+            hidden = self._shown_as(owners, inside)
+            return BoundTable(name=None, entry=entry, snapshot=snapshot, owners=owners, shown_as=hidden)
         # The text of a view in the catalog means the same in every session, so it never sees temporary ones.
         temporary = self.state.temporary_view(parts) if not inside or is_temporary(inside[-1].name) else None
         found = temporary or view.resolve(TableName.from_parts(parts, current))
         if isinstance(found, TableEntry):
-            return BoundTable(name=found.name, entry=found, snapshot=self.pin(found, time_travel))
+            snapshot = self.pin(found, time_travel)
+            return BoundTable(
+                name=found.name, entry=found, snapshot=snapshot, shown_as=self._shown_as((found,), inside)
+            )
         if time_travel is not None:
             raise TimeTravelOnView(str(found.name))
         if is_information_schema(found.name.schema_name):
@@ -176,11 +181,18 @@ class Binder:
             within = self._view_inside((*inside, found))
             query, functions = self.functions.in_query(query, found.current, within)
             inner = self.relations(query.relations, found.current, (*inside, found))
-        except UNSEEN_ERRORS as error:
+        except SqlError as error:  # which may name what the text reads
             if is_temporary(found.name) or self.view.tells_all(found):
                 raise
             raise ViewOwnerLacksPrivileges(label_of(found)) from error
         return BoundView(entry=found, query=query, relations=inner, functions=functions)
+
+    def _shown_as(self, entries: Iterable[SecurableEntry], inside: tuple[ViewEntry, ...]) -> str | None:
+        """What a table in the text of a view is called, if the principal may not know of it."""
+        rights = self.view.rights
+        if rights is None or not inside or all(map(rights.is_visible, entries)):
+            return None
+        return f"a table of {label_of(inside[0])}"
 
     def _view_inside(self, inside: tuple[ViewEntry, ...]) -> CatalogView:
         """What the names in the text of the innermost view mean: a view of the catalog is read as its owner."""

@@ -62,10 +62,14 @@ class BoundTable:
     entry: TableEntry
     snapshot: TableSnapshot
     owners: tuple[PathOwner, ...] = ()
+    shown_as: str | None = None
+    """What messages call it to a reader of a view who may not know what the view reads."""
 
     @property
     def label(self) -> str:
         """How messages call it."""
+        if self.shown_as is not None:
+            return self.shown_as
         return str(self.name) if self.name else f"delta.`{self.entry.location}`"
 
     @property
