@@ -10,6 +10,7 @@ import itertools
 import logging
 import uuid
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, assert_never
 
 from catalog.entries import Relation as CatalogRelation
@@ -36,6 +37,7 @@ from engine.bind.bound import (
     BoundView,
     FreeName,
     NamedRelation,
+    PathOwner,
     TakenName,
     references,
 )
@@ -151,17 +153,14 @@ class Binder:
         if path is not None:
             entry = view.resolve_path(path)
             owners = path_owners(view, entry.location)
-            snapshot = self.pin(entry, time_travel)
-            hidden = self._shown_as(owners, inside)
-            return BoundTable(name=None, entry=entry, snapshot=snapshot, owners=owners, shown_as=hidden)
+            shown_as = self._shown_as(owners, inside)
+            return replace(self._bound(None, entry, time_travel, owners), shown_as=shown_as)
         # The text of a view in the catalog means the same in every session, so it never sees temporary ones.
         temporary = self.state.temporary_view(parts) if not inside or is_temporary(inside[-1].name) else None
         found = temporary or view.resolve(TableName.from_parts(parts, current))
         if isinstance(found, TableEntry):
-            snapshot = self.pin(found, time_travel)
-            return BoundTable(
-                name=found.name, entry=found, snapshot=snapshot, shown_as=self._shown_as((found,), inside)
-            )
+            shown_as = self._shown_as((found,), inside)
+            return replace(self._bound(found.name, found, time_travel), shown_as=shown_as)
         if time_travel is not None:
             raise TimeTravelOnView(str(found.name))
         if is_information_schema(found.name.schema_name):
@@ -392,11 +391,21 @@ class Binder:
         for entry in relations:
             try:
                 if isinstance(entry, TableEntry):
-                    yield BoundTable(name=entry.name, entry=entry, snapshot=self.pin(entry, None))
+                    yield self._bound(entry.name, entry, None)
                 else:
                     yield BoundView(entry=entry, query=Query(text=entry.text), relations=())
             except SqlError as error:
                 logger.warning("left out of a list: %s: %s", entry.name, error)
+
+    def _bound(
+        self,
+        name: TableName | None,
+        entry: TableEntry,
+        time_travel: TimeTravel | None,
+        owners: tuple[PathOwner, ...] = (),
+    ) -> BoundTable:
+        snapshot, own = self.pin(entry, time_travel), self.formats[entry.format]
+        return BoundTable(name=name, entry=entry, snapshot=snapshot, own=own, owners=owners)
 
     def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
         key = (entry.location, time_travel)

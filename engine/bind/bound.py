@@ -12,7 +12,7 @@ runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -61,6 +61,8 @@ class BoundTable:
     name: TableName | None
     entry: TableEntry
     snapshot: TableSnapshot
+    own: TableFormat = field(compare=False, repr=False)
+    """Its format."""
     owners: tuple[PathOwner, ...] = ()
     shown_as: str | None = None
     """What messages call it to a reader of a view who may not know what the view reads."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.delta.commit.new_files import NewFiles, describe_files
+from engine.delta.commit.new_files import NewFiles as DeltaFiles
+from engine.delta.commit.new_files import describe_files
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.metadata_changes import define_table, with_defaults
 from engine.delta.definition.table_config import TableConfig
@@ -24,7 +25,7 @@ from engine.table.definition_changes import DefinitionChange
 from engine.table.operations import CommitDescription
 from engine.table.rules import TableRules
 from engine.table.snapshot import TableSnapshot
-from engine.table.transaction import DataFile, TableFolder
+from engine.table.transaction import DataFile, NewFiles
 from engine.types.schema import StructType
 
 
@@ -35,12 +36,6 @@ def delta_snapshot(snapshot: TableSnapshot, operation: str = "The statement") ->
     return snapshot
 
 
-def delta_storage(folder: TableFolder) -> Storage:
-    """The folder of a Delta table."""
-    assert isinstance(folder, Storage)
-    return folder
-
-
 def delta_config(rules: TableRules, operation: str = "The statement") -> TableConfig:
     """What governs a Delta table, or one that is being made. Raises `DeltaOnlyOperation`."""
     if not isinstance(rules, TableConfig):
@@ -48,11 +43,10 @@ def delta_config(rules: TableRules, operation: str = "The statement") -> TableCo
     return rules
 
 
-def describe_delta_files(
-    folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
-) -> NewFiles:
-    """Reads the footer of each file; as `describe_files`."""
-    return describe_files(delta_storage(folder), delta_config(rules), files, measured)
+def delta_files(new: NewFiles) -> DeltaFiles:
+    """What a write added to a Delta table."""
+    assert isinstance(new, DeltaFiles)
+    return new
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +78,10 @@ class DeltaFormat:
         return self.open(location)
 
     def describe_files(
-        self, folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
-    ) -> NewFiles:
-        return describe_delta_files(folder, rules, files, measured)
+        self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
+    ) -> DeltaFiles:
+        """Reads the footer of each file."""
+        return describe_files(folder, delta_config(rules), files, measured)
 
     def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
         return dict(parse_setting(key, value) for key, value in written.items())

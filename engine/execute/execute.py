@@ -115,28 +115,28 @@ def _stage(plan: TablePlan, sources: Sources, run: Run) -> Iterator[StagedWrite]
         case CreateTablePlan(expression_checks=expression_checks):
             _ensure_checked(expression_checks, run)
             yield create_table(plan, formats, run.context.now_ms())
-        case ReplaceTablePlan(table=table, expression_checks=expression_checks):
+        case ReplaceTablePlan(expression_checks=expression_checks):
             _ensure_checked(expression_checks, run)
-            yield replace_table(plan, formats[table.entry.format])
-        case AlterPlan(table=table, expression_checks=expression_checks, checks=checks):
+            yield replace_table(plan)
+        case AlterPlan(expression_checks=expression_checks, checks=checks):
             _ensure_checked(expression_checks, run)
             if checks is not None:
                 ensure_kept(checks, run.evaluate(checks.read))
-            yield alter_table(plan, formats[table.entry.format])
-        case SyncIdentityPlan(table=table, read=read):
-            yield sync_identity(plan, formats[table.entry.format], run.evaluate(read))
+            yield alter_table(plan)
+        case SyncIdentityPlan(read=read):
+            yield sync_identity(plan, run.evaluate(read))
         case CreateTableAsPlan():
             with create_table_as(plan, formats, run) as staged:
                 yield staged
-        case ReplaceTableAsPlan(table=table):
-            with replace_table_as(plan, formats[table.entry.format], run) as staged:
+        case ReplaceTableAsPlan():
+            with replace_table_as(plan, run) as staged:
                 yield staged
-        case InsertPlan(table=table, expression_checks=expression_checks):
+        case InsertPlan(expression_checks=expression_checks):
             _ensure_checked(expression_checks, run)
-            with insert(plan, formats[table.entry.format], run) as staged:
+            with insert(plan, run) as staged:
                 yield staged
-        case CopyPlan(table=table):
-            with copy_into(plan, formats[table.entry.format], run) as staged:
+        case CopyPlan():
+            with copy_into(plan, run) as staged:
                 yield staged
         case DeletePlan(expression_checks=expression_checks):
             if expression_checks is not None:
@@ -154,8 +154,8 @@ def _stage(plan: TablePlan, sources: Sources, run: Run) -> Iterator[StagedWrite]
                 ensure_examined(check, run)
             with merge(plan, run) as staged:
                 yield staged
-        case TruncatePlan(table=table):
-            with truncate(plan, formats[table.entry.format]) as staged:
+        case TruncatePlan():
+            with truncate(plan) as staged:
                 yield staged
         case _:
             assert_never(plan)

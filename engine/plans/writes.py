@@ -12,7 +12,6 @@ from engine.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.plans.write_plan import WritePlan
 from engine.pruning.predicates import Path
 from engine.sql.expressions import Expression
-from engine.storage.storage import Storage
 from engine.table.definition import TableDefinition
 from engine.table.operations import CommitDescription, NumberedWrite
 from engine.table.scan import Scan
@@ -194,8 +193,8 @@ class MatchedKey:
 class MergePlan:
     """Change, remove and add rows of `table` by those of a source.
 
-    `source` is the scan that all reads have of it, of files of `source_storage`; where there is a `source_query`, its
-    rows have to be kept first, and the scan has no files yet.
+    `source` is the scan that all reads have of it: of `source_table`, or, where there is a `source_query`, of the rows
+    of this, which have to be kept first: the scan has no files yet.
 
     `places` answers the rows of both sides, by the number of the clause that they are for; rows of the source that
     match some row of the table are of the kind `MATCHING_SOURCE`. `duplicates` answers the columns, as JSON, of a row
@@ -210,7 +209,7 @@ class MergePlan:
 
     table: BoundTable
     source: Scan
-    source_storage: Storage
+    source_table: BoundTable | None
     source_query: ReadPlan | None
     places: TargetRead
     duplicates: TargetRead | None

@@ -8,13 +8,14 @@ from functools import cache
 from typing import Protocol
 
 from engine.errors.table_errors import UnknownTableFormat
+from engine.storage.storage import Storage
 from engine.table.changes import Bound, TableChanges
 from engine.table.definition import TableDefinition
 from engine.table.definition_changes import DefinitionChange
 from engine.table.operations import CommitDescription
 from engine.table.rules import TableRules
 from engine.table.snapshot import TableSnapshot
-from engine.table.transaction import DataFile, NewFiles, TableFolder, TableTransaction
+from engine.table.transaction import DataFile, NewFiles, TableTransaction
 from engine.types.schema import StructType
 
 DEFAULT_FORMAT = "delta"
@@ -40,12 +41,12 @@ class TableFormat(Protocol):
         """The version that was current at a time, in milliseconds since the epoch."""
         ...
 
-    def folder(self, location: str) -> TableFolder:
+    def folder(self, location: str) -> Storage:
         """Where the files of a table at a location are written."""
         ...
 
     def describe_files(
-        self, folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
+        self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
     ) -> NewFiles:
         """Files that were written, as the format adds them to a table. `measured` are columns of whole numbers whose
         extremes are wanted, by logical name.

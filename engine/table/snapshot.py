@@ -16,10 +16,12 @@ import pyarrow as pa
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
+from engine.storage.storage import Storage
 from engine.table.definition import TableDefinition
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
 from engine.table.operations import TableOperation
+from engine.table.row_files import RowFiles
 from engine.table.rules import Constraint, TableRules
 from engine.table.scan import Scan
 from engine.types.schema import StructType
@@ -99,7 +101,9 @@ class TableSnapshot(Protocol):
 
     @property
     def files(self) -> pa.Table:
-        """The live files, one row each, with the columns of `Scan.files` and what else the format keeps of them."""
+        """The live files, one row each, with the columns of `Scan.files` and what else the format keeps of them;
+        `deletion_vector` among them, null where no row of the file is deleted.
+        """
         ...
 
     @property
@@ -108,6 +112,16 @@ class TableSnapshot(Protocol):
     @property
     def size_bytes(self) -> int:
         """The sizes of all live files together."""
+        ...
+
+    @property
+    def storage(self) -> Storage:
+        """Where its files are."""
+        ...
+
+    @property
+    def row_files(self) -> RowFiles:
+        """Its files, for statements that change rows."""
         ...
 
     def ensure_supported(self, operation: TableOperation) -> None:

@@ -6,11 +6,10 @@ from engine.bind.bound import Outcome
 from engine.errors.table_errors import naming
 from engine.plans.ddl import AlterPlan
 from engine.runtime.results import empty_result
-from engine.table.formats import TableFormat
 from engine.write.staged_write import StagedWrite
 
 
-def alter_table(plan: AlterPlan, own: TableFormat) -> StagedWrite:
+def alter_table(plan: AlterPlan) -> StagedWrite:
     """One version with the new definition; none where nothing changes.
 
     The rows that were checked must be those for which the new rule holds, so the commit depends on them.
@@ -19,7 +18,7 @@ def alter_table(plan: AlterPlan, own: TableFormat) -> StagedWrite:
     if plan.definition == table.snapshot.definition:
         return StagedWrite(outcome=outcome)
     with naming(table.label):
-        transaction = own.begin(table.snapshot, plan.description, table.label)
+        transaction = table.own.begin(table.snapshot, plan.description, table.label)
         if plan.checks is not None:
             transaction.read_whole_table()
         transaction.define(plan.definition)

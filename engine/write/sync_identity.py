@@ -10,12 +10,11 @@ from engine.errors.table_errors import naming
 from engine.plans.ddl import SyncIdentityPlan
 from engine.runtime.results import empty_result
 from engine.table.definition_changes import set_high_water_mark
-from engine.table.formats import TableFormat
 from engine.table.identity import GREATEST, LEAST
 from engine.write.staged_write import StagedWrite
 
 
-def sync_identity(plan: SyncIdentityPlan, own: TableFormat, extremes: Sequence[int | None]) -> StagedWrite:
+def sync_identity(plan: SyncIdentityPlan, extremes: Sequence[int | None]) -> StagedWrite:
     """Nothing to commit where the high-water mark stays. `extremes` is the row that the plan's query answered.
 
     The high-water mark must be past the rows that were read, so rows that others add at the same time conflict. Raises
@@ -33,7 +32,7 @@ def sync_identity(plan: SyncIdentityPlan, own: TableFormat, extremes: Sequence[i
         raise IdentityExhausted(plan.column.name)
     snapshot, label = plan.table.snapshot, plan.table.label
     with naming(label):
-        transaction = own.begin(snapshot, plan.description, label)
+        transaction = plan.table.own.begin(snapshot, plan.description, label)
         transaction.read_whole_table()
         transaction.define(snapshot.definition, (set_high_water_mark(plan.column, high_water_mark),))
     return StagedWrite(outcome=outcome, transaction=transaction, label=label)

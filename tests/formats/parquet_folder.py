@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -22,9 +23,11 @@ from engine.concurrency.retry import RetryPolicy
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import DeltaError
 from engine.pruning.metadata_answers import CountedFiles
+from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
-from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
+from engine.storage.storage import Storage, open_storage
 from engine.table.changes import Bound, TableChanges
 from engine.table.definition import TableDefinition
 from engine.table.definition_changes import AddColumn, DefinitionChange, DropColumn, SetDescription, SetProperty
@@ -32,14 +35,23 @@ from engine.table.details import TableDetails
 from engine.table.history import HISTORY_SCHEMA
 from engine.table.identity import IdentityColumn
 from engine.table.operations import CommitDescription, NumberedWrite, TableOperation
+from engine.table.row_files import FilePredicate, MarkedFiles
 from engine.table.rules import Capability, Constraint, TableRules
 from engine.table.scan import NO_FILES, Scan
 from engine.table.snapshot import TableSnapshot
-from engine.table.transaction import DataFile, NewFiles, TableFolder
+from engine.table.transaction import DataFile, NewFiles
 from engine.types.schema import StructType, parse_schema
 
 NAME = "folder"
-_SUPPORTED = frozenset({TableOperation.READ, TableOperation.APPEND, TableOperation.OVERWRITE, TableOperation.METADATA})
+_SUPPORTED = frozenset(
+    {
+        TableOperation.READ,
+        TableOperation.APPEND,
+        TableOperation.OVERWRITE,
+        TableOperation.DML,
+        TableOperation.METADATA,
+    }
+)
 _FILES = NO_FILES.schema.append(pa.field("rows", pa.int64())).append(pa.field("deletion_vector", DELETION_VECTOR))
 
 
@@ -183,8 +195,15 @@ class FolderSnapshot:
 
     @property
     def files(self) -> pa.Table:
-        rows = [{**each, "partition_values": list(each["partition_values"].items())} for each in self.content["files"]]
-        return pa.Table.from_pylist(rows, _FILES)
+        return _table(self.content["files"])
+
+    @property
+    def storage(self) -> Storage:
+        return open_storage(self.table_root)
+
+    @property
+    def row_files(self) -> FolderRowFiles:
+        return FolderRowFiles(self)
 
     @property
     def num_files(self) -> int:
@@ -204,7 +223,7 @@ class FolderSnapshot:
             table_root=self.table_root,
             schema=self.schema,
             partition_columns=self.partition_columns,
-            files=self.files.select(NO_FILES.schema.names),
+            files=self.files,
         )
 
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
@@ -231,14 +250,33 @@ class FolderSnapshot:
 
 
 @dataclass(frozen=True)
-class Folder:
-    root: str
+class FolderRowFiles:
+    """Rows go with their files, which are written again without them: no row is ever deleted in a file."""
 
-    def ensure_writable(self) -> None:
-        Path(self.root).mkdir(parents=True, exist_ok=True)
+    snapshot: FolderSnapshot
 
-    def delete(self, name: str) -> None:
-        (Path(self.root) / name).unlink(missing_ok=True)
+    def scan(self, rules: TableRules, files: pa.Table, relation: str, label: str) -> Scan:
+        return replace(
+            self.snapshot.scan(relation, label),
+            schema=rules.schema,
+            partition_columns=rules.partition_columns,
+            files=files,
+        )
+
+    def readable(self, files: pa.Table) -> pa.Table:
+        return files
+
+    def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
+        return lambda files: pa.repeat(True, files.num_rows)
+
+    def live_rows(self, files: pa.Table) -> pa.Array:
+        return files["rows"]
+
+    def deleted_rows(self, files: pa.Table) -> list[Rows]:
+        return [np.empty(0, np.int64)] * files.num_rows
+
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> MarkedFiles:
+        raise AssertionError("it has no such capability")
 
 
 @dataclass(frozen=True)
@@ -258,6 +296,13 @@ class FolderFiles:
     @property
     def num_bytes(self) -> int:
         return sum(each["size"] for each in self.entries)
+
+    @property
+    def files(self) -> pa.Table:
+        return _table(self.entries)
+
+    def with_others(self, others: Self) -> Self:
+        return replace(self, entries=(*self.entries, *others.entries), empty=(*self.empty, *others.empty))
 
 
 @dataclass(frozen=True)
@@ -291,6 +336,21 @@ class FolderTransaction:
     def stage_removes(self, files: pa.Table) -> None:
         for path in files["path"].to_pylist():
             del self.files[path]
+
+    def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
+        """As `read_files`."""
+
+    def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
+        """As `read_files`."""
+
+    def add_marked(self, marked: MarkedFiles) -> None:
+        raise AssertionError("it has no such capability")
+
+    def add_change_files(self, new: NewFiles) -> None:
+        raise AssertionError("it has no such capability")
+
+    def note_loads(self, files: pa.Table) -> tuple[str, ...]:
+        raise StatementNotSupported(f"COPY INTO a {NAME} table")
 
     def note_write(self, numbered: NumberedWrite, now_ms: int) -> None:
         raise StatementNotSupported(f"A numbered write to a {NAME} table")
@@ -341,11 +401,11 @@ class FolderFormat:
     def load_at(self, location: str, timestamp_ms: int) -> FolderSnapshot:
         raise StatementNotSupported("A time of a folder table")
 
-    def folder(self, location: str) -> Folder:
-        return Folder(location)
+    def folder(self, location: str) -> Storage:
+        return open_storage(location)
 
     def describe_files(
-        self, folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
+        self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
     ) -> FolderFiles:
         counts = [pq.read_metadata(f"{folder.root}/{file.path}").num_rows for file in files]
         entries = (
@@ -389,6 +449,11 @@ class FolderFormat:
 
     def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
         raise StatementNotSupported("The change data feed of a folder table")
+
+
+def _table(entries: Sequence[Mapping[str, Any]]) -> pa.Table:
+    rows = [{**each, "partition_values": list(each["partition_values"].items())} for each in entries]
+    return pa.Table.from_pylist(rows, _FILES)
 
 
 def _path(root: str, version: int) -> Path:

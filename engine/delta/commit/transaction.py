@@ -38,9 +38,11 @@ from engine.delta.commit.commit_file import CommitFile, make_commit_file
 from engine.delta.commit.committer import StorageRetries, put_commit, read_winners, take_back
 from engine.delta.commit.conflict_errors import CommitAttemptsExceeded
 from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
+from engine.delta.commit.loads import APP_ID as LOADS_APP_ID
+from engine.delta.commit.loads import read_loads, write_load
 from engine.delta.commit.marks import RowMarks
 from engine.delta.commit.new_files import NewFiles as DeltaFiles
-from engine.delta.commit.read_set import FilePredicate, ReadSet
+from engine.delta.commit.read_set import ReadSet
 from engine.delta.commit.staged_commit import (
     ROW_TRACKING_DOMAIN,
     IsolationLevel,
@@ -73,7 +75,8 @@ from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
 from engine.table.definition import TableDefinition
 from engine.table.definition_changes import DefinitionChange
-from engine.table.operations import CommitDescription, NumberedWrite
+from engine.table.operations import CommitDescription, NumberedWrite, with_metrics
+from engine.table.row_files import FilePredicate, MarkedFiles
 from engine.table.transaction import NewFiles
 from engine.types.arrow_types import RecordBatch
 
@@ -259,6 +262,28 @@ class Transaction:
         """Files that were written for the table, as `describe_files` gives them."""
         assert isinstance(new, DeltaFiles)
         self.stage(*new.adds)
+
+    def add_marked(self, marked: MarkedFiles) -> None:
+        """As `TableTransaction.add_marked`: the files again, with their new vectors."""
+        for batch in marked.files.to_batches():
+            self.stage_adds(batch)
+
+    def add_change_files(self, new: NewFiles) -> None:
+        """As `TableTransaction.add_change_files`: actions `cdc`."""
+        assert isinstance(new, DeltaFiles)
+        self.stage(
+            *(AddCdcFile(path=add.path, partition_values=add.partition_values, size=add.size) for add in new.adds)
+        )
+
+    def note_loads(self, files: pa.Table) -> tuple[str, ...]:
+        """As `TableTransaction.note_loads`: a segment beside the log, and an action `txn` that makes it count."""
+        assert self.snapshot is not None
+        load = write_load(self.storage, read_loads(self.snapshot), files)
+        self.last_version_of(LOADS_APP_ID)
+        self.stage(load.action)
+        metrics = {"numLoadedFiles": str(files.num_rows), "numSkippedCorruptFiles": "0"}
+        self.description = with_metrics(self.description, **metrics)
+        return (load.segment.name,)
 
     @property
     def is_empty(self) -> bool:

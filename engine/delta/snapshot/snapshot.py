@@ -53,6 +53,7 @@ from engine.delta.snapshot.replay import (
     read_commits,
     reconcile_files,
 )
+from engine.delta.snapshot.row_files import DeltaRowFiles, table_columns
 from engine.delta.snapshot.table_scan import table_scan
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
 from engine.delta.spec.errors import (
@@ -287,12 +288,7 @@ class Snapshot:
 
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
         """For conditions; `time_zone` is that of partition values that are timestamps without an offset."""
-        return TableColumns(
-            schema=self.schema,
-            partition_columns=self.partition_columns,
-            physical_schema=physical_schema(self.schema, self.config.column_mapping_mode),
-            time_zone=time_zone,
-        )
+        return table_columns(self.config, time_zone)
 
     def pruning(self, time_zone: tzinfo | None = None) -> FilePruning:
         """The live files, in the order of `files`, ready to be asked about."""
@@ -316,6 +312,10 @@ class Snapshot:
         columns = (self.schema.field(name) for name in self.partition_columns)
         texts = {column.name: column.metadata.get(GENERATION) for column in columns if column}
         return {name: text for name, text in texts.items() if isinstance(text, str)}
+
+    @property
+    def row_files(self) -> DeltaRowFiles:
+        return DeltaRowFiles(self.storage, self.config)
 
     @property
     def rules(self) -> TableConfig:

@@ -18,13 +18,14 @@ import pyarrow.compute as pc
 from catalog.entries import CloneEntry
 from engine.bind.bound import Outcome
 from engine.delta.commit.cloned_files import absolute_paths, absolute_vectors, cloned_files
-from engine.delta.commit.staged_commit import num_records, one_batch
+from engine.delta.commit.staged_commit import one_batch
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.clones import cloned_domains
 from engine.delta.delta_format import delta_snapshot
 from engine.delta.log.file_table import FILES_SCHEMA
 from engine.delta.planning.plans import ClonePlan
 from engine.delta.snapshot.live_files import without_files
+from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.writing.copied_files import copied_files, missing_file
 from engine.errors.copy_errors import CloneFileMissing, CloneWithoutRowCounts

@@ -22,7 +22,6 @@ import pyarrow.compute as pc
 
 from engine.bind.bound import Outcome
 from engine.delta.commit.new_files import NewFiles
-from engine.delta.commit.staged_commit import num_records
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.clustering import physical_path
 from engine.delta.delta_format import delta_snapshot
@@ -37,6 +36,7 @@ from engine.delta.maintenance.file_packing import (
 from engine.delta.maintenance.stale_files import with_dropped_columns
 from engine.delta.maintenance.zcubes import PROVIDER, new_cube, to_cluster
 from engine.delta.planning.optimize_plans import Cluster, Merge, OptimizePlan, Purge, Zorder
+from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.properties import TARGET_FILE_SIZE
 from engine.delta.writing.optimize_answer import optimize_answer
@@ -55,7 +55,6 @@ from engine.table.rearrangement import (
     sorting_jobs,
 )
 from engine.types.column_paths import format_name
-from engine.write.copied_rows import preserving
 from engine.write.dml.replaced_partitions import matching_partitions, without_partitions
 from engine.write.staged_files import drop_told
 from engine.write.staged_write import StagedWrite
@@ -129,7 +128,7 @@ def _with_files(snapshot: Snapshot, jobs: Sequence[Job]) -> Iterator[tuple[Job, 
 
 def _transaction(plan: OptimizePlan, removed: Sequence[pa.Table], new: Sequence[NewFiles], moved: Moved) -> Transaction:
     table, files = plan.table, pa.concat_tables(removed)
-    description = preserving(with_metrics(plan.description, **moved.metrics), table)
+    description = replace(with_metrics(plan.description, **moved.metrics), keeps_row_ids=True)
     transaction = Transaction.on(delta_snapshot(table.snapshot), description, table=table.label)
     transaction.read_files(files["path"])
     transaction.stage_removes(files, data_change=False)

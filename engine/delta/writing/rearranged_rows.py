@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from engine.bind.bound import BoundTable
 from engine.delta.commit.new_files import NewFiles
-from engine.delta.delta_format import delta_snapshot
+from engine.delta.delta_format import delta_files
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, TaskPerFile
@@ -37,17 +37,18 @@ class Regrouping:
 @contextmanager
 def rearranged_rows(table: BoundTable, regrouping: Regrouping, run: Run) -> Iterator[NewFiles]:
     """The rows in new files; if the block that commits them fails, these go."""
-    snapshot, names = delta_snapshot(table.snapshot), Names(table.snapshot.schema.names)
+    names = Names(table.snapshot.schema.names)
     alias, place = names.new("rows"), names.new("place")
     parts = _parts(regrouping)
     scans = tuple(scan_of_files(names.new("scan"), table, files, place) for files, _ in parts)
-    columns, rows = copies_of(table.label, scans[0], alias, snapshot.config)
+    columns, rows = copies_of(table.label, scans[0], alias, table.snapshot.rules)
     text = " UNION ALL ".join(
         f"SELECT {hint} {columns} FROM {scan.relation} AS {alias}" for scan, (_, hint) in zip(scans, parts, strict=True)
     )
     source = ReadPlan(text=text, scans=scans)
     rows = replace(rows, arrangement=regrouping.arrangement)
-    with new_files(source, rows, snapshot.storage, replace(run, parameters=())) as new:
+    with new_files(table, source, rows, replace(run, parameters=())) as written:
+        new = delta_files(written)
         adds = (
             replace(add, data_change=False, tags=regrouping.tags, clustering_provider=regrouping.clustering_provider)
             for add in new.adds

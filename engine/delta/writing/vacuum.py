@@ -28,7 +28,7 @@ from engine.bind.sources import Sources
 from engine.concurrency.table_locks import file_lock
 from engine.concurrency.table_pins import Pin
 from engine.delta.commit.transaction import Transaction
-from engine.delta.delta_format import delta_snapshot, delta_storage
+from engine.delta.delta_format import delta_snapshot
 from engine.delta.maintenance.needed_files import NeededFiles, Retained, refers_to
 from engine.delta.maintenance.own_files import OwnFiles
 from engine.delta.maintenance.unused_files import (
@@ -128,7 +128,7 @@ def _add_others(needed: NeededFiles, snapshot: Snapshot, now_ms: int, sources: S
     for location in dict.fromkeys((*recorded, *locations)):
         run.context.cancel.ensure_live()
         try:
-            if location not in recorded and own_files.are_all(delta_storage(delta.folder(location))):
+            if location not in recorded and own_files.are_all(delta.folder(location)):
                 continue
             pins = sources.pins.of(location)
             other = delta_snapshot(delta.load(location))

@@ -8,16 +8,11 @@ from dataclasses import replace
 
 from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import Outcome
-from engine.delta.commit.loads import APP_ID, read_loads, write_load
-from engine.delta.commit.transaction import Transaction
-from engine.delta.delta_format import delta_snapshot
 from engine.errors.conflict_errors import CommitOutcomeUnknown
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.plans.writes import CopyPlan, InsertPlan
 from engine.runtime.results import RowCounts, empty_result
-from engine.table.formats import TableFormat
-from engine.table.operations import with_metrics
 from engine.write.dml.insert import insert
 from engine.write.staged_files import discard
 from engine.write.staged_write import StagedWrite
@@ -27,14 +22,14 @@ _SHOWN_ROWS_MAX = 50
 
 
 @contextmanager
-def copy_into(plan: CopyPlan, own: TableFormat, run: Run) -> Iterator[StagedWrite]:
+def copy_into(plan: CopyPlan, run: Run) -> Iterator[StagedWrite]:
     """Nothing happens where all files were loaded before."""
     if plan.insert is None:
         yield StagedWrite(outcome=_counted(0))
     elif plan.validates:
-        yield StagedWrite(outcome=_validated(plan.insert, own, run))
+        yield StagedWrite(outcome=_validated(plan.insert, run))
     else:
-        with insert(plan.insert, own, run) as staged, _recorded(plan, staged):
+        with insert(plan.insert, run) as staged, _recorded(plan, staged):
             counts = staged.outcome.result.row_counts
             yield replace(staged, outcome=_counted(counts.affected if counts else 0))
 
@@ -46,19 +41,13 @@ def _recorded(plan: CopyPlan, staged: StagedWrite) -> Iterator[None]:
     if transaction is None:  # a numbered write that was made before
         yield
         return
-    assert isinstance(transaction, Transaction), "bound for Delta tables alone"
-    storage = transaction.storage
-    load = write_load(storage, read_loads(delta_snapshot(plan.table.snapshot)), plan.loaded)
+    written = transaction.note_loads(plan.loaded)
     try:
-        transaction.last_version_of(APP_ID)
-        transaction.stage(load.action)
-        metrics = {"numLoadedFiles": str(plan.loaded.num_rows), "numSkippedCorruptFiles": "0"}
-        transaction.description = with_metrics(transaction.description, **metrics)
         yield
     except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
         raise
     except BaseException:
-        discard(storage, (load.segment.name,))
+        discard(plan.table.snapshot.storage, written)
         raise
 
 
@@ -66,10 +55,10 @@ class _Validated(Exception):
     """The rows were written, and pass all rules of the table."""
 
 
-def _validated(plan: InsertPlan, own: TableFormat, run: Run) -> Outcome:
+def _validated(plan: InsertPlan, run: Run) -> Outcome:
     """The first rows, when all have been through what an INSERT does with them; the files of that go again."""
     try:
-        with insert(plan, own, run):
+        with insert(plan, run):
             raise _Validated
     except _Validated:
         pass

@@ -79,7 +79,7 @@ def test_a_table_is_read_as_it_lies(planning: PlanningLake, source: str) -> None
     plan = planning.plan(MergePlan, INTO.replace("sales", source) + " WHEN MATCHED THEN DELETE", SALES)
     assert plan.source_query is None and plan.source.label.endswith("`sales`")
     assert plan.source.files.num_rows == 3 and plan.source.metadata == "__place_1"
-    assert plan.source_storage.root == str(planning.path("sales"))
+    assert plan.source_table is not None and plan.source_table.snapshot.table_root == str(planning.path("sales"))
 
 
 @pytest.mark.parametrize(
