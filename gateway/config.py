@@ -188,7 +188,7 @@ class AuthenticationSection:
     token_file: str = _setting(
         "", "File of personal access tokens; made with the first one. Empty: `tokens.json` in lake.catalog_folder."
     )
-    admins: tuple[str, ...] = _setting((), "Users who administer the server: they manage all objects and grant privileges.")
+    admins: tuple[str, ...] = _setting((), "Users who administer the server: they manage and grant everything.")
     admin_groups: tuple[str, ...] = _setting((), "Groups whose members administer the server.")
 
 
