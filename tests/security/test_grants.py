@@ -267,6 +267,9 @@ def test_another_server_reads_what_was_granted(lake: GuardedLake) -> None:
     )
     one.sources.catalog.change(CreateFunction(FUNCTION))
     one.do("root", "GRANT EXECUTE ON FUNCTION shop.f TO eve")
+    every = "SHOW FUNCTIONS IN ALL CATALOGS SCHEMA LIKE '%' LIKE '%'"
+    assert one.rows("eve", every) == [("f", "shop", "spark_catalog", "", "SCALAR", "spark_catalog.shop.f")]
+    assert one.rows("bob", every) == []
     assert GuardedLake(lake.folder, allowed).sources.catalog.view().state == one.sources.catalog.view().state
     one.do("root", "DROP GROUP staff", "DROP EXTERNAL LOCATION files", "DROP FUNCTION shop.f")
     again = GuardedLake(lake.folder, allowed).sources.catalog.view().state

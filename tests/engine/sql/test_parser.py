@@ -84,7 +84,10 @@ STATEMENTS: list[tuple[str, Statement]] = [
         FindTables(catalog="c", schema_pattern="s", table_pattern="t%"),
     ),
     ("SHOW SCHEMAS IN CATALOG c LIKE 'a%'", FindSchemas(catalog="c", pattern="a%")),
-    ("SHOW FUNCTIONS IN CATALOG c SCHEMA LIKE 's' LIKE 'f'", FindFunctions(catalog="c")),
+    (
+        "SHOW FUNCTIONS IN CATALOG c SCHEMA LIKE 's' LIKE 'f'",
+        FindFunctions(catalog="c", schema_pattern="s", pattern="f"),
+    ),
     ("describe extended t as json", DescribeTable(table_parts=("t",), extended=True, as_json=True)),
     ("refresh t", Refresh(table_parts=("t",))),
     ("REFRESH TABLE c.s.t", Refresh(table_parts=("c", "s", "t"))),
