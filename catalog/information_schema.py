@@ -53,7 +53,14 @@ RELATIONS: Mapping[str, Columns] = MappingProxyType(
             f"{_CONSTRAINT}, unique_constraint_catalog, unique_constraint_schema, unique_constraint_name, "
             "match_option, update_rule, delete_rule"
         ),
+        "parameters": _columns(
+            f"{_SPECIFIC}, ordinal_position int, parameter_name, data_type, parameter_default, comment"
+        ),
         "routine_privileges": _columns(f"{_GRANT}, {_SPECIFIC}, {_ROUTINE}, {_PRIVILEGE}"),
+        "routines": _columns(
+            f"{_SPECIFIC}, {_ROUTINE}, routine_owner, routine_type, data_type, routine_body, routine_definition, "
+            "is_deterministic, comment, created timestamp"
+        ),
         "schema_privileges": _columns(f"{_GRANT}, catalog_name, schema_name, {_PRIVILEGE}"),
         "schemata": _columns("catalog_name, schema_name, schema_owner, comment, storage_location"),
         "table_constraints": _columns(f"{_CONSTRAINT}, {_TABLE}, constraint_type, is_deferrable, enforced"),

@@ -63,7 +63,7 @@ class AuthenticationSection:
         'Where they do so from: {hue = "10.1.2.0/24, 10.9.9.9"}; from anywhere without an entry.',
         rule=Rule("a table of lists of networks", lambda table: all(map(_are_networks, table.values()))),
     )
-    admins: tuple[str, ...] = setting((), "Users who administer the server: all rights, and those of others to give.")
+    admins: tuple[str, ...] = setting((), "Users who administer the server: they manage and grant everything.")
     admin_groups: tuple[str, ...] = setting((), "Groups whose members administer the server.")
 
 

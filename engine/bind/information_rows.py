@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from catalog.entries import SecurableEntry, TableEntry, ViewEntry
+from catalog.entries import FunctionEntry, SecurableEntry, TableEntry, ViewEntry
 from catalog.information_schema import RELATIONS
 from catalog.names import CatalogName, TableName, matches_all
 from catalog.rights import kind_of
@@ -56,7 +56,9 @@ def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> 
         "information_schema_catalog_name": partial(_catalog_names, view, catalog),
         "key_column_usage": partial(_key_column_usage, listed),
         "referential_constraints": partial(_referential_constraints, listed),
+        "parameters": partial(_parameters, view, catalog),
         "routine_privileges": partial(_routine_privileges, view, catalog),
+        "routines": partial(_routines, view, catalog),
         "schema_privileges": partial(_schema_privileges, view, catalog),
         "schemata": partial(_schemata, view, catalog),
         "table_constraints": partial(_table_constraints, listed),
@@ -119,9 +121,27 @@ def _table_privileges(view: CatalogView, catalog: str | None) -> Iterator[Row]:
 
 
 def _routine_privileges(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in _functions(view, catalog):
+        yield from _privileges(view, entry, (*entry.name.parts, *entry.name.parts))
+
+
+def _functions(view: CatalogView, catalog: str | None) -> Iterator[FunctionEntry]:
     for schema in view.find_schemas(catalog):
-        for entry in view.functions(schema.name):
-            yield from _privileges(view, entry, (*entry.name.parts, *entry.name.parts))
+        yield from view.functions(schema.name)
+
+
+def _routines(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in _functions(view, catalog):
+        body = entry.body if view.tells_all(entry) else None
+        deterministic = None if entry.deterministic is None else "YES" if entry.deterministic else "NO"
+        names = (*entry.name.parts, *entry.name.parts, entry.owner)
+        yield *names, "FUNCTION", entry.returns, "SQL", body, deterministic, entry.comment, entry.created_ms
+
+
+def _parameters(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in _functions(view, catalog):
+        for position, each in enumerate(entry.parameters, 1):
+            yield *entry.name.parts, position, each.name, each.type, each.default, each.comment
 
 
 def _privileges(view: CatalogView, entry: SecurableEntry, names: tuple[str, ...]) -> Iterator[Row]:

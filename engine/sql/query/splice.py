@@ -123,7 +123,7 @@ def apply_edits(text: str, edits: list[Edit], calls: Sequence[InlinedCall] = ())
 def _edited(text: str, within: Span, edits: Sequence[Edit], calls: Sequence[InlinedCall]) -> str:
     """A part of `text`. Calls in a replaced span go with it; of calls in one another the outer one comes first."""
     places: list[tuple[Span, str | InlinedCall]] = [*edits, *((call.span, call) for call in calls)]
-    places.sort(key=lambda place: (place[0].start, -place[0].end if isinstance(place[1], InlinedCall) else 0))
+    places.sort(key=lambda place: (place[0].start, place[0].start < place[0].end, -place[0].end))
     pieces, done = [], within.start
     for span, replacement in places:
         if span.start < done or span.start < within.start or span.end > within.end:
