@@ -22,14 +22,18 @@ from catalog.memory_store import MemoryStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.remote import open_files, open_tree
 from catalog.roots import configured_location, is_local
-from engine.bind.sources import Sources
+from catalog.tokens import TokenStore
+from engine.bind.sight import seen_by
 from engine.delta.commit.transaction import Committed
 from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.memory import use_compact_memory
 from engine.delta.maintenance.after_commit import PostCommitQueue
-from engine.delta.maintenance.leftovers import remove_lake_leftovers
+from engine.delta.maintenance.leftovers import commit_times, remove_lake_leftovers
+from engine.delta.planning.default_settings import DEFAULT_SETTINGS
+from engine.delta.planning.planner import DeltaPlanner
 from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.delta.source_files import DeltaFileSource
+from engine.delta.writing.writer import DeltaWriter
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
@@ -37,14 +41,14 @@ from engine.runtime.parameters import Parameter
 from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
 from engine.runtime.session_state import SessionState
-from engine.runtime.settings import find_setting, parse_setting
+from engine.runtime.settings import declare_settings, find_setting, parse_setting
 from engine.script.identifiers import with_names
 from engine.script.immediate import execute_immediate
 from engine.script.interpreter import run_script
 from engine.script.road import Road, Scopes, Step
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, ALLOWED_TABLE_FUNCTIONS
 from engine.sql.script.script_errors import PositionalScriptParameters
-from engine.statement import parse_statement, run_statement
+from engine.statement import EngineSources, parse_statement, run_statement
 from engine.statements.statement import Statement
 from engine.statements.variables import (
     Executable,
@@ -55,7 +59,7 @@ from engine.statements.variables import (
     may_answer_rows,
 )
 from engine.storage.storage import open_storage
-from engine.table.formats import formats_of
+from engine.table.formats import DEFAULT_FORMAT, formats_of
 from engine.write.folder_marks import is_abandoned
 
 logger = logging.getLogger(__name__)
@@ -67,13 +71,14 @@ class EngineOptions:
 
     `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are kept
     (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
-    `lake_folder`. `snapshot_cache_bytes` bounds the snapshots kept between statements. Temporary files of killed
-    servers go at the start if they are older than `leftovers_age_s`.
+    `lake_folder`. `tokens` are those that statements make. `snapshot_cache_bytes` bounds the snapshots kept between
+    statements. Temporary files of killed servers go at the start if they are older than `leftovers_age_s`.
     """
 
     lake_folder: str | None = None
     catalog_folder: str | None = None
     allowed_roots: tuple[str, ...] = ()
+    tokens: TokenStore | None = None
     snapshot_cache_bytes: int = 1 << 30
     leftovers_age_s: float = 86_400.0
     spark: SparkOptions = field(default_factory=SparkOptions)
@@ -110,7 +115,7 @@ def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:
             count += remove_catalog_leftovers(folder, older_than_s)
         if options.lake_folder and is_local(folder := configured_location(options.lake_folder)):
             count += remove_lake_leftovers(
-                folder, older_than_s, lambda marked: is_abandoned(marked, catalog, older_than_s)
+                folder, older_than_s, lambda marked: is_abandoned(marked, catalog, older_than_s, commit_times)
             )
     except Exception:  # whatever it is, statements do not depend on it
         logger.warning("leftovers of killed servers stay for now", exc_info=True)
@@ -118,15 +123,16 @@ def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:
         logger.info("removed %d temporary files and dropped tables that killed servers left", count)
 
 
-def open_sources(options: EngineOptions) -> Sources:
+def open_sources(options: EngineOptions) -> EngineSources:
     """The catalog's own objects over the tables of the lake's folder, and the cache of their snapshots."""
     store = FileStore(open_files(options.catalog_folder)) if options.catalog_folder else MemoryStore()
     served = ServedFolder(open_tree(options.lake_folder), options.allowed_roots) if options.lake_folder else None
     roots = (*([options.lake_folder] if options.lake_folder else []), *options.allowed_roots)
     if served is not None:
         served.own_table()  # a log at the lake's own root is told at the start
+    declare_settings(DEFAULT_SETTINGS)
     snapshots, after_commits = SnapshotCache(options.snapshot_cache_bytes), PostCommitQueue()
-    return Sources(
+    return EngineSources(
         catalog=Catalog(store, served, options.allowed_roots, options.catalog_folder),
         formats=formats_of(
             DeltaFormat(
@@ -134,6 +140,9 @@ def open_sources(options: EngineOptions) -> Sources:
                 open=lambda location: open_storage(location, allowed_roots=roots),
             )
         ),
+        planners={DEFAULT_FORMAT: DeltaPlanner()},
+        writers={DEFAULT_FORMAT: DeltaWriter()},
+        tokens=options.tokens,
         files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
@@ -144,7 +153,7 @@ def open_sources(options: EngineOptions) -> Sources:
 class LakeEngine:
     """One for the whole server; see :class:`engine.engine.Engine`."""
 
-    def __init__(self, sources: Sources, driver: SparkDriver) -> None:
+    def __init__(self, sources: EngineSources, driver: SparkDriver) -> None:
         self._sources, self._driver = sources, driver
 
     @property
@@ -167,7 +176,7 @@ class LakeEngine:
 
         `may_lack_schema`: the schema may be unknown still.
         """
-        view = self._sources.catalog.view()
+        view = seen_by(self._sources.catalog.view(), identity)
         name = SchemaName(catalog or DEFAULT_CATALOG, schema or DEFAULT_SCHEMA)
         try:
             name = view.schema(name).name
@@ -190,7 +199,7 @@ class LakeEngine:
 class LakeSession:
     """One client's session; see :class:`engine.engine.EngineSession`."""
 
-    def __init__(self, state: SessionState, sources: Sources, executor: ExecSession) -> None:
+    def __init__(self, state: SessionState, sources: EngineSources, executor: ExecSession) -> None:
         self._state, self._sources, self._executor = state, sources, executor
         self._lock = threading.Lock()
         self._apply_to_spark(SessionState(identity=state.identity, catalog="", schema=""), state)

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import assert_never
 
 from catalog.errors import SqlError, TableAlreadyExists
 from engine.analyze.analyze import analyze
+from engine.authorize.accesses import access_of
 from engine.authorize.authorize import authorize
 from engine.bind.bind import bind
 from engine.bind.binder import Binder
@@ -26,29 +27,23 @@ from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
 from engine.bind.time_travel import Unevaluated
 from engine.concurrency.retry import RetryPolicy
-from engine.delta.commit.conflict_errors import FeatureDropConflict
 from engine.enforce.rules import enforce
 from engine.errors.conflict_errors import ConcurrentDrop, ConcurrentModification, MetadataChanged
 from engine.exec.run import Run
 from engine.exec.session import ExecSession
 from engine.execute.execute import execute
-from engine.plan.maintenance.optimizes import auto_compaction
+from engine.formats.planning import FormatPlanners, follow_up_of
+from engine.formats.writing import FormatWriters
 from engine.plan.planner import plan_statement
 from engine.plans.ddl import (
     AlterPlan,
-    BackfillPlan,
-    ClonePlan,
-    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
-    RewritePlan,
     SyncIdentityPlan,
-    TruncateHistoryPlan,
 )
-from engine.plans.maintenance import MaintenancePlan
-from engine.plans.optimize import OptimizePlan
+from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.context import StatementContext
@@ -77,10 +72,18 @@ def parse_statement(text: str) -> Executable:
     return parse_program(text)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSources(Sources):
+    """With what formats of tables plan and write by themselves."""
+
+    planners: FormatPlanners
+    writers: FormatWriters
+
+
 def run_statement(
     statement: RoadStatement,
     state: SessionState,
-    sources: Sources,
+    sources: EngineSources,
     executor: ExecSession,
     context: StatementContext,
     parameters: Sequence[Parameter] = (),
@@ -93,69 +96,71 @@ def run_statement(
         statement = replace(statement, inner=written) if isinstance(statement, ExplainWrite) else written
     own = named_by_position(own) if isinstance(written, Delete | Update | Merge) else own
     run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
+    way = _Way(state=state, sources=sources, run=run)
     if isinstance(statement, Vacuum):  # reads no rows, and asks who does
-        return _carried(statement, _planned(statement, state, sources, run), state, sources, run)
+        return _carried(statement, _planned(statement, way), way)
     with sources.pins.statement(run.context.now_ms) as uses:
-        return _run_pinned(statement, state, replace(sources, formats=watched(sources.formats, uses)), run, parameters)
+        watching = replace(sources, formats=watched(sources.formats, uses))
+        return _run_pinned(statement, replace(way, sources=watching), parameters)
 
 
-def _run_pinned(
-    statement: RoadStatement, state: SessionState, sources: Sources, run: Run, parameters: Sequence[Parameter]
-) -> Outcome:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """What all stages of one statement share."""
+
+    state: SessionState
+    sources: EngineSources
+    run: Run
+
+
+def _run_pinned(statement: RoadStatement, way: _Way, parameters: Sequence[Parameter]) -> Outcome:
     """The statement, whose tables are known to those who remove files until it has its rows or its commit."""
     if not isinstance(statement, MultiInsert):
-        return _completed(statement, _planned(statement, state, sources, run), state, sources, run)
+        return _completed(statement, _planned(statement, way), way)
     ensure_no_positions(parameters)
-    inserts = [with_condition_values(each, run.parameters)[0] for each in statement.inserts]
-    pinned = replace(sources, formats=sources.formats.pinned())
-    plans = [_planned(each, state, pinned, run) for each in inserts]
-    finish = [
-        partial(_completed, each, plan, state, sources, run, is_part=True)
-        for each, plan in zip(inserts, plans, strict=True)
-    ]
+    inserts = [with_condition_values(each, way.run.parameters)[0] for each in statement.inserts]
+    pinned = replace(way, sources=replace(way.sources, formats=way.sources.formats.pinned()))
+    plans = [_planned(each, pinned) for each in inserts]
+    finish = [partial(_completed, each, plan, way, is_part=True) for each, plan in zip(inserts, plans, strict=True)]
     return one_by_one(statement.inserts, finish)
 
 
-def _completed(
-    statement: SingleStatement, plan: Plan, state: SessionState, sources: Sources, run: Run, *, is_part: bool = False
-) -> Outcome:
+def _completed(statement: SingleStatement, plan: Plan, way: _Way, *, is_part: bool = False) -> Outcome:
     """The outcome of `plan`, with the compaction that its table asks for, which may fail without failing it."""
-    outcome = _carried(statement, plan, state, sources, run, is_part=is_part)
-    compaction = auto_compaction(plan)
+    outcome = _carried(statement, plan, way, is_part=is_part)
+    compaction = follow_up_of(way.sources.planners, plan)
     if compaction is not None:
-        unmarked = replace(run, parameters=())
+        unmarked = replace(way, run=replace(way.run, parameters=()))
         try:
-            _carried(compaction, _planned(compaction, state, sources, unmarked), state, sources, unmarked)
+            _carried(compaction, _planned(compaction, unmarked), unmarked)
         except Exception:  # the statement is committed: whatever goes wrong now must not say otherwise
             logger.warning("automatic compaction of %s failed", ".".join(compaction.table_parts), exc_info=True)
     return outcome
 
 
-def _carried(
-    statement: SingleStatement, first: Plan, state: SessionState, sources: Sources, run: Run, *, is_part: bool = False
-) -> Outcome:
+def _carried(statement: SingleStatement, first: Plan, way: _Way, *, is_part: bool = False) -> Outcome:
     """The outcome of `first`, or of a plan on newer versions where the retry policy asks for it. `is_part`: of several
     INSERTs that read one version of their source.
     """
-    policy = RetryPolicy(wait=run.context.cancel.pause)
-    if isinstance(first, OptimizePlan):
-        return _step_by_step(statement, first, state, sources, run)
+    policy = RetryPolicy(wait=way.run.context.cancel.pause)
+    if isinstance(first, FormatPlan) and first.in_steps:
+        return _step_by_step(statement, first, way)
     tried: Plan = first
     is_fresh = True
 
     def once() -> Outcome:
         nonlocal tried, is_fresh
-        rewrites = 0
+        repeats = 0
         while True:
-            tried = tried if is_fresh else _planned(statement, state, sources, run)
+            tried = tried if is_fresh else _planned(statement, way)
             is_fresh = False
-            outcome = _finished(tried, sources, run, policy)
+            outcome = _finished(tried, way, policy)
             if not _is_step(tried):
                 return outcome
-            if isinstance(tried, RewritePlan):
-                rewrites += 1
-                if rewrites == policy.runs_max:  # others went on writing files that have to be rewritten
-                    raise FeatureDropConflict(tried.table.label, tried.table.snapshot.version, "write")
+            if isinstance(tried, FormatPlan) and tried.repeats_error is not None:
+                repeats += 1
+                if repeats == policy.runs_max:
+                    raise tried.repeats_error
 
     def may_run_again(error: SqlError) -> bool:
         if isinstance(error, TableAlreadyExists):
@@ -165,24 +170,22 @@ def _carried(
     locked = _table_to_lock(first)
     if locked is None:
         return policy.run_again(once, may_run_again)
-    with sources.locks.hold(locked, run.context.cancel):
+    with way.sources.locks.hold(locked, way.run.context.cancel):
         is_fresh = False  # who held the lock may have committed since
         return policy.run_again(once, may_run_again)
 
 
-def _step_by_step(
-    statement: SingleStatement, first: OptimizePlan, state: SessionState, sources: Sources, run: Run
-) -> Outcome:
+def _step_by_step(statement: SingleStatement, first: FormatPlan, way: _Way) -> Outcome:
     """The outcome of the last step. Each is planned on the newest version, with what the one before left to do."""
-    policy = RetryPolicy(wait=run.context.cancel.pause)
+    policy = RetryPolicy(wait=way.run.context.cancel.pause)
     fresh: Plan | None = first
     left: Rearrangement | None = None
 
     def once() -> Outcome:
         nonlocal fresh
-        plan, fresh = fresh or _planned(statement, state, sources, run), None
-        assert isinstance(plan, OptimizePlan)
-        return _finished(replace(plan, left=left), sources, run, policy)
+        plan, fresh = fresh or _planned(statement, way), None
+        assert isinstance(plan, FormatPlan)
+        return _finished(replace(plan, left=left), way, policy)
 
     while True:
         outcome = policy.run_again(once, _is_lost_race)
@@ -191,27 +194,29 @@ def _step_by_step(
             return outcome
 
 
-def _planned(statement: SingleStatement, state: SessionState, sources: Sources, run: Run) -> Plan:
+def _planned(statement: SingleStatement, way: _Way) -> Plan:
     """From binding to the rules: what will be done, on the versions that are pinned now."""
-    cancel, began_ms = run.context.cancel, run.context.now_ms()
-    binder = Binder(state, sources)
+    run, cancel, began_ms = way.run, way.run.context.cancel, way.run.context.now_ms()
+    binder = Binder(way.state, way.sources)
     while isinstance(bound := bind(statement, binder), Unevaluated):
         binder.values[bound.expressions] = run.values_of(bound.expressions)
     cancel.ensure_live()
     authorized = authorize(bound)
+    run.context.on_authorized(access_of(authorized))
     analyzed = analyze(authorized, run)
     cancel.ensure_live()
-    plan = plan_statement(analyzed)
+    plan = plan_statement(analyzed, way.sources.planners)
     enforced = enforce(plan)
     cancel.ensure_live()
     run.context.profile.log(f"planned in {(run.context.now_ms() - began_ms) / 1000:.3f} s")
     return enforced
 
 
-def _finished(plan: Plan, sources: Sources, run: Run, policy: RetryPolicy) -> Outcome:
+def _finished(plan: Plan, way: _Way, policy: RetryPolicy) -> Outcome:
     """What `plan` does, committed, and named where it made a table."""
+    sources = way.sources
     try:
-        with execute(plan, sources, run) as staged:
+        with execute(plan, sources, sources.writers, way.run) as staged:
             committed = commit(staged, policy, sources.catalog)
         return follow_up(staged, committed, sources.after_commit)
     except _tolerated(plan):
@@ -220,7 +225,7 @@ def _finished(plan: Plan, sources: Sources, run: Run, policy: RetryPolicy) -> Ou
 
 def _tolerated(plan: Plan) -> tuple[type[SqlError], ...]:
     """IF NOT EXISTS, where somebody else made the table at the same time."""
-    return plan.tolerated if isinstance(plan, CreateTablePlan | CreateTableAsPlan | ClonePlan) else ()
+    return plan.tolerated if isinstance(plan, CreateTablePlan | CreateTableAsPlan | FormatPlan) else ()
 
 
 def _table_to_lock(plan: Plan) -> str | None:
@@ -228,7 +233,7 @@ def _table_to_lock(plan: Plan) -> str | None:
 
     Two such plans cannot both commit.
     """
-    if isinstance(plan, AnsweringPlan | MaintenancePlan):
+    if isinstance(plan, AnsweringPlan):
         return None
     match plan:
         case SyncIdentityPlan(table=table):
@@ -242,11 +247,9 @@ def _table_to_lock(plan: Plan) -> str | None:
             return table.snapshot.table_root
         case ReplaceTablePlan(table=table) | ReplaceTableAsPlan(table=table):
             return table.snapshot.table_root if table.snapshot.rules.identities else None
-        case CreateTablePlan() | CreateTableAsPlan() | AlterPlan() | RewritePlan():
+        case CreateTablePlan() | CreateTableAsPlan() | AlterPlan():
             return None
-        case DeletePlan() | UpdatePlan() | TruncatePlan():
-            return None
-        case BackfillPlan() | TruncateHistoryPlan() | OptimizePlan() | ClonePlan() | ConvertPlan():
+        case DeletePlan() | UpdatePlan() | TruncatePlan() | FormatPlan():
             return None
         case _:
             assert_never(plan)
@@ -255,17 +258,15 @@ def _table_to_lock(plan: Plan) -> str | None:
 def _is_step(plan: Plan) -> bool:
     """Whether the statement is planned again after `plan`, on the version that it has made.
 
-    There is an end: a step makes what the next plan asks for, and only rewriting can have to be done again.
+    There is an end: a step makes what the next plan asks for, and one that may have to be repeated says so.
     """
-    if isinstance(plan, AlterPlan | RewritePlan):
-        return not plan.is_last
-    return isinstance(plan, BackfillPlan)
+    return isinstance(plan, AlterPlan | FormatPlan) and not plan.is_last
 
 
 def _may_run_again(plan: Plan, error: SqlError, *, is_part: bool) -> bool:
     """Whether what stopped `plan` is a reason to plan the statement again, on the newest versions."""
-    if isinstance(plan, RewritePlan) and plan.is_last:
-        return False  # it holds all files of the table: writing them again would be asking for the next conflict
+    if isinstance(plan, FormatPlan) and not plan.is_repeated:
+        return False
     if is_part:  # the source would be read at another version than by the other INSERTs
         return isinstance(error, MetadataChanged) and _table_to_lock(plan) is not None
     return _is_lost_race(error)

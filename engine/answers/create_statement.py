@@ -8,37 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from catalog.errors import SqlError, TableExpected
+from catalog.errors import TableExpected
 from catalog.information_schema import is_information_schema
 from catalog.names import quote
 from engine.answers.declared_types import declared_type, literal
 from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, Outcome
-from engine.delta.definition.clustering import CLUSTERING
-from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.features import FEATURES
-from engine.delta.spec.properties import (
-    CONSTRAINT_PREFIX,
-    FEATURE_PREFIX,
-    MIN_READER_VERSION,
-    MIN_WRITER_VERSION,
-    is_settable,
-)
-from engine.delta.spec.protocols import DEFAULT_FEATURES, WRITER_FEATURES_VERSION, protocol_features
-from engine.plan.ddl.like_tables import define_like
 from engine.runtime.results import string_rows
 from engine.runtime.session_state import is_temporary
 from engine.statements.shows import ShowCreateTable
-from engine.table.column_metadata import ALLOW_EXPLICIT, START, STEP, is_identity
+from engine.table.column_metadata import ALLOW_EXPLICIT, GENERATION, START, STEP, is_identity
 from engine.types.schema import StructField
-
-_DEFAULTS = "allowColumnDefaults"
 
 
 def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outcome:
     """The statement that would make such a table here, or such a view where the current schema is the view's."""
     (relation,) = bound.named
-    lines = _view_lines(relation) if isinstance(relation, BoundView) else _lines(relation)
+    lines = (
+        _view_lines(relation)
+        if isinstance(relation, BoundView)
+        else _lines(relation, with_location=bound.tells_all(relation))
+    )
     text = "\n".join(lines) + "\n"
     return Outcome(result=string_rows(("createtab_stmt",), [(text,)]))
 
@@ -64,7 +54,7 @@ def _properties(properties: Iterable[tuple[str, str | None]]) -> str:
     return "TBLPROPERTIES (\n" + ",\n".join(pairs) + ")"
 
 
-def _lines(table: BoundTable) -> Iterator[str]:
+def _lines(table: BoundTable, *, with_location: bool) -> Iterator[str]:
     snapshot, details = table.snapshot, table.snapshot.details
     elements = [_column(column) for column in snapshot.schema.fields]
     elements += [
@@ -80,46 +70,19 @@ def _lines(table: BoundTable) -> Iterator[str]:
         yield f"CLUSTER BY ({', '.join('.'.join(map(quote, path)) for path in details.clustering_columns)})"
     if details.description:
         yield f"COMMENT {literal(details.description)}"
-    if not table.entry.managed:
+    if with_location and not table.entry.managed:
         yield f"LOCATION {literal(table.entry.location)}"
-    properties = [pair for pair in sorted(details.properties.items()) if _is_said(pair[0])]
-    if isinstance(snapshot, Snapshot):
-        properties += _protocol_properties(table.label, snapshot)
+    properties = snapshot.creating_properties(table.label)
     if properties:
         yield _properties(properties)
-
-
-def _protocol_properties(label: str, snapshot: Snapshot) -> list[tuple[str, str]]:
-    """What asks for the protocol, where the rest of the statement would make a weaker one.
-
-    The feature of defaults is always said: other engines do not add it by themselves.
-    """
-    protocol, present = snapshot.protocol, protocol_features(snapshot.protocol)
-    try:
-        implied = protocol_features(define_like(label, snapshot).protocol)
-    except SqlError:  # another writer's table, of which no statement could make one
-        implied = DEFAULT_FEATURES
-    if protocol.min_writer_version < WRITER_FEATURES_VERSION:
-        if present <= implied:
-            return []
-        versions = {MIN_READER_VERSION: protocol.min_reader_version, MIN_WRITER_VERSION: protocol.min_writer_version}
-        return [(key, str(version)) for key, version in versions.items()]
-    clustering = {name for name, feature in FEATURES.items() if CLUSTERING in (name, feature.same_as)}
-    said = {name for name in present if name not in implied or name == _DEFAULTS} - clustering
-    return [(f"{FEATURE_PREFIX}{name}", "supported") for name in sorted(said)]
-
-
-def _is_said(key: str) -> bool:
-    """Whether TBLPROPERTIES may say it; constraints have a clause of their own, and some keys are the product's."""
-    return not key.startswith(CONSTRAINT_PREFIX) and is_settable(key)
 
 
 def _column(column: StructField) -> str:
     parts = [quote(column.name), declared_type(column)]
     if not column.nullable:
         parts.append("NOT NULL")
-    if "delta.generationExpression" in column.metadata:
-        parts.append(f"GENERATED ALWAYS AS ({column.metadata['delta.generationExpression']})")
+    if GENERATION in column.metadata:
+        parts.append(f"GENERATED ALWAYS AS ({column.metadata[GENERATION]})")
     if is_identity(column):
         parts.append(_identity(column))
     if "CURRENT_DEFAULT" in column.metadata:

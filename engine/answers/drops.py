@@ -14,12 +14,11 @@ from catalog.changes import CreateSchema, CreateTable, ForgetClone
 from catalog.entries import Relation, SchemaEntry, TableEntry
 from catalog.errors import SchemaAlreadyExists, SqlError
 from engine.bind.bound import Outcome
-from engine.delta.spec.paths import LOG_DIR
 from engine.errors.definition_errors import SchemaNotRemovable, TableNotRemovable
 from engine.plans.ddl import DropSchemaPlan, DropTablePlan
 from engine.runtime.results import empty_result
 from engine.storage.errors import LogPathNotAllowed
-from engine.storage.storage import open_storage
+from engine.storage.storage import LOG_FOLDER, open_storage
 from engine.write.folder_marks import mark_dropped, marked, unmark
 
 logger = logging.getLogger(__name__)
@@ -32,7 +31,7 @@ def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[
     expected = _managed([plan.entry])
     try:
         with marked(expected, catalog):
-            dropped = catalog.drop_table(plan.entry.name)
+            dropped = catalog.drop_table(plan.entry.name, plan.condition)
     except plan.tolerated:
         return Outcome(result=empty_result())
     for entry, failure in _remove([dropped], expected, catalog, before_removal):
@@ -47,7 +46,7 @@ def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable
     expected = _managed(state.relations_of(plan.name)) if plan.cascade else []
     try:
         with marked(expected, catalog):
-            dropped = catalog.drop_schema(plan.name, plan.cascade)
+            dropped = catalog.drop_schema(plan.name, plan.cascade, plan.condition)
     except plan.tolerated:
         return Outcome(result=empty_result())
     failures = _remove(dropped, expected, catalog, before_removal)
@@ -112,7 +111,7 @@ def _remove_files(entry: TableEntry, catalog: Catalog, before_removal: Callable[
     except LogPathNotAllowed:
         logger.warning("the files of the dropped table %s stay at %s", entry.name, entry.location)
     except OSError:
-        if storage.list_names(LOG_DIR):
+        if storage.list_names(LOG_FOLDER):
             raise
         logger.warning("files of the dropped table %s stay at %s", entry.name, entry.location)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.delta.commit.new_files import NewFiles, describe_files
+from engine.delta.commit.new_files import NewFiles as DeltaFiles
+from engine.delta.commit.new_files import describe_files
 from engine.delta.commit.transaction import Transaction
+from engine.delta.definition.metadata_changes import define_table, with_defaults
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.feed.change_feed import load_change_feed
@@ -15,12 +17,16 @@ from engine.delta.snapshot.commit_times import load_commit_times
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.errors import DeltaTableNotFound
 from engine.delta.spec.log_errors import DeltaOnlyOperation
+from engine.delta.spec.properties import parse_setting
 from engine.storage.storage import Storage, open_storage
 from engine.table.changes import Bound, TableChanges
+from engine.table.definition import TableDefinition
+from engine.table.definition_changes import DefinitionChange
 from engine.table.operations import CommitDescription
 from engine.table.rules import TableRules
 from engine.table.snapshot import TableSnapshot
-from engine.table.transaction import DataFile, TableFolder
+from engine.table.transaction import DataFile, NewFiles
+from engine.types.schema import StructType
 
 
 def delta_snapshot(snapshot: TableSnapshot, operation: str = "The statement") -> Snapshot:
@@ -30,12 +36,6 @@ def delta_snapshot(snapshot: TableSnapshot, operation: str = "The statement") ->
     return snapshot
 
 
-def delta_storage(folder: TableFolder) -> Storage:
-    """The folder of a Delta table."""
-    assert isinstance(folder, Storage)
-    return folder
-
-
 def delta_config(rules: TableRules, operation: str = "The statement") -> TableConfig:
     """What governs a Delta table, or one that is being made. Raises `DeltaOnlyOperation`."""
     if not isinstance(rules, TableConfig):
@@ -43,11 +43,10 @@ def delta_config(rules: TableRules, operation: str = "The statement") -> TableCo
     return rules
 
 
-def describe_delta_files(
-    folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
-) -> NewFiles:
-    """Reads the footer of each file; as `describe_files`."""
-    return describe_files(delta_storage(folder), delta_config(rules), files, measured)
+def delta_files(new: NewFiles) -> DeltaFiles:
+    """What a write added to a Delta table."""
+    assert isinstance(new, DeltaFiles)
+    return new
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +78,29 @@ class DeltaFormat:
         return self.open(location)
 
     def describe_files(
-        self, folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
-    ) -> NewFiles:
-        return describe_delta_files(folder, rules, files, measured)
+        self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
+    ) -> DeltaFiles:
+        """Reads the footer of each file."""
+        return describe_files(folder, delta_config(rules), files, measured)
 
-    def create(self, location: str, definition: object, description: CommitDescription, now_ms: int) -> Transaction:
+    def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
+        return dict(parse_setting(key, value) for key, value in written.items())
+
+    def define(
+        self,
+        label: str,
+        schema: StructType,
+        partition_columns: tuple[str, ...],
+        changes: Iterable[DefinitionChange],
+        settings: Mapping[str, str],
+    ) -> Definition:
+        """As `define_table`."""
+        changes = with_defaults(changes, settings)
+        return define_table(label, schema, partition_columns=partition_columns, changes=changes)
+
+    def create(
+        self, location: str, definition: TableDefinition, description: CommitDescription, now_ms: int
+    ) -> Transaction:
         """`definition` is a `Definition`."""
         assert isinstance(definition, Definition)
         transaction = Transaction.create(self.open(location), description)

@@ -21,11 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from engine.delta.definition.identity import set_high_water_mark
-from engine.delta.definition.metadata_changes import SetColumnMetadata
 from engine.enforce.errors import IdentityValueGiven
 from engine.errors.statement_errors import IdentityExhausted
 from engine.plans.write_plan import WritePlan
+from engine.table.definition_changes import SetColumnMetadata, set_high_water_mark
 from engine.table.identity import GREATEST, LEAST, IdentityColumn
 
 Extremes = Mapping[str, tuple[int, int]]

@@ -18,19 +18,13 @@ from engine.enforce.replace_where import enforce_replace_where
 from engine.enforce.storable import ensure_storable
 from engine.plans.ddl import (
     AlterPlan,
-    BackfillPlan,
-    ClonePlan,
-    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
-    RewritePlan,
     SyncIdentityPlan,
-    TruncateHistoryPlan,
 )
-from engine.plans.maintenance import AnalyzePlan, ManifestPlan, RepairPlan, RestorePlan, VacuumPlan
-from engine.plans.optimize import OptimizePlan
+from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.write_plan import WritePlan, WriteRule
 from engine.plans.writes import (
@@ -79,14 +73,12 @@ def enforce(plan: Plan) -> Plan:
             if insert is None:
                 return plan
             return replace(plan, insert=replace(insert, rows=enforce_rules(insert.rows)))
-        case DeletePlan(table=table) | RestorePlan(table=table):
+        case DeletePlan(table=table):
             ensure_rows_may_go(table.snapshot.rules, table.label)
             return plan
-        case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | RewritePlan() | SyncIdentityPlan() | TruncatePlan():
+        case CreateTablePlan() | ReplaceTablePlan() | AlterPlan() | SyncIdentityPlan() | TruncatePlan():
             return plan
-        case BackfillPlan() | TruncateHistoryPlan() | VacuumPlan() | RepairPlan() | ManifestPlan() | AnalyzePlan():
-            return plan
-        case OptimizePlan() | ClonePlan() | ConvertPlan():  # rows that are there have passed them
+        case FormatPlan():  # rows that are there have passed them
             return plan
         case _:
             assert_never(plan)

@@ -33,3 +33,26 @@ class NestedVoid(DeltaError, condition="DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_
         "The column {column} holds the type void inside of another type, which no file can have. Cast the NULL in it "
         "to the type that is meant."
     )
+
+
+class ColumnChangeRefused(DeltaError):
+    """The root of what a format says of changes of columns that it cannot make."""
+
+
+@dataclass(eq=False)
+class ColumnChangeNotSupported(
+    ColumnChangeRefused, condition="DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP", sqlstate="0AKDC"
+):
+    column: str
+    old: str
+    new: str
+    template = (
+        "The column {column} cannot be changed from {old} to {new}. A type can be widened where "
+        "delta.enableTypeWidening is 'true' and no value is lost; NOT NULL can be dropped, but not be added."
+    )
+
+
+@dataclass(eq=False)
+class AddedColumnNotNull(ColumnChangeRefused, condition="DELTA_OPERATION_NOT_ALLOWED_DETAIL", sqlstate="0AKDC"):
+    column: str
+    template = "The column {column} cannot be added as NOT NULL: the rows that are there have no value for it."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catalog.errors import SqlError
+from engine.errors.table_errors import DeltaError
 
 
 @dataclass(eq=False)
@@ -157,3 +158,8 @@ class ColumnsWithQuery(SqlError, condition="_LEGACY_ERROR_TEMP_0035", sqlstate="
         "Operation not allowed: {statement} … AS takes its columns from the query, so it cannot list any. Name and "
         "cast them in the query: SELECT CAST(x AS INT) AS a."
     )
+
+
+@dataclass(eq=False)
+class ClusteredAndPartitioned(DeltaError, condition="DELTA_CLUSTER_BY_WITH_PARTITIONED_BY", sqlstate="42613"):
+    template = "A table cannot have both CLUSTER BY and PARTITIONED BY. Leave one of them out."

@@ -14,19 +14,17 @@ from typing import assert_never
 from engine.answers.answers import answer
 from engine.answers.catalog_changes import change_catalog, create_temporary_view, drop_temporary_view
 from engine.answers.drops import drop_schema, drop_table
+from engine.answers.tokens import answer_tokens
 from engine.answers.variables import assign_variables, declare_variables, drop_variable
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
-from engine.concurrency.table_locks import file_lock
 from engine.exec.run import Run
+from engine.formats.writing import FormatWriters
 from engine.plan.rules.expression_checks import ensure_checked, ensure_examined
 from engine.plan.rules.row_checks import ensure_kept
 from engine.plans.ddl import (
     AlterPlan,
-    BackfillPlan,
     CatalogPlan,
-    ClonePlan,
-    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     CreateTemporaryViewPlan,
@@ -35,42 +33,35 @@ from engine.plans.ddl import (
     DropTemporaryViewPlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
-    RewritePlan,
     SyncIdentityPlan,
-    TruncateHistoryPlan,
 )
 from engine.plans.expression_checks import ExpressionCheckPlan
-from engine.plans.maintenance import AnalyzePlan, MaintenancePlan, ManifestPlan, RepairPlan, RestorePlan, VacuumPlan
-from engine.plans.optimize import OptimizePlan
-from engine.plans.plan import AnsweringPlan, DefiningPlan, Plan, WritingPlan
+from engine.plans.format_plan import FormatPlan
+from engine.plans.plan import AnsweringPlan, Plan, TablePlan, WritingPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
+from engine.plans.tokens import TokenPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.results import empty_result, small_result
 from engine.runtime.variables import VisibleVariables
-from engine.write.alter_table import alter_table, drop_with_history, give_row_ids
-from engine.write.copies.clone import clone_table
-from engine.write.copies.convert import convert_table
-from engine.write.copies.load import copy_into
+from engine.write.alter_table import alter_table
 from engine.write.dml.delete import delete
 from engine.write.dml.insert import insert, truncate
+from engine.write.dml.load import copy_into
 from engine.write.dml.merge import merge
 from engine.write.dml.update import update
-from engine.write.maintenance.optimize import optimize
-from engine.write.maintenance.repairs import analyze_files, generate_manifests, repair
-from engine.write.maintenance.restore import restore
-from engine.write.maintenance.vacuum import vacuum
 from engine.write.new_tables import create_table, create_table_as, replace_table, replace_table_as
-from engine.write.rewrite import rewrite_files
 from engine.write.staged_write import StagedWrite
 from engine.write.sync_identity import sync_identity
 
 
 @contextmanager
-def execute(plan: Plan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+def execute(plan: Plan, sources: Sources, writers: FormatWriters, run: Run) -> Iterator[StagedWrite]:
     """Raises what Spark says, what the rules of the table say of rows, and what the catalog refuses."""
-    if isinstance(plan, MaintenancePlan):
-        with _maintain(plan, sources, run) as staged:
+    if isinstance(plan, FormatPlan):
+        if plan.expression_checks is not None:
+            ensure_checked(plan.expression_checks, run)
+        with writers[plan.format].write(plan, sources, run) as staged:
             yield staged
     elif isinstance(plan, WritingPlan):
         with _stage(plan, sources, run) as staged:
@@ -92,6 +83,8 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
             return Outcome(result=run.executor.describe(read, run.context, run.parameters))
         case CommandPlan(statement=statement, bound=bound):
             return answer(statement, bound)
+        case TokenPlan():
+            return answer_tokens(plan, sources.tokens)
         case CatalogPlan():
             return change_catalog(plan, sources.catalog, run.context.now_ms())
         case DeclarePlan(read=read, or_replace=or_replace):
@@ -116,26 +109,7 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
 
 
 @contextmanager
-def _maintain(plan: MaintenancePlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
-    match plan:
-        case VacuumPlan():
-            with vacuum(plan, sources, run) as staged:
-                yield staged
-        case RestorePlan():
-            with restore(plan, sources, run) as staged:
-                yield staged
-        case RepairPlan():
-            yield repair(plan, run)
-        case ManifestPlan():
-            yield generate_manifests(plan)
-        case AnalyzePlan():
-            yield analyze_files(plan, run)
-        case _:
-            assert_never(plan)
-
-
-@contextmanager
-def _stage(plan: DefiningPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+def _stage(plan: TablePlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
     formats = sources.formats
     match plan:
         case CreateTablePlan(expression_checks=expression_checks):
@@ -149,10 +123,6 @@ def _stage(plan: DefiningPlan, sources: Sources, run: Run) -> Iterator[StagedWri
             if checks is not None:
                 ensure_kept(checks, run.evaluate(checks.read))
             yield alter_table(plan)
-        case BackfillPlan():
-            yield give_row_ids(plan)
-        case TruncateHistoryPlan():
-            yield drop_with_history(plan, run.context.now_ms())
         case SyncIdentityPlan(read=read):
             yield sync_identity(plan, run.evaluate(read))
         case CreateTableAsPlan():
@@ -161,20 +131,12 @@ def _stage(plan: DefiningPlan, sources: Sources, run: Run) -> Iterator[StagedWri
         case ReplaceTableAsPlan():
             with replace_table_as(plan, run) as staged:
                 yield staged
-        case ClonePlan():
-            with _clone(plan, sources, run) as staged:
-                yield staged
-        case ConvertPlan():
-            yield convert_table(plan, formats[plan.entry.format], run)
-        case RewritePlan():
-            with rewrite_files(plan, run) as staged:
-                yield staged
-        case InsertPlan(table=table, expression_checks=expression_checks):
+        case InsertPlan(expression_checks=expression_checks):
             _ensure_checked(expression_checks, run)
-            with insert(plan, formats[table.entry.format], run) as staged:
+            with insert(plan, run) as staged:
                 yield staged
-        case CopyPlan(table=table):
-            with copy_into(plan, formats[table.entry.format], run) as staged:
+        case CopyPlan():
+            with copy_into(plan, run) as staged:
                 yield staged
         case DeletePlan(expression_checks=expression_checks):
             if expression_checks is not None:
@@ -192,27 +154,11 @@ def _stage(plan: DefiningPlan, sources: Sources, run: Run) -> Iterator[StagedWri
                 ensure_examined(check, run)
             with merge(plan, run) as staged:
                 yield staged
-        case TruncatePlan(table=table):
-            with truncate(plan, formats[table.entry.format]) as staged:
-                yield staged
-        case OptimizePlan(expression_checks=expression_checks):
-            if expression_checks is not None:
-                ensure_checked(expression_checks, run)
-            with optimize(plan, run) as staged:
+        case TruncatePlan():
+            with truncate(plan) as staged:
                 yield staged
         case _:
             assert_never(plan)
-
-
-@contextmanager
-def _clone(plan: ClonePlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
-    """No VACUUM of this server removes files of an older version between the look for them and the commit."""
-    brought_back = plan.sources if plan.is_past else ()
-    with (
-        sources.locks.hold_all(map(file_lock, brought_back), run.context.cancel),
-        clone_table(plan, sources.formats[plan.entry.format], run) as staged,
-    ):
-        yield staged
 
 
 def _ensure_checked(expression_checks: ExpressionCheckPlan | None, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Plan: what to read, decided from the pinned snapshots alone."""
+"""Plan: what to read and to write, decided from the pinned snapshots alone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import assert_never
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundStatement, BoundTable
 from engine.errors.statement_errors import StatementNotSupported
+from engine.formats.planning import FormatPlanners, not_planned, own_plan
 from engine.plan.ddl.alters import plan_alter, plan_comment
 from engine.plan.ddl.catalog_ddl import (
     plan_comment_on_names,
@@ -17,15 +18,10 @@ from engine.plan.ddl.catalog_ddl import (
     plan_drop_schema,
     plan_drop_view,
 )
-from engine.plan.ddl.clones import plan_clone
-from engine.plan.ddl.conversions import plan_convert
-from engine.plan.ddl.like_tables import plan_create_table_like
+from engine.plan.ddl.functions import plan_function
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
+from engine.plan.ddl.right_ddl import plan_rights
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
-from engine.plan.maintenance.optimizes import plan_optimize, plan_reorg
-from engine.plan.maintenance.repairs import plan_analyze, plan_manifest, plan_repair
-from engine.plan.maintenance.restore import plan_restore
-from engine.plan.maintenance.vacuum import plan_vacuum
 from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
 from engine.plan.writes.copies import plan_copy
@@ -35,6 +31,7 @@ from engine.plan.writes.merges import plan_merge
 from engine.plan.writes.row_changes import plan_delete, plan_update
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, SchemaPlan
+from engine.plans.tokens import TokenPlan
 from engine.plans.variables import EvaluatePlan
 from engine.pruning.metadata_answers import NoAnswer
 from engine.runtime.settings import HIVE_SHAPE
@@ -49,32 +46,33 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
-from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.copies import CopyInto
 from engine.statements.explains import ExplainWrite
-from engine.statements.maintenance import (
-    AnalyzeTable,
-    GenerateManifest,
-    Optimize,
-    Reorg,
-    RepairTable,
-    RestoreTable,
-    Vacuum,
-)
+from engine.statements.functions import CreateFunction, DropFunction
 from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
-from engine.statements.statement import AnsweredStatement, MaintenanceStatement
-from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.rights import RightStatement
+from engine.statements.statement import AnsweredStatement, FormatStatement
+from engine.statements.tables import CreateTable, DropTable
+from engine.statements.tokens import TokenStatement
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
 
-def plan_statement(analyzed: AnalyzedStatement) -> Plan:
-    """The plan of an analysed statement. Raises for what the table, or this release, cannot do."""
+def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Plan:
+    """The plan of an analysed statement. Raises for what the table, or this release, cannot do.
+
+    `planners` are asked first for what a format of tables may plan by itself.
+    """
     bound, statement = analyzed.bound, analyzed.bound.statement
     if isinstance(statement, AnsweredStatement):
         return CommandPlan(statement=statement, bound=bound)
-    if isinstance(statement, MaintenanceStatement):
-        return _plan_maintenance(bound, statement)
+    if isinstance(statement, FormatStatement):
+        return _plan_by_format(bound, statement, planners)
+    if isinstance(statement, TokenStatement):
+        return TokenPlan(statement=statement, identity=bound.state.identity)
+    if isinstance(statement, RightStatement):
+        return plan_rights(bound, statement)
     match statement:
         case Query() as query:
             answer = answer_from_log(query, bound.relations)
@@ -95,10 +93,8 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_drop_variable(drop_variable)
         case EvaluateQuery():
             return EvaluatePlan(read=analyzed.query)
-        case CreateView() as create:
-            return plan_create_view(analyzed, create)
-        case DropView() as drop:
-            return plan_drop_view(bound, drop)
+        case CreateView() | DropView() | CreateFunction() | DropFunction():
+            return _plan_definition(analyzed, statement)
         case CreateTable() as create_table:
             return _plan_create_table(analyzed, create_table)
         case Insert() as insert:
@@ -111,22 +107,14 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             return plan_update(bound, update)
         case Merge() as merge:
             return plan_merge(analyzed, merge)
-        case AlterTable() as alter:
-            return plan_alter(bound, alter)
         case CommentOn(kind=Commentable.TABLE | Commentable.COLUMN) as comment:
             return plan_comment(bound, comment)
         case CommentOn() as comment:
             return plan_comment_on_names(bound, comment)
-        case CreateTableLike() as like:
-            return plan_create_table_like(bound, like)
-        case CloneTable() as clone:
-            return plan_clone(bound, clone)
-        case ConvertTable() as convert:
-            return plan_convert(bound, convert)
         case CreateCatalog() as create_catalog:
             return plan_create_catalog(bound, create_catalog)
         case DropCatalog() as drop_catalog:
-            return plan_drop_catalog(drop_catalog)
+            return plan_drop_catalog(bound, drop_catalog)
         case TruncateTable():
             return plan_truncate(bound)
         case DropTable() as drop_table:
@@ -139,24 +127,25 @@ def plan_statement(analyzed: AnalyzedStatement) -> Plan:
             assert_never(statement)
 
 
-def _plan_maintenance(bound: BoundStatement, statement: MaintenanceStatement) -> Plan:
+def _plan_definition(
+    analyzed: AnalyzedStatement, statement: CreateView | DropView | CreateFunction | DropFunction
+) -> Plan:
     match statement:
-        case Vacuum() as vacuum:
-            return plan_vacuum(bound, vacuum)
-        case RestoreTable() as restore:
-            return plan_restore(bound, restore)
-        case RepairTable() as repair:
-            return plan_repair(bound, repair)
-        case GenerateManifest():
-            return plan_manifest(bound)
-        case AnalyzeTable() as analyze:
-            return plan_analyze(bound, analyze)
-        case Optimize() as optimize:
-            return plan_optimize(bound, optimize)
-        case Reorg() as reorg:
-            return plan_reorg(bound, reorg)
-        case _:
-            assert_never(statement)
+        case CreateView():
+            return plan_create_view(analyzed, statement)
+        case DropView():
+            return plan_drop_view(analyzed.bound, statement)
+        case CreateFunction() | DropFunction():
+            return plan_function(analyzed.bound, statement)
+
+
+def _plan_by_format(bound: BoundStatement, statement: FormatStatement, planners: FormatPlanners) -> Plan:
+    own = own_plan(planners, bound, statement)
+    if own is not None:
+        return own
+    if isinstance(statement, AlterTable):
+        return plan_alter(bound, statement)
+    raise not_planned(bound, statement)
 
 
 def _plan_create_table(analyzed: AnalyzedStatement, statement: CreateTable) -> Plan:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from engine.plans.ddl import (
     AlterPlan,
-    BackfillPlan,
     CatalogPlan,
-    ClonePlan,
-    ConvertPlan,
     CreateTableAsPlan,
     CreateTablePlan,
     CreateTemporaryViewPlan,
@@ -16,13 +13,11 @@ from engine.plans.ddl import (
     DropTemporaryViewPlan,
     ReplaceTableAsPlan,
     ReplaceTablePlan,
-    RewritePlan,
     SyncIdentityPlan,
-    TruncateHistoryPlan,
 )
-from engine.plans.maintenance import MaintenancePlan
-from engine.plans.optimize import OptimizePlan
+from engine.plans.format_plan import FormatPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
+from engine.plans.tokens import TokenPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 
@@ -32,6 +27,7 @@ AnsweringPlan = (
     | ExplainPlan
     | SchemaPlan
     | CommandPlan
+    | TokenPlan
     | CatalogPlan
     | CreateTemporaryViewPlan
     | DropTemporaryViewPlan
@@ -44,17 +40,12 @@ AnsweringPlan = (
 )
 """Plans that answer, or change nothing but names."""
 
-DefiningPlan = (
+TablePlan = (
     CreateTablePlan
     | CreateTableAsPlan
     | ReplaceTablePlan
     | ReplaceTableAsPlan
-    | ClonePlan
-    | ConvertPlan
     | AlterPlan
-    | BackfillPlan
-    | TruncateHistoryPlan
-    | RewritePlan
     | SyncIdentityPlan
     | InsertPlan
     | CopyPlan
@@ -62,11 +53,9 @@ DefiningPlan = (
     | UpdatePlan
     | MergePlan
     | TruncatePlan
-    | OptimizePlan
 )
-"""Plans that stage a version of a table with other rows or another definition."""
+"""Plans that stage a version of a table of whatever format."""
 
-WritingPlan = DefiningPlan | MaintenancePlan
-"""Plans that stage a version of a table."""
+WritingPlan = TablePlan | FormatPlan
 
 Plan = AnsweringPlan | WritingPlan

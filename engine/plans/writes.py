@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from engine.bind.bound import BoundTable
-from engine.delta.definition.table_draft import Definition
-from engine.delta.spec.actions import SetTransaction
 from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
 from engine.plans.reads import QueryColumn, ReadPlan, TargetRead
 from engine.plans.write_plan import WritePlan
 from engine.pruning.predicates import Path
 from engine.sql.expressions import Expression
-from engine.storage.storage import Storage
-from engine.table.operations import CommitDescription
+from engine.table.definition import TableDefinition
+from engine.table.operations import CommitDescription, NumberedWrite
 from engine.table.scan import Scan
 from engine.types.schema import DataType, StructField
 
@@ -97,14 +95,14 @@ class InsertPlan:
     source: ReadPlan
     columns: tuple[QueryColumn, ...]
     rows: WritePlan
-    definition: Definition | None
+    definition: TableDefinition | None
     replacement: Replacement
     reads_table: bool
     description: CommitDescription
     more: tuple[InsertPart, ...] = ()
     only_if_absent: bool = False
     expression_checks: ExpressionCheckPlan | None = None
-    numbered: SetTransaction | None = None
+    numbered: NumberedWrite | None = None
     """Nothing happens where the table has this write of the application, or a later one."""
 
 
@@ -151,7 +149,7 @@ class DeletePlan:
     reads_table: bool
     description: CommitDescription
     expression_checks: ExpressionCheckPlan | None = None
-    numbered: SetTransaction | None = None
+    numbered: NumberedWrite | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +179,7 @@ class UpdatePlan:
     description: CommitDescription
     checks: QueryCheck
     expression_checks: ExpressionCheckPlan | None = None
-    numbered: SetTransaction | None = None
+    numbered: NumberedWrite | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,8 +209,8 @@ class MatchedKey:
 class MergePlan:
     """Change, remove and add rows of `table` by those of a source.
 
-    `source` is the scan that all reads have of it, of files of `source_storage`; where there is a `source_query`, its
-    rows have to be kept first, and the scan has no files yet.
+    `source` is the scan that all reads have of it: of `source_table`, or, where there is a `source_query`, of the rows
+    of this, which have to be kept first: the scan has no files yet.
 
     `places` answers the rows of both sides, by the number of the clause that they are for; rows of the source that
     match some row of the table are of the kind `MATCHING_SOURCE`. `duplicates` answers the columns, as JSON, of a row
@@ -227,7 +225,7 @@ class MergePlan:
 
     table: BoundTable
     source: Scan
-    source_storage: Storage
+    source_table: BoundTable | None
     source_query: ReadPlan | None
     places: TargetRead
     duplicates: TargetRead | None
@@ -237,11 +235,11 @@ class MergePlan:
     by_source: frozenset[int]
     keys: tuple[MatchedKey, ...]
     changes_all_matches: bool
-    definition: Definition
+    definition: TableDefinition
     reads_table: bool
     description: CommitDescription
     checks: tuple[QueryCheck, ...]
-    numbered: SetTransaction | None = None
+    numbered: NumberedWrite | None = None
 
 
 MATCHING_SOURCE = -1

@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import re
 import zoneinfo
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
 
 from catalog.errors import SqlError
-from engine.delta.spec.properties import DELTA_PREFIX, MIN_READER_VERSION, MIN_WRITER_VERSION, PROPERTIES
-from engine.delta.spec.properties import parse_setting as parse_table_property
 from engine.runtime import query_settings
 from engine.runtime.foreign_settings import VALUE_CHARACTERS_MAX, foreign_key, is_foreign
 
@@ -56,7 +54,7 @@ def _boolean(value: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole:
+class Whole:
     """A check for whole numbers from `low` to `high`, and the words for it."""
 
     low: int
@@ -115,7 +113,7 @@ class Setting:
     is_spark: bool = True
 
 
-def _limit(key: str, doc: str, check: _Whole) -> Setting:
+def _limit(key: str, doc: str, check: Whole) -> Setting:
     return Setting(key=key, doc=doc, check=check, expected=check.expected)
 
 
@@ -133,9 +131,9 @@ RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 HIVE_SHAPE = "gateway.show_tables.hive_shape"
 ALLOW_OUTSIDE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
 
-_PARTITIONS = _Whole(1, 100_000)
-_TIMEOUT_S = _Whole(0, 9_999_999)
-_TXN_VERSION = _Whole(0, 2**63 - 1)
+_PARTITIONS = Whole(1, 100_000)
+_TIMEOUT_S = Whole(0, 9_999_999)
+_TXN_VERSION = Whole(0, 2**63 - 1)
 
 _ROWS = (
     _flag("spark.sql.ansi.enabled", "Errors instead of nulls on overflow, bad casts and bad indexes."),
@@ -233,7 +231,7 @@ _ROWS = (
     ),
     _flag(
         HIVE_SHAPE,
-        "SHOW TABLES and SHOW VIEWS answer one column (tab_name), and no query is described: for clients of Hive.",
+        "SHOW TABLES, VIEWS and PARTITIONS answer Hive's one column, and no query is described: for clients of Hive.",
         "false",
         is_spark=False,
     ),
@@ -241,49 +239,20 @@ _ROWS = (
 
 _QUERY_ROWS = (
     *(_flag(key, doc) for key, doc in query_settings.FLAGS),
-    *(_limit(key, doc, _Whole(least, most)) for key, doc, least, most in query_settings.LIMITS),
+    *(_limit(key, doc, Whole(least, most)) for key, doc, least, most in query_settings.LIMITS),
     *(_choice(key, doc, choices) for key, doc, choices in query_settings.CHOICES),
 )
 
-TABLE_DEFAULTS = "spark.databricks.delta.properties.defaults."
-"""Before the name of a table property without `delta.`: what new tables get if their statement does not say."""
+_rows = {row.key.lower(): row for row in (*_ROWS, *_QUERY_ROWS)}
+
+SETTINGS: Mapping[str, Setting] = MappingProxyType(_rows)
+"""All settings by their keys in lower case, those of the table formats of the server among them."""
 
 
-def _table_default(key: str) -> Setting:
-    def check(value: str) -> str | None:
-        try:
-            return parse_table_property(key, value)[1]
-        except SqlError:
-            return None
+def declare_settings(rows: Iterable[Setting]) -> None:
+    """Settings that a table format has, such as defaults of its properties: when the engine is put together."""
+    _rows.update((row.key.lower(), row) for row in rows)
 
-    return Setting(
-        key=TABLE_DEFAULTS + key.removeprefix(DELTA_PREFIX),
-        doc=f"The table property {key} of tables that this session makes.",
-        check=check,
-        expected=f"a value of the table property {key}",
-        is_spark=False,
-    )
-
-
-def _version_default(key: str, versions: _Whole) -> Setting:
-    return Setting(
-        key=TABLE_DEFAULTS + key.removeprefix(DELTA_PREFIX),
-        doc=f"The least {key} of tables that this session makes.",
-        check=versions,
-        expected=f"{versions.expected}, a version of the protocol,",
-        is_spark=False,
-    )
-
-
-_TABLE_DEFAULTS = (
-    _version_default(MIN_READER_VERSION, _Whole(1, 3)),
-    _version_default(MIN_WRITER_VERSION, _Whole(1, 7)),
-    *(_table_default(key) for key, known in sorted(PROPERTIES.items()) if known.settable),
-)
-
-SETTINGS: Mapping[str, Setting] = MappingProxyType(
-    {row.key.lower(): row for row in (*_ROWS, *_QUERY_ROWS, *_TABLE_DEFAULTS)}
-)
 
 _ALIASES = {
     "ansi_mode": "spark.sql.ansi.enabled",

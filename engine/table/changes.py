@@ -12,6 +12,13 @@ from engine.pruning.pruning import FilePruning
 from engine.table.scan import FileLayout
 from engine.types.schema import StructType
 
+CHANGE_TYPE = "_change_type"
+"""The column of a feed that says what became of a row."""
+
+CHANGE_FOLDER = "_change_data/"
+"""Below a table's root: files that hold nothing but changes."""
+"""Where writers put change files, below the table's folder; the log says where they are."""
+
 
 @dataclass(frozen=True, slots=True)
 class AtVersion:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
 from engine.errors.table_errors import UnknownTableFormat
+from engine.storage.storage import Storage
 from engine.table.changes import Bound, TableChanges
+from engine.table.definition import TableDefinition
+from engine.table.definition_changes import DefinitionChange
 from engine.table.operations import CommitDescription
 from engine.table.rules import TableRules
 from engine.table.snapshot import TableSnapshot
-from engine.table.transaction import DataFile, NewFiles, TableFolder, TableTransaction
+from engine.table.transaction import DataFile, NewFiles, TableTransaction
+from engine.types.schema import StructType
 
 DEFAULT_FORMAT = "delta"
 
@@ -37,24 +41,40 @@ class TableFormat(Protocol):
         """The version that was current at a time, in milliseconds since the epoch."""
         ...
 
-    def folder(self, location: str) -> TableFolder:
+    def folder(self, location: str) -> Storage:
         """Where the files of a table at a location are written."""
         ...
 
     def describe_files(
-        self, folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
+        self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
     ) -> NewFiles:
         """Files that were written, as the format adds them to a table. `measured` are columns of whole numbers whose
         extremes are wanted, by logical name.
         """
         ...
 
-    def create(
-        self, location: str, definition: object, description: CommitDescription, now_ms: int
-    ) -> TableTransaction:
-        """A transaction whose commit is the first version of a table. `definition` is what the planner made for the
-        format: `PlainRules`, unless it has a planner of its own.
+    def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
+        """Properties as a table has them when a statement has set them. Raises for those that cannot be set."""
+        ...
+
+    def define(
+        self,
+        label: str,
+        schema: StructType,
+        partition_columns: tuple[str, ...],
+        changes: Iterable[DefinitionChange],
+        settings: Mapping[str, str],
+    ) -> TableDefinition:
+        """The definition of a new table with these columns, after `changes`. Raises for what the format lacks.
+
+        `settings` are those of the session, which may have defaults of properties.
         """
+        ...
+
+    def create(
+        self, location: str, definition: TableDefinition, description: CommitDescription, now_ms: int
+    ) -> TableTransaction:
+        """A transaction whose commit is the first version of a table. `definition` is one that the format made."""
         ...
 
     def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> TableTransaction:
@@ -100,6 +120,7 @@ class _Pinned:
         self.name, self.find = inner.name, inner.find
         self.changes, self.folder, self.describe_files = inner.changes, inner.folder, inner.describe_files
         self.create, self.begin = inner.create, inner.begin
+        self.define, self.stored_properties = inner.define, inner.stored_properties
         self.load, self.load_at = cache(inner.load), cache(inner.load_at)
 
 

@@ -37,11 +37,22 @@ class CommitDescription:
     user_id: str | None = None
     user_name: str | None = None
     user_metadata: str | None = None
-    tags: Mapping[str, str] = field(default_factory=dict)
     changes_data: bool = True
     """False for operations that by their nature only rearrange (OPTIMIZE)."""
+    keeps_row_ids: bool = False
+    """Rows that it moves to other files keep their ids, in tables whose rows have ids."""
+    only_moves_high_water_marks: bool = False
+    """Of the table's definition: others need not fail for that."""
     exclusive: bool = False
     """Any concurrent commit fails it: for operations that replace the table's state as a whole (RESTORE, CLONE)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberedWrite:
+    """A write that an application has numbered: it counts once, however often it is sent."""
+
+    app_id: str
+    version: int
 
 
 def with_metrics(description: CommitDescription, **metrics: int | str) -> CommitDescription:

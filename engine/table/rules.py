@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import Enum
 from typing import Protocol
 
 from engine.table.identity import IdentityColumn
+from engine.table.operations import TableOperation
 from engine.types.schema import StructType
 
 
@@ -18,11 +20,27 @@ class Constraint:
     expression: str
 
 
+class Capability(Enum):
+    """What a table can do beyond what every table can, by its format and its settings."""
+
+    CHANGE_FEED = "records which rows a commit deleted, changed and inserted"
+    ROW_MARKS = "marks rows that go beside their files, which stay"
+    ROW_IDS = "gives rows ids, which they keep wherever they are moved to"
+    TYPE_WIDENING = "gives columns wider types while rows are written"
+    COLUMN_DEFAULTS = "has columns with defaults"
+
+
 class TableRules(Protocol):
     """Of one version of a table."""
 
     @property
     def schema(self) -> StructType: ...
+
+    def has(self, capability: Capability) -> bool: ...
+
+    def ensure_supported(self, operation: TableOperation) -> None:
+        """Raises, by name, for what the format, or a feature of the table, does not allow us to do."""
+        ...
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
@@ -69,49 +87,3 @@ class TableRules(Protocol):
     def optimizes_writes(self) -> bool | None:
         """Whether rows are shuffled so that fewer and larger files are written; None where nothing is said."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainRules:
-    """Those of a table that demands nothing but its columns; `properties` are for its format to interpret."""
-
-    schema: StructType
-    partition_columns: tuple[str, ...] = ()
-    comment: str | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def partition_keys(self) -> tuple[str, ...]:
-        return self.partition_columns
-
-    @property
-    def constraints(self) -> tuple[Constraint, ...]:
-        return ()
-
-    @property
-    def generations(self) -> Mapping[str, str]:
-        return {}
-
-    @property
-    def identities(self) -> tuple[IdentityColumn, ...]:
-        return ()
-
-    @property
-    def is_append_only(self) -> bool:
-        return False
-
-    @property
-    def stored_schema(self) -> StructType:
-        return self.schema
-
-    @property
-    def compression(self) -> str | None:
-        return None
-
-    @property
-    def target_file_size(self) -> int | None:
-        return None
-
-    @property
-    def optimizes_writes(self) -> bool | None:
-        return None

@@ -7,8 +7,7 @@ first asked for, and belongs to the pinned version whatever is committed since.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from typing import Protocol
 
@@ -17,29 +16,15 @@ import pyarrow as pa
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
+from engine.storage.storage import Storage
+from engine.table.definition import TableDefinition
+from engine.table.definition_changes import DefinitionChange
+from engine.table.details import TableDetails
 from engine.table.operations import TableOperation
+from engine.table.row_files import RowFiles
 from engine.table.rules import Constraint, TableRules
 from engine.table.scan import Scan
 from engine.types.schema import StructType
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableDetails:
-    """What DESCRIBE and SHOW tell of a table besides its columns; None where the format does not record it.
-
-    Times are in milliseconds since the epoch, `clustering_columns` paths of logical names. `versions` are those of
-    reader and writer in a format that has them, `features` names that its protocol lists.
-    """
-
-    id: str | None = None
-    name: str | None = None
-    description: str | None = None
-    created_ms: int | None = None
-    modified_ms: int | None = None
-    properties: Mapping[str, str | None] = field(default_factory=dict)
-    clustering_columns: tuple[tuple[str, ...], ...] = ()
-    versions: tuple[int, int] | None = None
-    features: tuple[str, ...] = ()
 
 
 class TableSnapshot(Protocol):
@@ -76,6 +61,34 @@ class TableSnapshot(Protocol):
     @property
     def details(self) -> TableDetails: ...
 
+    def creating_properties(self, label: str) -> list[tuple[str, str]]:
+        """The properties that a statement has to say to make such a table, which messages call `label`."""
+        ...
+
+    @property
+    def definition(self) -> TableDefinition: ...
+
+    def redefined(self, label: str, changes: Iterable[DefinitionChange]) -> TableDefinition:
+        """The definition after `changes`, for a table that messages call `label`.
+
+        Raises `ColumnChangeRefused` for columns that cannot be changed so, and for what the format does not have.
+        """
+        ...
+
+    def replaced(
+        self,
+        label: str,
+        schema: StructType,
+        partition_columns: tuple[str, ...],
+        changes: Iterable[DefinitionChange],
+        settings: Mapping[str, str],
+    ) -> TableDefinition:
+        """The definition of the table as if it were made now: it stays the same table, and its past readable.
+
+        `settings` as for `TableFormat.define`.
+        """
+        ...
+
     @property
     def checks(self) -> tuple[Constraint, ...]:
         """CHECK constraints, by name."""
@@ -88,7 +101,9 @@ class TableSnapshot(Protocol):
 
     @property
     def files(self) -> pa.Table:
-        """The live files, one row each, with the columns of `Scan.files` and what else the format keeps of them."""
+        """The live files, one row each, with the columns of `Scan.files` and what else the format keeps of them;
+        `deletion_vector` among them, null where no row of the file is deleted.
+        """
         ...
 
     @property
@@ -97,6 +112,16 @@ class TableSnapshot(Protocol):
     @property
     def size_bytes(self) -> int:
         """The sizes of all live files together."""
+        ...
+
+    @property
+    def storage(self) -> Storage:
+        """Where its files are."""
+        ...
+
+    @property
+    def row_files(self) -> RowFiles:
+        """Its files, for statements that change rows."""
         ...
 
     def ensure_supported(self, operation: TableOperation) -> None:
@@ -127,6 +152,10 @@ class TableSnapshot(Protocol):
         """The newest `limit` commits (None: all that are known) up to this version, newest first; of
         :data:`HISTORY_SCHEMA`.
         """
+        ...
+
+    def last_write_of(self, app_id: str) -> int | None:
+        """The number of an application's last write (`NumberedWrite`); None where it has none."""
         ...
 
     def is_gone(self) -> bool:

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
 from engine.concurrency.retry import RetryPolicy
-
-
-class TableFolder(Protocol):
-    """Where the data files of a table are written."""
-
-    @property
-    def root(self) -> str:
-        """An absolute local path, or a URL."""
-        ...
-
-    def ensure_writable(self) -> None: ...
-
-    def delete(self, name: str) -> None:
-        """Removes a file, by its path below the root. Raises `OSError`."""
-        ...
+from engine.storage.deletion_vectors import Rows
+from engine.table.definition import TableDefinition
+from engine.table.definition_changes import DefinitionChange
+from engine.table.operations import NumberedWrite
+from engine.table.row_files import FilePredicate, MarkedFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +54,15 @@ class NewFiles(Protocol):
         """Paths (decoded, relative) of files that were written without rows, and are not added."""
         ...
 
+    @property
+    def files(self) -> pa.Table:
+        """As `TableSnapshot.files` will have them."""
+        ...
+
+    def with_others(self, others: Self) -> Self:
+        """The files of two writes."""
+        ...
+
 
 class TableCommit(Protocol):
     """A version that is ours."""
@@ -93,6 +92,44 @@ class TableTransaction(Protocol):
 
     def stage_removes(self, files: pa.Table) -> None:
         """Live files, rows of `TableSnapshot.files`."""
+        ...
+
+    def add_marked(self, marked: MarkedFiles) -> None:
+        """Files that were staged as removes, and stay with other marks."""
+        ...
+
+    def add_change_files(self, new: NewFiles) -> None:
+        """Files in `CHANGE_FOLDER` that tell what the version changes, in the place of the others."""
+        ...
+
+    def note_loads(self, files: pa.Table) -> tuple[str, ...]:
+        """Files outside of the table (`path`, `size`, `modification_time`) whose rows the version has: they count as
+        loaded from then on (`FileSource.is_fresh`). Answers what was written for that, which goes without a version.
+        """
+        ...
+
+    def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
+        """The files at these paths were read, and all for which `predicate` is true or unknown: removing one of the
+        former concurrently conflicts, as does adding one of the latter.
+        """
+        ...
+
+    def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
+        """Of files that stay with other marks, the commit depends on these rows and no others, by path: those that it
+        marks. Others may mark other rows of the files concurrently.
+        """
+        ...
+
+    def note_write(self, numbered: NumberedWrite, now_ms: int) -> None:
+        """The version is this write of an application. Two that note one of the same application at once conflict."""
+        ...
+
+    def read_files(self, paths: Any) -> None:
+        """Files that were read, as an Arrow array of their paths; removing one of them concurrently conflicts."""
+        ...
+
+    def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
+        """The table as `definition` says after `changes`, whatever of it is new."""
         ...
 
     @property

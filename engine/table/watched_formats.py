@@ -20,6 +20,7 @@ class _Watched:
         self._inner, self._pins = inner, pins
         self.name, self.folder, self.describe_files = inner.name, inner.folder, inner.describe_files
         self.create, self.begin = inner.create, inner.begin
+        self.define, self.stored_properties = inner.define, inner.stored_properties
 
     def load(self, location: str, version: int | None = None) -> TableSnapshot:
         self._pins.add(location, version)

@@ -6,13 +6,23 @@ A field is addressed by its path of logical names. Below an array or a map the p
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
-from engine.errors.column_errors import ColumnNotFound, ParentNotStruct
+from engine.errors.column_errors import ColumnNotFound, DuplicateColumns, ParentNotStruct
 from engine.types.column_paths import Path
-from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
+from engine.types.schema import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    walk_fields,
+)
 
 Fields: TypeAlias = tuple[StructField, ...]
 
@@ -193,3 +203,12 @@ def _without(fields: Fields, name: str) -> Fields:
     if found is None:
         raise ColumnNotFound(name, ", ".join(item.name for item in fields))
     return tuple(item for item in fields if item is not found)
+
+
+def ensure_distinct_names(schema: StructType) -> None:
+    """Raises `DuplicateColumns`, at whatever depth they are."""
+    paths = [path for path, _ in walk_fields(schema)]
+    counts = Counter(tuple(part.casefold() for part in path) for path in paths)
+    twice = [path for path, count in counts.items() if count > 1]
+    if twice:
+        raise DuplicateColumns(", ".join(".".join(path) for path in twice))

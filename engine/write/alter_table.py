@@ -1,14 +1,10 @@
-"""ALTER TABLE: one version with another definition, and files that get row ids on the way there."""
+"""ALTER TABLE: one version with another definition."""
 
 from __future__ import annotations
 
 from engine.bind.bound import Outcome
-from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.table_draft import Definition
-from engine.delta.delta_format import delta_snapshot
-from engine.delta.maintenance.feature_history import truncate_history
 from engine.errors.table_errors import naming
-from engine.plans.ddl import AlterPlan, BackfillPlan, TruncateHistoryPlan
+from engine.plans.ddl import AlterPlan
 from engine.runtime.results import empty_result
 from engine.write.staged_write import StagedWrite
 
@@ -18,36 +14,12 @@ def alter_table(plan: AlterPlan) -> StagedWrite:
 
     The rows that were checked must be those for which the new rule holds, so the commit depends on them.
     """
-    snapshot, definition = delta_snapshot(plan.table.snapshot), plan.definition
-    outcome = Outcome(result=empty_result())
-    if definition == Definition.of(snapshot.config):
+    table, outcome = plan.table, Outcome(result=empty_result())
+    if plan.definition == table.snapshot.definition:
         return StagedWrite(outcome=outcome)
-    with naming(plan.table.label):
-        transaction = Transaction.on(snapshot, plan.description, table=plan.table.label)
+    with naming(table.label):
+        transaction = table.own.begin(table.snapshot, plan.description, table.label)
         if plan.checks is not None:
             transaction.read_whole_table()
-        transaction.define(definition)
-    return StagedWrite(outcome=outcome, transaction=transaction, label=plan.table.label)
-
-
-def give_row_ids(plan: BackfillPlan) -> StagedWrite:
-    """One version in which the plan's files are added again: the commit gives them ids, as it does to new ones.
-
-    The version depends on these files, so that none comes back that another commit removes.
-    """
-    table = plan.table
-    transaction = Transaction.on(delta_snapshot(table.snapshot), plan.description, table=table.label)
-    transaction.read_files(plan.files.column("path").combine_chunks())
-    for batch in plan.files.to_batches():
-        transaction.stage_adds(batch, data_change=False)
-    return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=table.label)
-
-
-def drop_with_history(plan: TruncateHistoryPlan, now_ms: int) -> StagedWrite:
-    """One version without a feature that no version in the log needs: those that did are removed first."""
-    table = plan.table
-    with naming(table.label):
-        truncate_history(delta_snapshot(table.snapshot), plan.feature, now_ms)
-        transaction = Transaction.on(delta_snapshot(table.snapshot), plan.description, table=table.label)
         transaction.define(plan.definition)
-    return StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=table.label)
+    return StagedWrite(outcome=outcome, transaction=transaction, label=table.label)

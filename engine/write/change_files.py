@@ -8,25 +8,19 @@ Protocol: "Change Data Files", "Writer Requirements for AddCDCFile".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
-
 from catalog.names import quote
 from engine.bind.bound import BoundTable
-from engine.delta.commit.new_files import NewFiles
-from engine.delta.commit.staged_commit import adds_of
-from engine.delta.definition.table_config import TableConfig
-from engine.delta.delta_format import delta_snapshot
-from engine.delta.feed.change_files import CHANGE_FOLDER, CHANGE_TYPE
-from engine.delta.snapshot.table_scan import table_scan
-from engine.delta.spec.actions import AddCdcFile
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.sql.query.composed import Names
+from engine.table.changes import CHANGE_FOLDER, CHANGE_TYPE
+from engine.table.rules import Capability, TableRules
+from engine.table.transaction import NewFiles
 from engine.types.schema import PrimitiveType, StructField
 from engine.write.marked_rows import only
 from engine.write.row_sets import RowsOfFiles
@@ -46,35 +40,32 @@ class Change:
 
 @contextmanager
 def change_files(
-    table: BoundTable, config: TableConfig, changes: Sequence[Change], run: Run
-) -> Iterator[tuple[AddCdcFile, ...]]:
+    table: BoundTable, rules: TableRules, changes: Sequence[Change], run: Run
+) -> Iterator[NewFiles | None]:
     """The files of these changes for a table that has a feed, none for others; if the block that commits them fails,
-    they go.
+    they go. `rules` are those of the table from now on.
     """
-    if not changes or not config.is_enabled("changeDataFeed"):
-        yield ()
+    if not changes or not rules.has(Capability.CHANGE_FEED):
+        yield None
         return
-    names, storage = Names(config.schema.names), delta_snapshot(table.snapshot).storage
-    columns = ", ".join(map(quote, config.schema.names))
+    names, own = Names(rules.schema.names), table.snapshot.row_files
+    columns = ", ".join(map(quote, rules.schema.names))
     texts, scans = [], []
     with ExitStack() as reading:
         for change in changes:
-            if isinstance(change.rows, NewFiles):
-                files = pa.Table.from_batches([adds_of(change.rows.adds)])
-            else:
+            if isinstance(change.rows, Mapping):
                 files = reading.enter_context(only(table, change.rows))
-            scan = table_scan(config, storage, files, names.new("scan"), table.label)
+            else:
+                files = change.rows.files
+            scan = own.scan(rules, files, names.new("scan"), table.label)
             scans.append(replace(scan, row_tracking=None))
             texts.append(f"SELECT {columns}, '{change.kind}' FROM {scan.relation}")
         rows = WritePlan(
             table=table.label,
-            config=config,
-            target_columns=config.schema.fields,
+            config=rules,
+            target_columns=rules.schema.fields,
             extra_columns=(StructField(CHANGE_TYPE, PrimitiveType.STRING),),
         )
         source = ReadPlan(text=" UNION ALL ".join(texts), scans=tuple(scans))
-        own = replace(run, parameters=())
-        with new_files(source, rows, storage, own, CHANGE_FOLDER) as written:
-            yield tuple(
-                AddCdcFile(path=add.path, partition_values=add.partition_values, size=add.size) for add in written.adds
-            )
+        with new_files(table, source, rows, replace(run, parameters=()), CHANGE_FOLDER) as written:
+            yield written

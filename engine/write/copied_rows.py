@@ -16,19 +16,15 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from engine.bind.bound import BoundTable
-from engine.delta.commit.commit_file import ROW_IDS_PRESERVED
-from engine.delta.commit.new_files import NewFiles
-from engine.delta.definition.table_config import TableConfig
-from engine.delta.delta_format import delta_snapshot
-from engine.delta.snapshot.table_scan import with_decoded_vectors
 from engine.exec.run import Run
 from engine.plan.reads.scans import row_id_columns, scan_of
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.runtime.parameters import Parameter
 from engine.sql.query.composed import Names
-from engine.table.operations import CommitDescription
+from engine.table.rules import TableRules
 from engine.table.scan import Scan
+from engine.table.transaction import NewFiles
 from engine.write.staged_files import new_files
 
 
@@ -43,29 +39,31 @@ class Copying:
     rest: str = ""
     scans: tuple[Scan, ...] = ()
     parameters: Sequence[Parameter] = ()
-    config: TableConfig | None = None
+    config: TableRules | None = None
 
 
 @contextmanager
 def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) -> Iterator[NewFiles]:
     """Rows of these live files of the table, in new ones; if the block that commits them fails, these go."""
-    snapshot = delta_snapshot(table.snapshot)
-    config, alias = copying.config or snapshot.config, copying.alias
+    snapshot = table.snapshot
+    config, alias = copying.config or snapshot.rules, copying.alias
     names = Names((alias, copying.rest, *snapshot.schema.names, *(scan.relation for scan in copying.scans)))
     scan = scan_of_files(names.new("scan"), table, files, names.new("place"))
     columns, rows = copies_of(table.label, scan, alias, config)
     text = f"SELECT {columns} FROM {scan.relation} AS {alias} {copying.rest}"
     source = ReadPlan(text=text, scans=(scan, *copying.scans))
-    with new_files(source, rows, snapshot.storage, replace(run, parameters=copying.parameters)) as copied:
+    with new_files(table, source, rows, replace(run, parameters=copying.parameters)) as copied:
         yield copied
 
 
 def scan_of_files(relation: str, table: BoundTable, files: pa.Table, place: str) -> Scan:
     """The scan of some of the snapshot's files, of `FILES_SCHEMA`; `place` is its hidden column."""
-    return replace(scan_of(relation, table), files=with_decoded_vectors(files), choice=None, metadata=place)
+    return replace(
+        scan_of(relation, table), files=table.snapshot.row_files.readable(files), choice=None, metadata=place
+    )
 
 
-def copies_of(label: str, scan: Scan, alias: str, config: TableConfig) -> tuple[str, WritePlan]:
+def copies_of(label: str, scan: Scan, alias: str, config: TableRules) -> tuple[str, WritePlan]:
     """SQL for the columns of a copy of a row of `scan`, which is called `alias`, and how such rows are written.
 
     The hidden column of the scan has a name that no column has.
@@ -75,10 +73,3 @@ def copies_of(label: str, scan: Scan, alias: str, config: TableConfig) -> tuple[
         columns += [f"{scan.metadata}.row_id", f"{scan.metadata}.row_commit_version"]
     rows = WritePlan(table=label, config=config, target_columns=config.schema.fields, extra_columns=ids)
     return ", ".join(columns), rows
-
-
-def preserving(description: CommitDescription, table: BoundTable) -> CommitDescription:
-    """Of a commit in which rows only went to other files as copies: it says that the others kept their ids."""
-    if not delta_snapshot(table.snapshot).config.is_enabled("rowTracking"):
-        return description
-    return replace(description, tags={**description.tags, ROW_IDS_PRESERVED: "true"})

@@ -18,7 +18,7 @@ def with_file_metrics(
     copied = remainder.copied if remainder else None
     num_copied = copied.num_rows if copied else 0
     metrics = {
-        "numFiles": new.num_files + (len(copied.adds) if copied else 0),
+        "numFiles": new.num_files + (copied.num_files if copied else 0),
         "numOutputRows": new.num_rows + num_copied,
         "numOutputBytes": new.num_bytes + (copied.num_bytes if copied else 0),
     }
@@ -26,10 +26,15 @@ def with_file_metrics(
         metrics |= remainder.removal_metrics
         if remainder.num_deleted is not None:
             metrics["numDeletedRows"] = remainder.num_deleted
-            metrics |= {"numCopiedRows": num_copied, "numAddedChangeFiles": len(remainder.changes)}
+            metrics |= {"numCopiedRows": num_copied, "numAddedChangeFiles": num_files(remainder.changes)}
         if remainder.marked is not None:
             metrics |= remainder.vector_metrics
     return with_metrics(description, **{name: str(value) for name, value in metrics.items()})
+
+
+def num_files(new: NewFiles | None) -> int:
+    """None counts as none."""
+    return 0 if new is None else new.num_files
 
 
 def counted(num_rows: int, *, defines_table: bool = False) -> Outcome:

@@ -19,12 +19,11 @@ the files stay, hidden.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from catalog.catalog import Catalog
 from catalog.entries import TableEntry
-from engine.delta.spec.paths import LOG_DIR, LogFileKind, parse_log_path
 from engine.errors.definition_errors import TableNotRemovable
 from engine.storage.errors import LogPathNotAllowed
 from engine.storage.storage import UNLISTED_MARK, Storage, open_storage
@@ -71,14 +70,19 @@ def unmark(entry: TableEntry, catalog: Catalog) -> None:
         _storage(entry.location, catalog).delete(UNLISTED_MARK)
 
 
-def is_abandoned(location: str, catalog: Catalog, older_than_s: float) -> bool:
-    """Whether what is at a marked location was, or was to be, a table of this catalog, and can go."""
+def is_abandoned(
+    location: str, catalog: Catalog, older_than_s: float, commit_times: Callable[[Storage], list[int]]
+) -> bool:
+    """Whether what is at a marked location was, or was to be, a table of this catalog, and can go.
+
+    `commit_times` are the times at which the versions of a table were written, in ms since the epoch.
+    """
     storage = _storage(location, catalog)
     try:
         said = json.loads(storage.read_bytes(UNLISTED_MARK))
         owner, statement = said["catalog"], said["statement"]
         marked_ms = storage.stat(UNLISTED_MARK).modified_ms
-        commits = [file.modified_ms for file in storage.list_files(LOG_DIR) if _is_commit(file.name)]
+        commits = commit_times(storage)
     except (OSError, ValueError, KeyError, TypeError):
         return False
     if owner is None or owner != catalog.own_folder or marked_ms / 1000 >= older_than_s:
@@ -88,12 +92,6 @@ def is_abandoned(location: str, catalog: Catalog, older_than_s: float) -> bool:
         return False
     # Asked last: the name may have gone since, and none comes back to a marked folder.
     return not catalog.view().recorded_at(location)
-
-
-def _is_commit(name: str) -> bool:
-    """A checkpoint or a checksum may be written, after a commit, while the table is dropped."""
-    parsed = parse_log_path(name)
-    return parsed is not None and parsed.kind is LogFileKind.COMMIT
 
 
 def _storage(location: str, catalog: Catalog) -> Storage:

@@ -27,14 +27,13 @@ import pyarrow.compute as pc
 
 from catalog.errors import SqlError
 from engine.bind.bound import BoundTable
-from engine.delta.commit.read_set import FilePredicate, file_predicate
-from engine.delta.snapshot.table_scan import with_decoded_vectors
 from engine.errors.change_errors import ChangedRowsDiffer
 from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.exec.run import Run
 from engine.plan.reads.target_reads import numbered
 from engine.plans.reads import ReadPlan, TargetRead
 from engine.pruning.predicates import ALWAYS, Or, Predicate, conjunction, conjuncts
+from engine.table.row_files import FilePredicate
 from engine.table.scan import FILE_METADATA, Choice, ChosenFiles, TableRead
 from engine.types.arrow_types import Array, RecordBatch
 from engine.write.row_sets import RowSet, RowsOfFiles, count_rows
@@ -83,7 +82,7 @@ def find_rows(
     for file, kind, number, bitmap, count in _answer(watched.read, run):
         kinds.setdefault(kind, {}).setdefault(file, RowSet()).add(number, bitmap)
         times[kind] = times.get(kind, 0) + count
-    reads = _LaterRows(watched.file_predicate(table, given), places, run)
+    reads = _LaterRows(watched.file_predicate(table, given), table, places, run)
     found = FoundRows(
         kinds=kinds,
         reads=reads.are_in,
@@ -129,12 +128,13 @@ class _LaterRows:
     """Whether files that others added since hold rows that the query would have found."""
 
     may_hold: FilePredicate
+    table: BoundTable
     places: TargetRead
     run: Run
     questions: int = 0
 
     def are_in(self, files: RecordBatch) -> Array:
-        """A mask over `FILES_SCHEMA`; true for all that may hold some where one does, since one is a conflict."""
+        """A mask over files of a commit; true for all that may hold some where one does, since one is a conflict."""
         mask = pc.fill_null(self.may_hold(files), True)
         if not pc.any(mask).as_py() or self.questions == _QUESTIONS_MAX:
             return mask
@@ -143,8 +143,8 @@ class _LaterRows:
 
     def _holds(self, files: RecordBatch) -> bool:
         try:
-            table = with_decoded_vectors(pa.Table.from_batches([files]))
-            read = _numbered(self.places.over(replace(self.places.scan, files=table, choice=None)))
+            added = self.table.snapshot.row_files.readable(pa.Table.from_batches([files]))
+            read = _numbered(self.places.over(replace(self.places.scan, files=added, choice=None)))
             return any(True for _ in _answer(read.read, self.run))
         except (StatementCancelled, StatementTimedOut):
             raise
@@ -188,7 +188,7 @@ class _Watched:
         asked = tuple(self.choice.asked) if self.choice is not None else ()
         joined = conjunction(asked) if self.is_once or len(asked) < 2 else Or(asked)
         zone = self.choice.zone if self.choice is not None else None
-        return file_predicate(conjunction((*conjuncts(joined), *conjuncts(given))), table.snapshot.columns(zone))
+        return table.snapshot.row_files.predicate(conjunction((*conjuncts(joined), *conjuncts(given))), zone)
 
 
 @dataclass(slots=True)

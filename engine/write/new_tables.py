@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from engine.bind.bound import Outcome
-from engine.delta.commit.transaction import Transaction
-from engine.delta.delta_format import delta_snapshot
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
 from engine.runtime.results import empty_result
 from engine.table.formats import TableFormats
 from engine.table.operations import CommitDescription, with_metrics
+from engine.table.transaction import TableTransaction
 from engine.write.creation import removal_told
 from engine.write.file_metrics import counted, with_file_metrics
 from engine.write.numbered_writes import stage_number, was_written
@@ -44,7 +43,7 @@ def create_table_as(plan: CreateTableAsPlan, formats: TableFormats, run: Run) ->
     """Files, then the first version, then the name."""
     entry, label, now_ms = plan.entry, str(plan.entry.name), run.context.now_ms()
     own = formats[entry.format]
-    written = written_files(plan.source, plan.rows, own.folder(entry.location), own.describe_files, run)
+    written = written_files(own, own.folder(entry.location), plan.source, plan.rows, run)
     with removal_told(entry), written as new, naming(label):
         transaction = own.create(entry.location, plan.definition, with_file_metrics(plan.description, new), now_ms)
         transaction.add_files(new)
@@ -74,23 +73,19 @@ def replace_table_as(plan: ReplaceTableAsPlan, run: Run) -> Iterator[StagedWrite
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=counted(0, defines_table=True))
         return
-    with (
-        drop_told(table),
-        new_files(plan.source, plan.rows, delta_snapshot(table.snapshot).storage, run) as new,
-        naming(table.label),
-    ):
+    with drop_told(table), new_files(table, plan.source, plan.rows, run) as new, naming(table.label):
         transaction = _replacing(plan, with_file_metrics(plan.description, new))
-        transaction.stage(*new.adds)
+        transaction.add_files(new)
         stage_number(transaction, plan.numbered, run.context.now_ms())
         yield StagedWrite(outcome=counted(new.num_rows, defines_table=True), transaction=transaction, label=table.label)
 
 
-def _replacing(plan: ReplaceTablePlan | ReplaceTableAsPlan, description: CommitDescription) -> Transaction:
+def _replacing(plan: ReplaceTablePlan | ReplaceTableAsPlan, description: CommitDescription) -> TableTransaction:
     """The commit depends on all that the table had, so that nobody's change is overwritten unseen."""
     with naming(plan.table.label):
-        snapshot = delta_snapshot(plan.table.snapshot)
+        snapshot = plan.table.snapshot
         gone = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
-        transaction = Transaction.on(snapshot, with_metrics(description, **gone), table=plan.table.label)
+        transaction = plan.table.own.begin(snapshot, with_metrics(description, **gone), plan.table.label)
         transaction.stage_removes(transaction.read_whole_table())
         transaction.define(plan.definition)
     return transaction

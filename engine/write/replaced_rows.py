@@ -2,13 +2,13 @@
 
 They were found before (`engine.write.found_rows`). A file without such a row is not touched, a file of nothing else is
 removed. For the others there are two strategies. Copy-on-write: a job copies the rows that are kept
-(`engine.write.copied_rows`); rules for new rows are not for these. Or, where the table enables deletion vectors,
-vectors mark the rows (`engine.write.marked_rows`); a file whose number of rows is unknown is copied all the same, since
-it cannot have a vector. New rows, copies, vectors and removes are one commit.
+(`engine.write.copied_rows`); rules for new rows are not for these. Or, where the table marks rows (Delta: deletion
+vectors), its format marks these (`engine.write.marked_rows`); a file whose number of rows is unknown is copied all the
+same, since it cannot have marks. New rows, copies, marks and removes are one commit.
 
 Where the table has a change data feed, one more job writes change files (`engine.write.change_files`), for the feed
 would show copies as new rows otherwise. Where whole files are removed, the removed and the new files tell the same.
-Readers could derive changes from vectors; not all do.
+Readers could derive changes from marks; not all do.
 
 Protocol: "Deletion Vectors", "Add CDC File".
 """
@@ -25,27 +25,24 @@ import pyarrow.compute as pc
 
 from catalog.names import quote
 from engine.bind.bound import BoundTable
-from engine.delta.commit.new_files import NewFiles
-from engine.delta.commit.read_set import FilePredicate
-from engine.delta.commit.staged_commit import adds_of, num_records
-from engine.delta.commit.transaction import Transaction
-from engine.delta.spec.actions import AddCdcFile
 from engine.exec.run import Run
 from engine.plan.reads.scans import scan_of
 from engine.plan.reads.target_reads import places_where
 from engine.plans.reads import TargetRead
 from engine.sql.query.composed import Names
-from engine.table.transaction import TableTransaction
+from engine.table.row_files import FilePredicate, MarkedFiles
+from engine.table.rules import Capability
+from engine.table.transaction import NewFiles, TableTransaction
 from engine.write.copied_rows import Copying, copied_rows
 from engine.write.found_rows import FoundRows
-from engine.write.marked_rows import MarkedFiles, can_mark, marked_rows, without
+from engine.write.marked_rows import marked_rows, without
 from engine.write.row_sets import count_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remainder:
-    """`removed` are live files, of `FILES_SCHEMA`. The rows of theirs that stay are in `copied`, or in `marked`, which
-    are some of these files with other deletion vectors; None where there are none.
+    """`removed` are live files. The rows of theirs that stay are in `copied`, or in `marked`, which are some of these
+    files with other marks; None where there are none.
     """
 
     removed: pa.Table
@@ -55,8 +52,8 @@ class Remainder:
     """Rows that go, where they were counted."""
     reads: FilePredicate | None = None
     """Which files hold rows that would have gone too, had they been there; None: any may."""
-    changes: tuple[AddCdcFile, ...] = ()
-    """The files that say which rows went and came; empty where the other files say it."""
+    changes: NewFiles | None = None
+    """The files that say which rows went and came; None where the other files say it."""
 
     @property
     def keeps_rows(self) -> bool:
@@ -85,11 +82,6 @@ class Remainder:
         """All of it, and what of the table it depends on. `rows_alone`: of files that get other vectors these are the
         rows that go, whatever becomes of the others.
         """
-        if self.copied is None and self.marked is None and self.reads is None and not self.changes:
-            transaction.read_whole_table()
-            transaction.stage_removes(self.removed)
-            return
-        assert isinstance(transaction, Transaction), "rows of other formats are not replaced one by one"
         if self.reads is None:
             transaction.read_whole_table()
         else:
@@ -97,9 +89,12 @@ class Remainder:
         if rows_alone and self.marked is not None:
             transaction.depend_on_rows_alone(self.marked.rows)
         transaction.stage_removes(self.removed)
-        for batch in self.marked.files.to_batches() if self.marked else ():
-            transaction.stage_adds(batch)
-        transaction.stage(*(self.copied.adds if self.copied else ()), *self.changes)
+        if self.marked is not None:
+            transaction.add_marked(self.marked)
+        if self.copied is not None:
+            transaction.add_files(self.copied)
+        if self.changes is not None:
+            transaction.add_change_files(self.changes)
 
 
 def equal_to(table: BoundTable, columns: Iterable[str], new: NewFiles) -> TargetRead:
@@ -107,8 +102,7 @@ def equal_to(table: BoundTable, columns: Iterable[str], new: NewFiles) -> Target
     schema = table.snapshot.schema
     names = Names(schema.names)
     old, fresh, relation = names.new("old_rows"), names.new("new_rows"), names.new("scan")
-    files = pa.Table.from_batches([adds_of(new.adds)])
-    scan = replace(scan_of(relation, table), files=files, choice=None, row_tracking=None)
+    scan = replace(scan_of(relation, table), files=new.files, choice=None, row_tracking=None)
     condition = " AND ".join(f"{old}.{quote(name)} = {fresh}.{quote(name)}" for name in columns)
     join = f"AS {old} LEFT SEMI JOIN {relation} AS {fresh} ON {condition}"
     return places_where(table, join, (scan,))
@@ -128,9 +122,9 @@ def without_rows(table: BoundTable, found: FoundRows, run: Run) -> Iterator[Rema
     counts = np.zeros(files.num_rows, np.int64)
     for position, each in rows.items():
         counts[position] = len(each)
-    live = live_rows(files)
+    live = live_rows(table, files)
     partly = (counts > 0) & (counts != live)
-    marked = partly & (live >= 0) if can_mark(table) else np.zeros(files.num_rows, bool)
+    marked = partly & (live >= 0) if table.snapshot.rules.has(Capability.ROW_MARKS) else np.zeros(files.num_rows, bool)
     remainder = without_files(table, found)
     with ExitStack() as staged:
         copied = {position: rows[position] for position in np.flatnonzero(partly & ~marked).tolist()}
@@ -145,9 +139,9 @@ def without_rows(table: BoundTable, found: FoundRows, run: Run) -> Iterator[Rema
         yield remainder
 
 
-def counting_rows(whole: Remainder) -> Remainder:
-    """Of whole files that go, with the number of their rows where the log knows it."""
-    live = live_rows(whole.removed)
+def counting_rows(table: BoundTable, whole: Remainder) -> Remainder:
+    """Of whole files that go, with the number of their rows where the format knows it."""
+    live = live_rows(table, whole.removed)
     return replace(whole, num_deleted=int(live.sum())) if (live >= 0).all() else whole
 
 
@@ -159,18 +153,10 @@ def removal_tells(remainder: Remainder) -> bool:
     return not remainder.keeps_rows and bool(removed["deletion_vector"].null_count == removed.num_rows)
 
 
-def live_rows(files: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """How many rows each file has that are not deleted; -1 where its statistics do not say."""
-    physical = num_records(_one_array(files["stats"]))
-    vectors = _one_array(files["deletion_vector"])
-    deleted = pc.fill_null(pc.struct_field(vectors, "cardinality"), 0)
-    live = pc.subtract(physical, pc.cast(deleted, pa.int64()))
-    return np.asarray(pc.fill_null(live, -1), np.int64)
+def live_rows(table: BoundTable, files: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """How many rows each file of the table has that are not deleted; -1 where its format does not know."""
+    return np.asarray(pc.fill_null(table.snapshot.row_files.live_rows(files), -1), np.int64)
 
 
 def _num_bytes(files: pa.Table) -> int:
     return pc.sum(files["size"]).as_py() or 0
-
-
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)

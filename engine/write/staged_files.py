@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from catalog.errors import CatalogOutcomeUnknown
 from engine.bind.bound import BoundTable
-from engine.delta.commit.new_files import NewFiles as DeltaFiles
-from engine.delta.delta_format import describe_delta_files
 from engine.enforce.row_rules import row_rules, violation
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.errors.statement_errors import SparkFailure
@@ -23,28 +21,27 @@ from engine.plans.file_writes import WriteTarget, WrittenFile
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.storage.storage import Storage
-from engine.table.rules import TableRules
-from engine.table.transaction import DataFile, NewFiles, TableFolder
-
-Describe = Callable[[TableFolder, TableRules, Sequence[DataFile], Collection[str]], NewFiles]
-"""`TableFormat.describe_files`."""
+from engine.table.formats import TableFormat
+from engine.table.transaction import DataFile, NewFiles
 
 logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def new_files(source: ReadPlan, rows: WritePlan, storage: Storage, run: Run, folder: str = "") -> Iterator[DeltaFiles]:
-    """Files of a Delta table; see `written_files`. They are written below a folder of the table's (`name/`)."""
-    with written_files(source, rows, storage, describe_delta_files, run, folder) as new:
-        assert isinstance(new, DeltaFiles)
+def new_files(table: BoundTable, source: ReadPlan, rows: WritePlan, run: Run, folder: str = "") -> Iterator[NewFiles]:
+    """Writes the rows of `source` as files of a table; if the block that commits them fails, they go.
+
+    They are written below a folder of the table's (`name/`).
+    """
+    with written_files(table.own, table.snapshot.storage, source, rows, run, folder) as new:
         yield new
 
 
 @contextmanager
 def written_files(
-    source: ReadPlan, rows: WritePlan, target: TableFolder, describe: Describe, run: Run, folder: str = ""
+    own: TableFormat, target: Storage, source: ReadPlan, rows: WritePlan, run: Run, folder: str = ""
 ) -> Iterator[NewFiles]:
-    """Writes the rows of `source` into the folder of a table; if the block that commits them fails, the files go."""
+    """The same for a table of the format `own` that may be not there yet."""
     target.ensure_writable()
     written = _write(source, rows, f"{target.root}/{folder}".rstrip("/"), run)
     try:
@@ -58,7 +55,7 @@ def written_files(
             )
             for file in written
         ]
-        new = describe(target, rows.config, files, rows.identity_names)
+        new = own.describe_files(target, rows.config, files, rows.identity_names)
         discard(target, new.empty)
         run.context.cancel.ensure_live()
         yield new
@@ -97,7 +94,7 @@ def _write(source: ReadPlan, rows: WritePlan, folder: str, run: Run) -> tuple[Wr
         raise error from failure
 
 
-def discard(storage: TableFolder, paths: Iterable[str]) -> None:
+def discard(storage: Storage, paths: Iterable[str]) -> None:
     """Removes data files that no version has; those that cannot be removed stay."""
     for path in paths:
         try:

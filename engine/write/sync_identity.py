@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.bind.bound import Outcome
-from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.identity import set_high_water_mark
-from engine.delta.definition.metadata_changes import change_table
-from engine.delta.delta_format import delta_snapshot
 from engine.errors.statement_errors import IdentityExhausted
 from engine.errors.table_errors import naming
 from engine.plans.ddl import SyncIdentityPlan
 from engine.runtime.results import empty_result
+from engine.table.definition_changes import set_high_water_mark
 from engine.table.identity import GREATEST, LEAST
 from engine.write.staged_write import StagedWrite
 
@@ -33,10 +30,9 @@ def sync_identity(plan: SyncIdentityPlan, extremes: Sequence[int | None]) -> Sta
         return StagedWrite(outcome=outcome)
     if not LEAST <= high_water_mark <= GREATEST:
         raise IdentityExhausted(plan.column.name)
-    snapshot, label = delta_snapshot(plan.table.snapshot), plan.table.label
+    snapshot, label = plan.table.snapshot, plan.table.label
     with naming(label):
-        changed = change_table(snapshot.config, (set_high_water_mark(plan.column, high_water_mark),))
-        transaction = Transaction.on(snapshot, plan.description, table=label)
+        transaction = plan.table.own.begin(snapshot, plan.description, label)
         transaction.read_whole_table()
-        transaction.define(changed)
+        transaction.define(snapshot.definition, (set_high_water_mark(plan.column, high_water_mark),))
     return StagedWrite(outcome=outcome, transaction=transaction, label=label)

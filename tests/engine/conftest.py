@@ -1,4 +1,7 @@
-"""A lake of its own for each module that writes, and the real engine over it."""
+"""A lake of its own for each module that writes, and the real engine over it; a lake over which statements are planned.
+
+No test changes a table of `plan/tables.py`; others are a test's own.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ import pytest
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
 from engine.runtime.identity import Identity
+from tests.engine.plan.lake import PlanningLake
+from tests.engine.plan.tables import make_tables
 
 
 @pytest.fixture(scope="module")
@@ -27,3 +32,11 @@ def session(engine: LakeEngine) -> Iterator[LakeSession]:
     opened = engine.open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="session")
+def planning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlanningLake]:
+    lake = PlanningLake(tmp_path_factory.mktemp("a lake of logs"))
+    make_tables(lake)
+    yield lake
+    lake.sources.close()

@@ -13,6 +13,7 @@ from engine.bind.bound import BoundStatement
 from engine.bind.sources import Sources
 from engine.concurrency.retry import RetryPolicy
 from engine.delta.delta_format import DeltaFormat
+from engine.delta.planning.planner import DeltaPlanner
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.enforce.rules import enforce
 from engine.plan.planner import plan_statement
@@ -22,7 +23,7 @@ from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.session_state import SessionState
 from engine.sql.script.programs import parse_program
 from engine.storage.storage import open_storage
-from engine.table.formats import formats_of
+from engine.table.formats import DEFAULT_FORMAT, formats_of
 from engine.write.commit import commit
 from engine.write.new_tables import create_table
 
@@ -40,7 +41,8 @@ class NoAnalyzer:
 def planned(text: str, state: SessionState, sources: Sources, analyzer: Analyzer | None = None) -> Plan:
     bound = bind(parse_program(text), Binder(state, sources))
     assert isinstance(bound, BoundStatement), bound
-    return enforce(plan_statement(analyze(authorize(bound), analyzer or NoAnalyzer())))
+    planners = {DEFAULT_FORMAT: DeltaPlanner()}
+    return enforce(plan_statement(analyze(authorize(bound), analyzer or NoAnalyzer()), planners))
 
 
 def make_table(plan: CreateTablePlan, catalog: Catalog, now_ms: int) -> None:

@@ -16,7 +16,7 @@ from deltalake import write_deltalake
 
 from catalog.errors import SqlError
 from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.metadata_changes import SetProperty, change_table
+from engine.delta.definition.metadata_changes import change_table
 from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
 from engine.main import EngineOptions, open_sources
 from engine.runtime.context import StatementContext
@@ -32,6 +32,7 @@ from engine.storage.deletion_vectors import (
     relative_deletion_vector,
     vector_file_name,
 )
+from engine.table.definition_changes import SetProperty
 from engine.table.operations import CommitDescription, TableOperation
 from tests.engine.peer_readers import PEERS
 

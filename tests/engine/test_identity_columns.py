@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.identity import set_high_water_mark
 from engine.delta.definition.metadata_changes import change_table
 from engine.delta.snapshot.snapshot import load_snapshot
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
 from engine.table.column_metadata import HIGH_WATER_MARK
+from engine.table.definition_changes import set_high_water_mark
 from engine.table.operations import CommitDescription, TableOperation
 from tests.engine.lake_sessions import actions, refuse, rows, run, version_of
 

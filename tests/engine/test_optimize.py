@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 import pytest
 
 from engine.delta.commit.transaction import Transaction
+from engine.delta.writing import optimize
 from engine.errors.statement_errors import StatementNotSupported
 from engine.main import LakeSession
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.write.maintenance import optimize
 from tests.engine.lake_sessions import actions, refuse, rows, run, table, version_of
 from tests.engine.peer_readers import PEERS, comparable
 

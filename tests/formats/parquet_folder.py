@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -21,20 +23,35 @@ from engine.concurrency.retry import RetryPolicy
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import DeltaError
 from engine.pruning.metadata_answers import CountedFiles
+from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
-from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
+from engine.storage.storage import Storage, open_storage
 from engine.table.changes import Bound, TableChanges
+from engine.table.definition import TableDefinition
+from engine.table.definition_changes import AddColumn, DefinitionChange, DropColumn, SetDescription, SetProperty
+from engine.table.details import TableDetails
 from engine.table.history import HISTORY_SCHEMA
-from engine.table.operations import CommitDescription, TableOperation
-from engine.table.rules import Constraint, PlainRules, TableRules
+from engine.table.identity import IdentityColumn
+from engine.table.operations import CommitDescription, NumberedWrite, TableOperation
+from engine.table.row_files import FilePredicate, MarkedFiles
+from engine.table.rules import Capability, Constraint, TableRules
 from engine.table.scan import NO_FILES, Scan
-from engine.table.snapshot import TableDetails, TableSnapshot
-from engine.table.transaction import DataFile, NewFiles, TableFolder
+from engine.table.snapshot import TableSnapshot
+from engine.table.transaction import DataFile, NewFiles
 from engine.types.schema import StructType, parse_schema
 
 NAME = "folder"
-_SUPPORTED = frozenset({TableOperation.READ, TableOperation.APPEND, TableOperation.OVERWRITE})
+_SUPPORTED = frozenset(
+    {
+        TableOperation.READ,
+        TableOperation.APPEND,
+        TableOperation.OVERWRITE,
+        TableOperation.DML,
+        TableOperation.METADATA,
+    }
+)
 _FILES = NO_FILES.schema.append(pa.field("rows", pa.int64())).append(pa.field("deletion_vector", DELETION_VECTOR))
 
 
@@ -42,6 +59,83 @@ _FILES = NO_FILES.schema.append(pa.field("rows", pa.int64())).append(pa.field("d
 class LostRace(DeltaError, condition="FOLDER_CONCURRENT_WRITE", sqlstate="2D521"):
     table: str
     template = "Another writer made the next version of {table}. Run the statement again."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderDefinition:
+    """The definition of a table, and its rules: nothing but columns, a comment, and properties that mean nothing."""
+
+    schema: StructType
+    partition_columns: tuple[str, ...] = ()
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    def config(self, table: str) -> FolderDefinition:
+        return self
+
+    def details(self, table: str) -> TableDetails:
+        return TableDetails(description=self.comment, properties=self.properties)
+
+    def has(self, capability: Capability) -> bool:
+        return False
+
+    def ensure_supported(self, operation: TableOperation) -> None:
+        if operation not in _SUPPORTED:
+            raise StatementNotSupported(f"{operation.value.capitalize()} a {NAME} table")
+
+    @property
+    def partition_keys(self) -> tuple[str, ...]:
+        return self.partition_columns
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        return ()
+
+    @property
+    def generations(self) -> Mapping[str, str]:
+        return {}
+
+    @property
+    def identities(self) -> tuple[IdentityColumn, ...]:
+        return ()
+
+    @property
+    def is_append_only(self) -> bool:
+        return False
+
+    @property
+    def stored_schema(self) -> StructType:
+        return self.schema
+
+    @property
+    def compression(self) -> str | None:
+        return None
+
+    @property
+    def target_file_size(self) -> int | None:
+        return None
+
+    @property
+    def optimizes_writes(self) -> bool | None:
+        return None
+
+
+def _redefined(definition: FolderDefinition, changes: Iterable[DefinitionChange]) -> FolderDefinition:
+    """Columns are found by their names in the files, so new ones may come and others go."""
+    for change in changes:
+        match change:
+            case AddColumn(field=column, parent=(), position=None) if not column.metadata.keys() - {"comment"}:
+                definition = replace(definition, schema=StructType((*definition.schema.fields, column)))
+            case DropColumn(path=(name,)):
+                left = tuple(each for each in definition.schema.fields if each.name != name)
+                definition = replace(definition, schema=StructType(left))
+            case SetProperty(key=key, value=value):
+                definition = replace(definition, properties={**definition.properties, key: value})
+            case SetDescription(text=text):
+                definition = replace(definition, comment=text)
+            case _:
+                raise StatementNotSupported(f"{type(change).__name__} in a {NAME} table")
+    return definition
 
 
 @dataclass(frozen=True)
@@ -54,26 +148,62 @@ class FolderSnapshot:
     checks: tuple[Constraint, ...] = ()
     partition_generations: Mapping[str, str] = field(default_factory=dict)
 
+    @cached_property
+    def definition(self) -> FolderDefinition:
+        content = self.content
+        return FolderDefinition(
+            schema=parse_schema(json.dumps(content["schema"])),
+            partition_columns=tuple(content["partition_columns"]),
+            comment=content["comment"],
+            properties=content["properties"],
+        )
+
     @property
     def schema(self) -> StructType:
-        return parse_schema(json.dumps(self.content["schema"]))
+        return self.definition.schema
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
-        return tuple(self.content["partition_columns"])
+        return self.definition.partition_columns
 
     @property
-    def rules(self) -> PlainRules:
-        return PlainRules(schema=self.schema, partition_columns=self.partition_columns)
+    def rules(self) -> FolderDefinition:
+        return self.definition
 
     @property
     def details(self) -> TableDetails:
-        return TableDetails(description=self.content["comment"], properties=self.content["properties"])
+        return self.definition.details(self.table_root)
+
+    def creating_properties(self, label: str) -> list[tuple[str, str]]:
+        return sorted(self.definition.properties.items())
+
+    def redefined(self, label: str, changes: Iterable[DefinitionChange]) -> FolderDefinition:
+        return _redefined(self.definition, changes)
+
+    def replaced(
+        self,
+        label: str,
+        schema: StructType,
+        partition_columns: tuple[str, ...],
+        changes: Iterable[DefinitionChange],
+        settings: Mapping[str, str],
+    ) -> FolderDefinition:
+        return _redefined(FolderDefinition(schema=schema, partition_columns=partition_columns), changes)
+
+    def last_write_of(self, app_id: str) -> int | None:
+        return None
 
     @property
     def files(self) -> pa.Table:
-        rows = [{**each, "partition_values": list(each["partition_values"].items())} for each in self.content["files"]]
-        return pa.Table.from_pylist(rows, _FILES)
+        return _table(self.content["files"])
+
+    @property
+    def storage(self) -> Storage:
+        return open_storage(self.table_root)
+
+    @property
+    def row_files(self) -> FolderRowFiles:
+        return FolderRowFiles(self)
 
     @property
     def num_files(self) -> int:
@@ -84,8 +214,7 @@ class FolderSnapshot:
         return sum(each["size"] for each in self.content["files"])
 
     def ensure_supported(self, operation: TableOperation) -> None:
-        if operation not in _SUPPORTED:
-            raise StatementNotSupported(f"{operation.value.capitalize()} a {NAME} table")
+        self.definition.ensure_supported(operation)
 
     def scan(self, relation: str, label: str) -> Scan:
         return Scan(
@@ -94,7 +223,7 @@ class FolderSnapshot:
             table_root=self.table_root,
             schema=self.schema,
             partition_columns=self.partition_columns,
-            files=self.files.select(NO_FILES.schema.names),
+            files=self.files,
         )
 
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
@@ -121,14 +250,33 @@ class FolderSnapshot:
 
 
 @dataclass(frozen=True)
-class Folder:
-    root: str
+class FolderRowFiles:
+    """Rows go with their files, which are written again without them: no row is ever deleted in a file."""
 
-    def ensure_writable(self) -> None:
-        Path(self.root).mkdir(parents=True, exist_ok=True)
+    snapshot: FolderSnapshot
 
-    def delete(self, name: str) -> None:
-        (Path(self.root) / name).unlink(missing_ok=True)
+    def scan(self, rules: TableRules, files: pa.Table, relation: str, label: str) -> Scan:
+        return replace(
+            self.snapshot.scan(relation, label),
+            schema=rules.schema,
+            partition_columns=rules.partition_columns,
+            files=files,
+        )
+
+    def readable(self, files: pa.Table) -> pa.Table:
+        return files
+
+    def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
+        return lambda files: pa.repeat(True, files.num_rows)
+
+    def live_rows(self, files: pa.Table) -> pa.Array:
+        return files["rows"]
+
+    def deleted_rows(self, files: pa.Table) -> list[Rows]:
+        return [np.empty(0, np.int64)] * files.num_rows
+
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> MarkedFiles:
+        raise AssertionError("it has no such capability")
 
 
 @dataclass(frozen=True)
@@ -149,6 +297,13 @@ class FolderFiles:
     def num_bytes(self) -> int:
         return sum(each["size"] for each in self.entries)
 
+    @property
+    def files(self) -> pa.Table:
+        return _table(self.entries)
+
+    def with_others(self, others: Self) -> Self:
+        return replace(self, entries=(*self.entries, *others.entries), empty=(*self.empty, *others.empty))
+
 
 @dataclass(frozen=True)
 class FolderCommit:
@@ -163,13 +318,16 @@ class FolderCommit:
 
 
 class FolderTransaction:
-    def __init__(self, root: str, before: FolderSnapshot | None, content: Mapping[str, Any]) -> None:
-        self.root, self.before, self.content = root, before, content
-        self.files = {each["path"]: each for each in content["files"]}
+    def __init__(self, root: str, before: FolderSnapshot | None, definition: FolderDefinition) -> None:
+        self.root, self.before, self.definition = root, before, definition
+        self.files = {each["path"]: each for each in before.content["files"]} if before else {}
 
     def read_whole_table(self) -> pa.Table:
         assert self.before is not None
         return self.before.files
+
+    def read_files(self, paths: Any) -> None:
+        """Any commit of others is a conflict."""
 
     def add_files(self, new: NewFiles) -> None:
         assert isinstance(new, FolderFiles)
@@ -179,17 +337,51 @@ class FolderTransaction:
         for path in files["path"].to_pylist():
             del self.files[path]
 
+    def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
+        """As `read_files`."""
+
+    def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
+        """As `read_files`."""
+
+    def add_marked(self, marked: MarkedFiles) -> None:
+        raise AssertionError("it has no such capability")
+
+    def add_change_files(self, new: NewFiles) -> None:
+        raise AssertionError("it has no such capability")
+
+    def note_loads(self, files: pa.Table) -> tuple[str, ...]:
+        raise StatementNotSupported(f"COPY INTO a {NAME} table")
+
+    def note_write(self, numbered: NumberedWrite, now_ms: int) -> None:
+        raise StatementNotSupported(f"A numbered write to a {NAME} table")
+
+    def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
+        assert isinstance(definition, FolderDefinition)
+        self.definition = _redefined(definition, changes)
+
     @property
     def is_empty(self) -> bool:
-        return list(self.files.values()) == self.content["files"]
+        before = self.before
+        return (
+            before is not None
+            and list(self.files.values()) == before.content["files"]
+            and self.definition == before.definition
+        )
 
     def commit(self, policy: RetryPolicy | None = None) -> FolderCommit:
         version = 0 if self.before is None else self.before.version + 1
         path = _path(self.root, version)
         path.parent.mkdir(parents=True, exist_ok=True)
+        content = {
+            "schema": json.loads(self.definition.schema.to_json()),
+            "partition_columns": self.definition.partition_columns,
+            "comment": self.definition.comment,
+            "properties": dict(self.definition.properties),
+            "files": list(self.files.values()),
+        }
         try:
             with open(path, "x") as file:
-                json.dump({**self.content, "files": list(self.files.values())}, file)
+                json.dump(content, file)
         except FileExistsError as error:
             raise LostRace(self.root) from error
         return FolderCommit(self.root, version)
@@ -209,11 +401,11 @@ class FolderFormat:
     def load_at(self, location: str, timestamp_ms: int) -> FolderSnapshot:
         raise StatementNotSupported("A time of a folder table")
 
-    def folder(self, location: str) -> Folder:
-        return Folder(location)
+    def folder(self, location: str) -> Storage:
+        return open_storage(location)
 
     def describe_files(
-        self, folder: TableFolder, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
+        self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
     ) -> FolderFiles:
         counts = [pq.read_metadata(f"{folder.root}/{file.path}").num_rows for file in files]
         entries = (
@@ -230,25 +422,38 @@ class FolderFormat:
         empty = tuple(file.path for file, count in zip(files, counts, strict=True) if not count)
         return FolderFiles(tuple(entries), empty=empty)
 
+    def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
+        return written
+
+    def define(
+        self,
+        label: str,
+        schema: StructType,
+        partition_columns: tuple[str, ...],
+        changes: Iterable[DefinitionChange],
+        settings: Mapping[str, str],
+    ) -> FolderDefinition:
+        if any(not column.nullable or column.metadata.keys() - {"comment"} for column in schema.fields):
+            raise StatementNotSupported(f"NOT NULL, DEFAULT and GENERATED columns in a {NAME} table")
+        return _redefined(FolderDefinition(schema=schema, partition_columns=partition_columns), changes)
+
     def create(
-        self, location: str, definition: object, description: CommitDescription, now_ms: int
+        self, location: str, definition: TableDefinition, description: CommitDescription, now_ms: int
     ) -> FolderTransaction:
-        assert isinstance(definition, PlainRules)
-        content = {
-            "schema": json.loads(definition.schema.to_json()),
-            "partition_columns": definition.partition_columns,
-            "comment": definition.comment,
-            "properties": dict(definition.properties),
-            "files": [],
-        }
-        return FolderTransaction(location, None, content)
+        assert isinstance(definition, FolderDefinition)
+        return FolderTransaction(location, None, definition)
 
     def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> FolderTransaction:
         assert isinstance(snapshot, FolderSnapshot)
-        return FolderTransaction(snapshot.table_root, snapshot, snapshot.content)
+        return FolderTransaction(snapshot.table_root, snapshot, snapshot.definition)
 
     def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
         raise StatementNotSupported("The change data feed of a folder table")
+
+
+def _table(entries: Sequence[Mapping[str, Any]]) -> pa.Table:
+    rows = [{**each, "partition_values": list(each["partition_values"].items())} for each in entries]
+    return pa.Table.from_pylist(rows, _FILES)
 
 
 def _path(root: str, version: int) -> Path:

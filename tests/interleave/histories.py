@@ -17,7 +17,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.commit.read_set import FilePredicate
 from engine.delta.commit.transaction import Committed, Transaction
 from engine.delta.definition.table_config import choose_protocol
 from engine.delta.snapshot.snapshot import Snapshot
@@ -26,6 +25,7 @@ from engine.delta.spec.paths import LOG_DIR, LogFileKind, commit_name, parse_log
 from engine.errors.conflict_errors import ConcurrentModification
 from engine.storage.storage import Storage
 from engine.table.operations import CommitDescription, TableOperation
+from engine.table.row_files import FilePredicate
 from engine.types.schema import PrimitiveType, StructField, StructType
 from tests.interleave.scheduler import Step
 from tests.interleave.storages import DictStorage

@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.delta.commit.marks import read_vector, write_vectors
+from engine.delta.commit.marks import read_vector
 from engine.delta.commit.transaction import Committed, Transaction
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path
 from engine.errors.conflict_errors import ConcurrentModification
 from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.storage.vector_files import write_vectors
 from engine.table.operations import TableOperation
 from tests.engine.delta.committing import append, create, describe, metadata
 from tests.interleave.scheduler import Step, explore

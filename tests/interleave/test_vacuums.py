@@ -18,21 +18,22 @@ from engine.concurrency.cancel import CancelToken
 from engine.delta.commit.transaction import Transaction
 from engine.delta.delta_format import DeltaFormat, delta_snapshot
 from engine.delta.maintenance.unused_files import CLOCK_MARGIN_MS
-from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.planning.maintenance_plans import VacuumPlan
+from engine.delta.snapshot.snapshot import Snapshot, load_snapshot
+from engine.delta.writing.vacuum import vacuum
 from engine.exec.run import Run
-from engine.plans.maintenance import VacuumPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.storage.storage import Storage
 from engine.table.formats import TableFormats, formats_of
 from engine.table.operations import CommitDescription, TableOperation
 from engine.table.watched_formats import watched
-from engine.write.maintenance.vacuum import vacuum
 from tests.engine.delta.committing import add, create, describe, metadata
 from tests.interleave.scheduler import Step, explore
 from tests.interleave.storages import DictStorage, Interposed
 
 ROOT = "dict://table"
+FORMAT = DeltaFormat(load_snapshot)
 ENTRY = TableEntry(name=TableName("main", "s", "t"), location=ROOT)
 DESCRIPTION = CommitDescription(name="VACUUM END", operation=TableOperation.VACUUM, changes_data=False)
 
@@ -77,7 +78,7 @@ def vacuums(storage: DictStorage, shared: Sources) -> Callable[[Step], Any]:
     def writer(step: Step) -> None:
         steady = stepped(storage, step, "delete")
         sources = replace(shared, formats=formats_over(steady, step))
-        table = BoundTable(name=None, entry=ENTRY, snapshot=Snapshot.load(steady))
+        table = BoundTable(name=None, entry=ENTRY, snapshot=Snapshot.load(steady), own=FORMAT)
         plan = VacuumPlan(table=table, retention_ms=0, lite=False, dry_run=False, begin=DESCRIPTION, end=DESCRIPTION)
         storage.now_ms += 10
         with vacuum(plan, sources, run_of(ticking(storage))) as staged:
@@ -226,7 +227,7 @@ def test_a_vacuum_that_is_killed_leaves_a_table_to_go_on_with() -> None:
 
 def _vacuum(used: Storage, storage: DictStorage, shared: Sources) -> None:
     storage.now_ms += 10
-    table = BoundTable(name=None, entry=ENTRY, snapshot=Snapshot.load(used))
+    table = BoundTable(name=None, entry=ENTRY, snapshot=Snapshot.load(used), own=FORMAT)
     plan = VacuumPlan(table=table, retention_ms=0, lite=False, dry_run=False, begin=DESCRIPTION, end=DESCRIPTION)
     sources = replace(shared, formats=formats_over(used, lambda: None))
     with vacuum(plan, sources, run_of(ticking(storage))) as staged:

@@ -18,10 +18,11 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.commit.staged_commit import StagedCommit, num_records
+from engine.delta.commit.staged_commit import StagedCommit
 from engine.delta.definition.schema_rules import ensure_schema
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.file_table import file_keys
+from engine.delta.snapshot.row_files import num_records
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Protocol
 from engine.delta.spec.errors import (

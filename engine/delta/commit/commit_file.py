@@ -21,11 +21,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.delta.commit.conflicts import Head
-from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit, num_records
+from engine.delta.commit.staged_commit import ROW_TRACKING_DOMAIN, IsolationLevel, StagedCommit
 from engine.delta.definition.clustering import with_clustering
+from engine.delta.definition.identity import HIGH_WATER_MARK_ONLY_TAG
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.log.arrow_json import format_lines
 from engine.delta.log.wire_columns import wire_columns
+from engine.delta.snapshot.row_files import num_records
 from engine.delta.spec import properties
 from engine.delta.spec.actions import (
     Action,
@@ -152,10 +154,10 @@ def _commit_info(
     staged: StagedCommit, config: TableConfig, level: IsolationLevel, timestamp_ms: int, *, in_commit: bool
 ) -> CommitInfo:
     described = staged.description
-    tags = dict(described.tags)
+    tags = dict(HIGH_WATER_MARK_ONLY_TAG if described.only_moves_high_water_marks else {})
     if config.is_enabled("rowTracking"):
         # Rows that were rewritten by someone who says nothing of their ids have lost them.
-        tags.setdefault(ROW_IDS_PRESERVED, "false" if staged.removes.num_rows else "true")
+        tags[ROW_IDS_PRESERVED] = "false" if staged.removes.num_rows and not described.keeps_row_ids else "true"
     return CommitInfo(
         in_commit_timestamp=timestamp_ms if in_commit else None,
         timestamp=timestamp_ms,

@@ -9,8 +9,7 @@ Protocol: "Deletion Vectors". delta-spark has conflicts by file here; the versio
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,39 +24,10 @@ from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.delta.spec.deletion_vectors import deletion_vector_path
-from engine.storage.deletion_vectors import (
-    DELETION_VECTOR,
-    RELATIVE,
-    Rows,
-    format_file,
-    format_rows,
-    relative_deletion_vector,
-)
+from engine.storage.deletion_vectors import DELETION_VECTOR, RELATIVE, Rows
 from engine.storage.storage import Storage
+from engine.storage.vector_files import VectorRow, write_vectors
 from engine.types.arrow_types import RecordBatch
-
-VectorRow = dict[str, Any]
-"""A descriptor as a value of :data:`DELETION_VECTOR`."""
-
-
-def write_vectors(storage: Storage, deleted: Sequence[Rows]) -> tuple[list[VectorRow], str]:
-    """One file with a vector for each set of rows: their descriptors, and the name of the file."""
-    vectors = [format_rows(rows) for rows in deleted]
-    content, offsets = format_file(vectors)
-    place = relative_deletion_vector(uuid.uuid4())
-    descriptors: list[VectorRow] = [
-        {
-            "storage_type": RELATIVE,
-            "path_or_inline_dv": place,
-            "offset": offset,
-            "size_in_bytes": len(data),
-            "cardinality": len(rows),
-        }
-        for rows, data, offset in zip(deleted, vectors, offsets, strict=True)
-    ]
-    name = deletion_vector_path(DeletionVectorDescriptor(**descriptors[0]))
-    storage.write(name, content)
-    return descriptors, name
 
 
 def read_vector(storage: Storage, value: VectorRow | None) -> Rows:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
-from typing import Any
+from typing import Any, Self
+
+import pyarrow as pa
 
 from engine.delta.commit.footer_stats import FooterStats
+from engine.delta.commit.staged_commit import adds_of
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.schema.column_mapping import physical_name, physical_names
 from engine.delta.spec.actions import Add
@@ -17,6 +20,8 @@ from engine.storage.storage import Storage
 from engine.table.transaction import DataFile
 from engine.types.partition_values import format_partition_value, parse_partition_value
 from engine.types.schema import PrimitiveType
+
+Extremes = Mapping[str, tuple[Any, Any]]
 
 _READERS_MAX = 8
 
@@ -36,6 +41,22 @@ class NewFiles:
     @property
     def num_files(self) -> int:
         return len(self.adds)
+
+    @property
+    def files(self) -> pa.Table:
+        """Of `FILES_SCHEMA`."""
+        return pa.Table.from_batches([adds_of(self.adds)])
+
+    def with_others(self, others: Self) -> Self:
+        """The files of two writes."""
+        return replace(
+            self,
+            adds=(*self.adds, *others.adds),
+            num_rows=self.num_rows + others.num_rows,
+            num_bytes=self.num_bytes + others.num_bytes,
+            extremes=_together(self.extremes, others.extremes),
+            empty=(*self.empty, *others.empty),
+        )
 
 
 def describe_files(
@@ -75,6 +96,11 @@ def describe_files(
             if (found := [extremes[column] for _, extremes in read if column in extremes])
         },
     )
+
+
+def _together(one: Extremes, other: Extremes) -> Extremes:
+    both = {name: _union([one[name], other[name]]) for name in one.keys() & other}
+    return {**one, **other, **both}
 
 
 def _union(ranges: list[tuple[Any, Any]]) -> tuple[Any, Any]:

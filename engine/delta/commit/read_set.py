@@ -14,20 +14,14 @@ The metadata is always read, since nothing can be written without the schema.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.snapshot.batch_pruning import batch_pruning
-from engine.pruning.predicates import Predicate
-from engine.pruning.table_columns import TableColumns
+from engine.table.row_files import FilePredicate
 from engine.types.arrow_types import Array, RecordBatch
-
-FilePredicate: TypeAlias = Callable[[RecordBatch], Array]
-"""`FILES_SCHEMA` -> for each file, may it hold a row for which the predicate is true?"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +82,3 @@ def _flat(paths: Any) -> Array:
 def _first_true(mask: Array) -> int | None:
     index = int(pc.index(mask, True).as_py())
     return None if index < 0 else index
-
-
-def file_predicate(predicate: Predicate, columns: TableColumns) -> FilePredicate:
-    """A condition on rows as one on files: a mask over a batch of `FILES_SCHEMA`, true where a row may satisfy it."""
-
-    def may_hold(batch: RecordBatch) -> Array:
-        return pa.array(batch_pruning(batch, columns).prune(predicate))
-
-    return may_hold

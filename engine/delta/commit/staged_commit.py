@@ -6,13 +6,11 @@ checks, the conflict rules and the JSON. The other actions are few and stay valu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,11 +19,9 @@ from engine.delta.log.commit_reader import make_adds, make_removes
 from engine.delta.log.file_table import TOMBSTONES_SCHEMA, make_batch
 from engine.delta.spec.actions import Add, AddCdcFile, DomainMetadata, Metadata, Protocol, Remove, SetTransaction
 from engine.table.operations import CommitDescription
-from engine.types.arrow_types import Array, RecordBatch
+from engine.types.arrow_types import RecordBatch
 
 ROW_TRACKING_DOMAIN = "delta.rowTracking"
-
-_NUM_RECORDS = r'^\s*\{\s*"numRecords"\s*:\s*(?P<n>[0-9]+)'
 
 
 class IsolationLevel(Enum):
@@ -129,25 +125,3 @@ def one_batch(batches: Iterable[RecordBatch], schema: Any) -> RecordBatch:
     if len(rows) == 1:
         return rows[0]
     return pa.concat_batches(rows) if rows else pa.RecordBatch.from_pylist([], schema=schema)
-
-
-def num_records(stats: Array) -> Array:
-    """The number of physical rows that each statistics text gives, null where it gives none."""
-    found = pc.extract_regex(stats, _NUM_RECORDS)
-    counts = pc.cast(pc.struct_field(found, "n"), pa.int64())
-    # Writers differ in the order of keys, so what does not begin with the count is read in full.
-    unclear = np.flatnonzero(pc.and_(stats.is_valid(), counts.is_null()).to_numpy(zero_copy_only=False))
-    if not len(unclear):
-        return counts
-    values = counts.to_pylist()
-    for row in unclear.tolist():
-        values[row] = _num_records(stats[row].as_py())
-    return pa.array(values, pa.int64())
-
-
-def _num_records(text: str) -> int | None:
-    try:
-        count = json.loads(text).get("numRecords")
-    except (ValueError, AttributeError):
-        return None
-    return count if isinstance(count, int) else None

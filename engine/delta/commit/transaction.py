@@ -38,9 +38,11 @@ from engine.delta.commit.commit_file import CommitFile, make_commit_file
 from engine.delta.commit.committer import StorageRetries, put_commit, read_winners, take_back
 from engine.delta.commit.conflict_errors import CommitAttemptsExceeded
 from engine.delta.commit.conflicts import Contest, Head, find_conflict, row_id_high_water_mark
+from engine.delta.commit.loads import APP_ID as LOADS_APP_ID
+from engine.delta.commit.loads import read_loads, write_load
 from engine.delta.commit.marks import RowMarks
 from engine.delta.commit.new_files import NewFiles as DeltaFiles
-from engine.delta.commit.read_set import FilePredicate, ReadSet
+from engine.delta.commit.read_set import ReadSet
 from engine.delta.commit.staged_commit import (
     ROW_TRACKING_DOMAIN,
     IsolationLevel,
@@ -51,6 +53,7 @@ from engine.delta.commit.staged_commit import (
     removes_of,
     with_data_change,
 )
+from engine.delta.definition.metadata_changes import change_table
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
@@ -70,7 +73,10 @@ from engine.delta.spec.properties import ISOLATION_LEVEL
 from engine.errors.conflict_errors import CommitOutcomeUnknown, ConcurrentDrop
 from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
-from engine.table.operations import CommitDescription
+from engine.table.definition import TableDefinition
+from engine.table.definition_changes import DefinitionChange
+from engine.table.operations import CommitDescription, NumberedWrite, with_metrics
+from engine.table.row_files import FilePredicate, MarkedFiles
 from engine.table.transaction import NewFiles
 from engine.types.arrow_types import RecordBatch
 
@@ -188,8 +194,7 @@ class Transaction:
     def last_version_of(self, app_id: str) -> int | None:
         """The last transaction of an application; a newer one that is committed concurrently conflicts."""
         self._read_set = self._read_set.with_app_id(app_id)
-        last = self.snapshot.set_transactions.get(app_id) if self.snapshot is not None else None
-        return last.version if last else None
+        return self.snapshot.last_write_of(app_id) if self.snapshot is not None else None
 
     def _files(self) -> Any:
         return self.snapshot.files if self.snapshot is not None else FILES_SCHEMA.empty_table()
@@ -233,8 +238,17 @@ class Transaction:
         """
         self._marks = RowMarks(self.storage, marked)
 
-    def define(self, definition: Definition) -> None:
-        """The table as `definition` says, whatever of it is new."""
+    def note_write(self, numbered: NumberedWrite, now_ms: int) -> None:
+        """As `TableTransaction.note_write`: an action `txn`."""
+        self.last_version_of(numbered.app_id)
+        self.stage(SetTransaction(app_id=numbered.app_id, version=numbered.version, last_updated=now_ms))
+
+    def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
+        """The table as `definition` says after `changes`, whatever of it is new."""
+        assert isinstance(definition, Definition)
+        folded = tuple(changes)
+        if folded:
+            definition = change_table(definition.config(self.table), folded)
         self.stage(definition.protocol, definition.metadata)
         if definition.clustering not in (None, self.config.clustering if self.config else None):
             self.stage(definition.clustering)
@@ -248,6 +262,28 @@ class Transaction:
         """Files that were written for the table, as `describe_files` gives them."""
         assert isinstance(new, DeltaFiles)
         self.stage(*new.adds)
+
+    def add_marked(self, marked: MarkedFiles) -> None:
+        """As `TableTransaction.add_marked`: the files again, with their new vectors."""
+        for batch in marked.files.to_batches():
+            self.stage_adds(batch)
+
+    def add_change_files(self, new: NewFiles) -> None:
+        """As `TableTransaction.add_change_files`: actions `cdc`."""
+        assert isinstance(new, DeltaFiles)
+        self.stage(
+            *(AddCdcFile(path=add.path, partition_values=add.partition_values, size=add.size) for add in new.adds)
+        )
+
+    def note_loads(self, files: pa.Table) -> tuple[str, ...]:
+        """As `TableTransaction.note_loads`: a segment beside the log, and an action `txn` that makes it count."""
+        assert self.snapshot is not None
+        load = write_load(self.storage, read_loads(self.snapshot), files)
+        self.last_version_of(LOADS_APP_ID)
+        self.stage(load.action)
+        metrics = {"numLoadedFiles": str(files.num_rows), "numSkippedCorruptFiles": "0"}
+        self.description = with_metrics(self.description, **metrics)
+        return (load.segment.name,)
 
     @property
     def is_empty(self) -> bool:

@@ -23,13 +23,14 @@ from dataclasses import replace
 
 from engine.delta.definition.clustering import CLUSTERING, CLUSTERING_DOMAIN, format_clustering
 from engine.delta.definition.clustering_errors import ClusteredTableNotPartitionable
-from engine.delta.definition.metadata_changes import change_table, set_properties
+from engine.delta.definition.metadata_changes import change_table
 from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition
 from engine.delta.spec import properties
 from engine.delta.spec.actions import DomainMetadata, Protocol
 from engine.delta.spec.properties import Configuration
 from engine.delta.spec.protocols import add_features, protocol_features, weakest_protocol
+from engine.table.definition_changes import set_properties
 
 _ROW_TRACKING = (
     properties.ROW_TRACKING.key,

@@ -8,11 +8,6 @@ from engine.errors.table_errors import DeltaError
 
 
 @dataclass(eq=False)
-class ClusteredAndPartitioned(DeltaError, condition="DELTA_CLUSTER_BY_WITH_PARTITIONED_BY", sqlstate="42613"):
-    template = "A table cannot have both CLUSTER BY and PARTITIONED BY. Leave one of them out."
-
-
-@dataclass(eq=False)
 class PartitionedTableNotClusterable(
     DeltaError, condition="DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED", sqlstate="42000"
 ):

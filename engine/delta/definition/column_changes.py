@@ -8,7 +8,6 @@ from typing import Any
 
 from engine.delta.definition.clustering import CLUSTERING, COLUMNS_MAX, can_cluster, format_clustering, physical_path
 from engine.delta.definition.clustering_errors import (
-    ClusteredAndPartitioned,
     ClusteringColumnNotDroppable,
     ClusteringTypeNotSupported,
     DuplicateClusteringColumns,
@@ -18,8 +17,6 @@ from engine.delta.definition.clustering_errors import (
 from engine.delta.definition.table_draft import TableDraft
 from engine.delta.schema.column_mapping import NO_MAPPING
 from engine.delta.schema.schema_errors import (
-    AddedColumnNotNull,
-    ColumnChangeNotSupported,
     DropNeedsMapping,
     LastColumnNotDroppable,
     PartitionColumnNotDroppable,
@@ -27,7 +24,8 @@ from engine.delta.schema.schema_errors import (
 )
 from engine.delta.schema.type_widening import widen_field
 from engine.delta.spec.properties import DATA_SKIPPING_COLUMNS, TYPE_WIDENING
-from engine.errors.column_errors import ColumnNotFound
+from engine.errors.column_errors import AddedColumnNotNull, ColumnChangeNotSupported, ColumnNotFound
+from engine.errors.definition_errors import ClusteredAndPartitioned
 from engine.errors.key_errors import KeyHoldsColumn
 from engine.table.keys import PrimaryKey, keys_of
 from engine.types.column_paths import Path, field_at, format_name, parse_name, split_names

@@ -13,14 +13,5 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.delta.definition.metadata_changes import SetColumnMetadata
-from engine.table.column_metadata import HIGH_WATER_MARK
-from engine.table.identity import IdentityColumn
-
 HIGH_WATER_MARK_ONLY_TAG: Mapping[str, str] = {"delta.identity.schemaUpdate": "true"}
 """The tag of commits whose metadata changes nothing but high-water marks: other commits need not fail for them."""
-
-
-def set_high_water_mark(column: IdentityColumn, high_water_mark: int) -> SetColumnMetadata:
-    """The change of the table's metadata that moves the high-water mark."""
-    return SetColumnMetadata(path=(column.name,), key=HIGH_WATER_MARK, value=high_water_mark)

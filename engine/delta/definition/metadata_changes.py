@@ -1,9 +1,9 @@
-"""Changes of a table's definition as values, and the fold that applies them.
+"""The fold that applies changes of a table's definition, and the changes that only Delta has.
 
-A statement of DDL is a tuple of changes. `change_table` folds them onto the protocol and the metadata of a table,
-`define_table` begins a new one; both give a `Definition`, which a transaction stages. A change sees what the changes
-before it did, and at the end, once for all: new columns of a mapped table get ids, the protocol becomes the weakest
-that carries everything, and the schema is checked as at every commit.
+A statement of DDL is a tuple of changes (`engine.table.definition_changes`). `change_table` folds them onto the
+protocol and the metadata of a table, `define_table` begins a new one; both give a `Definition`, which a transaction
+stages. A change sees what the changes before it did, and at the end, once for all: new columns of a mapped table get
+ids, the protocol becomes the weakest that carries everything, and the schema is checked as at every commit.
 
 What concerns rows is left to the planner: do existing rows satisfy a new constraint, do files still hold what a
 dropped feature explained? What concerns expressions (does a constraint mention the column that is renamed?) is left to
@@ -17,7 +17,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, assert_never
+from typing import TypeAlias, TypeVar, assert_never
 
 from engine.delta.definition.clustering import CLUSTERING, format_clustering, unmeasured_columns
 from engine.delta.definition.clustering_errors import ClusteredTableNotPartitionable
@@ -45,108 +45,27 @@ from engine.delta.definition.table_config import TableConfig
 from engine.delta.definition.table_draft import Definition, TableDraft
 from engine.delta.spec import properties
 from engine.delta.spec.actions import Metadata
+from engine.delta.spec.properties import canonical_key, default_properties, ensure_distinct
 from engine.delta.spec.protocols import add_features, protocol_features
-from engine.table.keys import TableKey
-from engine.types.column_paths import Path
-from engine.types.schema import DataType, StructField, StructType
-from engine.types.schema_changes import Position
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddColumn:
-    """A column, or a field of the struct at `parent`."""
-
-    field: StructField
-    parent: Path = ()
-    position: Position = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenameColumn:
-    path: Path
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropColumn:
-    path: Path
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MoveColumn:
-    path: Path
-    position: Position
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeType:
-    path: Path
-    data_type: DataType
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeNullable:
-    path: Path
-    nullable: bool
-    rows_checked: bool = False
-    """Rows that are there are asked before the commit; without that a column cannot become NOT NULL."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetColumnMetadata:
-    """A comment, a default, a generation expression, an identity's high-water mark; None takes the key away."""
-
-    path: Path
-    key: str
-    value: Any
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetProperty:
-    """Also the keys that speak to the protocol: versions and `delta.feature.*`."""
-
-    key: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnsetProperty:
-    key: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddConstraint:
-    name: str
-    expression: str
-    """SQL text."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddKey:
-    """A primary or foreign key, whose columns are the caller's to see."""
-
-    key: TableKey
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropConstraint:
-    """A CHECK constraint or a key."""
-
-    name: str
-    if_exists: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetDescription:
-    text: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterBy:
-    """After the changes of columns and of their mapping, in a new table."""
-
-    columns: tuple[Path, ...]
-    """Empty: no longer by any."""
+from engine.table.definition_changes import (
+    AddColumn,
+    AddConstraint,
+    AddKey,
+    ChangeNullable,
+    ChangeType,
+    ClusterBy,
+    DefinitionChange,
+    DropColumn,
+    DropConstraint,
+    MoveColumn,
+    RenameColumn,
+    SetColumnMetadata,
+    SetDescription,
+    SetProperty,
+    UnsetProperty,
+    set_properties,
+)
+from engine.types.schema import StructType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,24 +80,10 @@ class DropFeature:
     """The version of the commit, where older ones are to stay readable; None: none needs the feature any more."""
 
 
-MetadataChange: TypeAlias = (
-    AddColumn
-    | RenameColumn
-    | DropColumn
-    | MoveColumn
-    | ChangeType
-    | ChangeNullable
-    | SetColumnMetadata
-    | SetProperty
-    | UnsetProperty
-    | AddConstraint
-    | AddKey
-    | DropConstraint
-    | SetDescription
-    | ClusterBy
-    | RemoveMapping
-    | DropFeature
-)
+MetadataChange: TypeAlias = DefinitionChange | RemoveMapping | DropFeature
+
+
+T = TypeVar("T")
 
 
 def unique_physical_name(_: str) -> str:
@@ -266,9 +171,19 @@ def _without_idle_past(metadata: Metadata) -> Metadata:
     return replace(metadata, configuration=kept)
 
 
-def set_properties(settings: Mapping[str, str]) -> tuple[SetProperty, ...]:
-    """A change for each setting."""
-    return tuple(SetProperty(key=key, value=value) for key, value in settings.items())
+def with_defaults(changes: Iterable[DefinitionChange], settings: Mapping[str, str]) -> tuple[DefinitionChange, ...]:
+    """The changes of a new table, after the properties that a session's settings give it beside those."""
+    said = distinct(changes)
+    written = {canonical_key(change.key) for change in said if isinstance(change, SetProperty)}
+    defaults = {key: value for key, value in default_properties(settings).items() if key not in written}
+    return (*set_properties(defaults), *said)
+
+
+def distinct(changes: Iterable[T]) -> tuple[T, ...]:
+    """The changes of one statement. Raises `DuplicateKey` where it sets a property twice."""
+    said = tuple(changes)
+    ensure_distinct(change.key for change in said if isinstance(change, SetProperty))
+    return said
 
 
 def _fold(draft: TableDraft, changes: Iterable[MetadataChange]) -> Definition:

@@ -28,6 +28,7 @@ from engine.delta.schema.schema_errors import (
 from engine.delta.spec.properties import COLUMN_MAPPING_MAX_ID
 from engine.errors.column_errors import DuplicateColumns
 from engine.types.schema import ArrayType, MapType, PrimitiveType, StructType, format_data_type, walk_fields
+from engine.types.schema_changes import ensure_distinct_names
 
 T = TypeVar("T", bound=Hashable)
 
@@ -48,14 +49,6 @@ def odd_names(schema: StructType) -> str:
     """The columns whose names only column mapping allows, as messages list them; empty where there are none."""
     odd = [".".join(path) for path, _ in walk_fields(schema) if _ODD_CHARACTERS & set(path[-1])]
     return ", ".join(map(repr, odd))
-
-
-def ensure_distinct_names(schema: StructType) -> None:
-    """Raises `DuplicateColumns`, at whatever depth they are."""
-    paths = [path for path, _ in walk_fields(schema)]
-    twice = _repeated(tuple(part.casefold() for part in path) for path in paths)
-    if twice:
-        raise DuplicateColumns(", ".join(".".join(path) for path in twice))
 
 
 def _ensure_names(config: TableConfig) -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Self, TypeVar
+from typing import Self, TypeVar, assert_never
 
 from engine.delta.definition.constraints import check_constraints, column_invariants
 from engine.delta.definition.dormant import effective_schema
@@ -40,6 +40,7 @@ from engine.delta.spec.properties import (
     OPTIMIZE_WRITE,
     PARQUET_COMPRESSION,
     TARGET_FILE_SIZE,
+    TYPE_WIDENING,
     Property,
 )
 from engine.delta.spec.protocols import (
@@ -55,7 +56,7 @@ from engine.delta.spec.protocols import (
 from engine.table.column_metadata import GENERATION, read_identities
 from engine.table.identity import IdentityColumn
 from engine.table.operations import TableOperation
-from engine.table.rules import Constraint
+from engine.table.rules import Capability, Constraint
 from engine.types.schema import StructType, parse_schema
 
 T = TypeVar("T")
@@ -160,6 +161,21 @@ class TableConfig:
     def identities(self) -> tuple[IdentityColumn, ...]:
         """None where the protocol lacks the feature. Raises `InconsistentIdentity`."""
         return read_identities(self.schema) if self.is_supported("identityColumns") else ()
+
+    def has(self, capability: Capability) -> bool:
+        match capability:
+            case Capability.CHANGE_FEED:
+                return self.is_enabled("changeDataFeed")
+            case Capability.ROW_MARKS:
+                return self.is_enabled("deletionVectors")
+            case Capability.ROW_IDS:
+                return self.is_enabled("rowTracking")
+            case Capability.TYPE_WIDENING:
+                return self.get(TYPE_WIDENING)
+            case Capability.COLUMN_DEFAULTS:
+                return self.is_supported("allowColumnDefaults")
+            case _:
+                assert_never(capability)
 
     @property
     def is_append_only(self) -> bool:

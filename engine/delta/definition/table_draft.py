@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
-from engine.delta.definition.clustering import logical_paths, parse_clustering, unmeasured_columns
+from engine.delta.definition.clustering import clustering_columns, logical_paths, parse_clustering, unmeasured_columns
 from engine.delta.definition.clustering_errors import ClusteringColumnMissingStats
 from engine.delta.definition.schema_rules import ensure_schema
 from engine.delta.definition.table_config import TableConfig, choose_protocol
@@ -26,6 +26,7 @@ from engine.delta.spec.protocols import (
     implied_features,
     weakest_protocol,
 )
+from engine.table.details import TableDetails
 from engine.types.column_paths import Path, format_name
 from engine.types.schema import StructType
 from engine.types.voids import ensure_no_nested_void
@@ -50,6 +51,25 @@ class Definition:
     def config(self, table: str) -> TableConfig:
         """What governs a table of this definition; `table` is its name for messages."""
         return TableConfig.of(table, self.protocol, self.metadata, self.clustering)
+
+    def details(self, table: str) -> TableDetails:
+        """What is told of such a table."""
+        return table_details(self.config(table))
+
+
+def table_details(config: TableConfig) -> TableDetails:
+    """What is told of a table; when it was modified its log says."""
+    metadata, protocol = config.metadata, config.protocol
+    return TableDetails(
+        id=metadata.id,
+        name=metadata.name,
+        description=metadata.description,
+        created_ms=metadata.created_time,
+        properties=metadata.configuration,
+        clustering_columns=clustering_columns(config),
+        versions=(protocol.min_reader_version, protocol.min_writer_version),
+        features=tuple(sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,13 +28,12 @@ from engine.delta.spec.actions import CommitInfo
 from engine.pruning.three_valued_logic import Mask
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.storage.storage import Storage
+from engine.table.changes import CHANGE_TYPE
 from engine.types.arrow_types import Array
 from engine.types.partition_values import format_partition_value
 from engine.types.schema import PrimitiveType, StructField
 
-CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP = "_change_type", "_commit_version", "_commit_timestamp"
-CHANGE_FOLDER = "_change_data/"
-"""Where writers put change files, below the table's folder; the log says where they are."""
+COMMIT_VERSION, COMMIT_TIMESTAMP = "_commit_version", "_commit_timestamp"
 
 FEED_COLUMNS = (
     StructField(CHANGE_TYPE, PrimitiveType.STRING),

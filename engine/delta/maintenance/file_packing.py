@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.commit.staged_commit import num_records
 from engine.delta.log.file_table import file_keys
+from engine.delta.snapshot.row_files import num_records
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.table.rearrangement import Bin
 from engine.types.arrow_types import Array

@@ -19,9 +19,9 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 
-from engine.delta.spec.paths import LOG_DIR
+from engine.delta.spec.paths import LOG_DIR, LogFileKind, parse_log_path
 from engine.storage.put_if_absent import TEMPORARY_SUFFIX
-from engine.storage.storage import REMOVED_PREFIX, UNLISTED_MARK, LocalStorage
+from engine.storage.storage import REMOVED_PREFIX, UNLISTED_MARK, LocalStorage, Storage
 
 logger = logging.getLogger(__name__)
 
@@ -75,3 +75,12 @@ def _remove_file(path: str, older_than_s: float) -> bool:
             os.unlink(path)
             return True
     return False
+
+
+def commit_times(storage: Storage) -> list[int]:
+    """When the commits in a log were written, in ms since the epoch.
+
+    A checkpoint or a checksum may be written, after a commit, while the table is dropped: these do not count.
+    """
+    parsed = ((file, parse_log_path(file.name)) for file in storage.list_files(LOG_DIR))
+    return [file.modified_ms for file, path in parsed if path is not None and path.kind is LogFileKind.COMMIT]

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from engine.delta.commit.staged_commit import num_records
 from engine.delta.maintenance.file_packing import live_keys
+from engine.delta.snapshot.row_files import num_records
 from engine.table.rearrangement import Bin, Considered
 
 PROVIDER = "liquid"

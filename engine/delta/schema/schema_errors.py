@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.errors.column_errors import ColumnChangeRefused
 from engine.errors.table_errors import DeltaError
 
 
@@ -97,7 +98,7 @@ class RenameNeedsMapping(DeltaError, condition="DELTA_UNSUPPORTED_RENAME_COLUMN"
 
 
 @dataclass(eq=False)
-class DropNeedsMapping(DeltaError, condition="DELTA_UNSUPPORTED_DROP_COLUMN", sqlstate="0AKDC"):
+class DropNeedsMapping(ColumnChangeRefused, condition="DELTA_UNSUPPORTED_DROP_COLUMN", sqlstate="0AKDC"):
     column: str
     template = (
         "The column {column} cannot be dropped without column mapping. Enable it by ALTER TABLE ... SET TBLPROPERTIES "
@@ -115,23 +116,6 @@ class PartitionColumnNotDroppable(DeltaError, condition="DELTA_UNSUPPORTED_DROP_
 class LastColumnNotDroppable(DeltaError, condition="DELTA_DROP_COLUMN_ON_SINGLE_FIELD_SCHEMA", sqlstate="0AKDC"):
     column: str
     template = "The column {column} cannot be dropped: nothing would be left beside it."
-
-
-@dataclass(eq=False)
-class ColumnChangeNotSupported(DeltaError, condition="DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP", sqlstate="0AKDC"):
-    column: str
-    old: str
-    new: str
-    template = (
-        "The column {column} cannot be changed from {old} to {new}. A type can be widened where "
-        "delta.enableTypeWidening is 'true' and no value is lost; NOT NULL can be dropped, but not be added."
-    )
-
-
-@dataclass(eq=False)
-class AddedColumnNotNull(DeltaError, condition="DELTA_OPERATION_NOT_ALLOWED_DETAIL", sqlstate="0AKDC"):
-    column: str
-    template = "The column {column} cannot be added as NOT NULL: the rows that are there have no value for it."
 
 
 @dataclass(eq=False)

@@ -15,7 +15,8 @@ by `config`, see `engine.delta.definition.table_config`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import tzinfo
 from functools import cached_property
 from threading import Lock
@@ -24,9 +25,18 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.delta.definition.clustering import CLUSTERING_DOMAIN, clustering_columns
+from engine.delta.definition.clustering import CLUSTERING_DOMAIN
 from engine.delta.definition.constraints import check_constraints
+from engine.delta.definition.like_tables import creating_properties
+from engine.delta.definition.metadata_changes import (
+    MetadataChange,
+    change_table,
+    distinct,
+    redefine_table,
+    with_defaults,
+)
 from engine.delta.definition.table_config import TableConfig
+from engine.delta.definition.table_draft import Definition, table_details
 from engine.delta.log.commit_reader import parse_commit_info
 from engine.delta.log.log_segment import LogSegment, extend_segment, find_segment
 from engine.delta.log.partition_texts import encode_partition_values, partition_schema
@@ -43,6 +53,7 @@ from engine.delta.snapshot.replay import (
     read_commits,
     reconcile_files,
 )
+from engine.delta.snapshot.row_files import DeltaRowFiles, table_columns
 from engine.delta.snapshot.table_scan import table_scan
 from engine.delta.spec.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
 from engine.delta.spec.errors import (
@@ -60,10 +71,11 @@ from engine.pruning.table_columns import TableColumns
 from engine.storage.errors import LogFileNotFound
 from engine.storage.storage import FileStatus, Storage, open_storage
 from engine.table.column_metadata import GENERATION
+from engine.table.definition_changes import DefinitionChange
+from engine.table.details import TableDetails
 from engine.table.operations import TableOperation
 from engine.table.rules import Constraint
 from engine.table.scan import Scan
-from engine.table.snapshot import TableDetails
 from engine.types.arrow_types import RecordBatch
 from engine.types.schema import StructType
 
@@ -157,6 +169,11 @@ class Snapshot:
     def set_transactions(self) -> Mapping[str, SetTransaction]:
         """By application id."""
         return self._state.set_transactions
+
+    def last_write_of(self, app_id: str) -> int | None:
+        """The version of an application's last transaction."""
+        last = self.set_transactions.get(app_id)
+        return None if last is None else last.version
 
     @property
     def domain_metadata(self) -> Mapping[str, DomainMetadata]:
@@ -271,12 +288,7 @@ class Snapshot:
 
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
         """For conditions; `time_zone` is that of partition values that are timestamps without an offset."""
-        return TableColumns(
-            schema=self.schema,
-            partition_columns=self.partition_columns,
-            physical_schema=physical_schema(self.schema, self.config.column_mapping_mode),
-            time_zone=time_zone,
-        )
+        return table_columns(self.config, time_zone)
 
     def pruning(self, time_zone: tzinfo | None = None) -> FilePruning:
         """The live files, in the order of `files`, ready to be asked about."""
@@ -302,24 +314,41 @@ class Snapshot:
         return {name: text for name, text in texts.items() if isinstance(text, str)}
 
     @property
+    def row_files(self) -> DeltaRowFiles:
+        return DeltaRowFiles(self.storage, self.config)
+
+    @property
     def rules(self) -> TableConfig:
         return self.config
 
     @property
     def details(self) -> TableDetails:
         """Raises `MissingCommitInfo`, `MissingCommitTimestamp`."""
-        metadata, protocol = self.metadata, self.protocol
-        return TableDetails(
-            id=metadata.id,
-            name=metadata.name,
-            description=metadata.description,
-            created_ms=metadata.created_time,
-            modified_ms=self.timestamp_ms,
-            properties=metadata.configuration,
-            clustering_columns=clustering_columns(self.config),
-            versions=(protocol.min_reader_version, protocol.min_writer_version),
-            features=tuple(sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})),
-        )
+        return replace(table_details(self.config), modified_ms=self.timestamp_ms)
+
+    def creating_properties(self, label: str) -> list[tuple[str, str]]:
+        """As `engine.delta.definition.like_tables.creating_properties`."""
+        return creating_properties(label, self.config)
+
+    @property
+    def definition(self) -> Definition:
+        return Definition.of(self.config)
+
+    def redefined(self, label: str, changes: Iterable[MetadataChange]) -> Definition:
+        """As `change_table`."""
+        return change_table(replace(self.config, table=label), distinct(changes))
+
+    def replaced(
+        self,
+        label: str,
+        schema: StructType,
+        partition_columns: tuple[str, ...],
+        changes: Iterable[DefinitionChange],
+        settings: Mapping[str, str],
+    ) -> Definition:
+        """As `redefine_table`."""
+        config, changes = replace(self.config, table=label), with_defaults(changes, settings)
+        return redefine_table(config, schema, partition_columns=partition_columns, changes=changes)
 
     @property
     def checks(self) -> tuple[Constraint, ...]:

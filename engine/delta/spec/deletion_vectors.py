@@ -11,19 +11,17 @@ from engine.delta.spec.actions import DeletionVectorDescriptor
 from engine.errors.table_errors import MalformedLogEntry
 from engine.storage.deletion_vectors import (
     ABSOLUTE,
-    INLINE,
     RELATIVE,
     UUID_CHARACTERS,
     Rows,
-    format_rows,
     vector_file_name,
     z85_decode,
-    z85_encode,
 )
 from engine.storage.errors import (
     DeletionVectorSizeMismatch,
 )
 from engine.storage.paths import decode_path, resolve_path
+from engine.storage.vector_files import inline_vector
 
 
 def deletion_vector_path(descriptor: DeletionVectorDescriptor) -> str:
@@ -41,11 +39,8 @@ def deletion_vector_path(descriptor: DeletionVectorDescriptor) -> str:
 
 
 def inline_deletion_vector(rows: Rows) -> DeletionVectorDescriptor:
-    data = format_rows(rows)
-    text = z85_encode(data + bytes(-len(data) % 4))
-    return DeletionVectorDescriptor(
-        storage_type=INLINE, path_or_inline_dv=text, size_in_bytes=len(data), cardinality=len(rows)
-    )
+    """A vector as text of the log."""
+    return DeletionVectorDescriptor(**inline_vector(rows))
 
 
 def read_inline(descriptor: DeletionVectorDescriptor) -> bytes:

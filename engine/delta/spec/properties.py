@@ -35,6 +35,8 @@ T = TypeVar("T")
 Configuration: TypeAlias = Mapping[str, str | None]
 
 DELTA_PREFIX = "delta."
+DEFAULTS_PREFIX = "spark.databricks.delta.properties.defaults."
+"""Before the name of a property without `delta.`, in a setting: what new tables get if their statement does not say."""
 CONSTRAINT_PREFIX = "delta.constraints."
 FEATURE_PREFIX = "delta.feature."
 MIN_READER_VERSION = "delta.minReaderVersion"
@@ -299,6 +301,15 @@ def parse_setting(key: str, value: str) -> tuple[str, str]:
     if known is ISOLATION_LEVEL and parsed != ISOLATION_LEVEL.default:
         raise InvalidTableProperty(known.key, value, f"it must be {ISOLATION_LEVEL.default}")
     return known.key, parsed if isinstance(parsed, str) else value.strip()
+
+
+def default_properties(settings: Mapping[str, str]) -> dict[str, str]:
+    """What a session's settings give to every new table."""
+    return {
+        DELTA_PREFIX + key.removeprefix(DEFAULTS_PREFIX): value
+        for key, value in settings.items()
+        if key.startswith(DEFAULTS_PREFIX)
+    }
 
 
 def is_settable(key: str) -> bool:

@@ -10,10 +10,6 @@ import re
 from collections.abc import Iterator
 
 from engine.bind.bound import BoundTable
-from engine.delta.definition import metadata_changes as changes
-from engine.delta.definition.metadata_changes import MetadataChange
-from engine.delta.delta_format import delta_snapshot
-from engine.delta.schema.schema_errors import ColumnChangeNotSupported
 from engine.errors.alter_errors import (
     AddedColumnDefault,
     AddedIdentity,
@@ -21,7 +17,7 @@ from engine.errors.alter_errors import (
     DefaultsNotEnabled,
     NestedDefault,
 )
-from engine.errors.column_errors import ColumnNotFound
+from engine.errors.column_errors import ColumnChangeNotSupported, ColumnNotFound
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.ddl.new_tables import COMMENT, DEFAULT, table_schema
 from engine.plan.rules.dependencies import ensure_unused
@@ -29,7 +25,10 @@ from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import SqlType, parse_type
 from engine.statements.alters import AddColumns, AlterColumn, DropColumns, RenameColumn
 from engine.statements.tables import After, First, Position
+from engine.table import definition_changes as changes
 from engine.table.column_metadata import is_identity
+from engine.table.definition_changes import DefinitionChange
+from engine.table.rules import Capability
 from engine.types.schema import PrimitiveType, StructField, StructType
 from engine.types.schema_changes import After as AfterField
 from engine.types.schema_changes import First as FirstField
@@ -40,7 +39,7 @@ from engine.types.sql_types import column_sql_type, format_sql_type
 _CHARACTERS = re.compile(r"(char|varchar)\((\d+)\)")
 
 
-def add_columns(change: AddColumns) -> Iterator[MetadataChange]:
+def add_columns(change: AddColumns) -> Iterator[DefinitionChange]:
     for column in change.columns:
         name = ".".join(column.parts)
         if column.default is not None:
@@ -53,12 +52,12 @@ def add_columns(change: AddColumns) -> Iterator[MetadataChange]:
         yield changes.AddColumn(field=field, parent=column.parts[:-1], position=_position(column.position))
 
 
-def rename_column(table: BoundTable, change: RenameColumn) -> Iterator[MetadataChange]:
+def rename_column(table: BoundTable, change: RenameColumn) -> Iterator[DefinitionChange]:
     ensure_unused(table, change.parts)
     yield changes.RenameColumn(path=change.parts, name=change.name)
 
 
-def drop_columns(table: BoundTable, change: DropColumns) -> Iterator[MetadataChange]:
+def drop_columns(table: BoundTable, change: DropColumns) -> Iterator[DefinitionChange]:
     for path in change.columns:
         if change.if_exists and not _exists(table.snapshot.schema, path):
             continue
@@ -66,7 +65,7 @@ def drop_columns(table: BoundTable, change: DropColumns) -> Iterator[MetadataCha
         yield changes.DropColumn(path=path)
 
 
-def alter_column(table: BoundTable, change: AlterColumn) -> Iterator[MetadataChange]:
+def alter_column(table: BoundTable, change: AlterColumn) -> Iterator[DefinitionChange]:
     schema, path = table.snapshot.schema, change.parts
     if change.sql_type is not None:
         column = column_around(schema, path)
@@ -86,7 +85,7 @@ def alter_column(table: BoundTable, change: AlterColumn) -> Iterator[MetadataCha
 
 def change_type(
     table: BoundTable, path: tuple[str, ...], field: StructField, kind: SqlType
-) -> Iterator[MetadataChange]:
+) -> Iterator[DefinitionChange]:
     """To a wider type, or to a longer text; nothing where it is the type that the column has."""
     old, new = column_sql_type(field), kind.spelled
     if old == new:
@@ -112,14 +111,14 @@ def _is_longer(old: str, new: str) -> bool:
     return before is not None and after is not None and after[1] == "varchar" and int(before[2]) <= int(after[2])
 
 
-def _new_default(table: BoundTable, path: tuple[str, ...], default: str | None) -> MetadataChange:
+def _new_default(table: BoundTable, path: tuple[str, ...], default: str | None) -> DefinitionChange:
     if len(path) > 1:
         raise NestedDefault(".".join(path))
     field = find_field(table.snapshot.schema, path)
     if default is not None:
         if is_identity(field):
             raise AlteredIdentity(field.name)
-        if not delta_snapshot(table.snapshot).config.is_supported("allowColumnDefaults"):
+        if not table.snapshot.rules.has(Capability.COLUMN_DEFAULTS):
             raise DefaultsNotEnabled(table.label, field.name)
     return changes.SetColumnMetadata(path=path, key=DEFAULT, value=default)
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from engine.delta.definition.constraints import find_constraint
-from engine.delta.spec.properties import Configuration
 from engine.errors.statement_errors import StatementNotSupported
 from engine.statements.alters import (
     AddColumns,
@@ -26,6 +24,7 @@ from engine.statements.alters import (
 from engine.statements.keys import AddKey, DropKey, ForeignKeyDef
 from engine.statements.tables import After, First, Position
 from engine.table.keys import KEY_PREFIX
+from engine.table.snapshot import TableSnapshot
 from engine.types.schema import (
     ArrayType,
     DecimalType,
@@ -43,13 +42,9 @@ _OWN_METADATA = ("delta.columnMapping.", "delta.typeChanges")
 """Keys of fields that no statement gives."""
 
 
-def operation_of(
-    changes: tuple[TableChange, ...], before: StructType, after: StructType, configuration: Configuration
-) -> HistoryOperation:
-    """Of changes that led from one schema to another, where the properties were `configuration`.
-
-    Refuses by name what changes no definition.
-    """
+def operation_of(changes: tuple[TableChange, ...], table: TableSnapshot, after: StructType) -> HistoryOperation:
+    """Of changes of a table that led to the schema `after`. Refuses by name what changes no definition."""
+    before = table.schema
     altered = [change for change in changes if isinstance(change, AlterColumn)]
     named = after if len(altered) == len(changes) else before
     if len(altered) > 1:
@@ -73,7 +68,7 @@ def operation_of(
         case AddConstraint(check=check):
             return "ADD CONSTRAINT", {"name": check.name, "expr": check.expression}
         case DropConstraint(name=name):
-            return "DROP CONSTRAINT", {"name": name, **_dropped(name, configuration)}
+            return "DROP CONSTRAINT", {"name": name, **_dropped(name, table)}
         case AddKey(key=key):
             parameters = {"name": key.name, "type": "PRIMARY KEY", "columns": compact(key.columns)}
             if isinstance(key, ForeignKeyDef):
@@ -99,11 +94,11 @@ def compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def _dropped(name: str, configuration: Configuration) -> dict[str, Any]:
-    key = find_constraint(configuration, name)
-    if key is None and f"{KEY_PREFIX}{name.lower()}" in configuration:
-        return {"existed": "true"}
-    return {"existed": "false"} if key is None else {"expr": configuration[key], "existed": "true"}
+def _dropped(name: str, table: TableSnapshot) -> dict[str, Any]:
+    found = next((check for check in table.checks if check.name.lower() == name.lower()), None)
+    if found is not None:
+        return {"expr": found.expression, "existed": "true"}
+    return {"existed": "true" if f"{KEY_PREFIX}{name.lower()}" in table.details.properties else "false"}
 
 
 def _altered(change: AlterColumn, schema: StructType) -> dict[str, Any]:

@@ -12,7 +12,6 @@ import json
 
 from catalog.names import quote
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.delta_format import delta_snapshot
 from engine.errors.alter_errors import NoIdentityColumn
 from engine.errors.table_errors import naming
 from engine.plan.reads.scans import scan_of
@@ -26,11 +25,11 @@ from engine.types.schema_changes import resolve_path
 
 def plan_sync_identity(bound: BoundStatement, table: BoundTable, change: SyncIdentity) -> SyncIdentityPlan:
     """Raises `NoIdentityColumn`, and the errors of columns that are not there."""
-    snapshot = delta_snapshot(table.snapshot, "ALTER COLUMN … SYNC IDENTITY")
+    snapshot = table.snapshot
     path = resolve_path(snapshot.schema, change.parts)
     with naming(table.label):
-        snapshot.config.ensure_supported(TableOperation.METADATA)
-        found = {column.name: column for column in snapshot.config.identities}
+        snapshot.ensure_supported(TableOperation.METADATA)
+        found = {column.name: column for column in snapshot.rules.identities}
     if len(path) > 1 or path[0] not in found:
         raise NoIdentityColumn(".".join(path))
     name = quote(path[0])

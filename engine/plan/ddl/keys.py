@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from catalog.names import TableName
 from engine.bind.bound import BoundTable, references
-from engine.delta.definition import metadata_changes as changes
 from engine.errors.column_errors import ColumnNotFound
 from engine.errors.key_errors import (
     ForeignKeyMismatch,
@@ -23,6 +22,7 @@ from engine.errors.key_errors import (
 from engine.errors.statement_errors import StatementNotSupported
 from engine.statements.alters import DropConstraint
 from engine.statements.keys import AddKey, DropKey, ForeignKeyDef, KeyDef, PrimaryKeyDef
+from engine.table import definition_changes as changes
 from engine.table.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import column_sql_type

@@ -8,25 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from engine.delta.definition.metadata_changes import (
-    AddConstraint,
-    ClusterBy,
-    MetadataChange,
-    SetDescription,
-    set_properties,
-)
-from engine.delta.spec.properties import DELTA_PREFIX, canonical_key, ensure_distinct
 from engine.plan.reads.empty_scan import empty_scan
 from engine.plan.rules.allowed_expressions import column_checks, constraint_check
 from engine.plan.rules.identity_columns import identity_metadata
 from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.reads import ReadPlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
-from engine.runtime.session_state import SessionState
-from engine.runtime.settings import TABLE_DEFAULTS
 from engine.sql.dialect.type_text import parse_type
 from engine.statements.tables import Check, ColumnDef, CreateTable
 from engine.table.column_metadata import GENERATION
+from engine.table.definition_changes import AddConstraint, ClusterBy, DefinitionChange, SetDescription, set_properties
 from engine.types.schema import StructField, StructType
 
 COMMENT = "comment"
@@ -51,23 +42,12 @@ def _field(column: ColumnDef) -> StructField:
     return StructField(column.parts[-1], kind.data_type, column.nullable, present)
 
 
-def default_properties(state: SessionState) -> dict[str, str]:
-    """What the session's settings give to every new table."""
-    return {
-        DELTA_PREFIX + key.removeprefix(TABLE_DEFAULTS): value
-        for key, value in state.values.items()
-        if key.startswith(TABLE_DEFAULTS)
-    }
-
-
-def table_changes(statement: CreateTable, state: SessionState) -> tuple[MetadataChange, ...]:
+def table_changes(statement: CreateTable) -> tuple[DefinitionChange, ...]:
     """Properties, constraints, the comment and clustering, as changes of a table without them."""
-    ensure_distinct(key for key, _ in statement.properties)
-    written = {canonical_key(key): value for key, value in statement.properties}
     named = checks_of(statement)
     constraints = tuple(AddConstraint(name=name, expression=check.expression) for name, check in named)
     return (
-        *set_properties({**default_properties(state), **written}),
+        *set_properties(dict(statement.properties)),
         *constraints,
         *([SetDescription(text=statement.comment)] if statement.comment is not None else []),
         *([ClusterBy(columns=statement.cluster_by)] if statement.cluster_by else []),

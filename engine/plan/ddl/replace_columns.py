@@ -10,9 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.bind.bound import BoundTable
-from engine.delta.definition import metadata_changes as changes
-from engine.delta.definition.metadata_changes import MetadataChange
-from engine.delta.definition.schema_rules import ensure_distinct_names
 from engine.errors.alter_errors import AddedColumnDefault, ReplacedIdentity
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.ddl.alter_columns import change_type
@@ -21,14 +18,16 @@ from engine.plan.rules.dependencies import ensure_unused
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.sql.dialect.type_text import SqlType
 from engine.statements.alters import ReplaceColumns
+from engine.table import definition_changes as changes
 from engine.table.column_metadata import is_identity
+from engine.table.definition_changes import DefinitionChange
 from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType
-from engine.types.schema_changes import After, First
+from engine.types.schema_changes import After, First, ensure_distinct_names
 
 Path = tuple[str, ...]
 
 
-def replace_columns(table: BoundTable, change: ReplaceColumns) -> Iterator[MetadataChange]:
+def replace_columns(table: BoundTable, change: ReplaceColumns) -> Iterator[DefinitionChange]:
     for column in change.columns:
         name = ".".join(column.parts)
         if len(column.parts) > 1 or column.position is not None:
@@ -47,7 +46,7 @@ def replace_columns(table: BoundTable, change: ReplaceColumns) -> Iterator[Metad
     yield from _fields(table, (), table.snapshot.schema, wanted)
 
 
-def _fields(table: BoundTable, parent: Path, old: StructType, new: StructType) -> Iterator[MetadataChange]:
+def _fields(table: BoundTable, parent: Path, old: StructType, new: StructType) -> Iterator[DefinitionChange]:
     """New fields first, so that a struct is never without any."""
     for field in new.fields:
         if old.field(field.name) is None:
@@ -66,7 +65,7 @@ def _fields(table: BoundTable, parent: Path, old: StructType, new: StructType) -
         position = After(path[-1])
 
 
-def _field(table: BoundTable, path: Path, old: StructField, new: StructField) -> Iterator[MetadataChange]:
+def _field(table: BoundTable, path: Path, old: StructField, new: StructField) -> Iterator[DefinitionChange]:
     yield changes.SetColumnMetadata(path=path, key=COMMENT, value=new.comment)
     if old.nullable != new.nullable:
         yield changes.ChangeNullable(path=path, nullable=new.nullable)

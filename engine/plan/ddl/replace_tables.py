@@ -11,10 +11,6 @@ from dataclasses import replace
 
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.definition.metadata_changes import redefine_table
-from engine.delta.definition.table_draft import Definition
-from engine.delta.delta_format import delta_snapshot
-from engine.delta.spec.properties import APPEND_ONLY
 from engine.errors.change_errors import CannotModifyAppendOnly
 from engine.errors.definition_errors import ColumnsWithQuery, SchemaNotProvided
 from engine.errors.statement_errors import StatementNotSupported
@@ -27,6 +23,7 @@ from engine.plan.rules.query_columns import table_fields
 from engine.plans.ddl import ReplaceTableAsPlan, ReplaceTablePlan
 from engine.plans.write_plan import WritePlan
 from engine.statements.tables import CreateTable
+from engine.table.definition import TableDefinition
 from engine.table.operations import TableOperation
 from engine.types.schema import StructType
 
@@ -63,11 +60,10 @@ def _replaceable(bound: BoundStatement, statement: CreateTable) -> BoundTable:
     ensure_creatable(statement)
     table = bound.target
     assert isinstance(table, BoundTable)
-    config = delta_snapshot(table.snapshot).config
     with naming(table.label):
-        config.ensure_supported(TableOperation.OVERWRITE)
-        config.ensure_supported(TableOperation.METADATA)
-    if config.get(APPEND_ONLY):
+        table.snapshot.ensure_supported(TableOperation.OVERWRITE)
+        table.snapshot.ensure_supported(TableOperation.METADATA)
+    if table.snapshot.rules.is_append_only:
         raise CannotModifyAppendOnly(table.label)
     return table
 
@@ -80,16 +76,12 @@ def _plan(bound: BoundStatement, statement: CreateTable, table: BoundTable, sche
     )
 
 
-def _define(bound: BoundStatement, statement: CreateTable, table: BoundTable, schema: StructType) -> Definition:
-    changes = table_changes(statement, bound.state)
+def _define(bound: BoundStatement, statement: CreateTable, table: BoundTable, schema: StructType) -> TableDefinition:
+    changes = table_changes(statement)
     if statement.query is None and statement.all_keys:
         if table.name is None:
             raise StatementNotSupported("A key of a table that is named by its path")
         changes += new_keys(table.name, schema, statement.all_keys, bound.tables)
     with naming(table.label):
-        return redefine_table(
-            delta_snapshot(table.snapshot).config,
-            schema,
-            partition_columns=partition_names(statement, schema),
-            changes=changes,
-        )
+        partitions = partition_names(statement, schema)
+        return table.snapshot.replaced(table.label, schema, partitions, changes, bound.state.values)

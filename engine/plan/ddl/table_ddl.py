@@ -1,8 +1,8 @@
 """Plans of the DDL that makes and drops tables.
 
-A table is what its log says; the catalog only has the name. So a CREATE is two steps, the log before the name: a crash
-between them leaves a folder, never a name that leads nowhere. A location that holds a table already is registered as
-it is, if the statement does not contradict it.
+A table is what its format keeps of it; the catalog only has the name. So a CREATE is two steps, the table before the
+name: a crash between them leaves a folder, never a name that leads nowhere. A location that holds a table already is
+registered as it is, if the statement does not contradict it.
 """
 
 from __future__ import annotations
@@ -10,14 +10,8 @@ from __future__ import annotations
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import TableAlreadyExists, TableExpected, TableNotFound
 from engine.bind.bound import BoundStatement, FreeName, TakenName
-from engine.delta.definition.clustering import clustering_names
-from engine.delta.definition.clustering_errors import ClusteredAndPartitioned
-from engine.delta.definition.metadata_changes import define_table
-from engine.delta.definition.table_draft import Definition
-from engine.delta.delta_format import delta_snapshot
-from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.properties import parse_setting
 from engine.errors.definition_errors import (
+    ClusteredAndPartitioned,
     ClusteringDiffers,
     LocationNotEmpty,
     PartitioningDiffers,
@@ -26,13 +20,14 @@ from engine.errors.definition_errors import (
 )
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.ddl.keys import new_keys, with_not_nulls
-from engine.plan.ddl.new_tables import COMMENT, checks_of, plan_expression_checks, table_changes, table_schema
+from engine.plan.ddl.new_tables import checks_of, plan_expression_checks, table_changes, table_schema
 from engine.plan.rules.identity_columns import ensure_no_identity_partition
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.statements.tables import CreateMode, CreateTable, DropTable
-from engine.table.formats import DEFAULT_FORMAT
+from engine.table.definition import TableDefinition
+from engine.table.formats import TableFormat
 from engine.table.operations import CommitDescription, TableOperation
-from engine.table.rules import PlainRules
+from engine.table.snapshot import TableSnapshot
 from engine.types.column_paths import format_name
 from engine.types.schema import StructType
 from engine.types.sql_types import column_sql_type
@@ -49,7 +44,7 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
     if target.found is not None and statement.replaces:
         raise LocationNotEmpty(str(target.name), target.location)
     if target.found is not None:
-        _ensure_same(statement, schema, delta_snapshot(target.found, "CREATE TABLE"))
+        _ensure_same(statement, schema, target.own, target.found)
         return CreateTablePlan(entry=entry, tolerated=tolerated(if_not_exists=statement.if_not_exists))
     definition = define(bound, target, statement, schema)
     return CreateTablePlan(
@@ -72,7 +67,8 @@ def plan_drop_table(bound: BoundStatement, statement: DropTable) -> DropTablePla
     entry = bound.target.entry
     if isinstance(entry, ViewEntry):
         raise TableExpected(str(entry.name))
-    return DropTablePlan(entry=entry, tolerated=(TableNotFound,) if statement.if_exists else ())
+    tolerated_ = (TableNotFound,) if statement.if_exists else ()
+    return DropTablePlan(entry=entry, tolerated=tolerated_, condition=bound.condition)
 
 
 def ensure_creatable(statement: CreateTable) -> None:
@@ -110,44 +106,18 @@ def new_entry(bound: BoundStatement, target: FreeName) -> TableEntry:
         name=target.name,
         location=target.location,
         managed=target.managed,
-        format=target.format,
+        format=target.own.name,
         owner=bound.state.principal,
     )
 
 
-def define(
-    bound: BoundStatement, target: FreeName, statement: CreateTable, schema: StructType
-) -> Definition | PlainRules:
-    """The definition of the new table, for its format. Raises `StatementNotSupported` for what only Delta has."""
-    partitions = partition_names(statement, schema)
-    if target.format != DEFAULT_FORMAT:
-        return _plain_rules(target, statement, schema, partitions)
-    changes = table_changes(statement, bound.state)
+def define(bound: BoundStatement, target: FreeName, statement: CreateTable, schema: StructType) -> TableDefinition:
+    """The definition of the new table. Raises what its format says of it."""
+    changes = table_changes(statement)
     if statement.query is None:
         changes += new_keys(target.name, schema, statement.all_keys, bound.tables)
-    return define_table(str(target.name), schema, partition_columns=partitions, changes=changes)
-
-
-def _plain_rules(
-    target: FreeName, statement: CreateTable, schema: StructType, partitions: tuple[str, ...]
-) -> PlainRules:
-    only_delta = {
-        "CLUSTER BY": statement.cluster_by,
-        "CHECK": checks_of(statement),
-        "PRIMARY KEY and FOREIGN KEY": statement.all_keys,
-        "NOT NULL, DEFAULT and GENERATED columns": [
-            field.name for field in schema.fields if not field.nullable or field.metadata.keys() - {COMMENT}
-        ],
-    }
-    for what, said in only_delta.items():
-        if said:
-            raise StatementNotSupported(f"{what} in a table of the format {target.format}")
-    return PlainRules(
-        schema=schema,
-        partition_columns=partitions,
-        comment=statement.comment,
-        properties=dict(statement.properties),
-    )
+    partitions = partition_names(statement, schema)
+    return target.own.define(str(target.name), schema, partitions, changes, bound.state.values)
 
 
 def partition_names(statement: CreateTable, schema: StructType) -> tuple[str, ...]:
@@ -158,30 +128,25 @@ def partition_names(statement: CreateTable, schema: StructType) -> tuple[str, ..
 
 
 def describe_creation(
-    name: str, bound: BoundStatement, managed: bool, definition: Definition | PlainRules
+    name: str, bound: BoundStatement, managed: bool, definition: TableDefinition
 ) -> CommitDescription:
     """What DESCRIBE HISTORY says of it."""
-    if isinstance(definition, PlainRules):
-        parameters = {"isManaged": managed, "partitionBy": list(definition.partition_columns)}
-        return CommitDescription(
-            name=name, operation=TableOperation.METADATA, parameters=parameters, user_name=bound.state.principal
-        )
-    metadata = definition.metadata
+    details = definition.details(name)
     return CommitDescription(
         name=name,
         operation=TableOperation.METADATA,
         parameters={
             "isManaged": managed,
-            "description": metadata.description,
-            "partitionBy": list(metadata.partition_columns),
-            "clusterBy": clustering_names(definition.config(name)),
-            "properties": dict(metadata.configuration),
+            "description": details.description,
+            "partitionBy": list(definition.config(name).partition_columns),
+            "clusterBy": [format_name(path) for path in details.clustering_columns],
+            "properties": dict(details.properties),
         },
         user_name=bound.state.principal,
     )
 
 
-def _ensure_same(statement: CreateTable, schema: StructType, found: Snapshot) -> None:
+def _ensure_same(statement: CreateTable, schema: StructType, own: TableFormat, found: TableSnapshot) -> None:
     """What the statement says must hold of the table that is there; what it does not say may be anything."""
     location = found.table_root
     if schema.fields:
@@ -192,12 +157,12 @@ def _ensure_same(statement: CreateTable, schema: StructType, found: Snapshot) ->
     if (schema.fields or partitions) and partitions != [name.casefold() for name in found.partition_columns]:
         raise PartitioningDiffers(location, ", ".join(statement.partitioned_by), ", ".join(found.partition_columns))
     clustering = [format_name(path).casefold() for path in statement.cluster_by or ()]
-    existing = clustering_names(found.config)
+    existing = [format_name(path) for path in found.details.clustering_columns]
     if (schema.fields or clustering) and clustering != [name.casefold() for name in existing]:
         raise ClusteringDiffers(location, ", ".join(clustering), ", ".join(existing))
-    settings = [parse_setting(key, value) for key, value in statement.properties]
-    other = [key for key, value in settings if found.metadata.configuration.get(key) != value]
-    if statement.comment is not None and statement.comment != found.metadata.description:
+    details, settings = found.details, own.stored_properties(dict(statement.properties))
+    other = [key for key, value in settings.items() if details.properties.get(key) != value]
+    if statement.comment is not None and statement.comment != details.description:
         other.append("comment")
     if other:
         raise PropertyDiffers(location, ", ".join(other))

@@ -10,7 +10,6 @@ from typing import assert_never
 
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundTable
-from engine.delta.snapshot.snapshot import Snapshot
 from engine.plan.writes.inserts import plan_insert
 from engine.plan.writes.merges import plan_merge
 from engine.plan.writes.row_changes import plan_delete, plan_update
@@ -31,6 +30,7 @@ from engine.plans.writes import (
 from engine.statements.explains import ExplainWrite
 from engine.statements.merges import Merge
 from engine.statements.writes import Delete, Insert, Update
+from engine.table.rules import Capability
 
 
 def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> ExplainPlan:
@@ -114,7 +114,6 @@ def _merges(plan: MergePlan) -> str:
 
 def _one_by_one(table: BoundTable) -> str:
     """How rows leave their files."""
-    snapshot = table.snapshot
-    if isinstance(snapshot, Snapshot) and snapshot.config.is_enabled("deletionVectors"):
+    if table.snapshot.rules.has(Capability.ROW_MARKS):
         return "those in files with other rows are marked in deletion vectors, files of nothing else are removed"
     return "files with other rows are written again without them, files of nothing else are removed"

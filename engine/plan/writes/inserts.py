@@ -11,8 +11,6 @@ from dataclasses import replace
 from catalog.names import quote
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundStatement, BoundTable
-from engine.delta.definition.table_draft import Definition
-from engine.delta.delta_format import delta_snapshot
 from engine.enforce.partition_values import stored_partition_value
 from engine.errors.column_errors import ColumnNotFound
 from engine.errors.definition_errors import ColumnsWithQuery, LocationNotEmpty
@@ -52,8 +50,8 @@ from engine.plans.writes import (
 from engine.sql.expressions import Expression, one_line, parse_expression
 from engine.statements.tables import CreateTable
 from engine.statements.writes import Insert, ReplaceOn, ReplaceUsing
+from engine.table.definition import TableDefinition
 from engine.table.operations import CommitDescription, TableOperation
-from engine.table.rules import PlainRules, TableRules
 from engine.types.schema import StructField, StructType
 from engine.types.sql_types import ddl_type
 
@@ -69,9 +67,7 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
     replacement = _replacement(bound, statement, insert.rows, insert.condition)
     with naming(table.label):
         table.snapshot.ensure_supported(_operation(replacement))
-        if not isinstance(replacement, KeepAll | ReplaceAll):
-            delta_snapshot(table.snapshot, "INSERT that replaces some of the rows")
-    rows, definition, source = _evolved(insert, analyzed, statement)
+    rows, definition, source = _evolved(table, insert, analyzed, statement)
     return InsertPlan(
         table=table,
         source=source,
@@ -94,11 +90,11 @@ def plan_insert(analyzed: AnalyzedStatement, statement: Insert) -> InsertPlan:
 
 
 def _evolved(
-    insert: InsertRows, analyzed: AnalyzedStatement, statement: Insert
-) -> tuple[WritePlan, Definition | None, ReadPlan]:
+    table: BoundTable, insert: InsertRows, analyzed: AnalyzedStatement, statement: Insert
+) -> tuple[WritePlan, TableDefinition | None, ReadPlan]:
     """The rows with what they have to know of the query's columns, and the definition where columns are new."""
     rows, source, columns = insert.rows, analyzed.query, analyzed.columns or ()
-    definition = evolved(rows, columns, statement.by_name) if insert.evolves else None
+    definition = evolved(table, rows, columns, statement.by_name) if insert.evolves else None
     if definition is not None:
         rows = replace(rows, config=definition.config(rows.table))
     if statement.by_name:
@@ -130,12 +126,8 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
     if target.found is not None:
         raise LocationNotEmpty(str(target.name), target.location)
     definition = define(bound, target, statement, StructType(table_fields(analyzed.columns or ())))
-    config: TableRules
-    if isinstance(definition, PlainRules):
-        config = definition
-    else:
-        config = definition.config(str(target.name))
-        config.ensure_supported(TableOperation.APPEND)
+    config = definition.config(str(target.name))
+    config.ensure_supported(TableOperation.APPEND)
     return CreateTableAsPlan(
         entry=new_entry(bound, target),
         is_path=target.is_path,

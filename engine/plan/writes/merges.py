@@ -15,9 +15,6 @@ from catalog.errors import SqlError
 from catalog.names import fold, quote
 from engine.analyze.analyzed import AnalyzedStatement
 from engine.bind.bound import BoundRelation, BoundTable
-from engine.delta.definition.table_draft import Definition
-from engine.delta.delta_format import delta_snapshot
-from engine.delta.snapshot.snapshot import Snapshot
 from engine.errors.change_errors import (
     ColumnNotInSource,
     ConflictingAssignments,
@@ -48,6 +45,7 @@ from engine.sql.query.splice import own_alias
 from engine.statements.merges import ClauseKind, DeleteAction, Merge, MergeClause, SetAction, StarAction
 from engine.statements.queries import TargetQuery
 from engine.statements.writes import Assignment
+from engine.table.definition import TableDefinition
 
 MERGE = "MERGE"
 _UNCONDITIONAL: Mapping[ClauseKind, type[SqlError]] = {
@@ -67,7 +65,7 @@ def plan_merge(analyzed: AnalyzedStatement, statement: Merge) -> MergePlan:
     return MergePlan(
         table=table,
         source=merging.source,
-        source_storage=delta_snapshot((merging.source_table or table).snapshot).storage,
+        source_table=merging.source_table,
         source_query=None if merging.source_table else analyzed.query,
         places=merging.places(),
         duplicates=merging.duplicates(),
@@ -132,8 +130,7 @@ class _Merging:
         self._reading = TargetReading(table, queries, taken, apart=statement.is_of_one_name)
         found = self._relations[id(statement.source)]
         table_alone = found[0] if statement.is_table else None
-        is_ours = isinstance(table_alone, BoundTable) and isinstance(table_alone.snapshot, Snapshot)
-        self.source_table = table_alone if isinstance(table_alone, BoundTable) and is_ours else None
+        self.source_table = table_alone if isinstance(table_alone, BoundTable) else None
         relation, metadata = self._reading.names.new("source"), self._reading.names.new("place")
         if self.source_table is not None:
             scan = scan_of(relation, self.source_table)
@@ -147,9 +144,9 @@ class _Merging:
         self._config = self.definition.config(table.label)
         self._source_relation = found[0] if found and statement.source_parts is not None else None
 
-    def _defined(self) -> Definition:
+    def _defined(self) -> TableDefinition:
         """The table with what is new in the source, where the statement assigns it."""
-        config = delta_snapshot(self._table.snapshot).config
+        snapshot = self._table.snapshot
         actions = [clause.action for clause in self._statement.clauses]
         named = {
             fold(each.path[-1]) for action in actions if isinstance(action, SetAction) for each in action.assignments
@@ -157,9 +154,9 @@ class _Merging:
         takes_all = any(isinstance(action, StarAction) for action in actions)
         columns = [column for column in self._columns if takes_all or fold(column.name) in named]
         if not self._evolves:
-            return Definition.of(config)
-        rows = WritePlan(table=self._table.label, config=config)
-        return evolved(rows, columns, by_name=True) or Definition.of(config)
+            return snapshot.definition
+        rows = WritePlan(table=self._table.label, config=snapshot.rules)
+        return evolved(self._table, rows, columns, by_name=True) or snapshot.definition
 
     def _target_name(self, query: TargetQuery) -> str:
         """In the text of this query."""

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 
 from catalog.names import quote
 from engine.bind.bound import BoundRelation, BoundTable
-from engine.delta.definition.table_config import TableConfig
-from engine.delta.delta_format import delta_snapshot
 from engine.plan.reads.scans import row_id_columns
 from engine.plan.reads.target_reads import TargetReading, arranged
 from engine.plan.rules.assignments import NewValues
@@ -23,6 +21,7 @@ from engine.sql.expressions import parse_any_expression
 from engine.sql.query.splice import Edit
 from engine.statements.queries import Span
 from engine.statements.writes import Update
+from engine.table.rules import Capability, TableRules
 from engine.types.schema import DecimalType, PrimitiveType
 
 
@@ -33,11 +32,11 @@ def rewritten_rows(
     relations: tuple[BoundRelation, ...],
     new: NewValues,
 ) -> RewrittenRows | None:
-    """None where rows are marked in vectors, where a feed has to tell the new rows, and for values with subqueries,
+    """None where rows that go are marked, where a feed has to tell the new rows, and for values with subqueries,
     which may be joins with all rows.
     """
-    config = delta_snapshot(table.snapshot).config
-    if config.is_enabled("deletionVectors") or config.is_enabled("changeDataFeed"):
+    config = table.snapshot.rules
+    if config.has(Capability.ROW_MARKS) or config.has(Capability.CHANGE_FEED):
         return None
     if any(parse_any_expression(each.text).has_subquery for each in statement.assignments if not each.is_default):
         return None
@@ -75,7 +74,7 @@ def rewritten_rows(
     )
 
 
-def _changing(config: TableConfig, new: NewValues) -> Iterator[str]:
+def _changing(config: TableRules, new: NewValues) -> Iterator[str]:
     """Columns whose values, on their way to the files, may become others; texts of foreign files may be too long for
     their types, and partitions may have values that mean NULL.
     """
@@ -95,7 +94,7 @@ def _only_if(condition: str, value: Span) -> tuple[Edit, Edit]:
     return (start, f"CASE WHEN {condition} THEN ("), (end, ") END")
 
 
-def _arrangement(config: TableConfig, new: NewValues) -> Arrangement | None:
+def _arrangement(config: TableRules, new: NewValues) -> Arrangement | None:
     """A file is written for each task, and so about one for each file; rows that go to other partitions are shuffled,
     and where the table's settings say how large its files are.
     """

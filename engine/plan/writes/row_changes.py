@@ -9,8 +9,6 @@ from collections.abc import Mapping
 
 from catalog.names import quote
 from engine.bind.bound import BoundChanges, BoundFiles, BoundRelation, BoundStatement, BoundTable, BoundView
-from engine.delta.delta_format import delta_snapshot
-from engine.delta.spec.actions import Json
 from engine.errors.table_errors import naming
 from engine.plan.reads.scans import row_id_columns
 from engine.plan.reads.target_reads import TargetReading, arranged, places_of
@@ -24,7 +22,7 @@ from engine.plans.write_plan import WritePlan
 from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching, UpdatePlan
 from engine.sql.expressions import Expression, one_line, parse_any_expression
 from engine.statements.writes import Delete, Update
-from engine.table.operations import CommitDescription, TableOperation
+from engine.table.operations import CommitDescription, Json, TableOperation
 
 DELETE, UPDATE = "DELETE", "UPDATE"
 
@@ -60,7 +58,7 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
     for assignment in statement.assignments:
         if not assignment.is_default:
             ensure_no_metadata(table, UPDATE, parse_any_expression(assignment.text), "A value")
-    new = assigned_values(table, delta_snapshot(table.snapshot).config, statement.assignments, statement.alias)
+    new = assigned_values(table, table.snapshot.rules, statement.assignments, statement.alias)
     split = len(statement.rows.query.relations)
     of_rows, of_values = bound.relations[:split], bound.relations[split:]
     reading = TargetReading(
@@ -82,7 +80,7 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
         values=values,
         rows=WritePlan(
             table=table.label,
-            config=delta_snapshot(table.snapshot).config,
+            config=table.snapshot.rules,
             insert_columns=tuple(column.name for column in new.columns),
             extra_columns=ids,
             removes=True,
@@ -120,7 +118,7 @@ def target_of(bound: BoundStatement) -> BoundTable:
     table = bound.target
     assert isinstance(table, BoundTable)
     with naming(table.label):
-        delta_snapshot(table.snapshot).config.ensure_supported(TableOperation.DML)
+        table.snapshot.ensure_supported(TableOperation.DML)
     return table
 
 

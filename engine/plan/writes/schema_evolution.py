@@ -22,11 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from catalog.names import quote
-from engine.delta.definition.constraints import check_constraints
-from engine.delta.definition.metadata_changes import AddColumn, ChangeType, MetadataChange, change_table
-from engine.delta.definition.table_draft import Definition
-from engine.delta.delta_format import delta_config
-from engine.delta.spec.properties import TYPE_WIDENING
+from engine.bind.bound import BoundTable
 from engine.enforce.columns import match_columns
 from engine.errors.expression_errors import ConstraintHoldsType, GeneratedHoldsType
 from engine.errors.table_errors import naming
@@ -36,14 +32,19 @@ from engine.plans.reads import QueryColumn, ReadPlan
 from engine.plans.write_plan import WritePlan
 from engine.pruning.table_columns import CHAR_VARCHAR_TYPE
 from engine.table.column_metadata import GENERATION
+from engine.table.definition import TableDefinition
+from engine.table.definition_changes import AddColumn, ChangeType
+from engine.table.rules import Capability
 from engine.types.column_paths import Path
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType, parse_data_type
 from engine.types.sql_types import format_sql_type
 from engine.types.widening import is_widening
 
 
-def evolved(rows: WritePlan, columns: Sequence[QueryColumn], by_name: bool) -> Definition | None:
-    """The table's definition with what is new; None where nothing is.
+def evolved(
+    table: BoundTable, rows: WritePlan, columns: Sequence[QueryColumn], by_name: bool
+) -> TableDefinition | None:
+    """The definition of `table` with what is new in `rows`; None where nothing is.
 
     Raises `UnsupportedDataType`, and the refusals of the module's text.
     """
@@ -51,15 +52,15 @@ def evolved(rows: WritePlan, columns: Sequence[QueryColumn], by_name: bool) -> D
     if not changes:
         return None
     for change in changes:
-        _ensure_free(rows, change)
-    with naming(rows.table):
-        return change_table(delta_config(rows.config, "Schema evolution"), changes)
+        _ensure_free(table, change)
+    with naming(table.label):
+        return table.snapshot.redefined(table.label, changes)
 
 
 # --- What is new -----------------------------------------------------------------------------------------------------
 
 
-def _changes(rows: WritePlan, columns: Sequence[QueryColumn], by_name: bool) -> Iterator[MetadataChange]:
+def _changes(rows: WritePlan, columns: Sequence[QueryColumn], by_name: bool) -> Iterator[AddColumn | ChangeType]:
     if by_name:
         pairs = [(rows.schema.field(column.name), column) for column in columns]
     else:
@@ -74,12 +75,10 @@ def _changes(rows: WritePlan, columns: Sequence[QueryColumn], by_name: bool) -> 
 
 def _field_changes(
     rows: WritePlan, field: StructField, given: DataType, parent: Path, by_name: bool
-) -> Iterator[MetadataChange]:
+) -> Iterator[AddColumn | ChangeType]:
     """For a field of the struct at `parent` that gets values of the type `given`."""
     path = (*parent, field.name)
-    may_widen = (
-        delta_config(rows.config, "Schema evolution").get(TYPE_WIDENING) or field.data_type is PrimitiveType.VOID
-    )
+    may_widen = rows.config.has(Capability.TYPE_WIDENING) or field.data_type is PrimitiveType.VOID
     if may_widen and CHAR_VARCHAR_TYPE not in field.metadata:
         widened = _widened(field.data_type, given)
         if widened != field.data_type:
@@ -100,7 +99,7 @@ def _widened(data_type: DataType, given: DataType) -> DataType:
 
 def _struct_changes(
     rows: WritePlan, data_type: DataType, given: DataType, path: Path, by_name: bool
-) -> Iterator[MetadataChange]:
+) -> Iterator[AddColumn | ChangeType]:
     """For all fields of structs in the value at `path`."""
     match data_type, given:
         case StructType(fields), StructType(others):
@@ -122,29 +121,27 @@ def _struct_changes(
 # --- What must stay --------------------------------------------------------------------------------------------------
 
 
-def _ensure_free(rows: WritePlan, change: MetadataChange) -> None:
+def _ensure_free(table: BoundTable, change: AddColumn | ChangeType) -> None:
     match change:
         case ChangeType(path=path, data_type=data_type):
-            _ensure_unused(rows, path, format_sql_type(data_type), whole=False)
+            _ensure_unused(table, path, format_sql_type(data_type), whole=False)
         case AddColumn(parent=parent, field=field) if parent:
-            _ensure_unused(rows, parent, f"a struct with {field.name}", whole=True)
+            _ensure_unused(table, parent, f"a struct with {field.name}", whole=True)
         case _:
             return
 
 
-def _ensure_unused(rows: WritePlan, path: Path, becomes: str, *, whole: bool) -> None:
+def _ensure_unused(table: BoundTable, path: Path, becomes: str, *, whole: bool) -> None:
     """`whole`: what uses only fields of the struct at `path` does not matter."""
     column = ".".join(path)
     constraints = [
-        constraint.name
-        for constraint in check_constraints(delta_config(rows.config).metadata.configuration)
-        if uses(constraint.expression, path, whole=whole)
+        constraint.name for constraint in table.snapshot.checks if uses(constraint.expression, path, whole=whole)
     ]
     if constraints:
         raise ConstraintHoldsType(column, becomes, ", ".join(constraints))
     generated = [
         field.name
-        for field in rows.schema.fields
+        for field in table.snapshot.schema.fields
         if isinstance(field.metadata.get(GENERATION), str) and uses(field.metadata[GENERATION], path, whole=whole)
     ]
     if generated:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from catalog.names import quote
 from engine.sql.dialect.errors import AmbiguousReference
-from engine.statements.queries import Candidate, Qualifier, Query, Relation, Span
+from engine.statements.queries import Candidate, InlinedCall, Qualifier, Query, Relation, Span
 
 _OWN_ALIAS = "__relation_"
 _ALIASED = re.compile(rf"`(\w+)` AS `({_OWN_ALIAS}\d+)`")
@@ -57,7 +57,7 @@ def splice(
             index = use.only.relation
             edits.append((use.qualifier.span, _alias(query.relations[index], index, names[index], index in own)))
     kept = [edit for edit in (*edits, *others) if not any(_is_inside(edit[0], span) for span, _ in instead)]
-    return apply_edits(query.text, [*kept, *instead])
+    return apply_edits(query.text, [*kept, *instead], query.inlined)
 
 
 def _is_inside(span: Span, other: Span) -> bool:
@@ -124,12 +124,26 @@ def own_aliases(text: str) -> dict[str, str]:
     return {alias: name for name, alias in _ALIASED.findall(text)}
 
 
-def apply_edits(text: str, edits: list[Edit]) -> str:
-    """`text` with each span replaced; spans do not overlap."""
-    pieces = []
-    done = 0
-    for span, replacement in sorted(edits, key=lambda edit: (edit[0].start, edit[0].end)):
-        assert span.start >= done, "edits overlap"
-        pieces += [text[done : span.start], replacement]
+def apply_edits(text: str, edits: list[Edit], calls: Sequence[InlinedCall] = ()) -> str:
+    """`text` with each span replaced; spans do not overlap, but for those in the arguments of `calls`."""
+    ordered = sorted(edits, key=lambda edit: (edit[0].start, edit[0].end))
+    return _edited(text, Span(0, len(text)), ordered, sorted(calls, key=lambda call: call.span.start))
+
+
+def _edited(text: str, within: Span, edits: Sequence[Edit], calls: Sequence[InlinedCall]) -> str:
+    """A part of `text`. Calls in a replaced span go with it; of calls in one another the outer one comes first."""
+    places: list[tuple[Span, str | InlinedCall]] = [*edits, *((call.span, call) for call in calls)]
+    places.sort(key=lambda place: (place[0].start, -place[0].end if isinstance(place[1], InlinedCall) else 0))
+    pieces, done = [], within.start
+    for span, replacement in places:
+        if span.start < done or span.start < within.start or span.end > within.end:
+            assert span.end <= done or not within.start <= span.start < within.end, "edits overlap"
+            continue
+        pieces.append(text[done : span.start])
         done = span.end
-    return "".join([*pieces, text[done:]])
+        if isinstance(replacement, str):
+            pieces.append(replacement)
+            continue
+        arguments = [_edited(text, argument, edits, calls) for argument in replacement.arguments]
+        pieces += [arguments[piece] if isinstance(piece, int) else piece for piece in replacement.pieces]
+    return "".join([*pieces, text[done : within.end]])

@@ -1,6 +1,6 @@
 """DELETE: rows go, and none come.
 
-Every row, and the rows of whole partitions, go with their files, where the log knows how many these are; other rows
+Every row, and the rows of whole partitions, go with their files, where the format knows how many these are; other rows
 are found by the condition and leave their files one by one (`engine.write.replaced_rows`). Where no row goes there is
 no version.
 """
@@ -12,18 +12,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from engine.bind.bound import Outcome
-from engine.delta.commit.transaction import Transaction
-from engine.delta.delta_format import delta_snapshot
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.writes import DeletePlan, ReplaceAll, ReplaceMatching
 from engine.runtime.results import RowCounts, empty_result
 from engine.table.operations import with_metrics
+from engine.table.rules import Capability
 from engine.write.change_files import DELETED, Change, change_files
-from engine.write.copied_rows import preserving
 from engine.write.dml.queried_keys import rows_found
 from engine.write.dml.replaced_partitions import matching_partitions, without_partitions
 from engine.write.dml.stopwatch import Stopwatch
+from engine.write.file_metrics import num_files
 from engine.write.numbered_writes import stage_number, was_written
 from engine.write.replaced_rows import Remainder, counting_rows, removal_tells, without_rows
 from engine.write.staged_files import drop_told
@@ -42,8 +41,8 @@ def delete(plan: DeletePlan, run: Run) -> Iterator[StagedWrite]:
             yield StagedWrite(outcome=_counted(0))
             return
         metrics = _metrics(remainder, watch)
-        description = preserving(with_metrics(plan.description, **metrics), table)
-        transaction = Transaction.on(delta_snapshot(table.snapshot), description, table=table.label)
+        description = replace(with_metrics(plan.description, **metrics), keeps_row_ids=True)
+        transaction = table.own.begin(table.snapshot, description, table.label)
         if plan.reads_table:
             transaction.read_whole_table()
         remainder.stage_in(transaction, rows_alone=not plan.reads_table)
@@ -57,8 +56,8 @@ def _remainder(plan: DeletePlan, run: Run, watch: Stopwatch) -> Iterator[Remaind
     table = plan.table
     whole = _whole_files(plan, run)
     if whole is not None:
-        has_feed = delta_snapshot(table.snapshot).config.is_enabled("changeDataFeed")
-        counted = counting_rows(whole)
+        has_feed = table.snapshot.rules.has(Capability.CHANGE_FEED)
+        counted = counting_rows(table, whole)
         if counted.num_deleted is not None and (not has_feed or removal_tells(whole)):
             watch.note_scan()
             yield counted
@@ -67,12 +66,12 @@ def _remainder(plan: DeletePlan, run: Run, watch: Stopwatch) -> Iterator[Remaind
         watch.note_scan()
         with without_rows(table, found, run) as remainder:
             told = () if removal_tells(remainder) else (Change(kind=DELETED, rows=found.all),)
-            with change_files(table, delta_snapshot(table.snapshot).config, told, run) as changes:
+            with change_files(table, table.snapshot.rules, told, run) as changes:
                 yield replace(remainder, changes=changes)
 
 
 def _whole_files(plan: DeletePlan, run: Run) -> Remainder | None:
-    """The files that go, where the log alone says which."""
+    """The files that go, that are known without reading."""
     match plan.whole:
         case None:
             return None
@@ -88,9 +87,9 @@ def _metrics(remainder: Remainder, watch: Stopwatch) -> dict[str, str]:
     copied = remainder.copied
     metrics = {
         **remainder.removal_metrics,
-        "numAddedFiles": len(copied.adds) if copied else 0,
+        "numAddedFiles": num_files(copied),
         "numAddedBytes": copied.num_bytes if copied else 0,
-        "numAddedChangeFiles": len(remainder.changes),
+        "numAddedChangeFiles": num_files(remainder.changes),
         "numDeletedRows": remainder.num_deleted or 0,
         "numCopiedRows": copied.num_rows if copied else 0,
         **remainder.vector_metrics,

@@ -1,4 +1,4 @@
-"""INSERT in all its forms, and TRUNCATE: rows become files, files become the actions of a transaction.
+"""INSERT in all its forms, and TRUNCATE: rows become files, files become a version.
 
 Whatever fails before the commit leaves the table as it was (`engine.write.staged_files`).
 """
@@ -10,12 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from engine.bind.bound import Outcome
-from engine.delta.commit.new_files import NewFiles as DeltaFiles
-from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.identity import HIGH_WATER_MARK_ONLY_TAG
-from engine.delta.definition.metadata_changes import change_table
-from engine.delta.delta_format import delta_config
-from engine.enforce.identity import joined, moved_high_water_marks, with_values_taken
+from engine.enforce.identity import moved_high_water_marks, with_values_taken
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
 from engine.plans.reads import TargetRead
@@ -31,24 +26,22 @@ from engine.plans.writes import (
     TruncatePlan,
 )
 from engine.runtime.results import empty_result
-from engine.table.formats import TableFormat
 from engine.table.operations import with_metrics
 from engine.table.transaction import NewFiles, TableTransaction
 from engine.write.change_files import DELETED, INSERTED, Change, change_files
-from engine.write.copied_rows import preserving
 from engine.write.dml.related_rows import SourceRows, related_rows
 from engine.write.dml.replaced_partitions import matching_partitions, partitions_of, without_partitions
 from engine.write.file_metrics import counted, with_file_metrics
 from engine.write.found_rows import find_rows
 from engine.write.numbered_writes import stage_number, was_written
 from engine.write.replaced_rows import Remainder, counting_rows, equal_to, removal_tells, without_rows
-from engine.write.staged_files import drop_told, written_files
+from engine.write.staged_files import drop_told, new_files
 from engine.write.staged_write import StagedWrite
 
 
 @contextmanager
-def insert(plan: InsertPlan, own: TableFormat, run: Run) -> Iterator[StagedWrite]:
-    """Rows into a table of the format `own`, as one version; none where no row comes and none goes."""
+def insert(plan: InsertPlan, run: Run) -> Iterator[StagedWrite]:
+    """Rows into a table, as one version; none where no row comes and none goes."""
     table = plan.table
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=counted(0))
@@ -59,11 +52,11 @@ def insert(plan: InsertPlan, own: TableFormat, run: Run) -> Iterator[StagedWrite
     with (
         drop_told(table),
         _source_rows(plan, run) as source,
-        _written(plan, source, own, run) as new,
+        _written(plan, source, run) as new,
         _remainder(plan, new, source, run) as remainder,
         naming(table.label),
     ):
-        transaction = _transaction(plan, own, new, remainder)
+        transaction = _transaction(plan, new, remainder)
         stage_number(transaction, plan.numbered, run.context.now_ms())
         yield StagedWrite(
             outcome=counted(new.num_rows),
@@ -72,20 +65,19 @@ def insert(plan: InsertPlan, own: TableFormat, run: Run) -> Iterator[StagedWrite
         )
 
 
-def _transaction(plan: InsertPlan, own: TableFormat, new: NewFiles, remainder: Remainder | None) -> TableTransaction:
+def _transaction(plan: InsertPlan, new: NewFiles, remainder: Remainder | None) -> TableTransaction:
     """With all that the version has, and what it depends on."""
     table, rows = plan.table, plan.rows
     identities = {each.name: each for part in (rows, *(more.rows for more in plan.more)) for each in part.identities}
     high_water_marks = moved_high_water_marks(tuple(identities.values()), new.extremes)
     description = with_file_metrics(plan.description, new, remainder)
     if high_water_marks and plan.definition is None:
-        description = replace(description, tags=HIGH_WATER_MARK_ONLY_TAG)
+        description = replace(description, only_moves_high_water_marks=True)
     if remainder is not None and remainder.keeps_rows:
-        description = preserving(description, table)
-    transaction = own.begin(table.snapshot, description, table.label)
+        description = replace(description, keeps_row_ids=True)
+    transaction = table.own.begin(table.snapshot, description, table.label)
     if high_water_marks or plan.definition is not None:
-        assert isinstance(transaction, Transaction), "no other format has these"
-        transaction.define(change_table(delta_config(rows.config), high_water_marks))
+        transaction.define(plan.definition or table.snapshot.definition, high_water_marks)
     if plan.reads_table:
         transaction.read_whole_table()
     if remainder is not None:
@@ -95,32 +87,24 @@ def _transaction(plan: InsertPlan, own: TableFormat, new: NewFiles, remainder: R
 
 
 @contextmanager
-def _written(plan: InsertPlan, source: SourceRows, own: TableFormat, run: Run) -> Iterator[NewFiles]:
+def _written(plan: InsertPlan, source: SourceRows, run: Run) -> Iterator[NewFiles]:
     """The files of all parts; identity values go on from one to the next."""
-    folder, run = own.folder(plan.table.snapshot.table_root), replace(run, parameters=source.parameters)
+    table, run = plan.table, replace(run, parameters=source.parameters)
     with ExitStack() as staged:
-        new: NewFiles = staged.enter_context(written_files(source.read, plan.rows, folder, own.describe_files, run))
+        new = staged.enter_context(new_files(table, source.read, plan.rows, run))
         for part in plan.more:
             rows = with_values_taken(part.rows, new.extremes)
-            more = staged.enter_context(written_files(part.source, rows, folder, own.describe_files, run))
-            assert isinstance(new, DeltaFiles) and isinstance(more, DeltaFiles), "no other format leaves columns out"
-            new = replace(
-                new,
-                adds=(*new.adds, *more.adds),
-                num_rows=new.num_rows + more.num_rows,
-                num_bytes=new.num_bytes + more.num_bytes,
-                extremes=joined(new.extremes, more.extremes),
-            )
+            new = new.with_others(staged.enter_context(new_files(table, part.source, rows, run)))
         yield new
 
 
 @contextmanager
-def truncate(plan: TruncatePlan, own: TableFormat) -> Iterator[StagedWrite]:
+def truncate(plan: TruncatePlan) -> Iterator[StagedWrite]:
     """The number of rows is that of the statistics, None where a file has none."""
     snapshot = plan.table.snapshot
     with naming(plan.table.label):
         metrics = {"numRemovedFiles": str(snapshot.num_files), "numRemovedBytes": str(snapshot.size_bytes)}
-        transaction = own.begin(snapshot, with_metrics(plan.description, **metrics), plan.table.label)
+        transaction = plan.table.own.begin(snapshot, with_metrics(plan.description, **metrics), plan.table.label)
         transaction.stage_removes(transaction.read_whole_table())
         yield StagedWrite(outcome=Outcome(result=empty_result()), transaction=transaction, label=plan.table.label)
 
@@ -154,17 +138,18 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
         case ReplaceAll():
             yield Remainder(removed=plan.table.snapshot.files)
             return
-    assert isinstance(new, DeltaFiles), "planned for no other format"
     match plan.replacement:
         case ReplaceTouched():
             yield without_partitions(plan.table, partitions_of(plan.table, new, run), run)
         case ReplaceMatching(condition=condition):
-            yield counting_rows(without_partitions(plan.table, matching_partitions(plan.table, condition, run), run))
+            yield counting_rows(
+                plan.table, without_partitions(plan.table, matching_partitions(plan.table, condition, run), run)
+            )
         case ReplaceRows(places=places):
             with _without_places(plan, places, new, replace(run, parameters=())) as remainder:
                 yield remainder
         case ReplaceEqual() | ReplaceRelated():
-            if not new.adds or source.deleted is None:
+            if not new.num_files or source.deleted is None:
                 yield None
                 return
             with _without_places(plan, source.deleted(new), new, replace(run, parameters=())) as remainder:
@@ -172,7 +157,7 @@ def _remainder(plan: InsertPlan, new: NewFiles, source: SourceRows, run: Run) ->
 
 
 @contextmanager
-def _without_places(plan: InsertPlan, places: TargetRead, new: DeltaFiles, run: Run) -> Iterator[Remainder]:
+def _without_places(plan: InsertPlan, places: TargetRead, new: NewFiles, run: Run) -> Iterator[Remainder]:
     table = plan.table
     found = find_rows(table, places, run)
     with without_rows(table, found, run) as remainder:
@@ -180,7 +165,7 @@ def _without_places(plan: InsertPlan, places: TargetRead, new: DeltaFiles, run: 
             yield remainder
             return
         told = (Change(kind=DELETED, rows=found.all), Change(kind=INSERTED, rows=new))
-        with change_files(table, delta_config(plan.rows.config), told, run) as changes:
+        with change_files(table, plan.rows.config, told, run) as changes:
             yield replace(remainder, changes=changes)
 
 

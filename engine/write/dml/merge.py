@@ -17,11 +17,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from engine.bind.bound import Outcome
-from engine.delta.commit.new_files import NewFiles
-from engine.delta.commit.transaction import Transaction
-from engine.delta.definition.metadata_changes import MetadataChange, change_table
-from engine.delta.definition.table_draft import Definition
-from engine.delta.delta_format import delta_snapshot
 from engine.enforce.identity import Extremes, joined, moved_high_water_marks, with_values_taken
 from engine.errors.change_errors import SeveralSourceRows
 from engine.errors.table_errors import naming
@@ -29,13 +24,15 @@ from engine.exec.run import Run, only_row
 from engine.plans.reads import ReadPlan
 from engine.plans.writes import MATCHING_SOURCE, MergePlan
 from engine.runtime.results import RowCounts, empty_result
+from engine.table.definition_changes import SetColumnMetadata
 from engine.table.operations import with_metrics
 from engine.table.scan import Scan
+from engine.table.transaction import NewFiles, TableTransaction
 from engine.write.change_files import AFTER_UPDATE, BEFORE_UPDATE, DELETED, INSERTED, Change, change_files
-from engine.write.copied_rows import preserving
 from engine.write.dml.source_keys import source_keys
 from engine.write.dml.stopwatch import Stopwatch
 from engine.write.dml.update import changed_rows
+from engine.write.file_metrics import num_files
 from engine.write.found_rows import FoundRows, find_rows, narrowed
 from engine.write.kept_rows import count_kept, kept_rows
 from engine.write.marked_rows import all_but
@@ -76,7 +73,7 @@ def _source(plan: MergePlan, run: Run) -> Iterator[Scan]:
     if plan.source_query is None:
         yield plan.source
         return
-    with kept_rows(delta_snapshot(plan.table.snapshot).storage, plan.source, plan.source_query, run) as source:
+    with kept_rows(plan.table.snapshot.storage, plan.source, plan.source_query, run) as source:
         yield source
 
 
@@ -103,7 +100,7 @@ class _Written:
     inserted: Mapping[int, NewFiles] | None = None
     deleted: Mapping[int, int] | None = None
     remainder: Remainder | None = None
-    high_water_marks: tuple[MetadataChange, ...] = ()
+    high_water_marks: tuple[SetColumnMetadata, ...] = ()
 
     @property
     def new(self) -> tuple[NewFiles, ...]:
@@ -158,18 +155,19 @@ def _write(plan: MergePlan, source: Scan, found: FoundRows, run: Run, staged: Ex
 
 def _insert(
     plan: MergePlan, source: Scan, found: FoundRows, run: Run, staged: ExitStack
-) -> tuple[dict[int, NewFiles], tuple[MetadataChange, ...]]:
+) -> tuple[dict[int, NewFiles], tuple[SetColumnMetadata, ...]]:
     """The rows of the source that match none of the table; identity values go on from one clause to the next."""
     inserted: dict[int, NewFiles] = {}
-    high_water_marks: tuple[MetadataChange, ...] = ()
+    high_water_marks: tuple[SetColumnMetadata, ...] = ()
     if not plan.inserts:
         return inserted, high_water_marks
-    files = all_but(plan.source_storage, source.files, found.of(MATCHING_SOURCE))
+    known = None if plan.source_table is None else plan.source_table.snapshot
+    files = all_but(known, source.files, found.of(MATCHING_SOURCE))
     extremes: Extremes = {}
     for insert in plan.inserts:
         rows = with_values_taken(insert.rows, extremes)
         read = insert.values.over(replace(source, files=files, choice=None)).read
-        new = staged.enter_context(new_files(read, rows, delta_snapshot(plan.table.snapshot).storage, run))
+        new = staged.enter_context(new_files(plan.table, read, rows, run))
         inserted[insert.clause] = new
         extremes = joined(extremes, new.extremes)
         high_water_marks = moved_high_water_marks(insert.rows.identities, extremes) or high_water_marks
@@ -179,15 +177,17 @@ def _insert(
 # --- The version -----------------------------------------------------------------------------------------------------
 
 
-def _transaction(plan: MergePlan, written: _Written, found: FoundRows, watch: Stopwatch, **metrics: int) -> Transaction:
+def _transaction(
+    plan: MergePlan, written: _Written, found: FoundRows, watch: Stopwatch, **metrics: int
+) -> TableTransaction:
     """`metrics` are those that are not of the version."""
-    snapshot, label = delta_snapshot(plan.table.snapshot), plan.table.label
+    table, snapshot = plan.table, plan.table.snapshot
     metrics |= {**_metrics(written, plan.by_source), **_skipping(plan, found), **watch.source_metrics, **watch.metrics}
     texts = {name: str(value) for name, value in metrics.items()}
     description = with_metrics(plan.description, **texts)
-    transaction = Transaction.on(snapshot, preserving(description, plan.table), table=label)
+    transaction = table.own.begin(snapshot, replace(description, keeps_row_ids=True), table.label)
     if written.high_water_marks or _redefines(plan):
-        transaction.define(change_table(plan.definition.config(label), written.high_water_marks))
+        transaction.define(plan.definition, written.high_water_marks)
     if plan.reads_table:
         transaction.read_whole_table()
     # A row that goes concurrently may leave one of the source without a match, which is to be inserted then.
@@ -198,13 +198,13 @@ def _transaction(plan: MergePlan, written: _Written, found: FoundRows, watch: St
         read = snapshot.files.take(found.files) if keeps_matches else snapshot.files.slice(0, 0)
         transaction.depend_on(found.reads, read["path"])
     for new in written.new:
-        transaction.stage(*new.adds)
+        transaction.add_files(new)
     return transaction
 
 
 def _redefines(plan: MergePlan) -> bool:
     """With schema evolution."""
-    return plan.definition != Definition.of(delta_snapshot(plan.table.snapshot).config)
+    return plan.definition != plan.table.snapshot.definition
 
 
 def _metrics(written: _Written, by_source: frozenset[int]) -> dict[str, int]:
@@ -224,7 +224,7 @@ def _metrics(written: _Written, by_source: frozenset[int]) -> dict[str, int]:
         "numTargetRowsNotMatchedBySourceDeleted": _sum(deleted, by_source, inside=True),
         "numTargetRowsCopied": num_copied,
         "numOutputRows": written.num_inserted + written.num_updated + num_copied,
-        "numTargetFilesAdded": sum(len(new.adds) for new in files),
+        "numTargetFilesAdded": sum(new.num_files for new in files),
         "numTargetBytesAdded": sum(new.num_bytes for new in files),
         "numTargetFilesRemoved": 0,
         "numTargetBytesRemoved": 0,
@@ -237,16 +237,16 @@ def _metrics(written: _Written, by_source: frozenset[int]) -> dict[str, int]:
         removal, vectors = written.remainder.removal_metrics, written.remainder.vector_metrics
         metrics["numTargetFilesRemoved"] = removal["numRemovedFiles"]
         metrics["numTargetBytesRemoved"] = removal["numRemovedBytes"]
-        metrics["numTargetChangeFilesAdded"] = len(written.remainder.changes)
+        metrics["numTargetChangeFilesAdded"] = num_files(written.remainder.changes)
         metrics |= {name.replace("num", "numTarget", 1): count for name, count in vectors.items()}
     return metrics
 
 
 def _num_source_rows(plan: MergePlan, source: Scan, run: Run) -> int:
     """From footers or statistics, where these say it."""
-    if plan.source_query is not None:
-        return count_kept(plan.source_storage, source)
-    live = live_rows(source.files)
+    if plan.source_table is None:
+        return count_kept(plan.table.snapshot.storage, source)
+    live = live_rows(plan.source_table, source.files)
     if (live >= 0).all():
         return int(live.sum())
     read = ReadPlan(text=f"SELECT count(*) FROM {source.relation}", scans=(source,))

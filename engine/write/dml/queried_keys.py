@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from catalog.errors import SqlError
 from catalog.names import quote
 from engine.bind.bound import BoundTable
-from engine.delta.delta_format import delta_snapshot
 from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.exec.run import Run
 from engine.plan.rules.kept_scan import kept_scan
@@ -40,7 +39,7 @@ def rows_found(table: BoundTable, places: TargetRead, queried: QueriedKey | None
     if queried is None or scan is None:
         yield find_rows(table, places, run)
         return
-    with kept_rows(delta_snapshot(table.snapshot).storage, scan, queried.query, run) as kept:
+    with kept_rows(table.snapshot.storage, scan, queried.query, run) as kept:
         read = queried.places.read
         over_kept = replace(queried.places, read=replace(read, scans=(*read.scans, kept)))
         yield find_rows(table, over_kept, run, given=source_keys(table, (_key(queried, kept),), kept, run))

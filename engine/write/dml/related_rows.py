@@ -16,16 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
-
 from catalog.errors import SqlError
 from catalog.names import fold, quote
 from engine.bind.bound import BoundTable
-from engine.delta.commit.new_files import NewFiles
-from engine.delta.commit.staged_commit import adds_of
-from engine.delta.delta_format import delta_config, delta_snapshot
-from engine.delta.log.file_table import FILES_SCHEMA
-from engine.delta.snapshot.table_scan import table_scan
 from engine.errors.expression_errors import AmbiguousInCondition, UnresolvedInCondition
 from engine.errors.statement_errors import SparkFailure
 from engine.exec.run import Run
@@ -43,6 +36,7 @@ from engine.runtime.parameters import Parameter
 from engine.sql.expressions import requalified
 from engine.sql.query.composed import Names
 from engine.table.scan import Scan
+from engine.table.transaction import NewFiles
 from engine.types.schema import PrimitiveType, StructField, parse_data_type
 from engine.types.sql_types import ddl_type, format_sql_type
 from engine.write.kept_rows import kept_rows
@@ -82,11 +76,11 @@ def related_rows(plan: InsertPlan, relation: ReplaceRelated, run: Run) -> Iterat
         yield SourceRows(
             read=source,
             parameters=run.parameters,
-            deleted=lambda new: places(query, replace(scan, files=_files_of(new))),
+            deleted=lambda new: places(query, replace(scan, files=new.files)),
         )
         return
     scan = kept_scan(Names(column.name for column in columns).new("source"), columns, table.snapshot.table_root)
-    with kept_rows(delta_snapshot(table.snapshot).storage, scan, source, run) as kept:
+    with kept_rows(table.snapshot.storage, scan, source, run) as kept:
         query = f"SELECT * FROM {kept.relation}"
         yield SourceRows(read=ReadPlan(text=query, scans=(kept,)), parameters=(), deleted=lambda _: places(query, kept))
 
@@ -177,15 +171,11 @@ def _stored_value(column: QueryColumn, field: StructField | None, rows: WritePla
     return None
 
 
-def _files_of(new: NewFiles) -> pa.Table:
-    return pa.Table.from_batches([adds_of(new.adds)])
-
-
 def _scan_of_new(table: BoundTable, rows: WritePlan, columns: Sequence[QueryColumn]) -> Scan:
     """Its files are not known yet."""
     relation = Names((*table.snapshot.schema.names, *(column.name for column in columns))).new("new_rows")
-    storage, none = delta_snapshot(table.snapshot).storage, FILES_SCHEMA.empty_table()
-    return replace(table_scan(delta_config(rows.config), storage, none, relation, table.label), row_tracking=None)
+    none = table.snapshot.files.slice(0, 0)
+    return replace(table.snapshot.row_files.scan(rows.config, none, relation, table.label), row_tracking=None)
 
 
 def _is_void(column: QueryColumn) -> bool:

@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from catalog.names import quote
 from engine.bind.bound import BoundTable
-from engine.delta.commit.new_files import NewFiles
 from engine.exec.run import Run
 from engine.plans.reads import ReadPlan
 from engine.runtime.parameters import Parameter
 from engine.sql.query.composed import Names
+from engine.table.transaction import NewFiles
 from engine.types.arrow_types import Array
 from engine.types.partition_values import PartitionValue, parse_partition_value
 from engine.types.schema import PrimitiveType, StructField
@@ -39,7 +39,7 @@ _NAN = float("nan")
 def partitions_of(table: BoundTable, new: NewFiles, run: Run) -> Wanted:
     """Those that the new files are in."""
     keys = _Keys(table, run)
-    touched = {keys.key(add.partition_values) for add in new.adds}
+    touched = set(keys.of(new.files["partition_values"]))
     return touched.intersection
 
 

@@ -14,9 +14,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from engine.bind.bound import BoundTable, Outcome
-from engine.delta.commit.new_files import NewFiles
-from engine.delta.commit.transaction import Transaction
-from engine.delta.delta_format import delta_snapshot
 from engine.errors.change_errors import ChangedRowsDiffer
 from engine.errors.table_errors import naming
 from engine.exec.run import Run
@@ -25,10 +22,11 @@ from engine.plans.write_plan import WritePlan
 from engine.plans.writes import RewrittenRows, UpdatePlan
 from engine.runtime.results import RowCounts, empty_result
 from engine.table.operations import with_metrics
+from engine.table.transaction import NewFiles
 from engine.write.change_files import AFTER_UPDATE, BEFORE_UPDATE, Change, change_files
-from engine.write.copied_rows import preserving
 from engine.write.dml.queried_keys import rows_found
 from engine.write.dml.stopwatch import Stopwatch
+from engine.write.file_metrics import num_files
 from engine.write.found_rows import FoundRows
 from engine.write.marked_rows import only, told
 from engine.write.numbered_writes import stage_number, was_written
@@ -53,12 +51,11 @@ def update(plan: UpdatePlan, run: Run) -> Iterator[StagedWrite]:
                 yield StagedWrite(outcome=_counted(0))
                 return
             description = with_metrics(plan.description, **_metrics(remainder, new, count, watch))
-            snapshot = delta_snapshot(table.snapshot)
-            transaction = Transaction.on(snapshot, preserving(description, table), table=table.label)
+            transaction = table.own.begin(table.snapshot, replace(description, keeps_row_ids=True), table.label)
             if plan.reads_table:
                 transaction.read_whole_table()
             remainder.stage_in(transaction, rows_alone=not plan.reads_table)
-            transaction.stage(*new.adds)
+            transaction.add_files(new)
             stage_number(transaction, plan.numbered, run.context.now_ms())
             yield StagedWrite(outcome=_counted(count), transaction=transaction, label=table.label)
 
@@ -71,7 +68,7 @@ def _written(plan: UpdatePlan, found: FoundRows, run: Run) -> Iterator[tuple[New
         with _rewritten_files(table, found, plan.rewritten, run) as new:
             yield new, without_files(table, found)
         return
-    config = delta_snapshot(table.snapshot).config
+    config = table.snapshot.rules
     before = Change(kind=BEFORE_UPDATE, rows=rows)
     with (
         changed_rows(table, rows, plan.values, plan.rows, run) as new,
@@ -86,8 +83,8 @@ def _rewritten_files(table: BoundTable, found: FoundRows, rewritten: RewrittenRo
     """All live rows of the files in which rows were found; if the block that commits them fails, the new files go."""
     with told(table, found.all) as files:
         source = rewritten.values.over(replace(rewritten.values.scan, files=files, choice=None)).read
-        with new_files(source, rewritten.rows, delta_snapshot(table.snapshot).storage, run) as new:
-            live = live_rows(files)
+        with new_files(table, source, rewritten.rows, run) as new:
+            live = live_rows(table, files)
             if (live >= 0).all() and new.num_rows != live.sum():
                 raise ChangedRowsDiffer(table.label, int(live.sum()), new.num_rows)
             yield new
@@ -100,8 +97,7 @@ def changed_rows(
     """The new `values` of these rows, as files; if the block that commits them fails, they go."""
     with only(table, rows) as files:
         source = values.over(replace(values.scan, files=files, choice=None)).read
-        written = new_files(source, rules, delta_snapshot(table.snapshot).storage, run)
-        with written as new:
+        with new_files(table, source, rules, run) as new:
             if new.num_rows != count_rows(rows):
                 raise ChangedRowsDiffer(table.label, count_rows(rows), new.num_rows)
             yield new
@@ -112,9 +108,9 @@ def _metrics(remainder: Remainder, new: NewFiles, count: int, watch: Stopwatch) 
     copied = remainder.copied
     metrics = {
         **remainder.removal_metrics,
-        "numAddedFiles": len(new.adds) + (len(copied.adds) if copied else 0),
+        "numAddedFiles": new.num_files + num_files(copied),
         "numAddedBytes": new.num_bytes + (copied.num_bytes if copied else 0),
-        "numAddedChangeFiles": len(remainder.changes),
+        "numAddedChangeFiles": num_files(remainder.changes),
         "numUpdatedRows": count,
         "numCopiedRows": new.num_rows - count + (copied.num_rows if copied else 0),
         **remainder.vector_metrics,

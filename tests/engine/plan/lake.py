@@ -32,6 +32,7 @@ from engine.delta.spec.paths import LOG_DIR, commit_name
 from engine.main import EngineOptions, open_sources
 from engine.plan.planner import plan_statement
 from engine.plans.ddl import CreateTablePlan
+from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.identity import Identity
@@ -39,7 +40,7 @@ from engine.runtime.session_state import SessionState
 from engine.runtime.settings import parse_setting
 from engine.sql.dialect.type_text import parse_type
 from engine.sql.script.programs import parse_program
-from engine.table.rules import PlainRules
+from engine.table.definition import TableDefinition
 from engine.types.schema import StructType, format_data_type
 from engine.types.sql_types import column_sql_type, format_sql_type
 from tests.engine.delta.log_builder import add, json_lines
@@ -74,7 +75,7 @@ class FixedAnswers:
         return self.variables
 
 
-def shown_columns(definition: Definition | PlainRules | None) -> str:
+def shown_columns(definition: TableDefinition | None) -> str:
     """`name type [NOT NULL]`, with commas between."""
     assert isinstance(definition, Definition)
     return ", ".join(
@@ -164,9 +165,10 @@ class PlanningLake:
 
         `columns` and `variables` are what Spark says of its query.
         """
-        plan: Plan = plan_statement(self.analyzed(text, columns, settings, variables))
-        assert isinstance(plan, kind), plan
-        return plan
+        plan: Plan = plan_statement(self.analyzed(text, columns, settings, variables), self.sources.planners)
+        own = plan.own if isinstance(plan, FormatPlan) else plan
+        assert isinstance(own, kind), own
+        return own
 
     def refuse(
         self,
@@ -177,7 +179,7 @@ class PlanningLake:
     ) -> SqlError:
         """The error of a statement that cannot be planned."""
         with pytest.raises(SqlError) as caught:
-            plan_statement(self.analyzed(text, columns, settings, variables))
+            plan_statement(self.analyzed(text, columns, settings, variables), self.sources.planners)
         return caught.value
 
     def refused(self, text: str, columns: str = "", settings: Mapping[str, str] = MappingProxyType({})) -> str:

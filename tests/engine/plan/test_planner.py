@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from engine.plans import ddl, maintenance, reads, variables, writes
-from engine.plans.optimize import OptimizePlan
+from engine.delta.planning import maintenance_plans as maintenance
+from engine.delta.planning.optimize_plans import OptimizePlan
+from engine.delta.planning.plans import ClonePlan
+from engine.plans import ddl, reads, variables, writes
 from engine.statements.queries import ExplainMode
 from tests.engine.plan.lake import PlanningLake
 
@@ -32,7 +34,7 @@ KINDS: list[tuple[str, type[Any]]] = [
     ("CREATE OR REPLACE TABLE plain (a INT)", ddl.ReplaceTablePlan),
     ("CREATE OR REPLACE TABLE plain AS SELECT 1 AS a", ddl.ReplaceTableAsPlan),
     ("CREATE TABLE made LIKE plain", ddl.CreateTablePlan),
-    ("CREATE TABLE made CLONE plain", ddl.ClonePlan),
+    ("CREATE TABLE made CLONE plain", ClonePlan),
     ("CONVERT TO DELTA plain", ddl.CreateTablePlan),
     ("DROP TABLE plain", ddl.DropTablePlan),
     ("CREATE SCHEMA s", ddl.CatalogPlan),

@@ -12,7 +12,7 @@ from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec import errors
 from engine.delta.spec.actions import DeletionVectorDescriptor, DomainMetadata, Protocol, Remove, SetTransaction
-from engine.errors import change_errors
+from engine.errors.change_errors import CannotModifyAppendOnly
 from engine.table.operations import TableOperation
 from tests.engine.delta.committing import add, append, create, describe, metadata
 from tests.interleave.storages import DictStorage
@@ -59,7 +59,7 @@ BROKEN: list[tuple[str, dict[str, str], str, tuple[Any, ...], type[Exception]]] 
         {"delta.appendOnly": "true"},
         "",
         (remove("old"),),
-        change_errors.CannotModifyAppendOnly,
+        CannotModifyAppendOnly,
     ),
     ("no partition values", {}, "", (add("a", partition_values={}),), errors.MissingPartitionColumn),
     ("other partition values", {}, "", (add("a", partition_values={"month": "1"}),), errors.MissingPartitionColumn),

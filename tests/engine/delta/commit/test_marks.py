@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 
 from engine.delta.commit.conflict_errors import ConcurrentAppend, ConcurrentDeleteRead
-from engine.delta.commit.marks import read_vector, write_vectors
+from engine.delta.commit.marks import read_vector
 from engine.delta.commit.transaction import Transaction
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.errors.statement_errors import StatementCancelled
 from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.storage.vector_files import write_vectors
 from engine.table.operations import TableOperation
 from tests.engine.delta.committing import add, append, create, describe, metadata
 from tests.interleave.storages import DictStorage

@@ -19,25 +19,28 @@ from engine.delta.definition.clustering import (
     parse_clustering,
 )
 from engine.delta.definition.metadata_changes import (
-    AddColumn,
-    ClusterBy,
-    DropColumn,
     DropFeature,
     MetadataChange,
-    RenameColumn,
-    SetProperty,
-    UnsetProperty,
     change_table,
     define_table,
     redefine_table,
-    set_properties,
 )
 from engine.delta.definition.table_draft import Definition
 from engine.delta.spec.actions import DomainMetadata
 from engine.delta.spec.errors import FeatureNotRemovable, PropertyNotSettable
 from engine.delta.spec.protocols import add_features
 from engine.errors.column_errors import ColumnNotFound
+from engine.errors.definition_errors import ClusteredAndPartitioned
 from engine.errors.table_errors import MalformedLogEntry
+from engine.table.definition_changes import (
+    AddColumn,
+    ClusterBy,
+    DropColumn,
+    RenameColumn,
+    SetProperty,
+    UnsetProperty,
+    set_properties,
+)
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructField, StructType
 from engine.types.schema_changes import First
 
@@ -198,7 +201,7 @@ NEW = [
     (("map",), {}, refusals.ClusteringTypeNotSupported),
     (("flag",), {}, refusals.ClusteringTypeNotSupported),
     (("raw",), {}, refusals.ClusteringTypeNotSupported),
-    (("id",), {"partitions": ("day",)}, refusals.ClusteredAndPartitioned),
+    (("id",), {"partitions": ("day",)}, ClusteredAndPartitioned),
     (("c32",), {"schema": WIDE}, refusals.ClusteringColumnMissingStats),
     (("id",), {"dataSkippingNumIndexedCols": "0"}, refusals.ClusteringColumnMissingStats),
     (("id",), {"dataSkippingStatsColumns": "day"}, refusals.ClusteringColumnMissingStats),

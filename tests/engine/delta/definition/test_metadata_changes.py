@@ -9,23 +9,11 @@ import pytest
 
 from engine.delta.commit.transaction import Transaction
 from engine.delta.definition.metadata_changes import (
-    AddColumn,
-    AddConstraint,
-    ChangeNullable,
-    ChangeType,
-    DropColumn,
-    DropConstraint,
     DropFeature,
     MetadataChange,
-    MoveColumn,
-    RenameColumn,
-    SetColumnMetadata,
-    SetDescription,
-    SetProperty,
-    UnsetProperty,
     change_table,
     define_table,
-    set_properties,
+    with_defaults,
 )
 from engine.delta.definition.table_draft import Definition
 from engine.delta.schema import schema_errors
@@ -33,7 +21,29 @@ from engine.delta.snapshot.snapshot import Snapshot
 from engine.delta.spec import errors
 from engine.delta.spec.actions import Protocol
 from engine.delta.spec.protocols import protocol_features
-from engine.errors import column_errors
+from engine.errors.column_errors import (
+    AddedColumnNotNull,
+    ColumnChangeNotSupported,
+    ColumnNotFound,
+    DuplicateColumns,
+    NestedVoid,
+    ParentNotStruct,
+)
+from engine.table.definition_changes import (
+    AddColumn,
+    AddConstraint,
+    ChangeNullable,
+    ChangeType,
+    DropColumn,
+    DropConstraint,
+    MoveColumn,
+    RenameColumn,
+    SetColumnMetadata,
+    SetDescription,
+    SetProperty,
+    UnsetProperty,
+    set_properties,
+)
 from engine.table.operations import TableOperation
 from engine.types.schema import (
     ArrayType,
@@ -135,28 +145,28 @@ def test_columns_come_go_and_move(before: Definition, changes: tuple[MetadataCha
 
 
 REFUSED: list[tuple[Definition, MetadataChange, type[Exception]]] = [
-    (PLAIN, AddColumn(field=column("ID")), column_errors.DuplicateColumns),
-    (PLAIN, AddColumn(field=column("X"), parent=("s",)), column_errors.DuplicateColumns),
+    (PLAIN, AddColumn(field=column("ID")), DuplicateColumns),
+    (PLAIN, AddColumn(field=column("X"), parent=("s",)), DuplicateColumns),
     (PLAIN, AddColumn(field=column("a b")), schema_errors.InvalidColumnNames),
-    (PLAIN, AddColumn(field=column("a"), parent=("id",)), column_errors.ParentNotStruct),
-    (PLAIN, AddColumn(field=column("a"), parent=("m",)), column_errors.ParentNotStruct),
-    (PLAIN, AddColumn(field=column("a"), parent=("nothing",)), column_errors.ColumnNotFound),
-    (PLAIN, AddColumn(field=column("a"), position=After("nothing")), column_errors.ColumnNotFound),
-    (PLAIN, AddColumn(field=column("a", nullable=False)), schema_errors.AddedColumnNotNull),
+    (PLAIN, AddColumn(field=column("a"), parent=("id",)), ParentNotStruct),
+    (PLAIN, AddColumn(field=column("a"), parent=("m",)), ParentNotStruct),
+    (PLAIN, AddColumn(field=column("a"), parent=("nothing",)), ColumnNotFound),
+    (PLAIN, AddColumn(field=column("a"), position=After("nothing")), ColumnNotFound),
+    (PLAIN, AddColumn(field=column("a", nullable=False)), AddedColumnNotNull),
     (PLAIN, AddColumn(field=column("a", P.TIMESTAMP_NTZ)), errors.FeaturesRequireManualEnablement),
     (PLAIN, RenameColumn(path=("id",), name="a"), schema_errors.RenameNeedsMapping),
     (PLAIN, DropColumn(path=("id",)), schema_errors.DropNeedsMapping),
-    (MAPPED, RenameColumn(path=("nothing",), name="a"), column_errors.ColumnNotFound),
-    (MAPPED, RenameColumn(path=("id",), name="DAY"), column_errors.DuplicateColumns),
-    (MAPPED, DropColumn(path=("nothing",)), column_errors.ColumnNotFound),
+    (MAPPED, RenameColumn(path=("nothing",), name="a"), ColumnNotFound),
+    (MAPPED, RenameColumn(path=("id",), name="DAY"), DuplicateColumns),
+    (MAPPED, DropColumn(path=("nothing",)), ColumnNotFound),
     (MAPPED, DropColumn(path=("day",)), schema_errors.PartitionColumnNotDroppable),
     (MAPPED, DropColumn(path=("list", "element", "e")), schema_errors.LastColumnNotDroppable),
-    (PLAIN, MoveColumn(path=("id",), position=After("nothing")), column_errors.ColumnNotFound),
-    (PLAIN, ChangeType(path=("id",), data_type=P.LONG), schema_errors.ColumnChangeNotSupported),
-    (WIDENING, ChangeType(path=("id",), data_type=P.STRING), schema_errors.ColumnChangeNotSupported),
-    (WIDENING, ChangeType(path=("id",), data_type=P.SHORT), schema_errors.ColumnChangeNotSupported),
-    (WIDENING, ChangeType(path=("s",), data_type=P.LONG), schema_errors.ColumnChangeNotSupported),
-    (PLAIN, ChangeNullable(path=("id",), nullable=False), schema_errors.ColumnChangeNotSupported),
+    (PLAIN, MoveColumn(path=("id",), position=After("nothing")), ColumnNotFound),
+    (PLAIN, ChangeType(path=("id",), data_type=P.LONG), ColumnChangeNotSupported),
+    (WIDENING, ChangeType(path=("id",), data_type=P.STRING), ColumnChangeNotSupported),
+    (WIDENING, ChangeType(path=("id",), data_type=P.SHORT), ColumnChangeNotSupported),
+    (WIDENING, ChangeType(path=("s",), data_type=P.LONG), ColumnChangeNotSupported),
+    (PLAIN, ChangeNullable(path=("id",), nullable=False), ColumnChangeNotSupported),
     (PLAIN, SetProperty(key="delta.nothing", value="1"), errors.UnknownTableProperty),
     (PLAIN, SetProperty(key="delta.constraints.a", value="id > 0"), schema_errors.ConstraintsAreNoProperties),
     (PLAIN, SetProperty(key="delta.feature.nothing", value="supported"), errors.UnsupportedFeaturesInConfig),
@@ -275,7 +285,7 @@ def test_a_type_may_only_grow(old: DataType, new: DataType, is_allowed: bool) ->
     if is_allowed:
         assert schema_of(change(before, wish)).fields[0].data_type == new
     else:
-        with pytest.raises(schema_errors.ColumnChangeNotSupported):
+        with pytest.raises(ColumnChangeNotSupported):
             change(before, wish)
 
 
@@ -386,12 +396,12 @@ def test_comments_and_column_metadata() -> None:
 @pytest.mark.parametrize(
     ("schema", "partitions", "settings", "expected"),
     [
-        (StructType((column("a"), column("A"))), (), {}, column_errors.DuplicateColumns),
+        (StructType((column("a"), column("A"))), (), {}, DuplicateColumns),
         (StructType((column("a=b"),)), (), {}, schema_errors.InvalidColumnNames),
         (StructType((column("a"),)), ("b",), {}, schema_errors.PartitionColumnNotFound),
         (StructType((column("a"),)), ("a",), {}, schema_errors.AllColumnsArePartitions),
-        (StructType((column("a"), column("b"), column("c"))), ("a", "a"), {}, column_errors.DuplicateColumns),
-        (StructType((column("a"), column("b", ArrayType(P.VOID)))), (), {}, column_errors.NestedVoid),
+        (StructType((column("a"), column("b"), column("c"))), ("a", "a"), {}, DuplicateColumns),
+        (StructType((column("a"), column("b", ArrayType(P.VOID)))), (), {}, NestedVoid),
         (StructType((column("a"), column("b", P.VOID))), ("b",), {}, schema_errors.InvalidPartitionColumnType),
         (SCHEMA, ("s",), {}, schema_errors.InvalidPartitionColumnType),
         (
@@ -443,3 +453,13 @@ def test_a_definition_is_what_a_transaction_stages() -> None:
     transaction.stage(renamed.protocol, renamed.metadata)
     transaction.commit()
     assert Snapshot.load(storage).schema.names[0] == "key"
+
+
+def test_properties_that_the_session_gives_to_a_new_table() -> None:
+    """A property of the statement counts for more, in whatever case it is written."""
+    prefix = "spark.databricks.delta.properties.defaults."
+    settings = {f"{prefix}appendOnly": "true", f"{prefix}enableChangeDataFeed": "true", "spark.sql.ansi.enabled": "x"}
+    written = (SetProperty(key="DELTA.APPENDONLY", value="false"), SetDescription(text="c"))
+    feed = SetProperty(key="delta.enableChangeDataFeed", value="true")
+    assert with_defaults(written, settings) == (feed, *written)
+    assert with_defaults((), {}) == ()

@@ -17,7 +17,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from engine.delta import load_snapshot
-from engine.delta.commit.read_set import file_predicate
+from engine.delta.snapshot.row_files import file_predicate
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.pruning.predicates import (
     And,

@@ -78,9 +78,9 @@ def test_operation_and_parameters(planning: PlanningLake, text: str) -> None:
     }
 
 
-def test_what_changes_no_definition_is_refused_by_name() -> None:
+def test_what_changes_no_definition_is_refused_by_name(planning: PlanningLake) -> None:
     with pytest.raises(StatementNotSupported, match="ALTER TABLE … DROP FEATURE"):
-        operation_of((DropFeature(feature="x"),), StructType(()), StructType(()), {})
+        operation_of((DropFeature(feature="x"),), planning.snapshot("plain"), StructType(()))
 
 
 def test_json_without_blanks() -> None:

@@ -7,22 +7,16 @@ from typing import Any
 import pytest
 
 from catalog.errors import SqlError
-from engine.delta.definition.metadata_changes import AddConstraint, ClusterBy, SetDescription, SetProperty
 from engine.plan.ddl.new_tables import (
     checks_of,
-    default_properties,
     plan_expression_checks,
     table_changes,
     table_schema,
 )
-from engine.runtime.identity import Identity
-from engine.runtime.session_state import SessionState
 from engine.sql.script.programs import parse_program
 from engine.statements.tables import CreateTable
+from engine.table.definition_changes import AddConstraint, ClusterBy, SetDescription, SetProperty
 from engine.types.schema import PrimitiveType, StructField, StructType
-
-STATE = SessionState(identity=Identity("ann"), catalog="c", schema="s")
-DEFAULTS = "spark.databricks.delta.properties.defaults."
 
 
 def create(rest: str) -> CreateTable:
@@ -55,21 +49,13 @@ def test_a_column(text: str) -> None:
     assert table_schema(create(f"({text})").columns).fields == (StructField("x", data_type, nullable, metadata),)
 
 
-def test_properties_of_every_new_table() -> None:
-    state = STATE.with_value(f"{DEFAULTS}appendOnly", "true").with_value("spark.sql.shuffle.partitions", "3")
-    assert default_properties(state) == {"delta.appendOnly": "true"}
-
-
 def test_what_is_said_besides_columns() -> None:
-    """A property of the statement counts for more than one of the session, in whatever case it is written."""
-    state = STATE.with_value(f"{DEFAULTS}appendOnly", "true").with_value(f"{DEFAULTS}enableChangeDataFeed", "true")
     statement = create(
         "(a INT CHECK (a > 0), CHECK (a > 1), CONSTRAINT n CHECK (a > 2)) CLUSTER BY (a)"
         " COMMENT 'c' TBLPROPERTIES ('DELTA.APPENDONLY' = 'false', 'x' = 'y')"
     )
-    assert table_changes(statement, state) == (
-        SetProperty(key="delta.appendOnly", value="false"),
-        SetProperty(key="delta.enableChangeDataFeed", value="true"),
+    assert table_changes(statement) == (
+        SetProperty(key="DELTA.APPENDONLY", value="false"),
         SetProperty(key="x", value="y"),
         AddConstraint(name="t_chk_1", expression="a > 1"),
         AddConstraint(name="n", expression="a > 2"),
@@ -78,7 +64,7 @@ def test_what_is_said_besides_columns() -> None:
         ClusterBy(columns=(("a",),)),
     )
     assert [name for name, _ in checks_of(statement)] == ["t_chk_1", "n", "t_chk_3"]
-    assert table_changes(create("(a INT)"), STATE) == ()
+    assert table_changes(create("(a INT)")) == ()
 
 
 SCHEMA = table_schema(create("(a INT DEFAULT 1, b INT GENERATED ALWAYS AS (c + 1), c INT)").columns)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.delta.spec.actions import SetTransaction
 from engine.plans.ddl import CreateTablePlan, ReplaceTableAsPlan, ReplaceTablePlan
-from engine.table.operations import TableOperation
+from engine.table.operations import NumberedWrite, TableOperation
 from tests.engine.plan.lake import PlanningLake, shown_columns
 
 
@@ -37,7 +36,7 @@ def test_with_the_rows_of_a_query(planning: PlanningLake) -> None:
     assert plan.rows.config.partition_columns == ("d",) and not plan.rows.removes
     assert plan.source.text == "SELECT id, day AS d FROM `__scan_0` AS `sales`"
     assert plan.description.name == "CREATE OR REPLACE TABLE AS SELECT"
-    assert plan.numbered == SetTransaction(app_id="app", version=3)
+    assert plan.numbered == NumberedWrite(app_id="app", version=3)
 
 
 def test_identity_columns_begin_again(planning: PlanningLake) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from engine.delta.spec.actions import SetTransaction
 from engine.enforce.errors import IncompleteIdempotence
 from engine.plan.rules.idempotence import numbered_write
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.runtime.settings import TXN_APP_ID, TXN_VERSION
+from engine.table.operations import NumberedWrite
 
 STATE = SessionState(identity=Identity("ann"), catalog="c", schema="s")
 
@@ -20,7 +20,7 @@ def test_without_settings_a_write_has_no_number() -> None:
 
 def test_a_number() -> None:
     state = STATE.with_value(TXN_APP_ID, "app").with_value(TXN_VERSION, "0")
-    assert numbered_write(state) == SetTransaction(app_id="app", version=0)
+    assert numbered_write(state) == NumberedWrite(app_id="app", version=0)
 
 
 @pytest.mark.parametrize(

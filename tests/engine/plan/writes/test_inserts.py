@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from engine.delta.spec.actions import SetTransaction
 from engine.plans.ddl import CreateTableAsPlan, CreateTablePlan
 from engine.plans.writes import (
     InsertPlan,
@@ -19,7 +18,7 @@ from engine.plans.writes import (
     ReplaceTouched,
     TruncatePlan,
 )
-from engine.table.operations import TableOperation
+from engine.table.operations import NumberedWrite, TableOperation
 from tests.engine.plan.lake import PlanningLake
 
 DYNAMIC = {"spark.sql.sources.partitionOverwriteMode": "dynamic"}
@@ -135,7 +134,7 @@ def test_only_if_absent(planning: PlanningLake) -> None:
 def test_a_numbered_write(planning: PlanningLake) -> None:
     settings = {"spark.databricks.delta.write.txnAppId": "app", "spark.databricks.delta.write.txnVersion": "3"}
     plan = planning.plan(InsertPlan, "INSERT INTO plain VALUES (1, 'x')", settings=settings)
-    assert plan.numbered == SetTransaction(app_id="app", version=3)
+    assert plan.numbered == NumberedWrite(app_id="app", version=3)
     assert planning.plan(InsertPlan, "INSERT INTO plain VALUES (1, 'x')").numbered is None
 
 

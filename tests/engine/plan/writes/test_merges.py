@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.delta.spec.actions import SetTransaction
 from engine.plan.reads.target_reads import bitmaps
 from engine.plans.writes import MATCHING_SOURCE, MergePlan
+from engine.table.operations import NumberedWrite
 from engine.table.scan import FileLayout
 from tests.engine.plan.lake import PlanningLake
 
@@ -79,7 +79,7 @@ def test_a_table_is_read_as_it_lies(planning: PlanningLake, source: str) -> None
     plan = planning.plan(MergePlan, INTO.replace("sales", source) + " WHEN MATCHED THEN DELETE", SALES)
     assert plan.source_query is None and plan.source.label.endswith("`sales`")
     assert plan.source.files.num_rows == 3 and plan.source.metadata == "__place_1"
-    assert plan.source_storage.root == str(planning.path("sales"))
+    assert plan.source_table is not None and plan.source_table.snapshot.table_root == str(planning.path("sales"))
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_whether_other_reads_of_the_table_matter(planning: PlanningLake) -> None
 def test_a_numbered_merge(planning: PlanningLake) -> None:
     settings = {"spark.databricks.delta.write.txnAppId": "app", "spark.databricks.delta.write.txnVersion": "3"}
     plan = planning.plan(MergePlan, f"{INTO} WHEN MATCHED THEN DELETE", SALES, settings)
-    assert plan.numbered == SetTransaction(app_id="app", version=3)
+    assert plan.numbered == NumberedWrite(app_id="app", version=3)
 
 
 REFUSED = {

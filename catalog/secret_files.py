@@ -1,0 +1,79 @@
+"""Files with secrets: readable by the server alone, replaced as a whole, and read again when they change."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from catalog.secret_errors import SecretReadable, SecretUnusable
+
+_OTHERS = stat.S_IRWXO | stat.S_IWGRP
+"""The group may read: that is how orchestrators hand files to a process that is not root."""
+Stamp = tuple[int, int, int]
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """What changes when the file does; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ino, found.st_size
+
+
+def read_secret(path: Path) -> bytes:
+    """The content. Raises :class:`SecretUnusable`, or :class:`SecretReadable` if others may read or change it."""
+    try:
+        with path.open("rb") as file:
+            ensure_private(path, os.fstat(file.fileno()))
+            return file.read()
+    except OSError as error:
+        raise SecretUnusable(str(path), (error.strerror or str(error)).lower()) from error
+
+
+def ensure_private(path: Path, found: os.stat_result | None = None) -> None:
+    """Raise :class:`SecretReadable` for a file that others may read or change."""
+    try:
+        found = found or path.stat()
+    except OSError as error:
+        raise SecretUnusable(str(path), (error.strerror or str(error)).lower()) from error
+    if not stat.S_ISREG(found.st_mode):
+        raise SecretUnusable(str(path), "it is no regular file")
+    if found.st_mode & _OTHERS or found.st_uid not in (0, os.geteuid()):
+        raise SecretReadable(str(path), f"{stat.S_IMODE(found.st_mode):04o} and the owner {found.st_uid}")
+
+
+def write_secret(path: Path, content: bytes) -> None:
+    """Replace the file, so that a reader sees the former content or the new one."""
+    try:
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # has the mode 0600
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise SecretUnusable(str(path), (error.strerror or str(error)).lower()) from error
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keep other processes from changing the file; a lock ends with its process."""
+    try:
+        descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise SecretUnusable(str(path), (error.strerror or str(error)).lower()) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

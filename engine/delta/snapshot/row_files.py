@@ -1,0 +1,135 @@
+"""Files of a Delta table for statements that change rows: as they are read, their rows by place, marks of rows that go.
+
+A vector holds all deleted rows of its file, so what a file's old one has is in its new one, and the file is removed
+with the old and added with the new one in one commit. Statistics keep their count, which is of all rows in the file;
+their bounds may be of rows that are gone. All vectors of a commit are in one file.
+
+Protocol: "Deletion Vectors", "Writer Requirements for Deletion Vectors", "Per-file Statistics".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.delta.definition.table_config import TableConfig
+from engine.delta.schema.column_mapping import physical_schema
+from engine.delta.snapshot.batch_pruning import batch_pruning
+from engine.delta.snapshot.deletion_vectors import load_deleted_rows
+from engine.delta.snapshot.table_scan import table_scan, with_decoded_vectors
+from engine.delta.spec.actions import (
+    DeletionVectorDescriptor,
+)
+from engine.delta.spec.stats import parse_file_stats
+from engine.pruning.predicates import Predicate
+from engine.pruning.table_columns import TableColumns
+from engine.storage.deletion_vectors import Rows
+from engine.storage.storage import Storage
+from engine.storage.vector_files import write_vectors
+from engine.table.row_files import FilePredicate, MarkedFiles
+from engine.table.rules import TableRules
+from engine.table.scan import Scan
+from engine.types.arrow_types import Array, RecordBatch
+
+_NUM_RECORDS = r'^\s*\{\s*"numRecords"\s*:\s*(?P<n>[0-9]+)'
+
+
+def num_records(stats: Array) -> Array:
+    """The number of physical rows that each statistics text gives, null where it gives none."""
+    found = pc.extract_regex(stats, _NUM_RECORDS)
+    counts = pc.cast(pc.struct_field(found, "n"), pa.int64())
+    # Writers differ in the order of keys, so what does not begin with the count is read in full.
+    unclear = np.flatnonzero(pc.and_(stats.is_valid(), counts.is_null()).to_numpy(zero_copy_only=False))
+    if not len(unclear):
+        return counts
+    values = counts.to_pylist()
+    for row in unclear.tolist():
+        values[row] = _num_records(stats[row].as_py())
+    return pa.array(values, pa.int64())
+
+
+def _num_records(text: str) -> int | None:
+    try:
+        count = json.loads(text).get("numRecords")
+    except (ValueError, AttributeError):
+        return None
+    return count if isinstance(count, int) else None
+
+
+def table_columns(config: TableConfig, time_zone: tzinfo | None) -> TableColumns:
+    """As `TableSnapshot.columns`."""
+    return TableColumns(
+        schema=config.schema,
+        partition_columns=config.metadata.partition_columns,
+        physical_schema=physical_schema(config.schema, config.column_mapping_mode),
+        time_zone=time_zone,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaRowFiles:
+    """See :class:`engine.table.row_files.RowFiles`; files are of `FILES_SCHEMA`."""
+
+    storage: Storage
+    config: TableConfig
+
+    def scan(self, rules: TableRules, files: pa.Table, relation: str, label: str) -> Scan:
+        assert isinstance(rules, TableConfig)
+        return table_scan(rules, self.storage, files, relation, label)
+
+    def readable(self, files: pa.Table) -> pa.Table:
+        return with_decoded_vectors(files)
+
+    def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
+        return file_predicate(predicate, table_columns(self.config, time_zone))
+
+    def live_rows(self, files: pa.Table) -> Array:
+        physical = num_records(_one_array(files["stats"]))
+        vectors = _one_array(files["deletion_vector"])
+        deleted = pc.fill_null(pc.struct_field(vectors, "cardinality"), 0)
+        return pc.subtract(physical, pc.cast(deleted, pa.int64()))
+
+    def deleted_rows(self, files: pa.Table) -> list[Rows]:
+        """Raises as `load_deleted_rows`."""
+        return [
+            np.empty(0, np.int64)
+            if vector is None
+            else load_deleted_rows(self.storage, DeletionVectorDescriptor(**vector))
+            for vector in files["deletion_vector"].to_pylist()
+        ]
+
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> MarkedFiles:
+        old = self.deleted_rows(files)
+        vectors, name = write_vectors(self.storage, [np.union1d(*each) for each in zip(old, rows, strict=True)])
+        stats = [replace(parse_file_stats(text), tight_bounds=False).to_json() for text in files["stats"].to_pylist()]
+        return MarkedFiles(
+            files=_with_column(_with_column(files, "deletion_vector", vectors), "stats", stats),
+            num_updated=len(files) - files["deletion_vector"].null_count,
+            rows=dict(zip(files["path"].to_pylist(), rows, strict=True)),
+            written=(name,),
+        )
+
+
+def file_predicate(predicate: Predicate, columns: TableColumns) -> FilePredicate:
+    """A condition on rows as one on files: a mask over a batch of `FILES_SCHEMA`, true where a row may satisfy it."""
+
+    def may_hold(batch: RecordBatch) -> Array:
+        return pa.array(batch_pruning(batch, columns).prune(predicate))
+
+    return may_hold
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _with_column(files: pa.Table, name: str, values: Sequence[Any]) -> pa.Table:
+    at = files.schema.get_field_index(name)
+    return files.set_column(at, files.schema.field(at), pa.array(values, files.schema.field(at).type))

@@ -1,0 +1,146 @@
+"""VACUUM: files that nobody needs any more are removed, between two commits that only say so.
+
+Needed is what the table retains, what statements of this server that run now use, and what tables of the catalog that
+refer to these files retain by their own logs (shallow clones). Two facts make that complete while others go on:
+
+- a statement is known before it loads a version. What is not known here began after the time from which the retention
+  is counted back: it reads a version that was current after that time, and writes files that are younger, by the clock
+  of the storage nearly so (`find_unused`);
+- VACUUM waits in this server for statements that bring back what an older version had (RESTORE, and a shallow CLONE of
+  such a version), and they for it, so that no file goes after it was seen.
+
+That time is therefore taken first, then the uses are asked for, then the newest version is loaded. Cancelling stops the
+removal between two batches; the second commit then says that it failed. If the server is killed, that commit is
+missing, and nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from catalog.entries import TableEntry
+from catalog.names import matches_all
+from engine.bind.bound import Outcome
+from engine.bind.sources import Sources
+from engine.concurrency.table_locks import file_lock
+from engine.concurrency.table_pins import Pin
+from engine.delta.commit.transaction import Transaction
+from engine.delta.delta_format import delta_snapshot
+from engine.delta.maintenance.needed_files import NeededFiles, Retained, refers_to
+from engine.delta.maintenance.own_files import OwnFiles
+from engine.delta.maintenance.unused_files import (
+    CLOCK_MARGIN_MS,
+    UnusedFiles,
+    find_removed,
+    find_unused,
+    last_expired,
+    note_vacuum,
+    remove_files,
+)
+from engine.delta.planning.maintenance_plans import VacuumPlan
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.properties import DELETED_FILE_RETENTION
+from engine.errors.maintenance_errors import FilesNotRemoved
+from engine.errors.table_errors import DeltaError, naming
+from engine.exec.run import Run
+from engine.runtime.results import string_rows
+from engine.table.formats import DEFAULT_FORMAT
+from engine.table.operations import CommitDescription, with_metrics
+from engine.write.staged_write import StagedWrite
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def vacuum(plan: VacuumPlan, sources: Sources, run: Run) -> Iterator[StagedWrite]:
+    """The commit that ends it; of a dry run, the files alone."""
+    table = plan.table
+    with sources.locks.hold(file_lock(table.snapshot.table_root), run.context.cancel), naming(table.label):
+        now_ms = run.context.now_ms()  # before anything is looked at: what begins later is younger
+        pins = sources.pins.of(table.entry.location)
+        snapshot = delta_snapshot(sources.formats[table.entry.format].load(table.entry.location))
+        retained = _retained(now_ms - plan.retention_ms, pins)
+        needed = NeededFiles(snapshot.storage)
+        needed.add_own(snapshot, retained)
+        own = needed.count
+        _add_others(needed, snapshot, now_ms, sources, run)
+        find = find_removed if plan.lite else find_unused
+        unused = find(snapshot, needed, retained.since_ms, run.context.cancel.ensure_live)
+        if plan.dry_run:
+            paths = sorted(snapshot.storage.path_of(name) for name in (*unused.files, *unused.empty_folders))
+            yield StagedWrite(outcome=_answer(paths))
+            return
+        count = _remove(plan, snapshot, unused, sources, run)
+        done = last_expired(snapshot, retained)
+        if done is not None and needed.count == own:  # a file that only others need has to be found again
+            note_vacuum(snapshot.storage, done)
+        end = with_metrics(plan.end, numDeletedFiles=count, numVacuumedDirectories=unused.num_folders)
+        end = replace(end, parameters={"status": "COMPLETED"})
+        yield StagedWrite(
+            outcome=_answer([table.entry.location]),
+            transaction=Transaction.on(snapshot, end, table=table.label),
+            label=table.label,
+        )
+
+
+def _remove(plan: VacuumPlan, snapshot: Snapshot, unused: UnusedFiles, sources: Sources, run: Run) -> int:
+    """How many files and folders went."""
+    num_files = len(unused.files) + len(unused.empty_folders)
+    begin = with_metrics(plan.begin, numFilesToDelete=num_files, sizeOfDataToDelete=unused.num_bytes)
+    _commit(plan, snapshot, begin, sources)
+    try:
+        removed = remove_files(snapshot.storage, unused, run.context.cancel.ensure_live)
+        if removed.failed:
+            raise FilesNotRemoved(plan.table.label, len(removed.failed), removed.failed[0], removed.reason)
+    except Exception:
+        _commit(plan, snapshot, replace(plan.end, parameters={"status": "FAILED"}), sources)
+        raise
+    return removed.count
+
+
+def _commit(plan: VacuumPlan, snapshot: Snapshot, description: CommitDescription, sources: Sources) -> None:
+    sources.after_commit(Transaction.on(snapshot, description, table=plan.table.label).commit())
+
+
+def _retained(since_ms: int, pins: Iterable[Pin]) -> Retained:
+    since = [pin.since_ms - CLOCK_MARGIN_MS for pin in pins if pin.version is None]
+    return Retained(
+        since_ms=min([since_ms, *since]),
+        versions=frozenset(pin.version for pin in pins if pin.version is not None),
+    )
+
+
+def _add_others(needed: NeededFiles, snapshot: Snapshot, now_ms: int, sources: Sources, run: Run) -> None:
+    """What other tables retain of this one's files: the clones that the catalog has recorded, and tables that others
+    made so, which are known by their live files. A table that cannot be read retains nothing.
+
+    Recorded clones are always loaded. Of the other tables those are that this server has not looked at before, or that
+    have new files outside of their folder since; of the rest the log is listed from where it was looked at.
+    """
+    view = sources.catalog.view()
+    own_files = OwnFiles(sources.own_files)
+    recorded, delta = view.clones_of(snapshot.table_root), sources.formats[DEFAULT_FORMAT]
+    tables = view.find_relations(None, matches_all, matches_all)
+    locations = (entry.location for entry in tables if isinstance(entry, TableEntry) and entry.format == DEFAULT_FORMAT)
+    for location in dict.fromkeys((*recorded, *locations)):
+        run.context.cancel.ensure_live()
+        try:
+            if location not in recorded and own_files.are_all(delta.folder(location)):
+                continue
+            pins = sources.pins.of(location)
+            other = delta_snapshot(delta.load(location))
+            if other.table_root == snapshot.table_root:
+                continue
+            own_files.look(other)
+            if location in recorded or refers_to(other, snapshot.storage):
+                since_ms = now_ms - other.config.get(DELETED_FILE_RETENTION)
+                needed.add_other(other, _retained(since_ms, pins))
+        except DeltaError as error:
+            logger.warning("VACUUM takes no account of the table at %s, which cannot be read: %s", location, error)
+
+
+def _answer(paths: Iterable[str]) -> Outcome:
+    return Outcome(result=string_rows(("path",), [(path,) for path in paths]))

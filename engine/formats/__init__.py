@@ -1,0 +1,1 @@
+"""The doors to what formats of tables plan and write by themselves."""

@@ -1,1 +1,0 @@
-"""Plans of statements that keep the files of tables in order."""

@@ -1,0 +1,54 @@
+"""Deletion vectors in files of their own, or as text beside the name of a data file."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from engine.storage.deletion_vectors import (
+    INLINE,
+    RELATIVE,
+    Rows,
+    format_file,
+    format_rows,
+    relative_deletion_vector,
+    vector_file_name,
+    z85_encode,
+)
+from engine.storage.storage import Storage
+
+VectorRow = dict[str, Any]
+"""A descriptor as a value of :data:`DELETION_VECTOR`."""
+
+
+def inline_vector(rows: Rows) -> VectorRow:
+    """A vector as text."""
+    data = format_rows(rows)
+    text = z85_encode(data + bytes(-len(data) % 4))
+    return {
+        "storage_type": INLINE,
+        "path_or_inline_dv": text,
+        "offset": None,
+        "size_in_bytes": len(data),
+        "cardinality": len(rows),
+    }
+
+
+def write_vectors(storage: Storage, deleted: Sequence[Rows]) -> tuple[list[VectorRow], str]:
+    """One file with a vector for each set of rows: their descriptors, and the name of the file."""
+    vectors = [format_rows(rows) for rows in deleted]
+    content, offsets = format_file(vectors)
+    token = uuid.uuid4()
+    name = vector_file_name(token)
+    storage.write(name, content)
+    return [
+        {
+            "storage_type": RELATIVE,
+            "path_or_inline_dv": relative_deletion_vector(token),
+            "offset": offset,
+            "size_in_bytes": len(data),
+            "cardinality": len(rows),
+        }
+        for rows, data, offset in zip(deleted, vectors, offsets, strict=True)
+    ], name

@@ -1,0 +1,25 @@
+"""What DESCRIBE and SHOW tell of a table besides its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDetails:
+    """What DESCRIBE and SHOW tell of a table besides its columns; None where the format does not record it.
+
+    Times are in milliseconds since the epoch, `clustering_columns` paths of logical names. `versions` are those of
+    reader and writer in a format that has them, `features` names that its protocol lists.
+    """
+
+    id: str | None = None
+    name: str | None = None
+    description: str | None = None
+    created_ms: int | None = None
+    modified_ms: int | None = None
+    properties: Mapping[str, str | None] = field(default_factory=dict)
+    clustering_columns: tuple[tuple[str, ...], ...] = ()
+    versions: tuple[int, int] | None = None
+    features: tuple[str, ...] = ()

@@ -1,1 +1,0 @@
-"""Tables from files that are there: clones of tables, folders of Parquet files, files that are loaded."""

@@ -1,0 +1,76 @@
+"""COPY INTO: the rows of files into a table, and the record that they are there, in one version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from catalog.errors import CatalogOutcomeUnknown
+from engine.bind.bound import Outcome
+from engine.errors.conflict_errors import CommitOutcomeUnknown
+from engine.exec.run import Run
+from engine.plans.reads import ReadPlan
+from engine.plans.writes import CopyPlan, InsertPlan
+from engine.runtime.results import RowCounts, empty_result
+from engine.write.dml.insert import insert
+from engine.write.staged_files import discard
+from engine.write.staged_write import StagedWrite
+
+_SHOWN_ROWS_MAX = 50
+"""What a validation shows."""
+
+
+@contextmanager
+def copy_into(plan: CopyPlan, run: Run) -> Iterator[StagedWrite]:
+    """Nothing happens where all files were loaded before."""
+    if plan.insert is None:
+        yield StagedWrite(outcome=_counted(0))
+    elif plan.validates:
+        yield StagedWrite(outcome=_validated(plan.insert, run))
+    else:
+        with insert(plan.insert, run) as staged, _recorded(plan, staged):
+            counts = staged.outcome.result.row_counts
+            yield replace(staged, outcome=_counted(counts.affected if counts else 0))
+
+
+@contextmanager
+def _recorded(plan: CopyPlan, staged: StagedWrite) -> Iterator[None]:
+    """The commit says that these files were loaded."""
+    transaction = staged.transaction
+    if transaction is None:  # a numbered write that was made before
+        yield
+        return
+    written = transaction.note_loads(plan.loaded)
+    try:
+        yield
+    except (CommitOutcomeUnknown, CatalogOutcomeUnknown):
+        raise
+    except BaseException:
+        discard(plan.table.snapshot.storage, written)
+        raise
+
+
+class _Validated(Exception):
+    """The rows were written, and pass all rules of the table."""
+
+
+def _validated(plan: InsertPlan, run: Run) -> Outcome:
+    """The first rows, when all have been through what an INSERT does with them; the files of that go again."""
+    try:
+        with insert(plan, run):
+            raise _Validated
+    except _Validated:
+        pass
+    context = replace(run.context, statement_id=f"{run.context.statement_id}-shown")
+    shown = ReadPlan(
+        text=f"SELECT * FROM (\n{plan.source.text}\n) LIMIT {_SHOWN_ROWS_MAX}",
+        scans=plan.source.scans,
+        views=plan.source.views,
+    )
+    return Outcome(result=run.executor.run_query(shown, context, run.parameters))
+
+
+def _counted(num_rows: int) -> Outcome:
+    counts = RowCounts(affected=num_rows, inserted=num_rows, skipped_corrupt_files=0)
+    return Outcome(result=replace(empty_result(), row_counts=counts))
