@@ -40,13 +40,7 @@ from engine.statements.explains import ExplainWrite
 from engine.statements.foreign import Refresh, ShowAbsent
 from engine.statements.keys import AddKey, DropKey
 from engine.statements.maintenance import (
-    AnalyzeTable,
-    GenerateManifest,
-    Optimize,
-    Reorg,
-    RepairTable,
     RestoreTable,
-    Vacuum,
 )
 from engine.statements.merges import Merge
 from engine.statements.queries import (
@@ -83,7 +77,7 @@ from engine.statements.shows import (
     ShowTblProperties,
     ShowViews,
 )
-from engine.statements.statement import AnsweredStatement, WriteStatement
+from engine.statements.statement import AnsweredStatement, TableStatement, WriteStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.variables import (
     DeclareVariables,
@@ -93,7 +87,7 @@ from engine.statements.variables import (
     SingleStatement,
     VariableStatement,
 )
-from engine.statements.writes import Delete, Insert, TruncateTable, Update
+from engine.statements.writes import Delete, Insert, Update
 
 
 def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevaluated:
@@ -116,6 +110,8 @@ def _named(
 ) -> tuple[Target | None, tuple[BoundRelation, ...]]:
     """What the statement writes, makes or drops, and the relations that it reads."""
     current = binder.state.current
+    if isinstance(statement, TableStatement):
+        return binder.table(statement.table_parts), ()
     match statement:
         case Query(relations=relations):
             return None, binder.relations(relations, current)
@@ -147,16 +143,8 @@ def _named(
         case Merge(table_parts=parts) as merge:
             named = tuple(relation for query in merge.queries for relation in query.relations)
             return binder.table(parts), binder.relations(named, current)
-        case TruncateTable(table_parts=parts):
-            return binder.table(parts), ()
-        case Vacuum(table_parts=parts) | RepairTable(table_parts=parts):
-            return binder.table(parts), ()
-        case GenerateManifest(table_parts=parts) | AnalyzeTable(table_parts=parts):
-            return binder.table(parts), ()
         case RestoreTable(table_parts=parts, to=to):
             return binder.table(parts), (binder.restored(parts, to),)
-        case Optimize(table_parts=parts) | Reorg(table_parts=parts):
-            return binder.table(parts), ()
         case CreateTableLike(table_parts=parts, location=location, provider=provider, source_parts=source_parts):
             return binder.new_table(parts, location, provider), (binder.table(source_parts),)
         case CloneTable(table_parts=parts, location=location, mode=mode):
