@@ -27,10 +27,14 @@ def _columns(text: str) -> Columns:
 
 
 _TABLE = "table_catalog, table_schema, table_name"
+_GRANT, _PRIVILEGE = "grantor, grantee", "privilege_type, is_grantable, inherited_from"
+_SPECIFIC = "specific_catalog, specific_schema, specific_name"
+_ROUTINE = "routine_catalog, routine_schema, routine_name"
 _CONSTRAINT = "constraint_catalog, constraint_schema, constraint_name"
 
 RELATIONS: Mapping[str, Columns] = MappingProxyType(
     {
+        "catalog_privileges": _columns(f"{_GRANT}, catalog_name, {_PRIVILEGE}"),
         "catalogs": _columns("catalog_name, catalog_owner, comment"),
         "check_constraints": _columns(f"{_CONSTRAINT}, check_clause, sql_path"),
         "columns": _columns(
@@ -49,8 +53,11 @@ RELATIONS: Mapping[str, Columns] = MappingProxyType(
             f"{_CONSTRAINT}, unique_constraint_catalog, unique_constraint_schema, unique_constraint_name, "
             "match_option, update_rule, delete_rule"
         ),
+        "routine_privileges": _columns(f"{_GRANT}, {_SPECIFIC}, {_ROUTINE}, {_PRIVILEGE}"),
+        "schema_privileges": _columns(f"{_GRANT}, catalog_name, schema_name, {_PRIVILEGE}"),
         "schemata": _columns("catalog_name, schema_name, schema_owner, comment, storage_location"),
         "table_constraints": _columns(f"{_CONSTRAINT}, {_TABLE}, constraint_type, is_deferrable, enforced"),
+        "table_privileges": _columns(f"{_GRANT}, {_TABLE}, {_PRIVILEGE}"),
         "tables": _columns(
             f"{_TABLE}, table_type, is_insertable_into, table_owner, comment, created timestamp, "
             "data_source_format, storage_path"

@@ -189,6 +189,14 @@ def _found(entry: SecurableEntry | None, error: SqlError) -> SecurableEntry:
     return entry
 
 
+def principal_of(state: CatalogState, name: str, kind: PrincipalKind | None = None) -> Principal:
+    """Whom a name means where a statement does not say: a group that the catalog knows of, else a user."""
+    if kind is None:
+        is_group = fold(name) == EVERYBODY.key or fold(name) in _known_groups(state)
+        kind = PrincipalKind.GROUP if is_group else PrincipalKind.USER
+    return Principal(kind, name)
+
+
 def known_users(state: CatalogState) -> frozenset[str]:
     """The users that the catalog names: those with grants, owners, and members of groups."""
     found = {member for entry in state.groups.values() for member in entry.members}

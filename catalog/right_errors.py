@@ -99,6 +99,7 @@ class FunctionNotFound(SqlError, condition="ROUTINE_NOT_FOUND", sqlstate="42883"
 
 
 @dataclass(eq=False)
+@dataclass(eq=False)
 class AdministratorNeeded(SqlError, condition="INSUFFICIENT_PERMISSIONS.ADMINISTRATOR", sqlstate="42501"):
     template = "Insufficient privileges: User is not an administrator of the server."
 

@@ -69,6 +69,10 @@ class CatalogView:
         """The same generation with all that is there, for what must not be made twice."""
         return self if self.rights is None else CatalogView(self.state, self._served, self._places)
 
+    def tells_all(self, entry: SecurableEntry) -> bool:
+        """Whether the principal may know what only those do who manage an object: where it lies, a view's text."""
+        return self.rights is None or self.rights.manages(entry)
+
     def _shows(self, entry: SecurableEntry) -> bool:
         return self.rights is None or self.rights.is_visible(entry)
 
@@ -134,6 +138,9 @@ class CatalogView:
             there_are = (each.name for each in self.schemas(schema.catalog_name))
             raise SchemaNotFound(str(schema), _did_you_mean(schema.parts, there_are))
         return entry
+
+    def finds_schema(self, schema: SchemaName) -> bool:
+        return self._find_schema(schema) is not None
 
     def find(self, name: TableName) -> Relation | None:
         """The table or view, or None; raises TableAmbiguous, LakeNotAvailable."""
@@ -251,7 +258,7 @@ class CatalogView:
         """What lies in the served folder under `name`, unless a managed table owns it; raises TableAmbiguous."""
         if self._served is None or name.schema_name.catalog_name != DEFAULT_CATALOG_NAME:
             return None
-        if not self._shows(TableEntry(name=name, location="")):
+        if self.rights is not None and not self._shows(TableEntry(name=name, location="")):
             return None  # before the folders are asked, whose answer may be an error that names tables
         entry = self._served.find(name.schema, name.table)
         return None if entry is None or entry.location in self._owned else entry

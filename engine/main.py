@@ -22,6 +22,8 @@ from catalog.memory_store import MemoryStore
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
 from catalog.remote import open_files, open_tree
 from catalog.roots import configured_location, is_local
+from catalog.tokens import TokenStore
+from engine.bind.sight import seen_by
 from engine.delta.commit.transaction import Committed
 from engine.delta.delta_format import DeltaFormat
 from engine.delta.log.memory import use_compact_memory
@@ -69,13 +71,14 @@ class EngineOptions:
 
     `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are kept
     (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
-    `lake_folder`. `snapshot_cache_bytes` bounds the snapshots kept between statements. Temporary files of killed
-    servers go at the start if they are older than `leftovers_age_s`.
+    `lake_folder`. `tokens` are those that statements make. `snapshot_cache_bytes` bounds the snapshots kept between
+    statements. Temporary files of killed servers go at the start if they are older than `leftovers_age_s`.
     """
 
     lake_folder: str | None = None
     catalog_folder: str | None = None
     allowed_roots: tuple[str, ...] = ()
+    tokens: TokenStore | None = None
     snapshot_cache_bytes: int = 1 << 30
     leftovers_age_s: float = 86_400.0
     spark: SparkOptions = field(default_factory=SparkOptions)
@@ -139,6 +142,7 @@ def open_sources(options: EngineOptions) -> EngineSources:
         ),
         planners={DEFAULT_FORMAT: DeltaPlanner()},
         writers={DEFAULT_FORMAT: DeltaWriter()},
+        tokens=options.tokens,
         files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),
@@ -172,7 +176,7 @@ class LakeEngine:
 
         `may_lack_schema`: the schema may be unknown still.
         """
-        view = self._sources.catalog.view()
+        view = seen_by(self._sources.catalog.view(), identity)
         name = SchemaName(catalog or DEFAULT_CATALOG, schema or DEFAULT_SCHEMA)
         try:
             name = view.schema(name).name

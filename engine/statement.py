@@ -19,6 +19,7 @@ from typing import assert_never
 
 from catalog.errors import SqlError, TableAlreadyExists
 from engine.analyze.analyze import analyze
+from engine.authorize.accesses import access_of
 from engine.authorize.authorize import authorize
 from engine.bind.bind import bind
 from engine.bind.binder import Binder
@@ -201,6 +202,7 @@ def _planned(statement: SingleStatement, way: _Way) -> Plan:
         binder.values[bound.expressions] = run.values_of(bound.expressions)
     cancel.ensure_live()
     authorized = authorize(bound)
+    run.context.on_authorized(access_of(authorized))
     analyzed = analyze(authorized, run)
     cancel.ensure_live()
     plan = plan_statement(analyzed, way.sources.planners)

@@ -1,4 +1,4 @@
-"""The command line: `delta-gateway serve | sql | users | config`, also `python -m gateway`.
+"""The command line: `delta-gateway serve | sql | users | tokens | audit | config`, also `python -m gateway`.
 
 A command is a module with a `main(arguments) -> exit code`, which is loaded when it is asked for: `sql` answers in a
 fraction of the time that it takes to load what `serve` needs.
@@ -17,6 +17,8 @@ _COMMANDS = {
     "serve": ("gateway.cli_serve", "serve a folder of Delta tables"),
     "sql": ("gateway.cli_sql", "run one statement on a running server"),
     "users": ("gateway.cli_users", "add, remove and list the users of a password file"),
+    "tokens": ("gateway.cli_tokens", "make, list and revoke personal access tokens"),
+    "audit": ("gateway.cli_audit", "check the audit trail"),
     "config": ("gateway.cli_config", "print all settings with their defaults, as a configuration file"),
 }
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from catalog.errors import SqlError
+from catalog.tokens import TokenStore
 from gateway.authenticators.names import ensure_name
 from gateway.authenticators.password_file import User, load_users, remove_user, store_user
 from gateway.authenticators.passwords import hash_password
@@ -42,9 +43,12 @@ def _add(given: argparse.Namespace) -> int:
 
 
 def _remove(given: argparse.Namespace) -> int:
-    if not remove_user(given.password_file, given.name):
+    removed = remove_user(given.password_file, given.name)
+    if removed is None:
         return _fail(f"there is no user {given.name} in {given.password_file}.")
-    return _say(f"{given.name} cannot log in any more; statements that run end by themselves.")
+    count = TokenStore(given.token_file).revoke_all(removed.name) if given.token_file else 0
+    revoked = f", and has no tokens ({count} were revoked)" if given.token_file else ""
+    return _say(f"{removed.name} cannot log in any more{revoked}; statements that run end by themselves.")
 
 
 def _list(given: argparse.Namespace) -> int:
@@ -78,5 +82,7 @@ def _parser() -> argparse.ArgumentParser:
             one.add_argument("name", metavar="NAME")
         if command == "add":
             one.add_argument("--groups", default="", metavar="A,B", help="the groups that the user is in")
+        if command == "remove":
+            one.add_argument("--token-file", type=Path, metavar="FILE", help="revoke their tokens in this file too")
         one.add_argument("--password-file", type=Path, required=True, metavar="FILE", help="as in the configuration")
     return parser

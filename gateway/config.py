@@ -34,6 +34,21 @@ class Risk(StrEnum):
     CLEARTEXT = "passwords and data cross the network unencrypted"
 
 
+class StatementText(StrEnum):
+    """How the audit trail has the text of statements, besides its digest."""
+
+    FULL = "full"
+    REDACTED = "redacted"
+    NONE = "none"
+
+
+class OnFailure(StrEnum):
+    """What becomes of a statement that cannot be recorded."""
+
+    REFUSE = "refuse"
+    LOG = "log"
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What a value must be beyond its type; `expected` says it in the error for one that is not."""
@@ -81,7 +96,7 @@ def _is_usable_folder(text: str) -> bool:
     return True
 
 
-_METHODS = (Method.ANONYMOUS, Method.PASSWORD)
+_METHODS = (Method.ANONYMOUS, Method.PASSWORD, Method.TOKEN)
 
 
 def _are_methods(names: tuple[str, ...]) -> bool:
@@ -164,11 +179,14 @@ class AuthenticationSection:
     methods: tuple[str, ...] = _setting(
         (Method.ANONYMOUS,),
         "Those that are accepted: anonymous (any name is believed, and nobody else is kept out; alone), or some of "
-        "password (password_file).",
+        "password (password_file), token (personal access tokens, beside another).",
         rule=Rule(f"a list of: {', '.join(_METHODS)}; anonymous only by itself,", _are_methods),
     )
     password_file: str = _setting(
         "", "File of users, made by `delta-gateway users add`; of the mode 0600. It is read again when it changes."
+    )
+    token_file: str = _setting(
+        "", "File of personal access tokens; made with the first one. Empty: `tokens.json` in lake.catalog_folder."
     )
     admins: tuple[str, ...] = _setting((), "Users who administer the server: all rights, and those of others to give.")
     admin_groups: tuple[str, ...] = _setting((), "Groups whose members administer the server.")
@@ -288,6 +306,28 @@ class SparkSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuditSection:
+    """The record of who did what."""
+
+    folder: str = _setting(
+        "",
+        "Folder of the audit trail, a file a day: log-ins, sessions and statements as lines of JSON in a chain of "
+        "digests, which `delta-gateway audit verify` checks. It must lie outside of the lake. Empty: none is written.",
+    )
+    statement_text: StatementText = _setting(
+        StatementText.FULL,
+        "What is recorded of a statement's text besides its digest: full (without what looks like a secret), redacted "
+        "(without its literals) or none.",
+    )
+    on_failure: OnFailure = _setting(
+        OnFailure.REFUSE, "What is done with a statement that cannot be recorded: refuse it, or log that and go on."
+    )
+    synced: bool = _setting(
+        False, "Whether each line is on the disk before its statement goes on; else it is with the operating system."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSection:
     """What the server writes to its standard error."""
 
@@ -305,6 +345,7 @@ class Config:
     statements: StatementsSection = field(default_factory=StatementsSection)
     results: ResultsSection = field(default_factory=ResultsSection)
     spark: SparkSection = field(default_factory=SparkSection)
+    audit: AuditSection = field(default_factory=AuditSection)
     log: LogSection = field(default_factory=LogSection)
 
     def limits(self) -> Limits:
@@ -324,6 +365,8 @@ class Config:
         )
 
 
+ENUMS: tuple[type[StrEnum], ...] = (LogLevel, StatementText, OnFailure)
+"""The kinds of settings that have one of a few values."""
 SECTIONS: Mapping[str, type] = get_type_hints(Config)
 
 

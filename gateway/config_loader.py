@@ -20,7 +20,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from gateway.config import ENVIRONMENT_PREFIX, SECTIONS, Config, LogLevel, Setting, settings
+from gateway.config import ENUMS, ENVIRONMENT_PREFIX, SECTIONS, Config, Setting, settings
 from gateway.start_errors import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
 
 # Kubernetes sets these for a service that is called `gateway`; the last one belongs to this repository's tests.
@@ -94,7 +94,7 @@ def _read_environment(environment: Mapping[str, str]) -> Iterator[Given]:
         setting = known.get(variable)
         if setting is None:
             raise ConfigUnknownKey(variable, "The environment", _nearest(variable, known))
-        is_text = setting.kind is str or setting.kind is LogLevel
+        is_text = setting.kind is str or setting.kind in ENUMS
         yield Given(setting.name, text if is_text else _parse_toml(text), f"The variable {variable}")
 
 
@@ -121,10 +121,10 @@ def _convert(kind: Any, value: object) -> object:
     """`value` as the type of a setting, None where it is of another."""
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    if kind in (str, int) and type(value) is kind:
+    if kind in (str, int, bool) and type(value) is kind:
         return value
-    if kind is LogLevel:
-        return next((level for level in LogLevel if level == value), None)
+    if kind in ENUMS:
+        return next((member for member in kind if member == value), None)
     if kind == tuple[str, ...] and isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         return tuple(value)
     if kind == Mapping[str, str] and isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
@@ -139,9 +139,10 @@ def _is_within(value: float, setting: Setting) -> bool:
 
 _EXPECTED: Mapping[Any, str] = {
     str: "a string",
+    bool: "true or false",
     int: "a whole number",
     float: "a number",
-    LogLevel: f"one of {', '.join(LogLevel)}",
+    **{kind: f"one of {', '.join(kind)}" for kind in ENUMS},
     tuple[str, ...]: "a list of strings",
     Mapping[str, str]: "a table of strings",
 }

@@ -29,6 +29,7 @@ import pyarrow as pa
 from catalog.errors import InternalError, SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.errors.statement_errors import ResultTooLarge, StatementCancelled, StatementTimedOut
+from engine.runtime.accesses import StatementAccess
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile
@@ -189,6 +190,8 @@ class Operation:
         self.ended_ms: int | None = None
         self.last_used = time.monotonic()
         self.error: SqlError | None = None
+        self.on_access: Callable[[StatementAccess], None] = lambda _: None
+        """Told on the statement's thread what it is about to touch; where it raises, the statement fails."""
         self._context = StatementContext(
             identity=identity,
             cancel=self.cancel_token,
@@ -196,6 +199,7 @@ class Operation:
             result_bytes_max=result_bytes_max,
             on_parsed=self._note_parsed,
             on_rows=self._note_rows if streams and not whole else None,
+            on_authorized=lambda access: self.on_access(access),
         )
         self._may_answer_rows: bool | None = None
         self._run, self._whole = run, whole

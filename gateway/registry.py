@@ -24,12 +24,15 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from catalog.errors import SqlError
 from engine.engine import Engine
 from engine.runtime.identity import Identity
+from gateway.audit.auditor import Auditor, NoAudit
 from gateway.errors import LogInEnded, OperationNotFound, ServerDraining, SessionNotFound, TooManySessions
 from gateway.limits import Limits
 from gateway.open_statements import OpenStatements
 from gateway.operation import Operation
+from gateway.origin import Origin
 from gateway.session import Session
 from gateway.statement_threads import StatementThreads
 from gateway.supervision import OnDeath, ignore_death, supervised
@@ -51,12 +54,18 @@ class Registry:
     """Sessions and operations by id; thread-safe."""
 
     def __init__(
-        self, engine: Engine, limits: Limits, on_death: OnDeath = ignore_death, ensure_current: EnsureCurrent = believe
+        self,
+        engine: Engine,
+        limits: Limits,
+        on_death: OnDeath = ignore_death,
+        ensure_current: EnsureCurrent = believe,
+        auditor: Auditor | None = None,
     ) -> None:
         """`on_death` is told if the thread that looks for what has expired ends by itself; `ensure_current` is asked
-        before each statement whether the log-in of its session still holds.
+        before each statement whether the log-in of its session still holds; `auditor` records sessions and statements.
         """
         self.engine, self.limits, self._ensure_current = engine, limits, ensure_current
+        self._auditor = auditor or NoAudit()
         self._sessions: dict[uuid.UUID, Session] = {}
         self._retired: OrderedDict[uuid.UUID, tuple[Session, Operation]] = OrderedDict()
         self._owners: dict[uuid.UUID, Session] = {}
@@ -84,6 +93,7 @@ class Registry:
         catalog: str | None = None,
         schema: str | None = None,
         may_lack_schema: bool = False,
+        origin: Origin | None = None,
     ) -> Session:
         """A new session; refuses unknown settings, catalogs and, unless it `may_lack_schema`, schemas by name."""
         self._ensure_current(identity)
@@ -94,11 +104,13 @@ class Registry:
             identity, settings=settings or {}, catalog=catalog, schema=schema, may_lack_schema=may_lack_schema
         )
         session = Session(identity, engine_session, self._submit, self._owners, self._open, self.limits)
+        session.origin = origin or Origin()
         try:
+            self._auditor.session_opened(str(session.id), identity, session.origin)
             with self._lock:
                 self._ensure_room()
                 self._sessions[session.id] = session
-        except (ServerDraining, TooManySessions):
+        except SqlError:
             session.close()
             raise
         return session
@@ -172,6 +184,7 @@ class Registry:
             session = self._sessions.pop(session_id, None) or self._retired.pop(session_id, (None, None))[0]
         if session:
             session.close()
+            self._auditor.session_closed(str(session.id), session.identity, session.origin)
 
     def _drop_operation(self, operation_id: uuid.UUID) -> None:
         session = self._owners.get(operation_id)
@@ -236,6 +249,10 @@ class Registry:
         if self._draining.is_set():
             raise ServerDraining()
         self._ensure_current(operation.identity)
+        if session := self._owners.get(operation.id):
+            name, origin = str(session.id), session.origin
+            operation.on_access = lambda access: self._auditor.statement_began(operation, access, name, origin)
+            operation.on_end(lambda: self._auditor.statement_ended(operation, name, origin))
         self._threads.submit(operation)
 
     def _reap_loop(self) -> None:

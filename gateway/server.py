@@ -1,7 +1,7 @@
 """The composition root: what the server is made of, in which order it starts and how it ends.
 
-    start   check authentication, host, ports, port file, certificate → HTTP (health only) → engine (catalog, Spark)
-            → registry → Thrift → ready
+    start   open the audit trail → check authentication, host, ports, port file, certificate → HTTP (health only)
+            → engine (catalog, Spark) → registry → Thrift → ready
     drain   refuse new statements → running ones end, or are cancelled at the deadline → Thrift → Spark → HTTP
 
 A part that fails to start takes down those that had started. HTTP starts first and ends last, so that health checks
@@ -20,7 +20,10 @@ from catalog.errors import SqlError
 from engine.engine import Engine
 from engine.exec.session import SparkOptions, Supervision
 from engine.main import EngineOptions, open_engine
-from gateway.authenticators.start import make_authenticator
+from gateway.audit.log_ins import RecordedLogIns
+from gateway.audit.start import make_auditor
+from gateway.authenticators.exchange import Authenticator
+from gateway.authenticators.start import make_authenticator, open_tokens
 from gateway.config import Config
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
@@ -53,6 +56,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
         lake_folder=config.lake.folder,
         catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
         allowed_roots=config.lake.allowed_roots,
+        tokens=open_tokens(config),
         leftovers_age_s=config.lake.leftovers_age_s,
         spark=SparkOptions(
             master=config.spark.master,
@@ -120,7 +124,10 @@ class Server:
             self._progress("stopping")
 
     def _start(self, parts: ExitStack) -> Ports:
-        config, authenticator = self._config.server, make_authenticator(self._config)
+        config, auditor = self._config.server, make_auditor(self._config.audit)
+        parts.callback(auditor.close)
+        tokens = open_tokens(self._config)
+        authenticator: Authenticator = RecordedLogIns(make_authenticator(self._config, tokens), auditor)
         ensure_port_free("thrift", config.host, config.thrift_port)
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
@@ -134,6 +141,7 @@ class Server:
             link_lifetime_s=self._config.results.link_lifetime_s,
             public_url=config.public_url,
             proxies=config.http_trusted_proxies,
+            tokens=tokens,
         )
         app = create_app(self._lifecycle, authenticator, options)
         links = RowLinkMaker(
@@ -153,7 +161,7 @@ class Server:
         parts.callback(http.stop)
         engine = self._engine_factory(self._config, self._progress, self._lifecycle.fail)
         parts.callback(engine.close)
-        registry = Registry(engine, self._config.limits(), self._on_death, authenticator.ensure_current)
+        registry = Registry(engine, self._config.limits(), self._on_death, authenticator.ensure_current, auditor)
         parts.callback(registry.drain, 0)
         self._progress("opening the ports")
         thrift = ThriftServer(

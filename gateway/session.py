@@ -20,6 +20,7 @@ from gateway.errors import NestedParameter, SessionNotFound, TooManyStatements
 from gateway.limits import Limits
 from gateway.open_statements import OpenStatements
 from gateway.operation import Operation
+from gateway.origin import Origin
 
 _NESTED_TYPE = re.compile(r"\s*(array|map|struct|row|variant|object|geometry|geography)\b", re.IGNORECASE)
 
@@ -46,6 +47,7 @@ class Session:
         self.engine_session = engine_session
         self.created = self.last_used = time.monotonic()
         self.is_detached = False
+        self.origin = Origin()
         self._submit, self._owners, self._open = submit, owners, open_statements
         self._limits = limits
         self._operations: dict[uuid.UUID, Operation] = {}

@@ -20,10 +20,13 @@ from engine.statements.catalog import (
 )
 from engine.statements.copies import CopyInto
 from engine.statements.explains import ExplainWrite
+from engine.statements.functions import CreateFunction
 from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
+from engine.statements.rights import RightStatement
 from engine.statements.statement import AnsweredStatement, QuerylessStatement
 from engine.statements.tables import CreateTable
+from engine.statements.tokens import TokenStatement
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Insert, ReplaceOn
 
@@ -41,7 +44,7 @@ class Analyzer(Protocol):
 def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStatement:
     """Raises what Spark says of the query, and what the guard refuses."""
     bound, statement = authorized.bound, authorized.bound.statement
-    if isinstance(statement, AnsweredStatement | QuerylessStatement):
+    if isinstance(statement, AnsweredStatement | QuerylessStatement | RightStatement | TokenStatement):
         return AnalyzedStatement(bound=bound)
     match statement:
         case Query() as query:
@@ -53,6 +56,8 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
         case CreateView(query=query, temporary=temporary):
             analyzed = _with_columns(bound, read_plan(query, bound.relations), analyzer)
             return analyzed if temporary else replace(analyzed, variables=analyzer.variables_of(analyzed.query))
+        case CreateFunction(probe=probe):
+            return _with_columns(bound, read_plan(probe, ()), analyzer)
         case CreateTable(query=query):
             if query is None or isinstance(bound.target, TakenName):
                 return AnalyzedStatement(bound=bound)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import assert_never
 
 from engine.answers.create_statement import show_create_table
-from engine.answers.describe import describe_schema, describe_table
+from engine.answers.describe import describe_function, describe_schema, describe_table
 from engine.answers.find import find_objects
 from engine.answers.foreign import answer_foreign
 from engine.answers.keys import find_keys, list_keys
 from engine.answers.lists import list_objects
+from engine.answers.rights import answer_rights
 from engine.answers.session import reset_setting, set_setting, show_settings, use_catalog, use_schema
 from engine.answers.shows import show
 from engine.answers.tables import (
@@ -21,6 +22,8 @@ from engine.answers.tables import (
 )
 from engine.bind.bound import BoundStatement, Outcome
 from engine.statements.foreign import Refresh, ShowAbsent
+from engine.statements.functions import DescribeFunction
+from engine.statements.rights import ShowGrants, ShowGroups, ShowLocations, ShowUsers
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
     DescribeDetail,
@@ -68,6 +71,8 @@ def answer(statement: AnsweredStatement, bound: BoundStatement) -> Outcome:
             return reset_setting(bound, statement)
         case DescribeTable():
             return describe_table(bound, statement)
+        case DescribeFunction():
+            return describe_function(bound, statement)
         case DescribeSchema():
             return describe_schema(bound, statement)
         case DescribeDetail():
@@ -92,6 +97,8 @@ def answer(statement: AnsweredStatement, bound: BoundStatement) -> Outcome:
             return find_keys(bound, statement)
         case ListPrimaryKeys() | ListForeignKeys():
             return list_keys(bound, statement)
+        case ShowGrants() | ShowGroups() | ShowUsers() | ShowLocations():
+            return answer_rights(bound, statement)
         case Refresh() | ShowAbsent():
             return answer_foreign(statement)
         case ListSchemas() | ListTables() | ListColumns() | ListFunctions():

@@ -7,6 +7,7 @@ from dataclasses import replace
 from catalog.catalog import Catalog
 from catalog.changes import CreateView
 from catalog.errors import TableAlreadyExists
+from catalog.right_changes import CreateFunction
 from engine.bind.bound import Outcome
 from engine.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropTemporaryViewPlan
 from engine.runtime.results import empty_result
@@ -15,10 +16,14 @@ from engine.runtime.session_state import SessionState
 
 def change_catalog(plan: CatalogPlan, catalog: Catalog, now_ms: int) -> Outcome:
     change = plan.change
+    if change is None:
+        return Outcome(result=empty_result())
     if isinstance(change, CreateView):
         change = replace(change, entry=replace(change.entry, created_ms=now_ms))
+    if isinstance(change, CreateFunction):
+        change = replace(change, entry=replace(change.entry, created_ms=now_ms))
     try:
-        catalog.change(change)
+        catalog.change(change, plan.condition)
     except plan.tolerated:
         pass
     return Outcome(result=empty_result())

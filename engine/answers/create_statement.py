@@ -24,7 +24,11 @@ from engine.types.schema import StructField
 def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outcome:
     """The statement that would make such a table here, or such a view where the current schema is the view's."""
     (relation,) = bound.named
-    lines = _view_lines(relation) if isinstance(relation, BoundView) else _lines(relation)
+    lines = (
+        _view_lines(relation)
+        if isinstance(relation, BoundView)
+        else _lines(relation, with_location=bound.tells_all(relation))
+    )
     text = "\n".join(lines) + "\n"
     return Outcome(result=string_rows(("createtab_stmt",), [(text,)]))
 
@@ -50,7 +54,7 @@ def _properties(properties: Iterable[tuple[str, str | None]]) -> str:
     return "TBLPROPERTIES (\n" + ",\n".join(pairs) + ")"
 
 
-def _lines(table: BoundTable) -> Iterator[str]:
+def _lines(table: BoundTable, *, with_location: bool) -> Iterator[str]:
     snapshot, details = table.snapshot, table.snapshot.details
     elements = [_column(column) for column in snapshot.schema.fields]
     elements += [
@@ -66,7 +70,7 @@ def _lines(table: BoundTable) -> Iterator[str]:
         yield f"CLUSTER BY ({', '.join('.'.join(map(quote, path)) for path in details.clustering_columns)})"
     if details.description:
         yield f"COMMENT {literal(details.description)}"
-    if not table.entry.managed:
+    if with_location and not table.entry.managed:
         yield f"LOCATION {literal(table.entry.location)}"
     properties = snapshot.creating_properties(table.label)
     if properties:

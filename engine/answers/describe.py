@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from catalog.entries import FunctionEntry
 from catalog.errors import SqlError
 from catalog.names import SchemaName
 from engine.answers.described_json import described_json
 from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, ColumnInfo, NamedRelation, Outcome
 from engine.runtime.results import string_rows
+from engine.statements.functions import DescribeFunction
 from engine.statements.shows import DescribeSchema, DescribeTable
 from engine.table.details import TableDetails
 from engine.table.keys import is_key_property
@@ -37,9 +39,9 @@ def describe_table(bound: BoundStatement, statement: DescribeTable) -> Outcome:
         return Outcome(result=string_rows(("info_name", "info_value"), rows))
     if statement.as_json:
         return Outcome(
-            result=string_rows(("json_metadata",), [(described_json(relation, relation_details(relation)),)])
+            result=string_rows(("json_metadata",), [(described_json(relation, relation_details(bound, relation)),)])
         )
-    rows_ = [*_columns(relation), *(_details(relation) if statement.extended else ())]
+    rows_ = [*_columns(relation), *(_details(bound, relation) if statement.extended else ())]
     return Outcome(result=string_rows(COLUMNS, rows_))
 
 
@@ -49,10 +51,28 @@ def describe_schema(bound: BoundStatement, statement: DescribeSchema) -> Outcome
         ("Catalog Name", entry.name.catalog),
         ("Namespace Name", entry.name.schema),
         ("Comment", entry.comment or ""),
-        ("Location", entry.location or ""),
+        ("Location", (entry.location or "") if bound.view.tells_all(entry) else ""),
         ("Owner", entry.owner or ""),
     ]
     return Outcome(result=string_rows(("info_name", "info_value"), rows))
+
+
+def describe_function(bound: BoundStatement, statement: DescribeFunction) -> Outcome:
+    """As Spark does it, in one column of text; the body is for who manages the function."""
+    entry = bound.securable
+    assert isinstance(entry, FunctionEntry)
+    inputs = ", ".join(f"{each.name} {each.type}" for each in entry.parameters)
+    told: dict[str, str | None] = {
+        "Function": ".".join(entry.name.parts),
+        "Type": "SCALAR",
+        "Input": f"({inputs})",
+        "Returns": entry.returns,
+    }
+    if statement.extended:
+        told |= {"Comment": entry.comment, "Owner": entry.owner, "Created": _time(entry.created_ms)}
+        told["Body"] = entry.body if bound.view.tells_all(entry) else None
+    rows = [(f"{key + ':':10} {value}",) for key, value in told.items() if value is not None]
+    return Outcome(result=string_rows(("function_desc",), rows))
 
 
 def _columns(relation: NamedRelation) -> Iterator[Row]:
@@ -87,10 +107,14 @@ def version_properties(details: TableDetails) -> dict[str, str]:
     return {"delta.minReaderVersion": str(reader), "delta.minWriterVersion": str(writer)}
 
 
-def relation_details(relation: NamedRelation) -> dict[str, str]:
+_ONLY_FOR_MANAGERS = frozenset({"Location", "View Text"})
+
+
+def relation_details(bound: BoundStatement, relation: NamedRelation) -> dict[str, str]:
     """What is known beside the columns, under Spark's names."""
     details = _table_details(relation) if isinstance(relation, BoundTable) else _view_details(relation)
-    return {key: value for key, value in details.items() if value is not None}
+    hidden = frozenset() if bound.tells_all(relation) else _ONLY_FOR_MANAGERS
+    return {key: value for key, value in details.items() if value is not None and key not in hidden}
 
 
 def _view_details(view: BoundView) -> dict[str, str | None]:
@@ -132,10 +156,10 @@ def _table_details(table: BoundTable) -> dict[str, str | None]:
     }
 
 
-def _details(relation: NamedRelation) -> Iterator[Row]:
+def _details(bound: BoundStatement, relation: NamedRelation) -> Iterator[Row]:
     yield "", "", ""
     yield "# Detailed Table Information", "", ""
-    for key, value in relation_details(relation).items():
+    for key, value in relation_details(bound, relation).items():
         yield key, value, ""
     keys = relation.keys if isinstance(relation, BoundTable) else ()
     if keys:

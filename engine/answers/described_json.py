@@ -24,7 +24,7 @@ from engine.types.type_sizes import type_sizes
 
 def described_json(relation: NamedRelation, details: dict[str, str]) -> str:
     """The text of the cell; `details` are those of DESCRIBE EXTENDED."""
-    known = _table(relation) if isinstance(relation, BoundTable) else _view(relation.entry)
+    known = _table(relation) if isinstance(relation, BoundTable) else _view(relation.entry, details.get("View Text"))
     name = relation.entry.name
     told = {
         "table_name": details["Table"],
@@ -35,6 +35,7 @@ def described_json(relation: NamedRelation, details: dict[str, str]) -> str:
         "owner": details.get("Owner"),
         "created_time": _instant(details.get("Created Time")),
         "last_access": "UNKNOWN",
+        "location": details.get("Location"),
         "type": details["Type"],
         "comment": details.get("Comment"),
         **known,
@@ -52,7 +53,6 @@ def _table(table: BoundTable) -> dict[str, Any]:
     return {
         "provider": snapshot.format,
         "version": snapshot.version,
-        "location": table.entry.location,
         "partition_columns": list(snapshot.partition_columns) or None,
         "clustering_columns": clustering or None,
         **_keys(table.keys),
@@ -81,10 +81,10 @@ def _keys(keys: Sequence[TableKey]) -> dict[str, Any]:
     }
 
 
-def _view(entry: ViewEntry) -> dict[str, Any]:
+def _view(entry: ViewEntry, text: str | None) -> dict[str, Any]:
     return {
-        "view_text": entry.text,
-        "view_original_text": entry.text,
+        "view_text": text,
+        "view_original_text": text,
         "view_catalog_and_namespace": str(entry.current),
         "view_query_output_columns": [column.source for column in entry.columns],
         "table_properties": dict(entry.properties) or None,

@@ -31,7 +31,7 @@ def drop_table(plan: DropTablePlan, catalog: Catalog, before_removal: Callable[[
     expected = _managed([plan.entry])
     try:
         with marked(expected, catalog):
-            dropped = catalog.drop_table(plan.entry.name)
+            dropped = catalog.drop_table(plan.entry.name, plan.condition)
     except plan.tolerated:
         return Outcome(result=empty_result())
     for entry, failure in _remove([dropped], expected, catalog, before_removal):
@@ -46,7 +46,7 @@ def drop_schema(plan: DropSchemaPlan, catalog: Catalog, before_removal: Callable
     expected = _managed(state.relations_of(plan.name)) if plan.cascade else []
     try:
         with marked(expected, catalog):
-            dropped = catalog.drop_schema(plan.name, plan.cascade)
+            dropped = catalog.drop_schema(plan.name, plan.cascade, plan.condition)
     except plan.tolerated:
         return Outcome(result=empty_result())
     failures = _remove(dropped, expected, catalog, before_removal)

@@ -16,10 +16,9 @@ _COLUMNS: Mapping[Absent, tuple[str, ...]] = MappingProxyType(
         Absent.COMPACTIONS: ("compactionid", "dbname", "tabname", "partname", "type", "state"),
         Absent.INDEXES: ("idx_name", "tab_name", "col_names", "idx_tab_name", "idx_type", "comment"),
         Absent.ROLES: ("role",),
-        Absent.GRANTS: ("Principal", "ActionType", "ObjectType", "ObjectKey"),
     }
 )
-"""Hive's, but for grants, which are Databricks'."""
+"""Hive's."""
 
 
 def answer_foreign(statement: ForeignStatement) -> Outcome:

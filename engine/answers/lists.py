@@ -6,15 +6,15 @@ a list of columns, since one broken table must not hide the others from a tool t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, assert_never
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar, assert_never
 
 import numpy as np
 import pyarrow as pa
 
 from catalog.entries import TableEntry
 from catalog.names import jdbc_matcher
-from engine.bind.bound import BoundStatement, BoundTable, ColumnInfo, NamedRelation, Outcome
+from engine.bind.bound import BoundStatement, BoundTable, ColumnInfo, Outcome
 from engine.runtime.results import BOOLEAN, INT, STRING, ResultStream, small_result, sql_field
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables
@@ -60,14 +60,24 @@ def _columns(bound: BoundStatement, statement: ListColumns) -> ResultStream:
     matches = jdbc_matcher(statement.column_pattern) if statement.column_pattern is not None else None
     found = _FoundColumns()
     for relation in bound.named:
-        columns = _listed(relation)
-        positions = [n for n, column in enumerate(columns) if matches is None or matches(column.name)]
-        found.add(relation, columns if len(positions) == len(columns) else [columns[n] for n in positions], positions)
+        if isinstance(relation, BoundTable):
+            found.add_fields(relation.entry.name.parts, *_chosen(relation.snapshot.schema.fields, matches))
+        else:
+            found.add_columns(relation.entry.name.parts, *_chosen(relation.columns, matches))
     return found.result()
 
 
-def _listed(relation: NamedRelation) -> Sequence[StructField | ColumnInfo]:
-    return relation.snapshot.schema.fields if isinstance(relation, BoundTable) else relation.columns
+_Column = TypeVar("_Column", StructField, ColumnInfo)
+
+
+def _chosen(
+    columns: Sequence[_Column], matches: Callable[[str], bool] | None
+) -> tuple[Sequence[_Column], Sequence[int]]:
+    """The columns that match by name, and their positions from 1."""
+    if matches is None:
+        return columns, range(1, len(columns) + 1)
+    positions = [n for n, column in enumerate(columns) if matches(column.name)]
+    return [columns[n] for n in positions], [n + 1 for n in positions]
 
 
 class _FoundColumns:
@@ -77,23 +87,41 @@ class _FoundColumns:
         self._relations: list[tuple[str, ...]] = []
         self._counts: list[int] = []
         self._cells: tuple[list[Any], ...] = ([], [], [], [], [], [])
+        self._types: dict[int, str] = {}
+        """SQL's spelling by the identity of a type; there are few, and all live as long as their tables."""
 
-    def add(
-        self, relation: NamedRelation, columns: Sequence[StructField | ColumnInfo], positions: Sequence[int]
-    ) -> None:
-        """`columns` are those at the `positions` of the relation, which count from 0."""
-        self._relations.append(relation.entry.name.parts)
-        self._counts.append(len(columns))
-        names, types, nullable, ordinals, comments, defaults = self._cells
-        names += [column.name for column in columns]
-        types += [column_sql_type(column) if isinstance(column, StructField) else column.type for column in columns]
-        nullable += [column.nullable for column in columns]
-        ordinals += [position + 1 for position in positions]
-        comments += [column.comment for column in columns]
-        defaults += [
-            column.metadata.get("CURRENT_DEFAULT") if isinstance(column, StructField) else column.default
-            for column in columns
-        ]
+    def add_fields(self, table: tuple[str, ...], fields: Sequence[StructField], positions: Sequence[int]) -> None:
+        self._add(
+            table,
+            [column.name for column in fields],
+            map(self._type, fields),
+            [column.nullable for column in fields],
+            positions,
+            [column.comment if column.metadata else None for column in fields],
+            [column.metadata.get("CURRENT_DEFAULT") if column.metadata else None for column in fields],
+        )
+
+    def add_columns(self, relation: tuple[str, ...], columns: Sequence[ColumnInfo], positions: Sequence[int]) -> None:
+        own = (
+            (one.name, one.type, one.nullable, position, one.comment, one.default)
+            for one, position in zip(columns, positions, strict=True)
+        )
+        self._add(relation, *(zip(*own, strict=True) if columns else ((),) * 6))
+
+    def _add(self, relation: tuple[str, ...], *cells: Iterable[Any]) -> None:
+        before = len(self._cells[0])
+        for known, more in zip(self._cells, cells, strict=True):
+            known += more
+        self._relations.append(relation)
+        self._counts.append(len(self._cells[0]) - before)
+
+    def _type(self, column: StructField) -> str:
+        if column.metadata:
+            return column_sql_type(column)
+        known = self._types.get(id(column.data_type))
+        if known is None:
+            known = self._types[id(column.data_type)] = column_sql_type(column)
+        return known
 
     def result(self) -> ResultStream:
         """Catalog, schema and table; name, type, nullability, position, comment and default of each column."""

@@ -45,13 +45,21 @@ def show(bound: BoundStatement, statement: Show) -> Outcome:
             rows = [(bound.state.catalog, bound.state.schema)]
             result = string_rows(("catalog", "namespace"), rows)
         case ShowFunctions():
-            matches = like_matcher(statement.pattern)
-            result = _names(
-                "function", [name for name in sorted(ALLOWED_FUNCTIONS) if statement.builtin and matches(name)]
-            )
+            result = _names("function", _functions(bound, statement))
         case _:
             assert_never(statement)
     return Outcome(result=result)
+
+
+def _functions(bound: BoundStatement, statement: ShowFunctions) -> list[str]:
+    """Spark's, then those of the schema with their full names, as Spark shows them."""
+    matches = like_matcher(statement.pattern)
+    builtin = [name for name in sorted(ALLOWED_FUNCTIONS) if statement.builtin and matches(name)]
+    parts = statement.schema_parts
+    schema = SchemaName.from_parts(parts, bound.state.catalog) if parts else bound.state.current
+    if not statement.user or not (parts or bound.view.finds_schema(schema)):  # a session's may not be there yet
+        return builtin
+    return [*builtin, *(".".join(entry.name.parts) for entry in bound.view.functions(schema, matches))]
 
 
 def _names(column: str, names: list[str]) -> ResultStream:

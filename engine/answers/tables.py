@@ -5,6 +5,9 @@ Columns are Delta's where Delta has the statement.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,6 +28,7 @@ from engine.runtime.results import (
     sql_field,
     string_rows,
 )
+from engine.runtime.settings import HIVE_SHAPE
 from engine.statements.shows import (
     DescribeDetail,
     DescribeHistory,
@@ -34,8 +38,11 @@ from engine.statements.shows import (
 )
 from engine.table.history import HISTORY_SCHEMA
 from engine.types.column_paths import format_name
+from engine.types.partition_values import HIVE_NULL
 from engine.types.sql_types import sql_struct
 
+_HIVE_ESCAPED = re.compile(r"[\x01-\x1f\x7f\"#%'*/:=?\\{\[\]^]")
+"""What Hive escapes in the names of folders."""
 _DETAIL = {
     "format": STRING,
     "id": STRING,
@@ -76,7 +83,7 @@ def describe_detail(bound: BoundStatement, statement: DescribeDetail) -> Outcome
         details.id,
         ".".join(table.name.parts) if table.name else details.name,
         details.description,
-        table.entry.location,
+        table.entry.location if bound.tells_all(table) else None,
         _micros(details.created_ms),
         _micros(details.modified_ms),
         list(snapshot.partition_columns),
@@ -117,7 +124,10 @@ def _table_properties(table: BoundTable) -> dict[str, str | None]:
 
 
 def show_partitions(bound: BoundStatement, statement: ShowPartitions) -> Outcome:
-    """The distinct partition values of the live files, one column each, as text."""
+    """The distinct partition values of the live files, one column each, as text.
+
+    In Hive's shape one column `partition` with all of them, as Hive names the folders: `day=2024-01-01/city=Delft`.
+    """
     table = bound.tables[0]
     snapshot = table.snapshot
     if not snapshot.partition_columns:
@@ -133,18 +143,32 @@ def show_partitions(bound: BoundStatement, statement: ShowPartitions) -> Outcome
             column = values[name]
             values = values.filter(pc.is_null(column) if value is None else pc.equal(column, value))
     distinct = values.group_by(names).aggregate([]).sort_by([(name, "ascending") for name in names])
-    return Outcome(result=string_rows(names, zip(*(distinct[name].to_pylist() for name in names), strict=True)))
+    rows = list(zip(*(distinct[name].to_pylist() for name in names), strict=True))
+    if bound.state.value(HIVE_SHAPE) == "true":
+        return Outcome(result=string_rows(("partition",), [(_hive_partition(names, row),) for row in rows]))
+    return Outcome(result=string_rows(names, rows))
+
+
+def _hive_partition(names: Sequence[str], values: Sequence[str | None]) -> str:
+    return "/".join(
+        f"{_hive_escaped(name)}={HIVE_NULL if value is None else _hive_escaped(value)}"
+        for name, value in zip(names, values, strict=True)
+    )
+
+
+def _hive_escaped(text: str) -> str:
+    return _HIVE_ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
 
 
 def show_table_extended(bound: BoundStatement, statement: ShowTableExtended) -> Outcome:
     """Tables with a text about each, which dbt takes apart."""
     columns = {"namespace": STRING, "tableName": STRING, "isTemporary": BOOLEAN, "information": STRING}
-    rows = [(*relation.entry.name.parts[1:], False, _information(relation)) for relation in bound.named]
+    rows = [(*relation.entry.name.parts[1:], False, _information(bound, relation)) for relation in bound.named]
     return Outcome(result=small_result(columns, rows))
 
 
-def _information(relation: NamedRelation) -> str:
-    details = "".join(f"{key}: {value}\n" for key, value in relation_details(relation).items())
+def _information(bound: BoundStatement, relation: NamedRelation) -> str:
+    details = "".join(f"{key}: {value}\n" for key, value in relation_details(bound, relation).items())
     fields = "".join(
         f" |-- {column.name}: {column.type} (nullable = {str(column.nullable).lower()})\n"
         for column in relation.columns

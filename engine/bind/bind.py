@@ -5,8 +5,10 @@ Columns, types and functions are not bound here; Spark analyses them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
+from catalog.entries import SecurableEntry
 from catalog.names import (
     PATH_SCHEMA,
     Matcher,
@@ -18,10 +20,14 @@ from catalog.names import (
 )
 from engine.bind.binder import Binder
 from engine.bind.bound import (
+    BoundFiles,
     BoundRelation,
     BoundStatement,
+    BoundTable,
     Target,
 )
+from engine.bind.securables import bind_function, bind_location, bind_securable
+from engine.bind.sight import free_path_owners
 from engine.bind.source_files import bind_files
 from engine.bind.time_travel import Unevaluated, ValueNeeded
 from engine.statements.alters import AlterTable, DropConstraint, SetLocation
@@ -38,6 +44,7 @@ from engine.statements.catalog import (
 from engine.statements.copies import ConvertTable, CopyInto
 from engine.statements.explains import ExplainWrite
 from engine.statements.foreign import Refresh, ShowAbsent
+from engine.statements.functions import CreateFunction, DescribeFunction, DropFunction
 from engine.statements.keys import AddKey, DropKey
 from engine.statements.maintenance import (
     RestoreTable,
@@ -47,6 +54,18 @@ from engine.statements.queries import (
     DescribeQuery,
     Explain,
     Query,
+)
+from engine.statements.rights import (
+    AlterOwner,
+    DropLocation,
+    GrantRights,
+    RevokeRights,
+    RightStatement,
+    SecurableName,
+    ShowGrants,
+    ShowGroups,
+    ShowLocations,
+    ShowUsers,
 )
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -79,6 +98,7 @@ from engine.statements.shows import (
 )
 from engine.statements.statement import AnsweredStatement, TableStatement, WriteStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.tokens import ShowTokens, TokenStatement
 from engine.statements.variables import (
     DeclareVariables,
     DropVariable,
@@ -95,6 +115,7 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
 
     Raises the catalog's and the log's errors, by name.
     """
+    statement, functions = binder.functions.in_statement(statement, binder.state.current)
     try:
         if isinstance(statement, AnsweredStatement):
             target, relations = None, _shown(statement, binder)
@@ -102,13 +123,40 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
             target, relations = _named(statement, binder)
     except ValueNeeded as needed:
         return Unevaluated(needed.expressions)
-    return BoundStatement(statement=statement, state=binder.state, view=binder.view, relations=relations, target=target)
+    return BoundStatement(
+        statement=statement,
+        state=binder.state,
+        view=binder.view,
+        relations=relations,
+        target=target,
+        functions=functions,
+        securable=_securable(statement, binder),
+    )
+
+
+def _securable(statement: SingleStatement, binder: Binder) -> SecurableEntry | None:
+    match statement:
+        case GrantRights(securable=name) | RevokeRights(securable=name) | AlterOwner(securable=name):
+            return bind_securable(name, binder)
+        case ShowGrants(securable=SecurableName() as name):
+            return bind_securable(name, binder)
+        case DropLocation(name=location, if_exists=if_exists):
+            return bind_location(location, binder, if_exists=if_exists)
+        case DropFunction(function_parts=parts, if_exists=if_exists):
+            return bind_function(parts, binder, if_exists=if_exists)
+        case DescribeFunction(function_parts=parts):
+            return bind_function(parts, binder, if_exists=False)
+        case _:
+            return None
 
 
 def _named(
-    statement: Query | Explain | ExplainWrite | DescribeQuery | WriteStatement | VariableStatement, binder: Binder
+    statement: Query | Explain | ExplainWrite | DescribeQuery | ShowTokens | WriteStatement | VariableStatement,
+    binder: Binder,
 ) -> tuple[Target | None, tuple[BoundRelation, ...]]:
     """What the statement writes, makes or drops, and the relations that it reads."""
+    if isinstance(statement, RightStatement | TokenStatement | CreateFunction | DropFunction):
+        return None, ()
     current = binder.state.current
     if isinstance(statement, TableStatement):
         return binder.table(statement.table_parts), ()
@@ -152,7 +200,7 @@ def _named(
             return binder.replaced_table(parts, location, mode) or binder.new_table(parts, location), (cloned,)
         case CopyInto(table_parts=parts):
             target = binder.table(parts)
-            return target, (bind_files(statement, target, binder.view, binder.files),)
+            return target, (_files(statement, target, binder),)
         case ConvertTable(path=None, table_parts=parts):
             return binder.table(parts), ()
         case ConvertTable(table_parts=parts):
@@ -167,6 +215,11 @@ def _named(
             assert_never(statement)
 
 
+def _files(statement: CopyInto, target: BoundTable, binder: Binder) -> BoundFiles:
+    owners = free_path_owners(binder.view, binder.view.ensure_location(statement.path))
+    return replace(bind_files(statement, target, binder.view, binder.files), owners=owners)
+
+
 def _named_so(name: str | None) -> Matcher:
     return matches_all if name is None else lambda other: fold(other) == fold(name)
 
@@ -176,6 +229,7 @@ def _altered(statement: AlterTable, binder: Binder) -> tuple[Target | None, tupl
     table = binder.table(statement.table_parts)
     match statement.changes[0]:
         case SetLocation(location=location):
+            free_path_owners(binder.view, binder.view.ensure_location(location))
             return table, (binder.table((PATH_SCHEMA, location)),)
         case AddKey(key=key):
             return table, binder.parents((), (key,))
@@ -218,6 +272,8 @@ def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation,
         case FindSchemas() | FindFunctions() | DescribeSchema() | ListSchemas() | ListFunctions():
             return ()
         case UseSchema() | UseCatalog() | SetSetting() | ShowSettings() | ResetSetting():
+            return ()
+        case ShowGrants() | ShowGroups() | ShowUsers() | ShowLocations() | DescribeFunction():
             return ()
         case _:
             assert_never(statement)

@@ -10,10 +10,11 @@ import itertools
 import logging
 import uuid
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, assert_never
 
 from catalog.entries import Relation as CatalogRelation
-from catalog.entries import TableEntry, ViewEntry
+from catalog.entries import TableEntry, ViewEntry, owner_of
 from catalog.errors import SqlError, TableExpected, TableNotFound
 from catalog.information_schema import SYSTEM_CATALOG, is_information_schema
 from catalog.names import (
@@ -25,6 +26,10 @@ from catalog.names import (
     matches_all,
     path_of,
 )
+from catalog.privileges import Principal
+from catalog.right_errors import ViewOwnerLacksPrivileges
+from catalog.rights import label_of, owning
+from catalog.view import CatalogView
 from engine.bind.bound import (
     BoundChanges,
     BoundRelation,
@@ -35,7 +40,9 @@ from engine.bind.bound import (
     TakenName,
     references,
 )
+from engine.bind.functions import Functions
 from engine.bind.information_rows import information_query
+from engine.bind.sight import UNSEEN_ERRORS, free_path_owners, path_owners, seen_by
 from engine.bind.sources import Sources
 from engine.bind.time_travel import read_bound, read_time
 from engine.errors.definition_errors import (
@@ -87,18 +94,22 @@ class Binder:
     """One statement's lookups: the catalog at one generation, and what was loaded for the statement.
 
     A statement that is bound in several rounds keeps it, so that every round sees the same versions. `values` are those
-    of the expressions that were asked for.
+    of the expressions that were asked for. `view` shows what the session's principal may know of; names in the text of
+    a view are looked up in what its owner may know of, who may know more.
     """
 
     def __init__(self, state: SessionState, sources: Sources) -> None:
-        self.state, self.view, self.formats = state, sources.catalog.view(), sources.formats
+        self.state, self.formats = state, sources.formats
+        self.view = seen_by(sources.catalog.view(), state.identity)
+        self.functions = Functions(self.view, state.identity)
         self.files = sources.files
         self.values: dict[str, tuple[Any, ...]] = {}
         self.pinned: dict[tuple[str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
+        self._owned_views: dict[Principal | None, CatalogView] = {}
 
     def relations(
-        self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[TableName, ...] = ()
+        self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[ViewEntry, ...] = ()
     ) -> tuple[BoundRelation, ...]:
         """What a query names; `inside` are the views whose texts led here, outermost first."""
         return tuple(
@@ -109,7 +120,7 @@ class Binder:
         )
 
     def changes(
-        self, parts: tuple[str, ...], asked: ChangeRange, current: SchemaName, inside: tuple[TableName, ...]
+        self, parts: tuple[str, ...], asked: ChangeRange, current: SchemaName, inside: tuple[ViewEntry, ...]
     ) -> BoundChanges:
         """What `table_changes` reads. Raises for a view, and where the log cannot say the changes."""
         table = self.relation(parts, None, current, inside)
@@ -132,31 +143,54 @@ class Binder:
         parts: tuple[str, ...],
         time_travel: TimeTravel | None,
         current: SchemaName,
-        inside: tuple[TableName, ...] = (),
+        inside: tuple[ViewEntry, ...] = (),
+        view: CatalogView | None = None,
     ) -> NamedRelation:
-        """One name. Raises for a view that reads itself, and for time travel on a view."""
+        """One name, looked up in `view` if given. Raises for a view that reads itself, for time travel on a view."""
+        view = view or self._view_inside(inside)
         path = path_of(parts)
         if path is not None:
-            entry = self.view.resolve_path(path)
-            return self._bound(None, entry, time_travel)
+            entry = view.resolve_path(path)
+            owners = path_owners(view, entry.location)
+            return replace(self._bound(None, entry, time_travel), owners=owners)
         # The text of a view in the catalog means the same in every session, so it never sees temporary ones.
-        temporary = self.state.temporary_view(parts) if not inside or is_temporary(inside[-1]) else None
-        found = temporary or self.view.resolve(TableName.from_parts(parts, current))
+        temporary = self.state.temporary_view(parts) if not inside or is_temporary(inside[-1].name) else None
+        found = temporary or view.resolve(TableName.from_parts(parts, current))
         if isinstance(found, TableEntry):
             return self._bound(found.name, found, time_travel)
         if time_travel is not None:
             raise TimeTravelOnView(str(found.name))
         if is_information_schema(found.name.schema_name):
             return self.information(found)
-        if found.name in inside:
-            raise RecursiveView(str(found.name), " -> ".join(map(str, (*inside, found.name))))
+        names = [each.name for each in inside]
+        if found.name in names:
+            raise RecursiveView(str(found.name), " -> ".join(map(str, (*names, found.name))))
         if len(inside) >= VIEW_DEPTH_MAX:
-            raise ViewTooDeep(str(inside[0]), VIEW_DEPTH_MAX)
+            raise ViewTooDeep(str(names[0]), VIEW_DEPTH_MAX)
+        return self._of_view(found, inside)
+
+    def _of_view(self, found: ViewEntry, inside: tuple[ViewEntry, ...]) -> BoundView:
         query = parse(found.text)
         if not isinstance(query, Query):
             raise ViewNotAQuery(str(found.name))
-        inner = self.relations(query.relations, found.current, (*inside, found.name))
-        return BoundView(entry=found, query=query, relations=inner)
+        try:
+            within = self._view_inside((*inside, found))
+            query, functions = self.functions.in_query(query, found.current, within)
+            inner = self.relations(query.relations, found.current, (*inside, found))
+        except UNSEEN_ERRORS as error:
+            if is_temporary(found.name) or self.view.tells_all(found):
+                raise
+            raise ViewOwnerLacksPrivileges(label_of(found)) from error
+        return BoundView(entry=found, query=query, relations=inner, functions=functions)
+
+    def _view_inside(self, inside: tuple[ViewEntry, ...]) -> CatalogView:
+        """What the names in the text of the innermost view mean: a view of the catalog is read as its owner."""
+        if not inside or self.view.rights is None or is_temporary(inside[-1].name):
+            return self.view
+        owner = owner_of(inside[-1])
+        if owner not in self._owned_views:
+            self._owned_views[owner] = self.view.seen_by(owning(self.view.state, owner))
+        return self._owned_views[owner]
 
     def described(self, parts: tuple[str, ...]) -> NamedRelation:
         """A name whose columns are asked for: those of a view are in its record, whatever became of its tables."""
@@ -175,9 +209,9 @@ class Binder:
         text = information_query(entry, self.view, catalog, lambda: self.listed(catalog, matches_all, matches_all))
         return BoundView(entry=entry, query=Query(text=text), relations=())
 
-    def table(self, parts: tuple[str, ...]) -> BoundTable:
-        """A name that must be a table's."""
-        found = self.relation(parts, None, self.state.current)
+    def table(self, parts: tuple[str, ...], view: CatalogView | None = None) -> BoundTable:
+        """A name that must be a table's, looked up in `view` if given."""
+        found = self.relation(parts, None, self.state.current, view=view)
         if isinstance(found, BoundView):
             raise TableExpected(found.label)
         return found
@@ -226,13 +260,15 @@ class Binder:
         if path is not None:
             return self._new_path(self.view.resolve_path(path), written)
         name = TableName.from_parts(parts, self.state.current)
-        entry = self.view.find(name)
+        entry = self._taken(name)
         if entry is not None:
             return TakenName(entry=entry)
         name = self.view.ensure_new_name(name)
         if written is not None:
             location = self.view.ensure_location(written)
-            return FreeName(name=name, location=location, managed=False, own=own, found=self._found_or_free(location))
+            owners = free_path_owners(self.view, location)
+            found = self._found_or_free(location)
+            return FreeName(name=name, location=location, managed=False, own=own, found=found, owners=owners)
         chosen = self.view.managed_location(name)
         if chosen is None:
             raise NoPlaceForTable(str(name))
@@ -243,14 +279,21 @@ class Binder:
             self.view.ensure_free_location(chosen)
         return FreeName(name=name, location=chosen, managed=True, own=own)
 
+    def _taken(self, name: TableName) -> CatalogRelation | None:
+        """What has a name that is to be given, even if the principal may not know of it; of the schema it must know."""
+        if self.view.rights is not None:
+            self.view.schema(name.schema_name)
+        return self.view.unrestricted.find(name)
+
     def _new_path(self, entry: TableEntry, written: str | None) -> FreeName | TakenName:
         """A table that is made at a path and has no other name."""
         if written is not None and self.view.ensure_location(written) != entry.location:
             raise PathAndLocation(entry.location, written)
+        owners = free_path_owners(self.view, entry.location)
         if self._found_or_free(entry.location) is not None:
             return TakenName(entry=entry)
         own = self.formats[DEFAULT_FORMAT]
-        return FreeName(name=entry.name, location=entry.location, managed=False, own=own, is_path=True)
+        return FreeName(name=entry.name, location=entry.location, managed=False, own=own, is_path=True, owners=owners)
 
     def replaced_table(
         self, parts: tuple[str, ...], written: str | None, mode: CreateMode, provider: str | None = None
@@ -265,15 +308,16 @@ class Binder:
         path = path_of(parts)
         if path is not None:
             entry = self.view.resolve_path(path)
+            path_owners(self.view, entry.location)
             name, is_there = entry.name, self.formats.find(entry.location) is not None
         else:
             name = TableName.from_parts(parts, self.state.current)
-            is_there = self.view.find(name) is not None
+            is_there = self._taken(name) is not None
         if not is_there:
             if mode is CreateMode.REPLACE:
                 raise ReplacedTableMissing(str(name))
             return None
-        table = self.table(parts)
+        table = self.table(parts, self.view.unrestricted if path is None else None)
         if written is not None and self.view.ensure_location(written) != table.entry.location:
             raise ReplacedElsewhere(table.label, table.entry.location, written)
         if table.entry.format != own:
@@ -291,7 +335,9 @@ class Binder:
         """What DROP TABLE names; its log may be broken. Raises `DropByPath` for a path at which a table lies."""
         path = path_of(parts)
         if path is not None:
-            self._ensure_nothing_at(self.view.resolve_path(path), if_exists)
+            entry_at = self.view.resolve_path(path)
+            path_owners(self.view, entry_at.location)
+            self._ensure_nothing_at(entry_at, if_exists)
             return None
         name = TableName.from_parts(parts, self.state.current)
         entry = self.view.find(name) if if_exists else self.view.resolve(name)

@@ -18,10 +18,11 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from catalog.catalog import CatalogView
-from catalog.entries import TableEntry, ViewEntry
+from catalog.conditions import Condition
+from catalog.entries import FunctionEntry, LocationEntry, SecurableEntry, TableEntry, ViewEntry
 from catalog.names import TableName
 from engine.runtime.results import ResultStream
-from engine.runtime.session_state import SessionState
+from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.variables import RowValues
 from engine.statements.queries import Query
 from engine.statements.variables import SingleStatement
@@ -46,11 +47,15 @@ class ColumnInfo:
     default: str | None = None
 
 
+PathOwner: TypeAlias = TableEntry | LocationEntry
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundTable:
     """A name of the statement, what the catalog knows of it, and the one version that the statement sees.
 
-    `name` is None for a table that was named by its path.
+    `name` is None for a table that was named by its path. Then `owners` are, where privileges count, the tables that
+    the path belongs to, or the external location that it lies in.
     """
 
     name: TableName | None
@@ -58,6 +63,7 @@ class BoundTable:
     snapshot: TableSnapshot
     own: TableFormat = field(compare=False, repr=False)
     """Its format."""
+    owners: tuple[PathOwner, ...] = ()
 
     @property
     def label(self) -> str:
@@ -100,12 +106,21 @@ class BoundChanges:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundFunction:
+    """A function of the catalog that a query calls, and those that its body calls."""
+
+    entry: FunctionEntry
+    functions: tuple[BoundFunction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundView:
     """A view that the statement names: its query, and what that names, bound where the view was made."""
 
     entry: ViewEntry
     query: Query
     relations: tuple[BoundRelation, ...]
+    functions: tuple[BoundFunction, ...] = ()
 
     @property
     def name(self) -> TableName:
@@ -134,6 +149,8 @@ class BoundFiles:
     files: pa.Table
     format: FileFormat
     schema: StructType | None = None
+    owners: tuple[PathOwner, ...] = ()
+    """As in `BoundTable`."""
 
     @property
     def name(self) -> None:
@@ -171,6 +188,7 @@ class FreeName:
 
     `found` is the table that lies there already; then the name is all that is made. `managed`: the catalog chose the
     place, and dropping the table removes it. `is_path`: the statement says ``delta.`/path` ``, which nobody records.
+    `owners` are as in `BoundTable`, of a place that the statement chose.
     """
 
     name: TableName
@@ -180,6 +198,7 @@ class FreeName:
     """The format of the new table."""
     found: TableSnapshot | None = None
     is_path: bool = False
+    owners: tuple[PathOwner, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,11 +223,25 @@ class BoundStatement:
     view: CatalogView
     relations: tuple[BoundRelation, ...] = ()
     target: Target | None = None
+    functions: tuple[BoundFunction, ...] = ()
+    """Those that its queries call, without those in views."""
+    securable: SecurableEntry | None = None
+    """What a statement about privileges names; None where it names nothing, or what is gone (IF EXISTS)."""
+    condition: Condition | None = None
+    """What a change of the catalog looks at again. Set by `authorize`, where privileges count."""
 
     @property
     def named(self) -> tuple[NamedRelation, ...]:
         """The tables and views among the relations."""
         return tuple(relation for relation in self.relations if isinstance(relation, BoundTable | BoundView))
+
+    def tells_all(self, relation: NamedRelation) -> bool:
+        """Whether the principal may know what only those do who manage an object: where it lies, a view's text."""
+        if self.view.rights is None or is_temporary(relation.entry.name):
+            return True
+        if isinstance(relation, BoundTable) and relation.name is None:
+            return all(map(self.view.tells_all, relation.owners))
+        return self.view.tells_all(relation.entry)
 
     def comments(self) -> Mapping[TableName, str]:
         """Those of the tables and views among the relations, a table's own from its log."""

@@ -10,9 +10,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from catalog.entries import TableEntry, ViewEntry
+from catalog.entries import SecurableEntry, TableEntry, ViewEntry
 from catalog.information_schema import RELATIONS
 from catalog.names import CatalogName, TableName, matches_all
+from catalog.rights import kind_of
+from catalog.shown_grants import effective_grants
 from catalog.view import CatalogView
 from engine.bind.bound import BoundTable, ColumnInfo, NamedRelation
 from engine.table.keys import ForeignKey, PrimaryKey, TableKey, primary_key
@@ -45,6 +47,7 @@ def _literal(text: str) -> str:
 
 def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> Iterable[Row]:
     make = {
+        "catalog_privileges": partial(_catalog_privileges, view, catalog),
         "catalogs": partial(_catalogs, view, catalog),
         "check_constraints": partial(_check_constraints, listed),
         "columns": partial(_columns, listed),
@@ -53,8 +56,11 @@ def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> 
         "information_schema_catalog_name": partial(_catalog_names, view, catalog),
         "key_column_usage": partial(_key_column_usage, listed),
         "referential_constraints": partial(_referential_constraints, listed),
+        "routine_privileges": partial(_routine_privileges, view, catalog),
+        "schema_privileges": partial(_schema_privileges, view, catalog),
         "schemata": partial(_schemata, view, catalog),
         "table_constraints": partial(_table_constraints, listed),
+        "table_privileges": partial(_table_privileges, view, catalog),
         "tables": partial(_tables, view, catalog),
         "views": partial(_views, view, catalog),
     }
@@ -73,7 +79,8 @@ def _catalog_names(view: CatalogView, catalog: str | None) -> Iterator[Row]:
 
 def _schemata(view: CatalogView, catalog: str | None) -> Iterator[Row]:
     for entry in view.find_schemas(catalog):
-        yield *entry.name.parts, entry.owner, entry.comment, entry.location
+        location = entry.location if view.tells_all(entry) else None
+        yield *entry.name.parts, entry.owner, entry.comment, location
 
 
 def _tables(view: CatalogView, catalog: str | None) -> Iterator[Row]:
@@ -83,7 +90,8 @@ def _tables(view: CatalogView, catalog: str | None) -> Iterator[Row]:
         match entry:
             case TableEntry(location=location, format=provider):
                 kind = "MANAGED" if entry.managed else "EXTERNAL"
-                yield *entry.name.parts, kind, "YES", *common, provider.upper(), location
+                shown = location if view.tells_all(entry) else None
+                yield *entry.name.parts, kind, "YES", *common, provider.upper(), shown
             case ViewEntry():
                 yield *entry.name.parts, "VIEW", "NO", *common, None, None
 
@@ -91,7 +99,37 @@ def _tables(view: CatalogView, catalog: str | None) -> Iterator[Row]:
 def _views(view: CatalogView, catalog: str | None) -> Iterator[Row]:
     for entry in view.find_relations(catalog, matches_all, matches_all):
         if isinstance(entry, ViewEntry):
-            yield *entry.name.parts, entry.text, "NONE", "NO", "NO"
+            yield *entry.name.parts, entry.text if view.tells_all(entry) else None, "NONE", "NO", "NO"
+
+
+def _catalog_privileges(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in view.catalogs():
+        if catalog is None or entry.name == CatalogName(catalog):
+            yield from _privileges(view, entry, entry.name.parts)
+
+
+def _schema_privileges(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in view.find_schemas(catalog):
+        yield from _privileges(view, entry, entry.name.parts)
+
+
+def _table_privileges(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in view.find_relations(catalog, matches_all, matches_all):
+        yield from _privileges(view, entry, entry.name.parts)
+
+
+def _routine_privileges(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for schema in view.find_schemas(catalog):
+        for entry in view.functions(schema.name):
+            yield from _privileges(view, entry, (*entry.name.parts, *entry.name.parts))
+
+
+def _privileges(view: CatalogView, entry: SecurableEntry, names: tuple[str, ...]) -> Iterator[Row]:
+    """Those that hold for an object; those on it itself are inherited from `NONE`."""
+    for level, grant in effective_grants(view, entry):
+        inherited_from = "NONE" if level is entry else kind_of(level).value
+        privilege = grant.privilege.value.replace(" ", "_")
+        yield grant.grantor, str(grant.principal), *names, privilege, "NO", inherited_from
 
 
 def _columns(listed: Listed) -> Iterator[Row]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from catalog.catalog import Catalog
+from catalog.tokens import TokenStore
 from engine.concurrency.remembered import Remembered
 from engine.concurrency.table_locks import TableLocks
 from engine.concurrency.table_pins import TablePins
@@ -21,6 +22,8 @@ class Sources:
     catalog: Catalog
     formats: TableFormats
     """Load the tables that the catalog names."""
+    tokens: TokenStore | None = None
+    """The personal access tokens of a server that takes them."""
     files: FileSource = NoFiles()
     """Finds the files that statements name by their path."""
     after_commit: Callable[[TableCommit], None] = lambda _: None

@@ -42,6 +42,7 @@ from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream, string_rows
 from engine.runtime.variables import Assignment
+from engine.sql.query.splice import own_aliases
 from engine.statements.queries import ExplainMode
 
 A = TypeVar("A")
@@ -331,4 +332,5 @@ def _labels(plan: ReadPlan) -> dict[str, str]:
     """What messages call a scan or a view by its name here, or by its folder as Spark spells it."""
     names = {scan.relation: scan.label for scan in plan.scans} | {view.relation: view.label for view in plan.views}
     folders = [(scan, f"file:{scan.table_root}") for scan in plan.scans if scan.table_root.startswith("/")]
-    return names | {folder: scan.label for scan, folder in folders}
+    aliases = {alias: names[name] for alias, name in own_aliases(plan.text).items() if name in names}
+    return names | aliases | {folder: scan.label for scan, folder in folders}

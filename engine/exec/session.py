@@ -62,6 +62,7 @@ _DEFAULT_CONF = MappingProxyType(
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         "spark.scheduler.mode": "FAIR",
         "spark.sql.shuffle.partitions": "32",
+        "spark.sql.timeType.enabled": "true",
         "spark.sql.ui.retainedExecutions": "20",
         "spark.ui.enabled": "false",
         "spark.ui.retainedJobs": "50",

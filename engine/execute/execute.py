@@ -14,6 +14,7 @@ from typing import assert_never
 from engine.answers.answers import answer
 from engine.answers.catalog_changes import change_catalog, create_temporary_view, drop_temporary_view
 from engine.answers.drops import drop_schema, drop_table
+from engine.answers.tokens import answer_tokens
 from engine.answers.variables import assign_variables, declare_variables, drop_variable
 from engine.bind.bound import Outcome
 from engine.bind.sources import Sources
@@ -38,6 +39,7 @@ from engine.plans.expression_checks import ExpressionCheckPlan
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import AnsweringPlan, Plan, TablePlan, WritingPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
+from engine.plans.tokens import TokenPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 from engine.runtime.results import empty_result, small_result
@@ -81,6 +83,8 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
             return Outcome(result=run.executor.describe(read, run.context, run.parameters))
         case CommandPlan(statement=statement, bound=bound):
             return answer(statement, bound)
+        case TokenPlan():
+            return answer_tokens(plan, sources.tokens)
         case CatalogPlan():
             return change_catalog(plan, sources.catalog, run.context.now_ms())
         case DeclarePlan(read=read, or_replace=or_replace):

@@ -18,7 +18,9 @@ from engine.plan.ddl.catalog_ddl import (
     plan_drop_schema,
     plan_drop_view,
 )
+from engine.plan.ddl.functions import plan_function
 from engine.plan.ddl.replace_tables import plan_replace_table, plan_replace_table_as
+from engine.plan.ddl.right_ddl import plan_rights
 from engine.plan.ddl.table_ddl import plan_create_table, plan_drop_table
 from engine.plan.reads.answers import answer_from_log
 from engine.plan.rules.variables import plan_assign, plan_declare, plan_drop_variable
@@ -29,6 +31,7 @@ from engine.plan.writes.merges import plan_merge
 from engine.plan.writes.row_changes import plan_delete, plan_update
 from engine.plans.plan import Plan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, SchemaPlan
+from engine.plans.tokens import TokenPlan
 from engine.plans.variables import EvaluatePlan
 from engine.pruning.metadata_answers import NoAnswer
 from engine.runtime.settings import HIVE_SHAPE
@@ -45,10 +48,13 @@ from engine.statements.catalog import (
 )
 from engine.statements.copies import CopyInto
 from engine.statements.explains import ExplainWrite
+from engine.statements.functions import CreateFunction, DropFunction
 from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
+from engine.statements.rights import RightStatement
 from engine.statements.statement import AnsweredStatement, FormatStatement
 from engine.statements.tables import CreateTable, DropTable
+from engine.statements.tokens import TokenStatement
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
@@ -63,6 +69,10 @@ def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Pla
         return CommandPlan(statement=statement, bound=bound)
     if isinstance(statement, FormatStatement):
         return _plan_by_format(bound, statement, planners)
+    if isinstance(statement, TokenStatement):
+        return TokenPlan(statement=statement, identity=bound.state.identity)
+    if isinstance(statement, RightStatement):
+        return plan_rights(bound, statement)
     match statement:
         case Query() as query:
             answer = answer_from_log(query, bound.relations)
@@ -83,10 +93,8 @@ def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Pla
             return plan_drop_variable(drop_variable)
         case EvaluateQuery():
             return EvaluatePlan(read=analyzed.query)
-        case CreateView() as create:
-            return plan_create_view(analyzed, create)
-        case DropView() as drop:
-            return plan_drop_view(bound, drop)
+        case CreateView() | DropView() | CreateFunction() | DropFunction():
+            return _plan_definition(analyzed, statement)
         case CreateTable() as create_table:
             return _plan_create_table(analyzed, create_table)
         case Insert() as insert:
@@ -106,7 +114,7 @@ def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Pla
         case CreateCatalog() as create_catalog:
             return plan_create_catalog(bound, create_catalog)
         case DropCatalog() as drop_catalog:
-            return plan_drop_catalog(drop_catalog)
+            return plan_drop_catalog(bound, drop_catalog)
         case TruncateTable():
             return plan_truncate(bound)
         case DropTable() as drop_table:
@@ -117,6 +125,18 @@ def plan_statement(analyzed: AnalyzedStatement, planners: FormatPlanners) -> Pla
             return plan_drop_schema(bound, drop_schema)
         case _:
             assert_never(statement)
+
+
+def _plan_definition(
+    analyzed: AnalyzedStatement, statement: CreateView | DropView | CreateFunction | DropFunction
+) -> Plan:
+    match statement:
+        case CreateView():
+            return plan_create_view(analyzed, statement)
+        case DropView():
+            return plan_drop_view(analyzed.bound, statement)
+        case CreateFunction() | DropFunction():
+            return plan_function(analyzed.bound, statement)
 
 
 def _plan_by_format(bound: BoundStatement, statement: FormatStatement, planners: FormatPlanners) -> Plan:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catalog.changes import Change
+from catalog.conditions import Condition
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import SqlError
 from catalog.names import SchemaName
@@ -23,10 +24,14 @@ from engine.table.operations import CommitDescription, NumberedWrite
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogPlan:
-    """Change the catalog; an error among `tolerated` means that there was nothing to change (IF [NOT] EXISTS)."""
+    """Change the catalog; an error among `tolerated` means that there was nothing to change (IF [NOT] EXISTS).
 
-    change: Change
+    `change` None: there is nothing to change. `condition` is what the principal has to be allowed when it is made.
+    """
+
+    change: Change | None
     tolerated: tuple[type[SqlError], ...] = ()
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,22 +69,24 @@ class CreateTablePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropSchemaPlan:
-    """The name, and with `cascade` all names in it and the files of managed tables; `tolerated` as in `CatalogPlan`."""
+    """The name, and with `cascade` all names in it and the files of managed tables; the rest as in `CatalogPlan`."""
 
     name: SchemaName
     cascade: bool
     tolerated: tuple[type[SqlError], ...] = ()
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropTablePlan:
     """Take the name of `entry` away, then the files of a managed table; None: it is gone already (IF EXISTS).
 
-    `tolerated` as in `CatalogPlan`.
+    `tolerated` and `condition` as in `CatalogPlan`.
     """
 
     entry: TableEntry | None
     tolerated: tuple[type[SqlError], ...] = ()
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

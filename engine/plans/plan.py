@@ -17,6 +17,7 @@ from engine.plans.ddl import (
 )
 from engine.plans.format_plan import FormatPlan
 from engine.plans.reads import AnswerPlan, CommandPlan, ExplainPlan, ReadPlan, SchemaPlan
+from engine.plans.tokens import TokenPlan
 from engine.plans.variables import AssignPlan, DeclarePlan, DropVariablePlan, EvaluatePlan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
 
@@ -26,6 +27,7 @@ AnsweringPlan = (
     | ExplainPlan
     | SchemaPlan
     | CommandPlan
+    | TokenPlan
     | CatalogPlan
     | CreateTemporaryViewPlan
     | DropTemporaryViewPlan

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from engine.concurrency.cancel import CancelToken
+from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
 from engine.runtime.variables import VisibleVariables
 
 
-def _ignore(_: bool) -> None:
+def _ignore(_: object) -> None:
     pass
 
 
@@ -29,6 +30,8 @@ class StatementContext:
     `variables` are those that its queries may name. `on_parsed` is told, once the text is parsed, whether the statement
     may answer rows: some protocols have to say so before it has run. `on_rows`, where it is given, is told of the
     result of a query that goes on computing its last rows, on any thread; a later failure is the result's too.
+    `on_authorized` is told what the statement will touch, each time before it is planned; where it raises, nothing is
+    done.
     """
 
     identity: Identity
@@ -40,4 +43,5 @@ class StatementContext:
     profile: Profile = field(default_factory=Profile)
     variables: VisibleVariables = VisibleVariables()
     on_parsed: Callable[[bool], None] = _ignore
+    on_authorized: Callable[[StatementAccess], None] = _ignore
     on_rows: Callable[[ResultStream], None] | None = None

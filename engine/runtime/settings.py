@@ -231,7 +231,7 @@ _ROWS = (
     ),
     _flag(
         HIVE_SHAPE,
-        "SHOW TABLES and SHOW VIEWS answer one column (tab_name), and no query is described: for clients of Hive.",
+        "SHOW TABLES, VIEWS and PARTITIONS answer Hive's one column, and no query is described: for clients of Hive.",
         "false",
         is_spark=False,
     ),

@@ -10,17 +10,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from engine.sql.ddl.function_ddl import read_function
+from engine.sql.ddl.right_ddl import show_grants, show_groups, show_locations, show_users
 from engine.sql.ddl.writes import parse_explained
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS
 from engine.sql.dialect.errors import ShowColumnsConflict, UnsupportedClause, UnsupportedStatement
 from engine.sql.dialect.refusals import WORDS_MAX, refused_kind
 from engine.sql.dialect.suggestions import hint
-from engine.sql.foreign import show_grants, show_indexes, show_locks
+from engine.sql.foreign import show_indexes, show_locks
+from engine.sql.query.bodies import is_known_function
 from engine.sql.query.names import read_catalog, read_schema, read_table, read_table_or_path
 from engine.sql.query.query import is_query, parse_query
 from engine.statements.explains import ExplainWrite
 from engine.statements.foreign import Absent, ShowAbsent
+from engine.statements.functions import DescribeFunction
 from engine.statements.queries import DescribeQuery, Explain, ExplainMode
 from engine.statements.session import UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -46,6 +50,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.statement import Statement
+from engine.statements.tokens import ShowTokens
 
 _MODES = ("EXTENDED", "CODEGEN", "COST", "FORMATTED")
 _NO_QUERIES = frozenset({"ANALYZE", "DESC", "DESCRIBE", "EXPLAIN", "RESET", "SET", "SHOW", "USE"})
@@ -62,8 +67,8 @@ _OTHER_SHOWS = tuple(
             "CURRENT",
             "EXTERNAL",
         ),
-        *("GROUPS", "IDENTIFIER", "INDEX", "INDEXES", "MATERIALIZED", "POLICIES", "PRINCIPALS", "PROCEDURES"),
-        *("PROVIDERS", "RECIPIENTS", "ROLE", "SHARES", "STORAGE", "TABLE", "USERS", "VOLUMES"),
+        *("IDENTIFIER", "INDEX", "INDEXES", "MATERIALIZED", "POLICIES", "PRINCIPALS", "PROCEDURES"),
+        *("PROVIDERS", "RECIPIENTS", "ROLE", "SHARES", "STORAGE", "TABLE", "VOLUMES"),
     )
 )
 _SCHEMA_WORDS = ("SCHEMA", "DATABASE", "NAMESPACE")
@@ -125,9 +130,15 @@ def parse_describe(cursor: Cursor) -> Statement:
             cursor.read(word)
             extended = _take_before_name(cursor, "EXTENDED")
             return DescribeSchema(schema_parts=read_schema(cursor), extended=extended)
-    for word in ("FUNCTION", "PROCEDURE"):
-        if _is_word_with_name(cursor, word):
-            raise UnsupportedStatement(f"DESCRIBE {word}")
+    if _is_word_with_name(cursor, "FUNCTION"):
+        cursor.read("FUNCTION")
+        extended = _take_before_name(cursor, "EXTENDED")
+        function = read_function(cursor)
+        if len(function) == 1 and is_known_function(function[0]):
+            raise UnsupportedStatement("DESCRIBE FUNCTION of a function of Spark's")
+        return DescribeFunction(function_parts=function, extended=extended)
+    if _is_word_with_name(cursor, "PROCEDURE"):
+        raise UnsupportedStatement("DESCRIBE PROCEDURE")
     return _describe_table(cursor)
 
 
@@ -216,12 +227,11 @@ def _show_functions(cursor: Cursor, *, builtin: bool = True, user: bool = True) 
         _take_named_pattern(cursor, "SCHEMA")
         _take_pattern(cursor)
         return FindFunctions(catalog=catalog)
-    if cursor.take_any("FROM", "IN"):
-        read_schema(cursor)  # functions belong to no schema here, so each schema shows all
+    schema = _take_schema(cursor)
     pattern = _take_pattern(cursor)
     if pattern is None and cursor.is_name():
         pattern = cursor.read_names()[-1]
-    return ShowFunctions(pattern=pattern, builtin=builtin, user=user)
+    return ShowFunctions(schema_parts=schema, pattern=pattern, builtin=builtin, user=user)
 
 
 def _show_keys(cursor: Cursor) -> FindKeys:
@@ -306,6 +316,10 @@ _SHOWS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyTy
         ("ROLES",): lambda _: ShowAbsent(kind=Absent.ROLES),
         ("GRANT",): show_grants,
         ("GRANTS",): show_grants,
+        ("GROUPS",): show_groups,
+        ("USERS",): show_users,
+        ("TOKENS",): lambda _: ShowTokens(),
+        ("EXTERNAL", "LOCATIONS"): show_locations,
     }
 )
 

@@ -6,8 +6,6 @@ from engine.sql.dialect.cursor import Cursor
 from engine.sql.query.names import read_table
 from engine.statements.foreign import Absent, Refresh, ShowAbsent
 
-_SECURABLES = ("CATALOG", "SCHEMA", "DATABASE", "FUNCTION", "VIEW", "TABLE")
-
 
 def parse_refresh(cursor: Cursor) -> Refresh:
     """What follows REFRESH: `[TABLE] t`, `'path'`, `FUNCTION f`."""
@@ -51,22 +49,6 @@ def show_indexes(cursor: Cursor) -> ShowAbsent:
     table = read_table(cursor)
     schema = cursor.read_names() if cursor.take_any("FROM", "IN") else ()
     return ShowAbsent(kind=Absent.INDEXES, table_parts=(*schema, *table))
-
-
-def show_grants(cursor: Cursor) -> ShowAbsent:
-    """`[principal] [ON [TABLE|…] name]`"""
-    if not cursor.is_done and cursor.words(1) != ["ON"]:
-        cursor.take_any("USER", "GROUP", "ROLE")
-        if not cursor.take_strings():
-            cursor.read_names()
-    named: tuple[str, ...] | None = None
-    if cursor.take("ON"):
-        kind = cursor.take_any(*_SECURABLES) if cursor.count > 1 and cursor.words(2)[1:] != ["."] else None
-        if kind in (None, "TABLE", "VIEW"):
-            named = read_table(cursor)
-        else:
-            cursor.read_names()
-    return ShowAbsent(kind=Absent.GRANTS, table_parts=named)
 
 
 def _of_table(cursor: Cursor) -> Refresh:

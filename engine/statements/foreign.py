@@ -1,7 +1,7 @@
 """Statements of other systems that clients send, and that mean little here: what they ask about does not exist.
 
 There is no cache to refresh, since each statement reads the newest version; and there are no locks, transactions of
-several statements, indexes, roles or grants.
+several statements, indexes or roles.
 """
 
 from __future__ import annotations
@@ -28,12 +28,11 @@ class Absent(StrEnum):
     COMPACTIONS = "COMPACTIONS"
     INDEXES = "INDEXES"
     ROLES = "ROLES"
-    GRANTS = "GRANTS"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowAbsent:
-    """`SHOW LOCKS|TRANSACTIONS|INDEX|ROLES|GRANTS …`; `table_parts` is the table that the statement names, if any."""
+    """`SHOW LOCKS|TRANSACTIONS|INDEX|ROLES …`; `table_parts` is the table that the statement names, if any."""
 
     kind: Absent
     table_parts: tuple[str, ...] | None = None

@@ -86,6 +86,28 @@ class Qualifier:
     candidates: tuple[Candidate, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call of a function that is none of Spark's: `span` is its name, arguments and parentheses.
+
+    `is_column`: it is all of a selected column that has no alias, and is what this is called by.
+    """
+
+    name_parts: tuple[str, ...]
+    span: Span
+    arguments: tuple[Span, ...]
+    is_column: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InlinedCall:
+    """What comes in the place of a call: texts, and numbers of its arguments, whose own texts come there."""
+
+    span: Span
+    arguments: tuple[Span, ...]
+    pieces: tuple[str | int, ...]
+
+
 class AggregateKind(StrEnum):
     COUNT_ROWS = "count(*)"
     COUNT_VALUES = "count"
@@ -123,13 +145,16 @@ class Query:
     """SELECT, WITH, VALUES, TABLE t, FROM t: the user's own text and where it names tables.
 
     `relations` and `qualifiers` are in the order of the text. `engine.sql.query.splice` puts other names in their
-    places. `log_question` is the whole of what is asked, if the log may know it.
+    places. `log_question` is the whole of what is asked, if the log may know it. `calls` may be of functions of the
+    catalog; `inlined` are those that are, once the statement is bound.
     """
 
     text: str
     relations: tuple[Relation, ...] = ()
     qualifiers: tuple[Qualifier, ...] = ()
     log_question: LogQuestion | None = None
+    calls: tuple[Call, ...] = ()
+    inlined: tuple[InlinedCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,8 +52,9 @@ class ShowColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowFunctions:
-    """`SHOW [SYSTEM|USER|ALL] FUNCTIONS [LIKE 'pattern']`: `builtin` those of Spark, `user` those that were created."""
+    """`SHOW [SYSTEM|USER|ALL] FUNCTIONS [IN schema] [LIKE 'pattern']`: `builtin` those of Spark, `user` the others."""
 
+    schema_parts: tuple[str, ...] = ()
     pattern: str | None = None
     builtin: bool = True
     user: bool = True

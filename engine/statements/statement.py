@@ -15,6 +15,7 @@ from engine.statements.catalog import (
 from engine.statements.copies import ConvertTable, CopyInto
 from engine.statements.explains import ExplainWrite
 from engine.statements.foreign import Refresh, ShowAbsent
+from engine.statements.functions import CreateFunction, DescribeFunction, DropFunction
 from engine.statements.maintenance import (
     AnalyzeTable,
     GenerateManifest,
@@ -26,6 +27,7 @@ from engine.statements.maintenance import (
 )
 from engine.statements.merges import Merge
 from engine.statements.queries import DescribeQuery, Explain, Query
+from engine.statements.rights import RightQuestion, RightStatement
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
     DescribeDetail,
@@ -56,6 +58,7 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.tokens import CreateToken, RevokeToken, ShowTokens
 from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (
@@ -92,10 +95,12 @@ AnsweredStatement = (
     | ListFunctions
     | ListPrimaryKeys
     | ListForeignKeys
+    | RightQuestion
+    | DescribeFunction
 )
 """Statements that Spark has no part in: what the catalog, the logs and the session's state answer."""
 
-Statement = Query | Explain | ExplainWrite | DescribeQuery | AnsweredStatement
+Statement = Query | Explain | ExplainWrite | DescribeQuery | AnsweredStatement | ShowTokens
 """Statements that change no table and no name."""
 
 MaintenanceStatement = Optimize | Reorg | Vacuum | RestoreTable | RepairTable | GenerateManifest | AnalyzeTable
@@ -119,6 +124,7 @@ QuerylessStatement = (
     | CreateCatalog
     | DropCatalog
     | DropView
+    | DropFunction
     | CommentOn
 )
 """Statements without a query whose columns would have to be known before they are planned."""
@@ -146,6 +152,11 @@ WriteStatement = (
     | CreateView
     | DropView
     | CommentOn
+    | RightStatement
+    | CreateToken
+    | RevokeToken
+    | CreateFunction
+    | DropFunction
     | MaintenanceStatement
 )
 

@@ -20,8 +20,19 @@ from engine.statements.catalog import (
     DropSchema,
     DropView,
 )
+from engine.statements.functions import CreateFunction, DropFunction
 from engine.statements.merges import Merge
 from engine.statements.queries import Query, Span
+from engine.statements.rights import (
+    AlterGroup,
+    AlterOwner,
+    CreateGroup,
+    CreateLocation,
+    DropGroup,
+    DropLocation,
+    GrantRights,
+    RevokeRights,
+)
 from engine.statements.session import ResetSetting, UseCatalog, UseSchema
 from engine.statements.statement import OneStatement
 from engine.statements.tables import CreateTable, CreateTableLike, DropTable
@@ -246,6 +257,8 @@ _WITHOUT_ROWS = (
     *(CreateTable, CreateTableLike, AlterTable, DropTable, CreateView, DropView, CommentOn),
     *(CreateSchema, DropSchema, CreateCatalog, DropCatalog, UseSchema, UseCatalog, ResetSetting),
     *(DeclareVariables, SetVariables, DropVariable),
+    *(GrantRights, RevokeRights, AlterOwner, CreateGroup, AlterGroup, DropGroup, CreateLocation, DropLocation),
+    *(CreateFunction, DropFunction),
 )
 
 

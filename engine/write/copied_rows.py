@@ -48,12 +48,19 @@ def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) 
     snapshot = table.snapshot
     config, alias = copying.config or snapshot.rules, copying.alias
     names = Names((alias, copying.rest, *snapshot.schema.names, *(scan.relation for scan in copying.scans)))
-    scan = replace(scan_of(names.new("scan"), table), files=files, choice=None, metadata=names.new("place"))
+    scan = scan_of_files(names.new("scan"), table, files, names.new("place"))
     columns, rows = copies_of(table.label, scan, alias, config)
     text = f"SELECT {columns} FROM {scan.relation} AS {alias} {copying.rest}"
     source = ReadPlan(text=text, scans=(scan, *copying.scans))
     with new_files(table, source, rows, replace(run, parameters=copying.parameters)) as copied:
         yield copied
+
+
+def scan_of_files(relation: str, table: BoundTable, files: pa.Table, place: str) -> Scan:
+    """The scan of some of the snapshot's files; `place` is its hidden column."""
+    return replace(
+        scan_of(relation, table), files=table.snapshot.row_files.readable(files), choice=None, metadata=place
+    )
 
 
 def copies_of(label: str, scan: Scan, alias: str, config: TableRules) -> tuple[str, WritePlan]:

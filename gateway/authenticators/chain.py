@@ -21,6 +21,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Protocol, assert_never
 
+from catalog.tokens import TOKEN_PREFIX
 from engine.runtime.identity import Identity, Method, Scope
 from gateway.authenticators.errors import CredentialsRefused, PlaintextRefused
 from gateway.authenticators.exchange import Accepted, Exchange, Mechanism, parse_plain
@@ -33,7 +34,6 @@ from gateway.errors import LogInEnded
 
 logger = logging.getLogger(__name__)
 
-TOKEN_PREFIX = "dgp_"
 TOKEN_USER = "token"
 """Whom clients name that have a token and must name somebody."""
 _SECRET_BYTES_MAX = 16 << 10

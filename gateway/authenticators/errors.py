@@ -34,23 +34,6 @@ class TooManyLogIns(SqlError, condition="TOO_MANY_LOG_INS", sqlstate="53400"):
 
 
 @dataclass(eq=False)
-class SecretReadable(SqlError, condition="SECRET_READABLE_BY_OTHERS", sqlstate="F0000"):
-    path: str
-    mode: str
-    template = (
-        "The file {path} has the mode {mode}, which lets others read or change it. Make it the server's own: "
-        "chmod 600 {path}, and chown to the user that the server runs as."
-    )
-
-
-@dataclass(eq=False)
-class SecretUnusable(SqlError, condition="SECRET_UNUSABLE", sqlstate="F0000"):
-    path: str
-    reason: str
-    template = "The file {path} cannot be used: {reason}."
-
-
-@dataclass(eq=False)
 class UserNameInvalid(SqlError, condition="USER_NAME_INVALID", sqlstate="42602"):
     name: str
     reason: str

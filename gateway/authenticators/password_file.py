@@ -12,15 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catalog.errors import SqlError
+from catalog.secret_errors import SecretUnusable
+from catalog.secret_files import locked, read_secret, stamp_of, write_secret
 from engine.runtime.identity import Identity, Method
-from gateway.authenticators.errors import (
-    CredentialsRefused,
-    SecretUnusable,
-    UserNameInvalid,
-)
+from gateway.authenticators.errors import CredentialsRefused, UserNameInvalid
 from gateway.authenticators.names import ensure_name, fold_name
 from gateway.authenticators.passwords import PasswordVerifier, is_password_hash
-from gateway.authenticators.secret_files import locked, read_secret, stamp_of, write_secret
 from gateway.errors import LogInEnded
 
 logger = logging.getLogger(__name__)
@@ -83,15 +80,14 @@ def store_user(path: Path, user: User) -> bool:
     return was_there
 
 
-def remove_user(path: Path, name: str) -> bool:
-    """Whether there was one to remove."""
+def remove_user(path: Path, name: str) -> User | None:
+    """The one that was there, or None."""
     with locked(path):
         users = load_users(path)
-        left = [user for key, user in users.items() if key != fold_name(name)]
-        if len(left) == len(users):
-            return False
-        _write(path, left)
-    return True
+        removed = users.get(fold_name(name))
+        if removed:
+            _write(path, [user for user in users.values() if user is not removed])
+    return removed
 
 
 def _write(path: Path, users: Iterable[User]) -> None:

@@ -73,6 +73,7 @@ from gateway.hs2.result_form import (
 from gateway.hs2.rowset import encode_with_results
 from gateway.hs2.variables import parse_configuration, substitute
 from gateway.operation import Operation, OperationState, Page
+from gateway.origin import Origin
 from gateway.registry import Registry
 from gateway.row_links import RowLinks
 from gateway.session import Session
@@ -188,6 +189,7 @@ class Service:
                 catalog=namespace.catalogName or wanted.catalog,
                 schema=namespace.schemaName or wanted.schema,
                 may_lack_schema=bool(namespace.schemaName),  # dbt-databricks makes it in the session that begins there
+                origin=Origin("thrift" if client.is_connected else "thrift-http", client.peer.address),
             ),
             OPEN_S,
             abandoned=lambda late: self._registry.close_session(late.id, identity),

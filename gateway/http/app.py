@@ -10,6 +10,7 @@ from flask import Flask, Response, jsonify, request
 from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException, LengthRequired
 
+from catalog.tokens import TokenStore
 from gateway.authenticators.exchange import Authenticator
 from gateway.bounded import EngineCalls
 from gateway.http.authentication import challenges, retry_after
@@ -20,6 +21,7 @@ from gateway.http.hosts import KnownHosts
 from gateway.http.links import LinkSigner
 from gateway.http.log_in import log_in_blueprint
 from gateway.http.statements import StatementApi
+from gateway.http.tokens import tokens_blueprint
 from gateway.http.waiting import WaitingRoom
 from gateway.lifecycle import Lifecycle
 from gateway.status import describe
@@ -45,6 +47,7 @@ class HttpOptions:
     link_lifetime_s: float = 900.0
     public_url: str = ""
     proxies: tuple[str, ...] = ()
+    tokens: TokenStore | None = None
 
 
 class _Json(DefaultJSONProvider):
@@ -74,6 +77,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     app.register_blueprint(api.blueprint())
     app.register_blueprint(health_blueprint(lifecycle))
     app.register_blueprint(log_in_blueprint(callers))
+    app.register_blueprint(tokens_blueprint(callers, options.tokens))
 
     @app.before_request
     def ensure_acceptable() -> None:

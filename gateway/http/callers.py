@@ -16,7 +16,7 @@ from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, pl
 from gateway.authenticators.peer import Peer
 from gateway.http.authentication import authenticate
 from gateway.http.cookies import Cookies
-from gateway.http.errors import CookieRefused, ForeignPage
+from gateway.http.errors import CookieRefused, ForeignPage, UnsupportedMediaType
 
 PEER = "gateway.peer"
 """Key of the WSGI environment under which the server gives the client's :class:`~gateway.authenticators.peer.Peer`."""
@@ -75,6 +75,13 @@ class Callers:
     def _name(self) -> str:
         """Browsers take the prefix over TLS only."""
         return _SECURE_NAME if request.is_secure else _NAME
+
+
+def json_content() -> bytes:
+    """The body of the request, which has to say that it is JSON: no form of another site can."""
+    if not request.is_json:
+        raise UnsupportedMediaType(request.mimetype or "of no stated type")
+    return request.get_data()
 
 
 def _peer() -> Peer:

@@ -21,7 +21,7 @@ from engine.runtime.results import BIGINT, ResultStream, small_result
 from gateway.http.encode import arrow_stream, column_info, csv_bytes, json_bytes, json_rows
 from gateway.http.errors import ChunkNotFound
 from gateway.http.links import LinkSigner
-from gateway.http.requests import Disposition, Format, StatementRequest
+from gateway.http.requests import Compression, Disposition, Format, StatementRequest
 from gateway.operation import Operation
 
 API = "/api/2.0/sql"
@@ -49,6 +49,7 @@ class Delivery:
 
     def __init__(self, request: StatementRequest) -> None:
         self.format, self._disposition = request.format, request.disposition
+        self._compression = request.compression if request.format is Format.ARROW_STREAM else Compression.NONE
         self._row_limit, self._byte_limit = request.row_limit, request.byte_limit
         self._is_truncated = False
 
@@ -86,7 +87,8 @@ class Delivery:
 
     def manifest(self, operation: Operation) -> dict[str, object]:
         schema, chunks = operation.schema, self.chunks(operation)
-        return {
+        compression = {} if self._compression is Compression.NONE else {"result_compression": self._compression}
+        return compression | {
             "format": self.format,
             "schema": {
                 "column_count": len(schema),
@@ -125,11 +127,22 @@ class Delivery:
             case Format.JSON_ARRAY:
                 return json_bytes(table, operation.time_zone)
             case Format.ARROW_STREAM:
-                return arrow_stream(table)
+                return self._compressed(arrow_stream(table))
             case Format.CSV:
                 return csv_bytes(table, operation.time_zone, header=chunk.index == 0)
             case _:
                 assert_never(format_)
+
+    def _compressed(self, stream: bytes) -> bytes:
+        match self._compression:
+            case Compression.NONE:
+                return stream
+            case Compression.LZ4_FRAME:
+                return bytes(pa.compress(stream, "lz4", asbytes=True))
+            case Compression.ZSTD:
+                return bytes(pa.compress(stream, "zstd", asbytes=True))
+            case _:
+                assert_never(self._compression)
 
     def result(self, operation: Operation, index: int, signer: LinkSigner, base_url: str) -> dict[str, object]:
         """The `result` object of chunk `index`, empty for a statement without columns.

@@ -1,8 +1,7 @@
 """Bodies of requests, from JSON to frozen values, once, at the edge.
 
 The names are those of Databricks' SQL Statement Execution API 2.0. Fields that only make sense in a cloud
-(`warehouse_id`, `query_tags`) and permissions that the server need not use (`result_compression`) are accepted and
-not used; a field outside that API is refused by name.
+(`warehouse_id`, `query_tags`) are accepted and not used; a field outside that API is refused by name.
 """
 
 from __future__ import annotations
@@ -38,6 +37,14 @@ class Format(StrEnum):
     CSV = "CSV"
 
 
+class Compression(StrEnum):
+    """Of Arrow streams, each a frame of its own. ZSTD is not among those of Databricks."""
+
+    NONE = "NONE"
+    LZ4_FRAME = "LZ4_FRAME"
+    ZSTD = "ZSTD"
+
+
 class OnWaitTimeout(StrEnum):
     CONTINUE = "CONTINUE"
     CANCEL = "CANCEL"
@@ -56,6 +63,7 @@ class StatementRequest:
     byte_limit: int | None = None
     disposition: Disposition = Disposition.INLINE
     format: Format = Format.JSON_ARRAY
+    compression: Compression = Compression.NONE
     wait_timeout_s: float = _WAIT_DEFAULT_S
     on_wait_timeout: OnWaitTimeout = OnWaitTimeout.CONTINUE
 
@@ -67,6 +75,20 @@ class SessionRequest:
     catalog: str | None
     schema: str | None
     settings: Mapping[str, str]
+
+
+class TokenScope(StrEnum):
+    SQL = "sql"
+    READ_ONLY = "read-only"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken:
+    """`POST /api/2.0/token/create`."""
+
+    comment: str
+    lifetime_s: int | None
+    scope: TokenScope
 
 
 class _Body:
@@ -153,6 +175,7 @@ def parse_statement_request(content: bytes) -> StatementRequest:
         byte_limit=body.whole_number("byte_limit"),
         disposition=body.choice("disposition", Disposition.INLINE),
         format=body.choice("format", Format.JSON_ARRAY),
+        compression=body.choice("result_compression", Compression.NONE),
         wait_timeout_s=parse_wait("wait_timeout", body.text("wait_timeout"), _WAIT_DEFAULT_S),
         on_wait_timeout=body.choice("on_wait_timeout", OnWaitTimeout.CONTINUE),
     )
@@ -170,6 +193,20 @@ def parse_session_request(content: bytes) -> SessionRequest:
     return SessionRequest(
         catalog=body.text("catalog"), schema=body.text("schema"), settings=body.strings("session_confs")
     )
+
+
+def parse_new_token(content: bytes) -> NewToken:
+    body = _Body(_parse_json(content), frozenset(("comment", "lifetime_seconds", "scope")))
+    return NewToken(
+        comment=body.text("comment") or "",
+        lifetime_s=body.whole_number("lifetime_seconds"),
+        scope=body.choice("scope", TokenScope.SQL),
+    )
+
+
+def parse_token_id(content: bytes) -> str:
+    """Of `POST /api/2.0/token/delete`."""
+    return _Body(_parse_json(content), frozenset(("token_id",))).text("token_id") or ""
 
 
 def parse_handle(text: str) -> uuid.UUID:

@@ -18,14 +18,14 @@ from functools import partial
 from http import HTTPStatus
 from weakref import WeakKeyDictionary
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, g, request
 
 from engine.runtime.identity import Identity
 from gateway.bounded import EngineCalls
 from gateway.errors import EngineNotAnswering, OperationNotFound
-from gateway.http.callers import Callers
+from gateway.http.callers import Callers, json_content
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
-from gateway.http.errors import ServerStarting, TooManyWaiting, UnsupportedMediaType
+from gateway.http.errors import ServerStarting, TooManyWaiting
 from gateway.http.links import LinkSigner
 from gateway.http.requests import (
     Format,
@@ -40,6 +40,7 @@ from gateway.http.requests import (
 from gateway.http.waiting import WaitingRoom, wait_for_end
 from gateway.lifecycle import Lifecycle
 from gateway.operation import Operation, OperationState
+from gateway.origin import Origin
 from gateway.registry import Registry
 from gateway.session import Session
 from gateway.status import describe
@@ -48,7 +49,9 @@ CLIENT_DESCRIPTOR = "gateway.client_descriptor"
 """Key of the WSGI environment under which the server gives the file descriptor of the client's socket."""
 
 Body = dict[str, object]
+_NAME = "statements"
 
+_USER_AGENT_MAX = 200
 _OPEN_S, _OPEN_WITHOUT_PLACE_S, _END_S = 5.0, 1.0, 1.0
 """How long a request waits at least for a session to open, where no place is left, and for an end to be told."""
 
@@ -77,7 +80,7 @@ class StatementApi:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def blueprint(self) -> Blueprint:
-        routes = Blueprint("statements", __name__)
+        routes = Blueprint(_NAME, __name__)
         for method, path, view in (
             ("POST", f"{API}/statements", self.submit),
             ("GET", f"{API}/statements/<statement_id>", self.poll),
@@ -89,10 +92,11 @@ class StatementApi:
             ("DELETE", f"{API}/sessions/<session_id>", self.close_session),
         ):
             routes.add_url_rule(path, view.__name__, view, methods=[method])
+        routes.before_request(self._authenticate)
         return routes
 
     def submit(self) -> Body:
-        asked = parse_statement_request(_json_content())
+        asked = parse_statement_request(json_content())
         end = time.monotonic() + asked.wait_timeout_s
         with self.room.place() as may_wait:
             if not may_wait and asked.on_wait_timeout is OnWaitTimeout.CANCEL:
@@ -137,7 +141,7 @@ class StatementApi:
         return {}
 
     def open_session(self) -> Body:
-        asked = parse_session_request(_json_content())
+        asked = parse_session_request(json_content())
         with self.room.place() as may_wait:
             session = self._open(asked, _OPEN_S if may_wait else _OPEN_WITHOUT_PLACE_S)
         return {"session_id": str(session.id)}
@@ -151,9 +155,10 @@ class StatementApi:
     def _open(self, asked: SessionRequest, seconds: float) -> Session:
         """A session, opened within `seconds` or not at all."""
         registry, identity = self._registry(), self._identity()
+        origin = Origin("http", request.remote_addr or "", request.user_agent.string[:_USER_AGENT_MAX] or None)
         return self.calls.run(
             lambda: registry.open_session(
-                identity, settings=asked.settings, catalog=asked.catalog, schema=asked.schema
+                identity, settings=asked.settings, catalog=asked.catalog, schema=asked.schema, origin=origin
             ),
             seconds,
             abandoned=lambda session: registry.close_session(session.id, identity),
@@ -223,8 +228,15 @@ class StatementApi:
         """What links begin with: the URL of the server as clients reach it."""
         return self.public_url or request.root_url.rstrip("/")
 
+    def _authenticate(self) -> None:
+        """Before anything of the request is looked at. A link carries the right to what it leads to."""
+        if request.endpoint != f"{_NAME}.{self.follow.__name__}":
+            g.identity = self.callers.identity()
+
     def _identity(self) -> Identity:
-        return self.callers.identity()
+        identity = g.identity
+        assert isinstance(identity, Identity)
+        return identity
 
 
 _DOCUMENTS = {CONTENT_TYPES[Format.ARROW_STREAM]: Format.ARROW_STREAM, "text/csv": Format.CSV}
@@ -233,12 +245,6 @@ _DOCUMENTS = {CONTENT_TYPES[Format.ARROW_STREAM]: Format.ARROW_STREAM, "text/csv
 def _document(operation: Operation, delivery: Delivery, index: int, format_: Format) -> Response:
     content = delivery.content(operation, delivery.chunk(operation, index), format_)
     return Response(content, HTTPStatus.OK, content_type=CONTENT_TYPES[format_])
-
-
-def _json_content() -> bytes:
-    if not request.is_json:
-        raise UnsupportedMediaType(request.mimetype or "of no stated type")
-    return request.get_data()
 
 
 def _client() -> int | None:

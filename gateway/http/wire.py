@@ -2,8 +2,9 @@
 
 A head that two programs could read differently is refused rather than guessed at, since what one of them takes for a
 body the other may take for a request (request smuggling): lengths that are repeated, signed or listed, a length beside
-a transfer coding, folded headers, a space before a colon, line ends without a carriage return. A body comes with its
-length; one in chunks could be of any size, so it is left unread, and the application refuses it.
+a transfer coding, credentials that are repeated, folded headers, a space before a colon, line ends without a carriage
+return. A body comes with its length; one in chunks could be of any size, so it is left unread, and the application
+refuses it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _HEADER_NAME = re.compile(_TOKEN + rb"+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _DIGITS = re.compile(r"[0-9]+")
 _LENGTH_DIGITS_MAX = 18
+_SINGLE = ("authorization", "content-type", "origin", "sec-fetch-site")
+"""Headers of which the server and a program in front of it might heed different ones."""
 _Headers = tuple[tuple[str, str], ...]
 _ERROR_CODES = {
     HTTPStatus.REQUEST_TIMEOUT: "REQUEST_TIMEOUT",
@@ -132,6 +135,8 @@ def parse_head(content: bytes, body_bytes_max: int) -> Head:
     headers = tuple(map(_parse_header, lines))
     if len(_values(headers, "host")) != 1 and not (is_old and not _values(headers, "host")):
         raise _bad("The request must have one Host header.")
+    if repeated := next((name for name in _SINGLE if len(_values(headers, name)) > 1), None):
+        raise _bad(f"The request must have one header {repeated} at most.")
     tokens = {token.strip().lower() for value in _values(headers, "connection") for token in value.split(",")}
     is_chunked = _is_chunked(headers, is_old)
     return Head(

@@ -18,8 +18,8 @@ async function main() {
   const run = async (text, options) => rowsOf(await session.executeStatement(text, options));
   say(await run("SELECT 1"));
   say((await run("SELECT types"))[0]);
-  const many = await run("ROWS 250000");
-  say([many.length, many[249999].id]);
+  const many = await run("ROWS 1000000");
+  say([many.length, many[999999].id]);
   say(await run("SELEKT 1").catch((error) => error.message));
   await run("SELECT :a", { namedParameters: { a: 5 } });
   await run("SELECT ?", { ordinalParameters: ["x"] });
@@ -37,7 +37,10 @@ async function main() {
   const endless = await session.executeStatement("SLEEP 300");
   setTimeout(() => endless.cancel(), 300);
   say(await rowsOf(endless).catch((error) => error.message));
+  say(await run("SELECT 1"));
   await session.close();
+  const again = await client.openSession();
+  say(await rowsOf(await again.executeStatement("SELECT 1")));
   await client.close();
 }
 

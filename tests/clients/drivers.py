@@ -117,8 +117,8 @@ def open_driver(name: str, port: int, gateway: JavaGateway | None) -> Driver:
     raise ValueError(name)
 
 
-def start_jvm() -> JavaGateway:
-    return JavaGateway.launch_gateway(classpath=JARS, java_path=java(), javaopts=["-Xmx256m"], die_on_exit=True)
+def start_jvm(classpath: str = JARS) -> JavaGateway:
+    return JavaGateway.launch_gateway(classpath=classpath, java_path=java(), javaopts=["-Xmx256m"], die_on_exit=True)
 
 
 def jdbc_connect(gateway: JavaGateway, url: str, user: str = "ada") -> Any:
@@ -142,6 +142,25 @@ def error_of_cancelled(connection: Any, runs: Sequence[object], pause_s: float =
         error = running.exception(30)
     assert isinstance(error, Py4JJavaError)
     return str(error.java_exception.getMessage())
+
+
+def count_rows(gateway: JavaGateway, result: Any) -> tuple[int, int]:
+    """The rows of a java.sql.ResultSet and the sum of their first column; they are read in Java, by Janino."""
+    of_name = gateway.jvm.java.lang.Class.forName
+    names, kinds = gateway.jvm.java.lang.String, gateway.jvm.java.lang.Class
+    counting = gateway.jvm.org.codehaus.janino.ScriptEvaluator()
+    counting.setReturnType(of_name("java.lang.String"))
+    counting.setParameters(_array(gateway, names, "result"), _array(gateway, kinds, of_name("java.sql.ResultSet")))
+    counting.setThrownExceptions(_array(gateway, kinds, of_name("java.lang.Exception")))
+    counting.cook('long n = 0, sum = 0; while (result.next()) { n++; sum += result.getLong(1); } return n + " " + sum;')
+    count, total = map(int, counting.evaluate(_array(gateway, gateway.jvm.java.lang.Object, result)).split())
+    return count, total
+
+
+def _array(gateway: JavaGateway, kind: Any, item: Any) -> Any:
+    made = gateway.new_array(kind, 1)
+    made[0] = item
+    return made
 
 
 def read_result(result: Any) -> list[list[str]]:

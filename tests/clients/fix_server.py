@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from engine.sample.lake import ensure_sample_lake
+from tests.certificates import Certificate, make_certificate
 from tests.clients.http_client import HttpClient
 from tests.paths import DAT, GOLDEN, HAS_TESTDATA, TESTDATA
 from tests.server_process import ServerProcess
@@ -23,12 +24,13 @@ from tests.server_process import ServerProcess
 
 @dataclass(frozen=True)
 class RealServer:
-    """The running server."""
+    """The running server; both ports take TLS as well."""
 
     process: ServerProcess
     lake: Path
     thrift_port: int
     http_port: int
+    certificate: Certificate
 
     def http(self, **settings: str) -> HttpClient:
         """A client with a session of these settings, or without a session."""
@@ -44,12 +46,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
     if HAS_TESTDATA:
         (lake / "dat").symlink_to(DAT)
         (lake / "golden").symlink_to(GOLDEN)
+    certificate = make_certificate(folder)
     process = ServerProcess(
-        folder, str(lake), GATEWAY_SPARK_DRIVER_MEMORY="1g", GATEWAY_LAKE_ALLOWED_ROOTS=f'["{TESTDATA}"]'
+        folder,
+        str(lake),
+        GATEWAY_SPARK_DRIVER_MEMORY="1g",
+        GATEWAY_LAKE_ALLOWED_ROOTS=f'["{TESTDATA}"]',
+        GATEWAY_SERVER_TLS_CERTIFICATE=str(certificate.certificate),
+        GATEWAY_SERVER_TLS_KEY=str(certificate.key),
     )
     try:
         ports = process.ports()
-        yield RealServer(process, lake, ports["thrift"], ports["http"])
+        yield RealServer(process, lake, ports["thrift"], ports["http"], certificate)
         process.popen.send_signal(signal.SIGTERM)
         assert process.end() == 0, process.output
         assert "internal error" not in process.output, process.output

@@ -34,11 +34,13 @@ def test_everything_it_does(served: Served, tmp_path: Path) -> None:
         env=os.environ | trusted,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
     )
     assert done.returncode == 0, done.stderr + done.stdout
-    one, types, many, error, insert, *lists, product, timeout, cancelled = map(json.loads, done.stdout.splitlines())
-    assert one == [{"1": 1}] and types == TYPES and many == [250_000, 249_999]
+    one, types, many, error, insert, *more, session, another = map(json.loads, done.stdout.splitlines())
+    *lists, product, timeout, cancelled = more
+    assert session == another == one
+    assert one == [{"1": 1}] and types == TYPES and many == [1_000_000, 999_999]
     assert error.startswith("[PARSE_SYNTAX_ERROR.TEST]") and insert == [[], 3]
     assert lists == [["spark_catalog"], ["t"], ["i", "s"], ["id"], True] and product == "Spark SQL"
     sent = [run.parameters[0] for run in served.engine.runs if run.parameters]

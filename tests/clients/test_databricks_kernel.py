@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from engine.main import EngineOptions, LakeEngine, open_sources
+from tests.clients.conftest import Served
 from tests.clients.environments import client_environment
+from tests.gateway.arrow_engine import rows
 from tests.gateway.http.conftest import serving_http
 from tests.paths import ROOT
 
@@ -42,12 +45,17 @@ def port(tmp_path: Path) -> Iterator[int]:
         yield live.port
 
 
-def listed(port: int, backend: str) -> dict[str, list[dict[str, Any]]]:
+def told(script: str, port: int, backend: str) -> Any:
+    """What a script in the connector's environment prints at its end."""
     python = client_environment("kernel", *PACKAGES) / "python"
-    script = ROOT / "tests" / "clients" / "kernel_metadata.py"
-    done = subprocess.run([python, script, str(port), backend], capture_output=True, text=True, timeout=120)
+    file = ROOT / "tests" / "clients" / script
+    done = subprocess.run([python, file, str(port), backend], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    found: dict[str, list[dict[str, Any]]] = json.loads(done.stdout.splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def listed(port: int, backend: str) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = told("kernel_metadata.py", port, backend)
     return found
 
 
@@ -79,3 +87,19 @@ def test_the_older_backend_lists_objects(port: int) -> None:
         ("price", "decimal(9,2)"),
     ]
     assert found["no tables"] == found["no rows"] == found["no columns"] == []
+
+
+@pytest.mark.parametrize("backend", ["use_kernel", "use_sea"])
+def test_rows_parameters_errors_and_reconnecting(served: Served, backend: str) -> None:
+    served.engine.answers["SELECT :a"] = rows(pa.table({"x": [5]}))
+    found = told("kernel_rows.py", served.http_port, backend)
+    values, nulls = found["types"]
+    assert values[:5] == ["True", "-128", "-32768", "2147483647", "-9223372036854775808"]
+    assert (values[7], values[8], values[10]) == ("-1.50", 'é "q" 日本', "2024-02-29")
+    assert nulls == ["None"] * len(values)
+    assert found["many"] == [1_000_000, 499_999_500_000]
+    assert found["parameter"] == ["5"] and found["again"] == ["1"] and found["another connection"] == ["1"]
+    assert "PARSE_SYNTAX_ERROR.TEST" in found["error"]
+    [run, *_] = [run for run in served.engine.runs if run.text == "SELECT :a"]
+    assert [(parameter.name, parameter.value) for parameter in run.parameters] == [("a", "5")]
+    served.engine.runs.remove(run)

@@ -1,4 +1,7 @@
-"""dbt end to end, dbt-spark and dbt-databricks: a project of every kind of node, built twice, and its documentation."""
+"""dbt end to end: a project of every kind of node, built twice, its documentation, and the commands that only look.
+
+dbt-spark connects by Thrift and by HTTP, dbt-databricks as to a warehouse; each builds into a schema of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +21,35 @@ from tests.paths import ROOT
 pytestmark = [pytest.mark.clients, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 PROJECT = ROOT / "tests" / "clients" / "dbt_project"
+SPARK = ("dbt-thrift", "dbt-core>=1.11,<1.12", "dbt-spark[PyHive]>=1.11,<1.12")
 PACKAGES = {
-    "thrift": ("dbt-core>=1.11,<1.12", "dbt-spark[PyHive]>=1.11,<1.12"),
-    "databricks": ("dbt-core>=1.11,<1.12", "dbt-databricks==1.10.9"),
+    "thrift": SPARK,
+    "http": SPARK,
+    "databricks": ("dbt-databricks", "dbt-core>=1.11,<1.12", "dbt-databricks==1.10.9"),
 }
-"""What each target of the project's profile needs."""
+"""By target of the project's profile: the environment and what it needs."""
 RUN_S = 600
 
 
 class Dbt:
     """The project in a folder of its own, against one server."""
 
-    def __init__(self, folder: Path, port: int, target: str = "thrift") -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, server: RealServer, target: str) -> None:
+        self.folder, self.server, self.target = folder, server, target
+        self.schema = f"dbt_{target}"
         shutil.copytree(PROJECT, folder)
-        self._dbt = client_environment(f"dbt-{target}", *PACKAGES[target]) / "dbt"
-        self._target = target
-        self._environment = os.environ | {"GATEWAY_TEST_PORT": str(port), "DBT_PROFILES_DIR": str(folder)}
+        self._dbt = client_environment(*PACKAGES[target]) / "dbt"
+        port = server.thrift_port if target == "thrift" else server.http_port
+        self._environment = os.environ | {
+            "GATEWAY_TEST_PORT": str(port),
+            "DBT_PROFILES_DIR": str(folder),
+            "SSL_CERT_FILE": str(server.certificate.certificate),
+        }
 
     def run(self, *arguments: str, succeeds: bool = True) -> str:
         """The output of a command."""
         done = subprocess.run(
-            [self._dbt, *arguments, "--target", self._target],
+            [self._dbt, *arguments, "--target", self.target],
             cwd=self.folder,
             env=self._environment,
             capture_output=True,
@@ -50,61 +59,72 @@ class Dbt:
         assert (done.returncode == 0) == succeeds, done.stdout + done.stderr
         return done.stdout
 
-    def statuses(self) -> dict[str, str]:
-        """How each node of the last command ended."""
+    def build(self) -> None:
+        """Every node and every test."""
+        self.run("build")
         results = json.loads((self.folder / "target" / "run_results.json").read_text())["results"]
-        return {result["unique_id"].split(".", 2)[2]: result["status"] for result in results}
+        assert {result["status"] for result in results} == {"success", "pass"}, results
+
+    def rows(self, text: str) -> list[list[Any]]:
+        """What the server answers; `{s}` is the schema."""
+        return [list(row) for row in self.server.http().rows(text.format(s=self.schema))]
 
 
-@pytest.fixture(scope="module")
-def dbt(server: RealServer, tmp_path_factory: pytest.TempPathFactory) -> Dbt:
-    return Dbt(tmp_path_factory.mktemp("dbt") / "project", server.thrift_port)
+@pytest.fixture(scope="module", params=PACKAGES)
+def dbt(request: pytest.FixtureRequest, server: RealServer, tmp_path_factory: pytest.TempPathFactory) -> Dbt:
+    return Dbt(tmp_path_factory.mktemp("dbt") / "project", server, request.param)
 
 
-def rows(server: RealServer, text: str) -> list[list[Any]]:
-    found: Sequence[Sequence[Any]] = server.http().rows(text)
-    return [list(row) for row in found]
-
-
-def test_a_project_is_built_twice(dbt: Dbt, server: RealServer) -> None:
-    dbt.run("build")
-    assert set(dbt.statuses().values()) == {"success", "pass"}, dbt.statuses()
-    assert rows(server, "SELECT count(*) FROM dbt_shop.merged") == [["4"]]
+def test_a_project_is_built_twice(dbt: Dbt) -> None:
+    assert "All checks passed" in dbt.run("debug")
+    dbt.build()
+    assert dbt.rows("SELECT count(*) FROM {s}.merged") == [["4"]]
     seed = dbt.folder / "seeds" / "raw_orders.csv"
     seed.write_text(seed.read_text().replace("3,ann,,", "3,ann,9.99,") + "5,eve,1.00,2024-01-02,true\n")
-    dbt.run("build")
-    assert set(dbt.statuses().values()) == {"success", "pass"}, dbt.statuses()
-    assert rows(server, "SELECT id, amount, seen_again FROM dbt_shop.merged ORDER BY id") == [
+    dbt.build()
+    assert dbt.rows("SELECT id, amount, seen_again FROM {s}.merged ORDER BY id") == [
         ["1", "10.5", None],
         ["2", "20.0", None],
         ["3", "9.99", "true"],
         ["4", "7.25", "true"],
         ["5", "1.0", "true"],
     ]
-    assert rows(server, "SELECT count(*) FROM dbt_shop.appended") == [["6"]]
-    assert rows(server, "SELECT day, count(*) FROM dbt_shop.overwritten GROUP BY day ORDER BY day") == [
+    assert dbt.rows("SELECT count(*) FROM {s}.appended") == [["6"]]
+    assert dbt.rows("SELECT day, count(*) FROM {s}.overwritten GROUP BY day ORDER BY day") == [
         ["2024-01-01", "1"],
         ["2024-01-02", "3"],
         ["2024-01-03", "1"],
     ]
-    history = "SELECT id, amount, dbt_valid_to IS NULL FROM dbt_shop.order_history WHERE id IN (3, 5) ORDER BY ALL"
-    assert rows(server, history) == [["3", None, "false"], ["3", "9.99", "true"], ["5", "1.0", "true"]]
-    assert ["customer", "string", "The customer's name."] in rows(server, "DESCRIBE dbt_shop.customers")
-
-
-def test_a_project_is_built_twice_by_databricks_adapter(server: RealServer, tmp_path: Path) -> None:
-    dbt = Dbt(tmp_path / "project", server.http_port, "databricks")
-    for _ in range(2):
-        dbt.run("build")
-        assert set(dbt.statuses().values()) == {"success", "pass"}, dbt.statuses()
-    assert rows(server, "SELECT count(*) FROM dbt_databricks.merged") == [["4"]]
-    assert rows(server, "SELECT count(*) FROM dbt_databricks.order_history") == [["4"]]
+    history = "SELECT id, amount, dbt_valid_to IS NULL FROM {s}.order_history WHERE id IN (3, 5) ORDER BY ALL"
+    assert dbt.rows(history) == [["3", None, "false"], ["3", "9.99", "true"], ["5", "1.0", "true"]]
+    assert ["customer", "string", "The customer's name."] in dbt.rows("DESCRIBE {s}.customers")
+    if dbt.target == "databricks":
+        assert dbt.rows("SELECT id, day FROM {s}.replaced ORDER BY id") == [
+            ["1", "2024-01-01"],
+            ["2", "2024-01-02"],
+            ["3", "2024-01-02"],
+            ["4", "2024-01-03"],
+            ["5", "2024-01-02"],
+        ]
+        assert dbt.rows("SHOW KEYS IN TABLE {s}.keyed") != []
 
 
 def test_documentation_is_made(dbt: Dbt) -> None:
     dbt.run("docs", "generate")
     nodes = json.loads((dbt.folder / "target" / "catalog.json").read_text())["nodes"]
     assert list(nodes["model.shop.customers"]["columns"]) == ["customer", "orders", "total"]
+
+
+def test_commands_that_only_look(dbt: Dbt) -> None:
+    assert "5" in dbt.run("show", "--inline", "select count(*) as found from {{ ref('raw_orders') }}")
+    dbt.run("source", "freshness")
+    assert "model.shop.customers" in dbt.run("list", "--resource-type", "model", "--output", "json")
+
+
+def test_a_model_that_fails_says_why(dbt: Dbt) -> None:
+    (dbt.folder / "models" / "failing.sql").write_text("select nope from {{ ref('raw_orders') }}")
+    assert "UNRESOLVED_COLUMN" in dbt.run("run", "--select", "failing", succeeds=False)
+    (dbt.folder / "models" / "failing.sql").unlink()
 
 
 def test_grants_are_refused_by_name(dbt: Dbt) -> None:

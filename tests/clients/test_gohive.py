@@ -96,7 +96,7 @@ def test_rows_are_changed_and_read(program: Program) -> None:
 
 
 def test_many_rows(program: Program) -> None:
-    assert program.ask("count", "SELECT id, cast(id AS string) AS s FROM range(100001)") == {"count": 100001}
+    assert program.ask("count", "SELECT id, cast(id AS string) AS s FROM range(1000000)") == {"count": 1000000}
 
 
 def test_an_error_is_told_and_the_session_goes_on(program: Program) -> None:
@@ -107,6 +107,12 @@ def test_an_error_is_told_and_the_session_goes_on(program: Program) -> None:
 
 def test_a_statement_is_cancelled(program: Program) -> None:
     assert "cancel" in str(program.ask("cancel", ENDLESS)["error"]).lower()
+    assert program.ask("run", "SELECT 1 AS one") == {"rows": [["1"]]}
+
+
+def test_a_time_limit_ends_a_statement(program: Program) -> None:
+    program.ask("run", "SET STATEMENT_TIMEOUT = 1")
+    assert "STATEMENT_TIMEOUT" in program.ask("run", ENDLESS)["error"]
     assert program.ask("run", "SELECT 1 AS one") == {"rows": [["1"]]}
 
 

@@ -1,15 +1,16 @@
 """Servers that are killed while they change or maintain tables: each statement is there wholly or not at all.
 
-A model knows the rows before and after each statement. After a kill the table has the one or the other; deltalake reads
-it, which knows nothing of our server. A statement that is not there is sent again to the next server.
+Several clients send statements, each to tables of its own, until the server is killed. A model knows the rows before
+and after each statement. After a kill the tables have the one or the other; deltalake reads them, which knows nothing
+of our server. A statement that is not there is sent again to the next server.
 """
 
 from __future__ import annotations
 
 import random
 import threading
-import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -19,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
-from tests.clients.drivers import PythonDriver, StatementFailed
+from tests.clients.drivers import StatementFailed
 from tests.clients.test_kill_writes import LOST, KilledServers, open_client, rows_of
 
 pytestmark = [pytest.mark.clients, pytest.mark.spark]
@@ -51,20 +52,29 @@ def rows_in(folder: Path) -> Rows:
 
 @dataclass
 class Model:
-    """What `changed` and the table that was cloned from it have, and which versions can be restored."""
+    """What a client's `table` and its clone, `clone`, have, and which versions can be restored."""
 
     lake: Path
+    lane: int
     rows: Rows = field(default_factory=dict)
     cloned: Rows | None = None
     kept: list[tuple[int, Rows]] = field(default_factory=list)
 
     @property
+    def table(self) -> str:
+        return f"changed_{self.lane}"
+
+    @property
+    def clone(self) -> str:
+        return f"cloned_{self.lane}"
+
+    @property
     def folder(self) -> Path:
-        return self.lake / "default" / "changed"
+        return self.lake / "default" / self.table
 
     def landed(self, number: int) -> tuple[Path, Rows]:
         """A folder with a file of new rows, below the lake."""
-        folder, rows = self.lake / "landing" / str(number), self.new(number)
+        folder, rows = self.lake / "landing" / f"{self.lane}_{number}", self.new(number)
         folder.mkdir(parents=True, exist_ok=True)
         columns = {"k": pa.array(rows.keys(), pa.int32()), "v": pa.array(rows.values(), pa.int32())}
         pq.write_table(pa.table(columns), folder / "rows.parquet")
@@ -90,17 +100,17 @@ class Change:
 
 def _insert(model: Model, number: int) -> Change:
     values = ", ".join(map(str, model.new(number).items()))
-    return Change(f"INSERT INTO changed VALUES {values}", model.rows | model.new(number), model.cloned)
+    return Change(f"INSERT INTO {model.table} VALUES {values}", model.rows | model.new(number), model.cloned)
 
 
 def _update(model: Model, number: int) -> Change:
     rows = {k: v + 1 if k % 7 == number % 7 else v for k, v in model.rows.items()}
-    return Change(f"UPDATE changed SET v = v + 1 WHERE k % 7 = {number % 7}", rows, model.cloned)
+    return Change(f"UPDATE {model.table} SET v = v + 1 WHERE k % 7 = {number % 7}", rows, model.cloned)
 
 
 def _delete(model: Model, number: int) -> Change:
     rows = {k: v for k, v in model.rows.items() if k % 13 != number % 13}
-    return Change(f"DELETE FROM changed WHERE k % 13 = {number % 13}", rows, model.cloned)
+    return Change(f"DELETE FROM {model.table} WHERE k % 13 = {number % 13}", rows, model.cloned)
 
 
 def _merge(model: Model, number: int) -> Change:
@@ -109,29 +119,31 @@ def _merge(model: Model, number: int) -> Change:
         k: v for k, v in source.items() if k not in model.rows or model.rows[k] % 2
     }
     text = (
-        f"MERGE INTO changed AS t USING (SELECT CAST({number * 3} + id * 2 AS INT) AS k, {number} AS v FROM range(40)) "
-        "AS s ON t.k = s.k WHEN MATCHED AND t.v % 2 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET v = s.v "
-        "WHEN NOT MATCHED THEN INSERT *"
+        f"MERGE INTO {model.table} AS t USING (SELECT CAST({number * 3} + id * 2 AS INT) AS k, {number} AS v "
+        "FROM range(40)) AS s ON t.k = s.k WHEN MATCHED AND t.v % 2 = 0 THEN DELETE "
+        "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
     )
     return Change(text, rows, model.cloned)
 
 
 def _replace(model: Model, number: int) -> Change:
     rows = {k: v for k, v in model.rows.items() if v % 5 != number % 5} | {number: number % 5}
-    text = f"INSERT INTO changed REPLACE WHERE v % 5 = {number % 5} OR k = {number} VALUES ({number}, {number % 5})"
+    where = f"v % 5 = {number % 5} OR k = {number}"
+    text = f"INSERT INTO {model.table} REPLACE WHERE {where} VALUES ({number}, {number % 5})"
     return Change(text, rows, model.cloned)
 
 
 def _restore(model: Model, number: int) -> Change:
-    if not model.kept:
-        return _same("FSCK REPAIR TABLE changed")(model, number)
-    version, rows = model.kept[number % len(model.kept)]
-    return Change(f"RESTORE TABLE changed TO VERSION AS OF {version}", rows, model.cloned)
+    older = [(version, rows) for version, rows in model.kept if version < model.kept[-1][0]]
+    if not older:
+        return _same("FSCK REPAIR TABLE {t}")(model, number)
+    version, rows = older[number % len(older)]
+    return Change(f"RESTORE TABLE {model.table} TO VERSION AS OF {version}", rows, model.cloned)
 
 
 def _copy(model: Model, number: int) -> Change:
     folder, rows = model.landed(number)
-    text = f"COPY INTO changed FROM '{folder}' FILEFORMAT = PARQUET"
+    text = f"COPY INTO {model.table} FROM '{folder}' FILEFORMAT = PARQUET"
     return Change(text, model.rows | rows, model.cloned)
 
 
@@ -141,98 +153,105 @@ def _convert(model: Model, number: int) -> Change:
 
 
 def _clone(kind: str) -> Callable[[Model, int], Change]:
-    text = f"CREATE OR REPLACE TABLE cloned {kind} CLONE changed"
-    return lambda model, _: Change(text, model.rows, model.rows)
+    def made(model: Model, _: int) -> Change:
+        return Change(f"CREATE OR REPLACE TABLE {model.clone} {kind} CLONE {model.table}", model.rows, model.rows)
+
+    return made
 
 
 def _drop_vectors(model: Model, number: int) -> Change:
     if not DeltaTable(model.folder).protocol().reader_features:
-        return _same("FSCK REPAIR TABLE changed")(model, number)
-    text = "ALTER TABLE changed DROP FEATURE deletionVectors"
+        return _same("FSCK REPAIR TABLE {t}")(model, number)
+    text = f"ALTER TABLE {model.table} DROP FEATURE deletionVectors"
     return Change(text, model.rows, model.cloned, loses_old=True, done="DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT")
 
 
 def _same(text: str, *, loses_old: bool = False) -> Callable[[Model, int], Change]:
-    return lambda model, _: Change(text, model.rows, model.cloned, loses_old)
+    return lambda model, _: Change(text.replace("{t}", model.table), model.rows, model.cloned, loses_old)
 
 
 CHANGES: list[Callable[[Model, int], Change]] = [
     _update,
     _merge,
-    _same("OPTIMIZE changed"),
+    _same("OPTIMIZE {t}"),
     _delete,
     _insert,
     _restore,
     _replace,
-    _same("VACUUM changed RETAIN 0 HOURS", loses_old=True),
+    _same("VACUUM {t} RETAIN 0 HOURS", loses_old=True),
     _merge,
     _clone("SHALLOW"),
     _update,
     _copy,
-    _same("REORG TABLE changed APPLY (PURGE)"),
+    _same("REORG TABLE {t} APPLY (PURGE)"),
     _delete,
     _convert,
-    _same("OPTIMIZE changed ZORDER BY (v)"),
+    _same("OPTIMIZE {t} ZORDER BY (v)"),
     _clone("DEEP"),
     _drop_vectors,
-    _same(f"ALTER TABLE changed SET TBLPROPERTIES ({VECTORS})"),
+    _same(f"ALTER TABLE {{t}} SET TBLPROPERTIES ({VECTORS})"),
     _insert,
-    _same("ANALYZE TABLE changed COMPUTE DELTA STATISTICS"),
+    _same("ANALYZE TABLE {t} COMPUTE DELTA STATISTICS"),
 ]
 
 
-class Killing:
-    """A client that looks after each kill, and sends again what is not there."""
+class Client:
+    """One of those that send statements: what is in doubt when the server goes is looked for."""
 
-    def __init__(self, servers: KilledServers, properties: str) -> None:
-        self.servers, self.model = servers, Model(servers.lake)
-        self.client = self._client()
-        self.client.run(f"CREATE TABLE changed (k INT, v INT) TBLPROPERTIES ({properties})")
+    def __init__(self, servers: KilledServers, lane: int) -> None:
+        self.servers, self.model = servers, Model(servers.lake, lane)
+        self._number = lane * 4
+        self.connect()
+        self.driver.run(f"CREATE TABLE {self.model.table} (k INT, v INT) TBLPROPERTIES ({self._properties})")
         for first in (0, 100):
-            self.client.run(f"INSERT INTO changed SELECT id, id % 10 FROM range({first}, {first + 100})")
+            self.driver.run(f"INSERT INTO {self.model.table} SELECT id, id % 10 FROM range({first}, {first + 100})")
         self.model.rows = {k: k % 10 for k in range(200)}
-        self.longest_s = 1.0
+        self.pending: Change | None = None
 
-    def _client(self) -> PythonDriver:
-        client = open_client(self.servers.port)
-        client.run(NO_CHECK)
-        return client
+    @property
+    def _properties(self) -> str:
+        return PROPERTIES[self.model.lane % len(PROPERTIES)]
 
-    def send(self, change: Change, kill_after: float | None) -> None:
-        """`kill_after` is a part of the time that the longest of the last statements took."""
-        if kill_after is None:
-            self._run(change)
-        else:
-            killer = threading.Timer(kill_after * self.longest_s, self.servers.process.popen.kill)
-            killer.start()
+    def connect(self) -> None:
+        self.driver = open_client(self.servers.port)
+        self.driver.run(NO_CHECK)
+
+    def work(self, is_killed: threading.Event) -> None:
+        """Until the server is killed."""
+        while True:
+            if self.pending is None:
+                self.pending = CHANGES[self._number % len(CHANGES)](self.model, self._number)
+                self._number += 1
             try:
-                self._run(change)
-                was_told = True
+                self.send()
             except LOST:
-                was_told = False
-            killer.join()
-            self.servers.kill()
-            is_there = self._is_there(change)
-            assert is_there is not False or not was_told, change.text
-            self.servers.start()
-            self.client = self._client()
-            if not is_there:
-                self._run(change)
-        self._take_up(change)
+                if not is_killed.is_set():
+                    raise
+                return
 
-    def _run(self, change: Change) -> None:
-        began = time.monotonic()
+    def send(self) -> None:
+        """What is pending."""
+        assert self.pending is not None
         try:
-            self.client.run(change.text)
+            self.driver.run(self.pending.text)
         except StatementFailed as error:
-            if change.done not in str(error):
+            if self.pending.done not in str(error):
                 raise
-        self.longest_s = max(self.longest_s / 2, time.monotonic() - began)
+        self.take_up()
+
+    def look(self) -> bool:
+        """Whether what was in doubt is there; it is not pending any more then."""
+        assert self.pending is not None
+        is_there = self._is_there(self.pending)
+        if is_there:
+            self.take_up()
+        return bool(is_there)
 
     def _is_there(self, change: Change) -> bool | None:
         """None where nobody could tell; fails for anything between before and after."""
-        pairs = [(rows_in(self.model.folder), self.model.rows, change.rows)]
-        pairs.append((self._made(self.model.lake / "default" / "cloned"), self.model.cloned, change.cloned))
+        model = self.model
+        pairs = [(rows_in(model.folder), model.rows, change.rows)]
+        pairs.append((self._made(model.lake / "default" / model.clone), model.cloned, change.cloned))
         if change.makes is not None:
             made = {row["k"]: row["v"] for row in pq.read_table(change.makes / "rows.parquet").to_pylist()}
             pairs.append((self._made(change.makes), None, made))
@@ -245,8 +264,9 @@ class Killing:
     def _made(self, folder: Path) -> Rows | None:
         return rows_in(folder) if (folder / "_delta_log" / f"{0:020}.json").exists() else None
 
-    def _take_up(self, change: Change) -> None:
-        model = self.model
+    def take_up(self) -> None:
+        model, change, self.pending = self.model, self.pending, None
+        assert change is not None
         if change.loses_old:
             model.kept.clear()
         model.rows, model.cloned = change.rows, change.cloned
@@ -254,29 +274,50 @@ class Killing:
 
     def ensure_right(self) -> None:
         """Also by the server itself, whose rows have one id each."""
-        assert rows_in(self.model.folder) == self.model.rows
-        found = self.client.run("SELECT k, v FROM changed")
-        assert {int(k): int(v) for k, v in found} == self.model.rows and len(found) == len(self.model.rows)
-        if self.model.cloned is not None:
-            assert rows_in(self.model.lake / "default" / "cloned") == self.model.cloned
+        model = self.model
+        assert rows_in(model.folder) == model.rows
+        found = self.driver.run(f"SELECT k, v FROM {model.table}")
+        assert {int(k): int(v) for k, v in found} == model.rows and len(found) == len(model.rows)
+        if model.cloned is not None:
+            assert rows_in(model.lake / "default" / model.clone) == model.cloned
+
+
+def kill(servers: KilledServers, clients: list[Client], after_s: float) -> list[str]:
+    """The server, while all clients send statements; the texts that were cut off, each with what became of it."""
+    is_killed = threading.Event()
+    with ThreadPoolExecutor(len(clients)) as threads:
+        working = [threads.submit(client.work, is_killed) for client in clients]
+        wait(working, after_s, return_when=FIRST_EXCEPTION)
+        is_killed.set()
+        servers.kill()
+    for each in working:
+        each.result()
+    cut = [client.pending.text for client in clients if client.pending is not None]
+    found = [client.look() for client in clients]
+    servers.start()
+    for client in clients:
+        client.connect()
+    return [f"{'there' if is_there else 'not there'}: {text}" for is_there, text in zip(found, cut, strict=True)]
 
 
 @pytest.mark.timeout(600)
 def test_a_killed_server_leaves_rows_as_before_or_after(servers: KilledServers) -> None:
-    killing = Killing(servers, f"{VECTORS}, {FEED}, {TRACKED}")
-    for number, (make, kill_after) in enumerate(zip(CHANGES[:4], (None, 0.7, None, None), strict=True)):
-        killing.send(make(killing.model, number), kill_after)
-    killing.ensure_right()
+    clients = [Client(servers, lane) for lane in range(3)]
+    kill(servers, clients, 2)
+    for client in clients:
+        if client.pending is not None:
+            client.send()
+        client.ensure_right()
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("part", range(20))
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("part", range(9))
 def test_servers_that_are_killed_again_and_again(servers: KilledServers, part: int) -> None:
-    """The parts are 200 statements together."""
+    """The parts cut off 216 statements together."""
     chance = random.Random(part)
-    killing = Killing(servers, PROPERTIES[part % len(PROPERTIES)])
-    for number in range(10):
-        change = CHANGES[(part * 10 + number) % len(CHANGES)](killing.model, number)
-        killing.send(change, chance.random() * 1.1 if chance.random() < 0.4 else None)
-    killing.ensure_right()
+    clients = [Client(servers, lane) for lane in range(part, part + 6)]
+    for _ in range(4):
+        print("\n".join(kill(servers, clients, chance.uniform(0.5, 10))))
+    for client in clients:
+        client.ensure_right()

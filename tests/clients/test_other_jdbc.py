@@ -14,7 +14,7 @@ from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JJavaError
 
 from tests.clients.conftest import Served
-from tests.clients.drivers import column, error_of_cancelled, java, read_result
+from tests.clients.drivers import JARS, column, error_of_cancelled, read_result, start_jvm
 from tests.clients.test_behavior import VALUES
 from tests.clients.test_jdbc import LISTS
 from tests.paths import ROOT
@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.clients, pytest.mark.oracle]
 
 MAVEN = "https://repo1.maven.org/maven2"
 FOLDER = ROOT / ".oracle" / "drivers"
+JANINO = ("janino", "commons-compiler")
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,28 @@ def jar(package: Package) -> Path:
     return file
 
 
+def classpath(package: Package) -> str:
+    """The driver, and Janino of Spark, by which the tests read results in Java."""
+    janino = [str(found) for found in Path(JARS).parent.glob("*.jar") if found.name.startswith(JANINO)]
+    return ":".join((str(jar(package)), *janino))
+
+
+def connect_with(package: Package, gateway: JavaGateway, address: str) -> Any:
+    """A java.sql.Connection of a driver that is known by its name alone."""
+    properties = gateway.jvm.java.util.Properties()
+    properties.setProperty("user", "ada")
+    properties.setProperty("password", "x")
+    made = gateway.jvm.java.lang.Class.forName(package.driver).getDeclaredConstructor(
+        gateway.new_array(gateway.jvm.java.lang.Class, 0)
+    )
+    driver = made.newInstance(gateway.new_array(gateway.jvm.java.lang.Object, 0))
+    return driver.connect(f"jdbc:{package.scheme}://{address}", properties)
+
+
 @pytest.fixture(scope="module", params=list(PACKAGES))
 def driver(request: pytest.FixtureRequest) -> Iterator[tuple[Package, JavaGateway]]:
     package = PACKAGES[request.param]
-    gateway = JavaGateway.launch_gateway(
-        classpath=str(jar(package)), java_path=java(), javaopts=["-Xmx256m"], die_on_exit=True
-    )
+    gateway = start_jvm(classpath(package))
     yield package, gateway
     gateway.shutdown()
 
@@ -88,15 +105,7 @@ def connection(request: pytest.FixtureRequest, driver: tuple[Package, JavaGatewa
     package, gateway = driver
     http = request.param == "http"
     port, tail = (served.http_port, ";transportMode=http;httpPath=cliservice") if http else (served.port, "")
-    properties = gateway.jvm.java.util.Properties()
-    properties.setProperty("user", "ada")
-    properties.setProperty("password", "x")
-    made = gateway.jvm.java.lang.Class.forName(package.driver).getDeclaredConstructor(
-        gateway.new_array(gateway.jvm.java.lang.Class, 0)
-    )
-    opened = made.newInstance(gateway.new_array(gateway.jvm.java.lang.Object, 0)).connect(
-        f"jdbc:{package.scheme}://127.0.0.1:{port}/lab{tail}", properties
-    )
+    opened = connect_with(package, gateway, f"127.0.0.1:{port}/lab{tail}")
     yield opened
     opened.close()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import ssl
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,7 +18,16 @@ from thrift.transport.THttpClient import THttpClient
 from gateway.http.cookies import Cookies
 from tests.certificates import STORE_PASSWORD
 from tests.clients.conftest import Served
-from tests.clients.drivers import BeelineDriver, Driver, JdbcDriver, PythonDriver, StatementFailed, column, read_result
+from tests.clients.drivers import (
+    BeelineDriver,
+    Driver,
+    JdbcDriver,
+    PythonDriver,
+    StatementFailed,
+    column,
+    error_of_cancelled,
+    read_result,
+)
 from tests.clients.test_behavior import VALUES
 from tests.gateway.http.conftest import eventually, serving_http
 
@@ -107,7 +115,7 @@ def test_jdbc_beyond_queries(jvm: JavaGateway, served: Served) -> None:
     prepared.setInt(1, 1)
     assert read_result(prepared.executeQuery()) == [["1"]]
     assert connection.createStatement().executeUpdate("INSERT") == 3
-    assert cancelled(connection, served) == ["Query was cancelled"]
+    assert error_of_cancelled(connection, served.engine.runs) == "Query was cancelled"
     limited = connection.createStatement()
     limited.setQueryTimeout(1)
     with pytest.raises(Py4JJavaError) as raised:
@@ -118,24 +126,6 @@ def test_jdbc_beyond_queries(jvm: JavaGateway, served: Served) -> None:
     with pytest.raises(Py4JJavaError) as raised:
         JdbcDriver(jvm, jdbc_url(served, "http").replace("/default", "/nowhere"))
     assert "SCHEMA_NOT_FOUND" in str(raised.value)
-
-
-def cancelled(connection: Any, served: Served) -> list[str]:
-    """What a statement says that another thread cancels."""
-    statement, errors, known = connection.createStatement(), list[str](), len(served.engine.runs)
-
-    def run() -> None:
-        try:
-            statement.executeQuery("SLEEP 300")
-        except Py4JJavaError as error:
-            errors.append(error.java_exception.getMessage())
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    assert eventually(lambda: len(served.engine.runs) > known, 60)
-    statement.cancel()
-    thread.join(60)
-    return errors
 
 
 def test_pyhive_beyond_queries(served: Served) -> None:

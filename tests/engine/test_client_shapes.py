@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from tests.engine.bare_lake import BareLake
 
@@ -99,6 +101,16 @@ def test_tables_in_the_shape_of_hive(lake: BareLake) -> None:
     for text in ("SHOW TABLES", "SHOW TABLES IN `shop`"):
         assert lake.answer(text).to_pydict() == {"tab_name": ["items", "other"]}
     assert lake.answer("SHOW VIEWS IN shop").to_pydict() == {"tab_name": []}
+
+
+def test_partitions_in_the_shape_of_hive(lake: BareLake) -> None:
+    lake.answer("CREATE TABLE shop.parts (n INT, `the:day` STRING, city STRING) PARTITIONED BY (`the:day`, city)")
+    table = pa.table({"n": pa.array([1, 2], pa.int32()), "the:day": ["a/b=1%", None], "city": ["Delft", "Ede é"]})
+    write_deltalake(lake.folder / "shop" / "parts", table, mode="append", partition_by=["the:day", "city"])
+    assert lake.rows("SHOW PARTITIONS shop.parts") == [("a/b=1%", "Delft"), (None, "Ede é")]
+    lake.answer("SET gateway.show_tables.hive_shape = true")
+    partitions = ["the%3Aday=a%2Fb%3D1%25/city=Delft", "the%3Aday=__HIVE_DEFAULT_PARTITION__/city=Ede é"]
+    assert lake.answer("SHOW PARTITIONS shop.parts").to_pydict() == {"partition": partitions}
 
 
 def test_describe_as_json(lake: BareLake) -> None:

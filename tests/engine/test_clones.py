@@ -165,3 +165,24 @@ def test_what_cannot_be_cloned_is_refused_and_leaves_nothing(session: LakeSessio
         assert not (lake / "default" / "r" / "_delta_log").exists(), text
     run(session, "CREATE TABLE IF NOT EXISTS kept SHALLOW CLONE base")
     assert rows(session, "SELECT * FROM kept") == [(1,)]
+
+
+def test_the_vectors_of_a_shallow_clone_lie_with_its_table(session: LakeSession) -> None:
+    """Paths of the log are encoded, and the lake's folder has a blank."""
+    run(session, f"CREATE OR REPLACE TABLE marked (k INT, v INT) TBLPROPERTIES ({VECTORS})")
+    for first in (0, 10):
+        run(session, f"INSERT INTO marked SELECT /*+ COALESCE(1) */ id, 0 FROM range({first}, {first + 10})")
+    run(session, "DELETE FROM marked WHERE k % 10 = 3")
+    off = f"ALTER TABLE borrowed SET TBLPROPERTIES ({VECTORS.replace('true', 'false')})"
+    for change, changed in (
+        (("ALTER TABLE borrowed DROP FEATURE deletionVectors",), 0),
+        (("OPTIMIZE borrowed",), 0),
+        (("REORG TABLE borrowed APPLY (PURGE)",), 0),
+        ((off, "UPDATE borrowed SET v = 1 WHERE k = 4"), 1),
+        (("MERGE INTO borrowed t USING borrowed s ON t.k = s.k AND s.k = 5 WHEN MATCHED THEN UPDATE SET v = 2",), 2),
+        (("UPDATE borrowed SET v = 1 WHERE k = 4",), 1),
+    ):
+        run(session, "CREATE OR REPLACE TABLE borrowed SHALLOW CLONE marked")
+        for text in change:
+            run(session, text)
+        assert rows(session, "SELECT count(*), sum(v), count_if(k % 10 = 3) FROM borrowed") == [(18, changed, 0)]

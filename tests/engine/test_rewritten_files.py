@@ -141,3 +141,22 @@ def test_rows_that_are_read_one_by_one_are_told_apart(session: LakeSession, lake
     assert rows(session, "SELECT c0, c100 FROM wide WHERE c0 <> 7 ORDER BY c0") == expected
     assert rows(session, "SELECT c100 IN (-2, -3), c99 FROM wide WHERE c0 = 7") == [(True, 106)]
     assert [len(files) for files in files_of(lake, "wide", 2)] == [1, 1]
+
+
+def test_columns_of_all_kinds_keep_the_values_of_rows_that_stay(session: LakeSession) -> None:
+    run(
+        session,
+        "CREATE TABLE odd (`a.b` INT, v VOID, m MAP<STRING, INT>, l ARRAY<STRUCT<x: INT NOT NULL>>, "
+        "s STRUCT<y: INT, z: STRING>, t STRING, w VARIANT)",
+    )
+    values = "map('k', id), array(named_struct('x', id)), named_struct('y', id, 'z', 'z'), 'T', parse_json(string(id))"
+    run(session, f"INSERT INTO odd SELECT /*+ COALESCE(1) */ id, NULL, {values} FROM range(4)")
+    asked = "SELECT `a.b`, v, m['k'], l[0].x, s.y, s.z, t, CAST(w AS INT) FROM odd ORDER BY `a.b`"
+    expected = [(k, None, k, k, k, "z", "T", k) for k in range(4)]
+    assert rows(session, asked) == expected
+    assert run(session, "UPDATE odd SET m = map('k', 9), s.y = m['k'] + 5, v = NULL WHERE t = 'T' AND `a.b` = 2") == 1
+    expected[2] = (2, None, 9, 2, 7, "z", "T", 2)
+    assert rows(session, asked) == expected
+    assert run(session, "UPDATE odd SET l = NULL, w = parse_json('8'), t = 5, `a.b` = `a.b` + 40L WHERE `a.b` = 3") == 1
+    expected[3] = (43, None, 3, None, 3, "z", "5", 8)
+    assert rows(session, asked) == expected

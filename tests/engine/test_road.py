@@ -137,6 +137,7 @@ REFUSALS = [
     ("SELECT * FROM nope.items", "TABLE_OR_VIEW_NOT_FOUND", "42P01"),
     ("SELECT nope FROM items", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703"),
     ("SELECT nope(id) FROM items", "UNRESOLVED_ROUTINE", "42883"),
+    ("SELECT id FROM items JOIN other.items ON shop.items.id = other.items.id", "AMBIGUOUS_REFERENCE", "42704"),
     ("SELECT cast('x' AS int)", "CAST_INVALID_INPUT", "22018"),
     ("SELECT 1 / 0", "DIVIDE_BY_ZERO", "22012"),
     ("USE nope", "SCHEMA_NOT_FOUND", "42704"),
@@ -158,7 +159,7 @@ def test_a_refusal_has_its_condition_and_the_session_goes_on(
     with pytest.raises(SqlError) as caught:
         rows(session, text)
     assert (caught.value.condition, caught.value.sqlstate) == (condition, sqlstate)
-    assert "__scan_" not in str(caught.value)
+    assert "__scan_" not in str(caught.value) and "__relation_" not in str(caught.value)
     assert rows(session, "SELECT 1") == [(1,)]
 
 

@@ -25,7 +25,7 @@ FEED, TRACKED = "'delta.enableChangeDataFeed' = 'true'", "'delta.enableRowTracki
 MAPPED = "'delta.columnMapping.mode' = 'name'"
 
 LAYOUTS = {
-    "plain": ("", (), ("deltalake", "duckdb")),
+    "tracked": ("", (TRACKED,), ("deltalake", "duckdb")),
     "feed, tracked, partitioned, by name": ("PARTITIONED BY (p)", (FEED, TRACKED, MAPPED), ()),
     "vectors": ("", (VECTORS,), ("deltalake", "duckdb")),
     "vectors, feed, tracked, partitioned": ("PARTITIONED BY (p)", (VECTORS, FEED, TRACKED), ("deltalake", "duckdb")),

@@ -12,6 +12,8 @@ import pytest
 from engine.delta.commit.marks import read_vector
 from engine.delta.commit.transaction import Committed, Transaction
 from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.actions import DeletionVectorDescriptor
+from engine.delta.spec.deletion_vectors import deletion_vector_path
 from engine.errors.conflict_errors import ConcurrentModification
 from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.storage.vector_files import write_vectors
@@ -44,6 +46,17 @@ def mark(storage: Any, rows: frozenset[int]) -> Committed | None:
     return transaction.commit()
 
 
+def vectors_in(storage: DictStorage) -> set[str]:
+    return {status.name for status in storage.list_folder("").files if status.name.endswith(".bin")}
+
+
+def named_vectors(storage: DictStorage) -> set[str]:
+    """By any version."""
+    versions = (Snapshot.load(storage, version) for version in range(Snapshot.load(storage).version + 1))
+    vectors = [value for snapshot in versions for value in snapshot.files["deletion_vector"].to_pylist()]
+    return {deletion_vector_path(DeletionVectorDescriptor(**value)) for value in vectors if value is not None}
+
+
 @pytest.mark.parametrize(("first", "second"), list(itertools.combinations_with_replacement(SETS, 2)))
 def test_every_interleaving_marks_what_was_committed(first: frozenset[int], second: frozenset[int]) -> None:
     def make() -> tuple[list[Any], DictStorage]:
@@ -68,5 +81,6 @@ def test_every_interleaving_marks_what_was_committed(first: frozenset[int], seco
         gone = read_vector(storage, files["deletion_vector"][0].as_py())
         assert len(files) == 1 and set(gone.tolist()) == set().union(*done)
         assert not lost or first & second
+        assert lost or vectors_in(storage) == named_vectors(storage)
         outcomes.add(len(lost))
     assert outcomes == ({0, 1} if first & second else {0})

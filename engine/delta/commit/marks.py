@@ -23,8 +23,10 @@ from engine.delta.log.commit_reader import FileRows
 from engine.delta.log.file_table import FILES_SCHEMA, TOMBSTONES_SCHEMA
 from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.spec.actions import DeletionVectorDescriptor
+from engine.delta.spec.deletion_vectors import deletion_vector_path
 from engine.storage.deletion_vectors import (
     DELETION_VECTOR,
+    RELATIVE,
     Rows,
 )
 from engine.storage.storage import Storage
@@ -39,11 +41,14 @@ def read_vector(storage: Storage, value: VectorRow | None) -> Rows:
 
 @dataclass(slots=True)
 class RowMarks:
-    """The rows that a transaction marks, by the decoded path of their file, and the files of vectors it wrote."""
+    """The rows that a transaction marks, by the decoded path of their file, and the files of vectors it wrote; `staged`
+    are those that it was given.
+    """
 
     storage: Storage
     rows: Mapping[str, Rows]
     written: list[str] = field(default_factory=list)
+    staged: set[str] = field(default_factory=set)
 
     def take_up(self, staged: StagedCommit, winner: WinningCommit, now_ms: int) -> tuple[StagedCommit, WinningCommit]:
         """The commit with the winner's vectors in its own, and what of the winner is left to ask about."""
@@ -64,13 +69,24 @@ class RowMarks:
         if not merged:
             return staged, left
         vectors, name = write_vectors(self.storage, list(merged.values()))
+        self.staged |= _vector_files(staged.adds) - set(self.written)
         self.written.append(name)
         files = pa.Table.from_batches([added[path] for path in merged], FILES_SCHEMA).combine_chunks()
         marked = _with_column(files, "deletion_vector", pa.array(vectors, DELETION_VECTOR))
         return _replaced(staged, frozenset(merged), files, marked, now_ms), left
 
+    def unused(self, committed: RecordBatch) -> set[str]:
+        """Those of the files that none of the added data files has: their vectors became others."""
+        return {*self.written, *self.staged} - _vector_files(committed)
+
     def _vector(self, file: RecordBatch) -> Rows:
         return read_vector(self.storage, file.column("deletion_vector")[0].as_py())
+
+
+def _vector_files(adds: RecordBatch) -> set[str]:
+    """Names below the table's root."""
+    vectors = [DeletionVectorDescriptor(**value) for value in _column(adds, "deletion_vector") if value is not None]
+    return {deletion_vector_path(vector) for vector in vectors if vector.storage_type == RELATIVE}
 
 
 def _replaced(

@@ -330,8 +330,9 @@ class Transaction:
         except CommitOutcomeUnknown:
             raise
         except BaseException:
-            self._discard_marks()
+            self._discard(self._marks.written if self._marks is not None else ())
             raise
+        self._discard(self._marks.unused(file.adds) if self._marks is not None else ())
         return Committed(
             storage=self.storage,
             version=file.version,
@@ -418,9 +419,9 @@ class Transaction:
             head = head.after(winner)
         return staged, head
 
-    def _discard_marks(self) -> None:
-        """The vectors that were merged with those of winners, and are in no version."""
-        for name in self._marks.written if self._marks is not None else ():
+    def _discard(self, vectors: Iterable[str]) -> None:
+        """Files of vectors that are in no version, since those of winners were taken up."""
+        for name in vectors:
             with suppress(OSError):
                 self.storage.delete(name)
 

@@ -17,11 +17,10 @@ from engine.bind.bound import BoundTable
 from engine.delta.commit.new_files import NewFiles
 from engine.delta.delta_format import delta_files
 from engine.exec.run import Run
-from engine.plan.reads.scans import scan_of
 from engine.plans.reads import ReadPlan
 from engine.plans.write_plan import AlongCurve, Arrangement, FilePerPartition, TaskPerFile
 from engine.sql.query.composed import Names
-from engine.write.copied_rows import copies_of
+from engine.write.copied_rows import copies_of, scan_of_files
 from engine.write.staged_files import new_files
 
 
@@ -41,9 +40,7 @@ def rearranged_rows(table: BoundTable, regrouping: Regrouping, run: Run) -> Iter
     names = Names(table.snapshot.schema.names)
     alias, place = names.new("rows"), names.new("place")
     parts = _parts(regrouping)
-    scans = tuple(
-        replace(scan_of(names.new("scan"), table), files=files, choice=None, metadata=place) for files, _ in parts
-    )
+    scans = tuple(scan_of_files(names.new("scan"), table, files, place) for files, _ in parts)
     columns, rows = copies_of(table.label, scans[0], alias, table.snapshot.rules)
     text = " UNION ALL ".join(
         f"SELECT {hint} {columns} FROM {scan.relation} AS {alias}" for scan, (_, hint) in zip(scans, parts, strict=True)

@@ -98,7 +98,10 @@ def _renamed(bound: BoundStatement, table: BoundTable, parts: tuple[str, ...]) -
     """The name alone: a managed table keeps its folder."""
     if table.name is None:
         raise RenameOfPath(table.label)
-    return CatalogPlan(change=RenameTableChange(table.name, TableName.from_parts(parts, bound.state.current)))
+    return CatalogPlan(
+        change=RenameTableChange(table.name, TableName.from_parts(parts, bound.state.current)),
+        condition=bound.condition,
+    )
 
 
 def _moved(bound: BoundStatement, table: BoundTable) -> CatalogPlan:
@@ -114,7 +117,7 @@ def _moved(bound: BoundStatement, table: BoundTable) -> CatalogPlan:
     )
     if current != new:
         raise LocationSchemaDiffers(table.label, ", ".join(current), ", ".join(new))
-    return CatalogPlan(change=SetLocationChange(table.name, other.entry.location))
+    return CatalogPlan(change=SetLocationChange(table.name, other.entry.location), condition=bound.condition)
 
 
 def _clustered(bound: BoundStatement, table: BoundTable, cluster: ClusterBy) -> AlterPlan:

@@ -52,17 +52,22 @@ from engine.statements.catalog import ViewColumn as ViewColumnName
 def plan_create_catalog(bound: BoundStatement, statement: CreateCatalog) -> CatalogPlan:
     entry = CatalogEntry(name=CatalogName(statement.catalog), owner=bound.state.principal, comment=statement.comment)
     return CatalogPlan(
-        change=CreateCatalogChange(entry), tolerated=(CatalogAlreadyExists,) if statement.if_not_exists else ()
+        change=CreateCatalogChange(entry),
+        tolerated=(CatalogAlreadyExists,) if statement.if_not_exists else (),
+        condition=bound.condition,
     )
 
 
-def plan_drop_catalog(statement: DropCatalog) -> CatalogPlan:
+def plan_drop_catalog(bound: BoundStatement, statement: DropCatalog) -> CatalogPlan:
     """Only an empty one: what lies in it is dropped schema by schema."""
     if statement.cascade:
         raise StatementNotSupported("DROP CATALOG … CASCADE")
+    name = CatalogName(statement.catalog)
+    is_gone = statement.if_exists and bound.view.rights is not None and not bound.view.has_catalog(name)
     return CatalogPlan(
-        change=DropCatalogChange(CatalogName(statement.catalog)),
+        change=None if is_gone else DropCatalogChange(name),
         tolerated=(CatalogNotFound,) if statement.if_exists else (),
+        condition=bound.condition,
     )
 
 
@@ -70,9 +75,9 @@ def plan_comment_on_names(bound: BoundStatement, statement: CommentOn) -> Catalo
     """COMMENT ON a catalog or a schema."""
     if statement.kind is Commentable.CATALOG:
         (catalog,) = statement.parts
-        return CatalogPlan(change=SetComment(CatalogName(catalog), statement.comment))
+        return CatalogPlan(change=SetComment(CatalogName(catalog), statement.comment), condition=bound.condition)
     name = SchemaName.from_parts(statement.parts, bound.state.catalog)
-    return CatalogPlan(change=SetComment(name, statement.comment))
+    return CatalogPlan(change=SetComment(name, statement.comment), condition=bound.condition)
 
 
 def plan_create_schema(bound: BoundStatement, statement: CreateSchema) -> CatalogPlan:
@@ -86,15 +91,21 @@ def plan_create_schema(bound: BoundStatement, statement: CreateSchema) -> Catalo
         comment=statement.comment,
     )
     return CatalogPlan(
-        change=CreateSchemaChange(entry), tolerated=(SchemaAlreadyExists,) if statement.if_not_exists else ()
+        change=CreateSchemaChange(entry),
+        tolerated=(SchemaAlreadyExists,) if statement.if_not_exists else (),
+        condition=bound.condition,
     )
 
 
-def plan_drop_schema(bound: BoundStatement, statement: DropSchema) -> DropSchemaPlan:
+def plan_drop_schema(bound: BoundStatement, statement: DropSchema) -> DropSchemaPlan | CatalogPlan:
+    name = SchemaName.from_parts(statement.schema_parts, bound.state.catalog)
+    if statement.if_exists and bound.view.rights is not None and not bound.view.finds_schema(name):
+        return CatalogPlan(change=None)  # there is none, or none that the principal may know of
     return DropSchemaPlan(
-        name=SchemaName.from_parts(statement.schema_parts, bound.state.catalog),
+        name=name,
         cascade=statement.cascade,
         tolerated=(SchemaNotFound,) if statement.if_exists else (),
+        condition=bound.condition,
     )
 
 
@@ -127,7 +138,7 @@ def plan_create_view(analyzed: AnalyzedStatement, statement: CreateView) -> Cata
     if statement.temporary:
         return CreateTemporaryViewPlan(entry=entry, replace=replace, tolerates=statement.if_not_exists)
     tolerated = (TableAlreadyExists,) if statement.if_not_exists else ()
-    return CatalogPlan(change=CreateViewChange(entry, replace), tolerated=tolerated)
+    return CatalogPlan(change=CreateViewChange(entry, replace), tolerated=tolerated, condition=bound.condition)
 
 
 def _view_columns(
@@ -153,7 +164,12 @@ def plan_drop_view(bound: BoundStatement, statement: DropView) -> CatalogPlan | 
     if temporary is not None:
         return DropTemporaryViewPlan(entry=temporary)
     name = TableName.from_parts(statement.view_parts, bound.state.current)
-    return CatalogPlan(change=DropViewChange(name), tolerated=(TableNotFound,) if statement.if_exists else ())
+    is_gone = statement.if_exists and bound.view.rights is not None and bound.view.find(name) is None
+    return CatalogPlan(
+        change=None if is_gone else DropViewChange(name),
+        tolerated=(TableNotFound,) if statement.if_exists else (),
+        condition=bound.condition,
+    )
 
 
 def _ensure_may_stand_on(name: TableName, relation: BoundRelation, path: tuple[TableName, ...]) -> None:

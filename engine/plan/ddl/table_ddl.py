@@ -67,7 +67,8 @@ def plan_drop_table(bound: BoundStatement, statement: DropTable) -> DropTablePla
     entry = bound.target.entry
     if isinstance(entry, ViewEntry):
         raise TableExpected(str(entry.name))
-    return DropTablePlan(entry=entry, tolerated=(TableNotFound,) if statement.if_exists else ())
+    tolerated_ = (TableNotFound,) if statement.if_exists else ()
+    return DropTablePlan(entry=entry, tolerated=tolerated_, condition=bound.condition)
 
 
 def ensure_creatable(statement: CreateTable) -> None:

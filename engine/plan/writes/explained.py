@@ -25,6 +25,7 @@ from engine.plans.writes import (
     ReplaceRelated,
     ReplaceRows,
     ReplaceTouched,
+    UpdatePlan,
 )
 from engine.statements.explains import ExplainWrite
 from engine.statements.merges import Merge
@@ -45,9 +46,9 @@ def explain_write(analyzed: AnalyzedStatement, statement: ExplainWrite) -> Expla
             )
         case Update() as update:
             changed = plan_update(analyzed.bound, update)
-            stays = _one_by_one(changed.table)
-            note = f"{changed.table.label}: new values are in new files; of the rows that change, {stays}"
-            return ExplainPlan(mode=statement.mode, read=changed.places.read, note=note)
+            return ExplainPlan(
+                mode=statement.mode, read=changed.places.read, note=f"{changed.table.label}: {_updates(changed)}"
+            )
         case Merge() as merge:
             merged = plan_merge(analyzed, merge)
             return ExplainPlan(
@@ -90,6 +91,12 @@ def _deletes(plan: DeletePlan) -> str:
             return f"of the rows {plan.shown}, {_one_by_one(plan.table)}"
         case _:
             assert_never(plan.whole)
+
+
+def _updates(plan: UpdatePlan) -> str:
+    if plan.rewritten is not None:
+        return "files with rows that change are written again, with the new values and the rows that stay"
+    return f"new values are in new files; of the rows that change, {_one_by_one(plan.table)}"
 
 
 def _merges(plan: MergePlan) -> str:

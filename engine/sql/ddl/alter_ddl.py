@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
+from catalog.privileges import Kind
 from engine.sql.ddl.clauses import (
     read_clustering,
     read_column,
@@ -19,6 +20,7 @@ from engine.sql.ddl.clauses import (
     take_if_exists,
     take_position,
 )
+from engine.sql.ddl.right_ddl import take_owner
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import ColumnChangedTwice, UnsupportedStatement
 from engine.sql.query.names import read_table
@@ -41,14 +43,18 @@ from engine.statements.alters import (
     UnsetProperties,
 )
 from engine.statements.keys import AddKey, DropKey
+from engine.statements.rights import AlterOwner, SecurableName
 from engine.statements.tables import Check, ColumnDef
 
 _ColumnChange: TypeAlias = SyncIdentity | AlterColumn | RenameColumn
 
 
-def parse_alter_table(cursor: Cursor) -> AlterTable:
+def parse_alter_table(cursor: Cursor) -> AlterTable | AlterOwner:
     """What follows ALTER TABLE."""
     table = read_table(cursor)
+    owner = take_owner(cursor)
+    if owner is not None:
+        return AlterOwner(securable=SecurableName(kind=Kind.TABLE, parts=table), owner=owner)
     added = _take_added(cursor)
     if added is not None:
         return AlterTable(table_parts=table, changes=(added,))
@@ -220,8 +226,8 @@ _CHANGES: Mapping[tuple[str, ...], Callable[[Cursor], tuple[TableChange, ...]]] 
 _OTHER_CHANGES = (
     *(("ADD", word) for word in ("CHECK", "CONSTRAINT", "FOREIGN", "PARTITION", "PRIMARY")),
     *(("ALTER", "COLUMN"), ("COMPACT",), ("DEFAULT", "COLLATION"), ("DROP", "PARTITION")),
-    *(("DROP", "ROW", "FILTER"), ("OWNER", "TO"), ("PARTITION",), ("RECOVER", "PARTITIONS"), ("RENAME", "PARTITION")),
-    *(("SET", word) for word in ("FILEFORMAT", "MANAGED", "OWNER", "ROW", "SERDE", "SERDEPROPERTIES", "TAGS")),
+    *(("DROP", "ROW", "FILTER"), ("PARTITION",), ("RECOVER", "PARTITIONS"), ("RENAME", "PARTITION")),
+    *(("SET", word) for word in ("FILEFORMAT", "MANAGED", "ROW", "SERDE", "SERDEPROPERTIES", "TAGS")),
     *(("EXCHANGE", "PARTITION"), ("UNSET", "SERDEPROPERTIES"), ("UNSET", "TAGS")),
     *(("DISABLE", "PREDICTIVE"), ("ENABLE", "PREDICTIVE"), ("INHERIT", "PREDICTIVE")),
 )

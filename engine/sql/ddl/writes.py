@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
+from catalog.privileges import Kind
 from engine.sql.ddl.alter_ddl import parse_alter_table
 from engine.sql.ddl.conversions import parse_convert
 from engine.sql.ddl.copies import parse_copy_into
+from engine.sql.ddl.function_ddl import parse_create_function, parse_drop_function
 from engine.sql.ddl.inserts import is_led_insert, parse_insert, parse_led_insert
 from engine.sql.ddl.maintenance import (
     parse_analyze,
@@ -34,8 +36,21 @@ from engine.sql.ddl.object_ddl import (
     parse_drop_view,
     parse_truncate_table,
 )
+from engine.sql.ddl.right_ddl import (
+    parse_alter_group,
+    parse_alter_owner,
+    parse_create_group,
+    parse_create_location,
+    parse_deny,
+    parse_drop_group,
+    parse_drop_location,
+    parse_grant,
+    parse_revoke,
+    parse_role,
+)
 from engine.sql.ddl.row_changes import parse_delete, parse_update
 from engine.sql.ddl.table_ddl import parse_create_table
+from engine.sql.ddl.token_ddl import parse_create_token, parse_revoke_token
 from engine.sql.dialect.cursor import Cursor
 from engine.statements.merges import Merge
 from engine.statements.queries import Span
@@ -43,19 +58,30 @@ from engine.statements.statement import WriteStatement
 from engine.statements.tables import CreateMode
 from engine.statements.writes import Delete, Insert, MultiInsert, Update
 
+_OWNED = (Kind.CATALOG, Kind.SCHEMA, Kind.VIEW, Kind.FUNCTION, Kind.LOCATION)
+
 _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingProxyType(
     {
         ("ALTER", "TABLE"): parse_alter_table,
+        **{("ALTER", *kind.value.split()): partial(parse_alter_owner, kind=kind) for kind in _OWNED},
+        ("ALTER", "DATABASE"): partial(parse_alter_owner, kind=Kind.SCHEMA),
+        ("ALTER", "GROUP"): parse_alter_group,
         ("COMMENT", "ON"): parse_comment_on,
         ("CONVERT", "TO", "DELTA"): parse_convert,
         ("COPY", "INTO"): parse_copy_into,
         ("CREATE", "CATALOG"): parse_create_catalog,
+        ("CREATE", "EXTERNAL", "LOCATION"): parse_create_location,
+        ("CREATE", "FUNCTION"): partial(parse_create_function, or_replace=False),
+        ("CREATE", "OR", "REPLACE", "FUNCTION"): partial(parse_create_function, or_replace=True),
+        ("CREATE", "GROUP"): parse_create_group,
+        ("CREATE", "ROLE"): parse_role,
         ("CREATE", "DATABASE"): parse_create_schema,
         ("CREATE", "NAMESPACE"): parse_create_schema,
         ("CREATE", "SCHEMA"): parse_create_schema,
         ("CREATE", "TABLE"): partial(parse_create_table, mode=CreateMode.CREATE),
         ("CREATE", "OR", "REPLACE", "TABLE"): partial(parse_create_table, mode=CreateMode.CREATE_OR_REPLACE),
         ("REPLACE", "TABLE"): partial(parse_create_table, mode=CreateMode.REPLACE),
+        ("CREATE", "TOKEN"): parse_create_token,
         ("CREATE", "VIEW"): partial(parse_create_view, or_replace=False, temporary=False),
         ("CREATE", "OR", "REPLACE", "VIEW"): partial(parse_create_view, or_replace=True, temporary=False),
         ("CREATE", "TEMP", "VIEW"): partial(parse_create_view, or_replace=False, temporary=True),
@@ -63,12 +89,18 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("CREATE", "OR", "REPLACE", "TEMP", "VIEW"): partial(parse_create_view, or_replace=True, temporary=True),
         ("CREATE", "OR", "REPLACE", "TEMPORARY", "VIEW"): partial(parse_create_view, or_replace=True, temporary=True),
         ("DELETE", "FROM"): parse_delete,
+        ("DENY",): parse_deny,
+        ("DROP", "EXTERNAL", "LOCATION"): parse_drop_location,
+        ("DROP", "FUNCTION"): parse_drop_function,
+        ("DROP", "GROUP"): parse_drop_group,
+        ("DROP", "ROLE"): parse_role,
         ("DROP", "CATALOG"): parse_drop_catalog,
         ("DROP", "DATABASE"): parse_drop_schema,
         ("DROP", "NAMESPACE"): parse_drop_schema,
         ("DROP", "SCHEMA"): parse_drop_schema,
         ("DROP", "TABLE"): parse_drop_table,
         ("DROP", "VIEW"): parse_drop_view,
+        ("GRANT",): parse_grant,
         ("INSERT",): parse_insert,
         ("MERGE",): parse_merge,
         ("OPTIMIZE",): parse_optimize,
@@ -78,6 +110,8 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("FSCK", "REPAIR", "TABLE"): parse_fsck,
         ("GENERATE",): parse_generate,
         ("RESTORE",): parse_restore,
+        ("REVOKE", "TOKEN"): parse_revoke_token,
+        ("REVOKE",): parse_revoke,
         ("VACUUM",): parse_vacuum,
         ("UPDATE",): parse_update,
     }
@@ -89,7 +123,7 @@ _AFTER_WITH: Mapping[tuple[str, ...], Callable[[Cursor, Span | None], Delete | M
 """Those that may follow a WITH clause, besides INSERT."""
 
 
-WRITE_HEADS = tuple(_WRITES)
+WRITE_HEADS: tuple[tuple[str, ...], ...] = tuple(_WRITES)
 """Their first words."""
 
 

@@ -53,6 +53,9 @@ TABLE_QUERY = "table_query"
 CHANGE_FEED = "change_feed"
 """Key in a call's `meta`: the function, in lower case, where it is one of `CHANGE_FEED_FUNCTIONS`."""
 
+CALL_AT = "call_at"
+"""Key in the `meta` of a call of a function that sqlglot does not know: where its last name begins."""
+
 SUFFIX = "suffix"
 """Key in a table's `meta`: the `Version` that its `@` suffix means."""
 
@@ -195,7 +198,14 @@ class _Parser(PipeParser):
             raise identifier_not_here()
         if self._curr.text.lower() in CHANGE_FEED_FUNCTIONS and self._next.token_type == TokenType.L_PAREN:
             return self._parse_change_feed()
-        return super()._parse_function_call(*args, **kwargs)
+        start = self._curr
+        found = super()._parse_function_call(*args, **kwargs)
+        call: Any = found
+        while isinstance(call, exp.Expr) and not isinstance(call, exp.Anonymous):
+            call = call.this  # what OVER, FILTER and the like are put on
+        if isinstance(call, exp.Anonymous):
+            call.meta.setdefault(CALL_AT, start.start)
+        return found
 
     def _parse_change_feed(self) -> exp.Anonymous:
         """A call of `table_changes` or its sister: it and each of its arguments with their spans."""

@@ -182,3 +182,12 @@ class CopyOptionNotSupported(SqlError, condition="COPY_INTO_OPTION_NOT_SUPPORTED
 def identifier_not_here() -> UnsupportedClause:
     """The error for an IDENTIFIER clause that was not resolved before (`engine/sql/script/identifier_clauses.py`)."""
     return UnsupportedClause("IDENTIFIER(…)", "Here it takes a string alone, as in IDENTIFIER('name').")
+
+
+@dataclass(eq=False)
+class BodyNotPossible(SqlError, condition="INVALID_SQL_FUNCTION_BODY", sqlstate="0A000"):
+    """`reason` says what is in the way, as a part of a sentence."""
+
+    function: str
+    reason: str
+    template = "The function {function} cannot have this body: {reason}. Write one expression over its parameters."

@@ -44,7 +44,12 @@ def parse_query(cursor: Cursor) -> Query:
         raise SyntaxFailure(failure.reason, failure.offset + start) from None
     if not isinstance(tree, (exp.Query, exp.Values)):
         raise SyntaxFailure("a query is expected", start + tokens[0].start)
-    return replace(read_names(tree, text), log_question=log_question(tree))
+    return replace(read_names(tree, text, tokens), log_question=log_question(tree))
+
+
+def query_tree(text: str) -> exp.Expr:
+    """The tree of a text that is one query."""
+    return parse_query_tree(tokenize(text), text)
 
 
 def lone_source(text: str, several: SyntaxFailure) -> tuple[str, bool]:

@@ -15,14 +15,16 @@ Expressions are walked with a stack, not by recursion: a chain of a thousand ORs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token
 
-from engine.sql.dialect.dialect import SPAN, ensure_function
+from engine.sql.dialect.dialect import CALL_AT, SPAN, ensure_function
 from engine.sql.dialect.errors import TimeTravelNotPossible, UnsupportedClause
 from engine.sql.dialect.pipes import PIPE_ALIASES
+from engine.sql.query.calls import read_calls
 from engine.sql.query.change_feeds import is_change_feed, read_change_feed
 from engine.sql.query.hints import HintName, hint_names
 from engine.sql.query.relations import has_time_travel, read_relation, table_name
@@ -60,11 +62,11 @@ class _Place:
     scope: _Scope | None
 
 
-def read_names(tree: exp.Expr, text: str) -> Query:
-    """The query with its relations and qualifiers. Raises `SqlError` for what is refused by name."""
+def read_names(tree: exp.Expr, text: str, tokens: Sequence[Token]) -> Query:
+    """The query with its relations, qualifiers and calls. Raises `SqlError` for what is refused by name."""
     walker = _Walker(text)
     walker.query(tree, _Place(frozenset(), None))
-    return walker.result()
+    return replace(walker.result(), calls=read_calls(tokens, walker.calls, walker.columns) if walker.calls else ())
 
 
 class _Walker:
@@ -72,6 +74,8 @@ class _Walker:
         self._text = text
         self._relations: list[Relation] = []
         self._qualifiers: dict[int, Qualifier] = {}
+        self.calls: list[int] = []
+        self.columns: set[int] = set()
 
     def result(self) -> Query:
         """Relations in the order of the text, and the qualifiers that point to them."""
@@ -129,6 +133,8 @@ class _Walker:
         return ctes
 
     def _select(self, node: exp.Select, place: _Place) -> None:
+        called = (each.expression if isinstance(each, exp.Dot) else each for each in node.expressions)
+        self.columns |= {each.meta.get(CALL_AT, -1) for each in called if isinstance(each, exp.Anonymous)}
         scope = _Scope(outer=place.scope)
         inside = _Place(place.ctes, scope)
         later: list[exp.Expr] = []
@@ -224,6 +230,7 @@ class _Walker:
                     raise UnsupportedClause("A table in an expression", "Put it in FROM.")
                 case exp.Anonymous():
                     ensure_function(node)
+                    self.calls.append(node.meta.get(CALL_AT, -1))
             stack.extend(node.iter_expressions())
 
     def _column(self, node: exp.Column, scope: _Scope | None) -> None:

@@ -14,14 +14,16 @@ A qualifier that may stand for two relations is refused, as Spark would refuse i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from catalog.names import quote
 from engine.sql.dialect.errors import AmbiguousReference
-from engine.statements.queries import Candidate, Qualifier, Query, Relation, Span
+from engine.statements.queries import Candidate, InlinedCall, Qualifier, Query, Relation, Span
 
 _OWN_ALIAS = "__relation_"
+_ALIASED = re.compile(rf"`(\w+)` AS `({_OWN_ALIAS}\d+)`")
 
 
 Edit = tuple[Span, str]
@@ -52,7 +54,7 @@ def splice(
         if use.only is not None and (use.is_long or use.only.relation in own):
             index = use.only.relation
             edits.append((use.qualifier.span, _alias(query.relations[index], index, names[index], index in own)))
-    return apply_edits(query.text, [*edits, *others])
+    return apply_edits(query.text, [*edits, *others], query.inlined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +109,31 @@ def own_alias(index: int) -> str:
     return quote(f"{_OWN_ALIAS}{index}")
 
 
-def apply_edits(text: str, edits: list[Edit]) -> str:
-    """`text` with each span replaced; spans do not overlap."""
-    pieces = []
-    done = 0
-    for span, replacement in sorted(edits, key=lambda edit: (edit[0].start, edit[0].end)):
-        assert span.start >= done, "edits overlap"
-        pieces += [text[done : span.start], replacement]
+def own_aliases(text: str) -> dict[str, str]:
+    """Of a text that :func:`splice` made: its own aliases, and the names that were put in for these relations."""
+    return {alias: name for name, alias in _ALIASED.findall(text)}
+
+
+def apply_edits(text: str, edits: list[Edit], calls: Sequence[InlinedCall] = ()) -> str:
+    """`text` with each span replaced; spans do not overlap, but for those in the arguments of `calls`."""
+    ordered = sorted(edits, key=lambda edit: (edit[0].start, edit[0].end))
+    return _edited(text, Span(0, len(text)), ordered, sorted(calls, key=lambda call: call.span.start))
+
+
+def _edited(text: str, within: Span, edits: Sequence[Edit], calls: Sequence[InlinedCall]) -> str:
+    """A part of `text`. Calls in a replaced span go with it; of calls in one another the outer one comes first."""
+    places: list[tuple[Span, str | InlinedCall]] = [*edits, *((call.span, call) for call in calls)]
+    places.sort(key=lambda place: (place[0].start, -place[0].end if isinstance(place[1], InlinedCall) else 0))
+    pieces, done = [], within.start
+    for span, replacement in places:
+        if span.start < done or span.start < within.start or span.end > within.end:
+            assert span.end <= done or not within.start <= span.start < within.end, "edits overlap"
+            continue
+        pieces.append(text[done : span.start])
         done = span.end
-    return "".join([*pieces, text[done:]])
+        if isinstance(replacement, str):
+            pieces.append(replacement)
+            continue
+        arguments = [_edited(text, argument, edits, calls) for argument in replacement.arguments]
+        pieces += [arguments[piece] if isinstance(piece, int) else piece for piece in replacement.pieces]
+    return "".join([*pieces, text[done : within.end]])

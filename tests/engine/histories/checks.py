@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from catalog.errors import SqlError
+from engine.delta.spec.actions import DeletionVectorDescriptor
+from engine.delta.spec.deletion_vectors import deletion_vector_path
 from tests.engine.histories.history import Commits, History, Statement, Told
 from tests.engine.histories.model import Version
 from tests.engine.peer_readers import PEERS, Rows, comparable
@@ -218,6 +224,58 @@ def check_version(history: History, number: int) -> None:
     version = history.model.versions[number]
     found = history.read(f"SELECT * FROM {history.name} VERSION AS OF {number}")
     assert found.column_names == version.definition.names and comparable(found) == rows_of(history, version), number
+
+
+def check_files(history: History) -> None:
+    """All that retained versions name is there: data files, vectors, and the changes of commits. A log whose first
+    commits are gone is not looked at.
+    """
+    if not (history.folder / "_delta_log" / f"{0:020}.json").exists():
+        return
+    live: dict[tuple[str, str], list[Path]] = {}
+    for number in range(history.newest + 1):
+        told = []
+        for name, action in _file_actions(history.folder, number):
+            key = (action["path"], json.dumps(action.get("deletionVector")))
+            if name == "add":
+                live[key] = list(_paths(history.folder, action))
+            elif name == "remove":
+                live.pop(key, None)
+            else:
+                told += _paths(history.folder, action)
+        if number >= history.readable_from:
+            named = [path for paths in live.values() for path in paths]
+            missing = [
+                path for path in (*named, *(told if number > history.readable_from else ())) if not path.exists()
+            ]
+            assert not missing, (number, missing)
+
+
+def _file_actions(folder: Path, version: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    log = folder / "_delta_log" / f"{version:020}.json"
+    for line in log.read_text(encoding="utf-8").splitlines():
+        for name, action in json.loads(line).items():
+            if name in ("add", "remove", "cdc"):
+                yield name, action
+
+
+def _paths(folder: Path, action: dict[str, Any]) -> Iterator[Path]:
+    """Of the file, and of its vector's."""
+    path = unquote(action["path"]).removeprefix("file://")
+    yield Path(path) if path.startswith("/") else folder / path
+    vector = action.get("deletionVector")
+    if vector and vector["storageType"] == "p":
+        yield Path(unquote(vector["pathOrInlineDv"]).removeprefix("file://"))
+    elif vector and vector["storageType"] == "u":
+        yield folder / deletion_vector_path(
+            DeletionVectorDescriptor(
+                storage_type="u",
+                path_or_inline_dv=vector["pathOrInlineDv"],
+                offset=vector.get("offset"),
+                size_in_bytes=vector["sizeInBytes"],
+                cardinality=vector["cardinality"],
+            )
+        )
 
 
 def check_condition(history: History) -> None:

@@ -59,38 +59,43 @@ KINDS: dict[Kind, int] = {
 }
 
 
-def live(session: LakeSession, lake: Path, seed: str, statements: int) -> History:
-    """A history made from its seed alone; what fails says the seed and every statement."""
+VACUUMS: tuple[Kind | None, ...] = (None, upkeep.vacuum, upkeep.vacuum_retaining, upkeep.vacuum_all)
+
+
+def live(session: LakeSession, lake: Path, seed: str, statements: int, vacuums: Kind | None = None) -> History:
+    """A history made from its seed and what `vacuums` after each statement; what fails says every statement."""
     random = Random(f"history {seed}")
     model = Model(random_definition(random))
     history = History(random, session, lake, seed.replace(" ", "_"), model, "")
     history.name = history.new_table_name()
     try:
-        _live(history, statements)
+        _live(history, statements, vacuums or (lambda _: None))
     except BaseException as error:
         error.add_note("\n".join([f"seed {seed}, {statements} statements:", *history.trace]))
         raise
     return history
 
 
-def _live(history: History, statements: int) -> None:
+def _live(history: History, statements: int, vacuums: Kind) -> None:
     history.run("SET spark.databricks.delta.retentionDurationCheck.enabled = false")
     history.model.create()
     created = Statement(f"CREATE TABLE {history.name} {history.definition.text()}")
     _step(history, created)
     _step(history, inserts.insert_many(history))
+    _step(history, vacuums(history))
     done = 2
     while done < statements:
         (kind,) = history.random.choices(list(KINDS), list(KINDS.values()))
         statement = kind(history)
         if statement is not None:
             _step(history, statement)
+            _step(history, vacuums(history))
             done += 1
             if history.random.random() < 0.2:
                 check_condition(history)
     check_end(history)
 
 
-def _step(history: History, statement: Statement) -> None:
-    if history.attempt(statement):
+def _step(history: History, statement: Statement | None) -> None:
+    if statement is not None and history.attempt(statement):
         check_step(history, statement)

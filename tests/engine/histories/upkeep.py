@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 
-from tests.engine.histories.checks import check_version
+from tests.engine.histories.checks import check_files, check_version
 from tests.engine.histories.history import Commits, History, Statement, Told
 from tests.engine.histories.model import Model
 from tests.engine.histories.values import NOT_COMPARED, TYPES
@@ -84,6 +84,15 @@ def vacuum(history: History) -> Statement:
 def vacuum_retaining(history: History) -> Statement:
     """Files that went before some version go; the version and those after it stay readable, and their feed."""
     first = history.random.choice((history.newest, history.random.randint(history.readable_from, history.newest)))
+    return _vacuum_before(history, first)
+
+
+def vacuum_all(history: History) -> Statement:
+    """Nothing is retained but the newest version."""
+    return _vacuum_before(history, history.newest)
+
+
+def _vacuum_before(history: History, first: int) -> Statement:
     age_s = time.time() - _committed_s(history, first)
 
     def also() -> None:
@@ -107,6 +116,7 @@ def _committed_s(history: History, version: int) -> float:
 
 
 def _check_versions(history: History) -> None:
+    check_files(history)
     for version in {history.random.randint(history.readable_from, history.newest) for _ in range(2)}:
         check_version(history, version)
 

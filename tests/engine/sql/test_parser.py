@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catalog.errors import SqlError, TooManyNameParts
+from catalog.privileges import Kind, PrincipalKind
 from engine.sql.dialect.errors import (
     EmptyStatement,
     InvalidSetSyntax,
@@ -23,6 +24,7 @@ from engine.sql.dialect.refusals import REFUSED_STATEMENTS
 from engine.sql.parser import TEXT_LENGTH_MAX, parse
 from engine.statements.foreign import Absent, Refresh, ShowAbsent
 from engine.statements.queries import DescribeQuery, Explain, ExplainMode, Query
+from engine.statements.rights import PrincipalName, SecurableName, ShowGrants
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
     DescribeDetail,
@@ -99,11 +101,17 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ("show formatted indexes on t in s", ShowAbsent(kind=Absent.INDEXES, table_parts=("s", "t"))),
     ("show current roles", ShowAbsent(kind=Absent.ROLES)),
     ("show transactions", ShowAbsent(kind=Absent.TRANSACTIONS)),
-    ("show grants on table t", ShowAbsent(kind=Absent.GRANTS, table_parts=("t",))),
-    ("show grants on s.t", ShowAbsent(kind=Absent.GRANTS, table_parts=("s", "t"))),
-    ("show grants on table", ShowAbsent(kind=Absent.GRANTS, table_parts=("table",))),
-    ("show grant user `a@b` on schema s", ShowAbsent(kind=Absent.GRANTS)),
-    ("show grants", ShowAbsent(kind=Absent.GRANTS)),
+    ("show grants on table t", ShowGrants(securable=SecurableName(kind=Kind.TABLE, parts=("t",)))),
+    ("show grants on s.t", ShowGrants(securable=SecurableName(kind=Kind.TABLE, parts=("s", "t")))),
+    ("show grants on table", ShowGrants(securable=SecurableName(kind=Kind.TABLE, parts=("table",)))),
+    (
+        "show grant user `a@b` on schema s",
+        ShowGrants(
+            principal=PrincipalName(name="a@b", kind=PrincipalKind.USER),
+            securable=SecurableName(kind=Kind.SCHEMA, parts=("s",)),
+        ),
+    ),
+    ("show grants", ShowGrants()),
     ("show columns in s.t", ShowColumns(table_parts=("s", "t"))),
     ("show columns from t from s", ShowColumns(table_parts=("s", "t"))),
     ("show columns in S.t in s", ShowColumns(table_parts=("s", "t"))),
@@ -114,7 +122,7 @@ STATEMENTS: list[tuple[str, Statement]] = [
     ),
     ("SHOW COLUMNS IN ALL CATALOGS", FindColumns()),
     ("show functions", ShowFunctions()),
-    ("show functions like 'm*'", ShowFunctions(pattern="m*")),
+    ("show functions like 'm*'", ShowFunctions(schema_parts=("s",), pattern="m*")),
     ("show functions max", ShowFunctions(pattern="max")),
     ("show functions in s like 'm*'", ShowFunctions(pattern="m*")),
     ("show user functions", ShowFunctions(builtin=False)),

@@ -9,15 +9,9 @@ from pathlib import Path
 import pytest
 
 from catalog.errors import SqlError
+from catalog.secret_errors import SecretReadable, SecretUnusable
 from engine.runtime.identity import Identity, Method
-from gateway.authenticators.errors import (
-    CredentialsRefused,
-    PasswordInvalid,
-    SecretReadable,
-    SecretUnusable,
-    TooManyLogIns,
-    UserNameInvalid,
-)
+from gateway.authenticators.errors import CredentialsRefused, PasswordInvalid, TooManyLogIns, UserNameInvalid
 from gateway.authenticators.names import ensure_name
 from gateway.authenticators.password_file import PasswordFile, User, load_users, remove_user, store_user
 from gateway.authenticators.passwords import PasswordVerifier, hash_password

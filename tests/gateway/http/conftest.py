@@ -34,6 +34,14 @@ from tests.gateway.arrow_engine import ArrowEngine
 STATEMENTS = "/api/2.0/sql/statements"
 
 
+class LocalClient(Client):
+    """On this machine, unless a request says otherwise."""
+
+    def open(self, *arguments: Any, **options: Any) -> TestResponse:
+        own = {"REMOTE_ADDR": "127.0.0.1", PEER: Peer("127.0.0.1")}
+        return super().open(*arguments, **options | {"environ_base": own | options.get("environ_base", {})})
+
+
 @dataclass
 class Api:
     """Requests to the application, and the engine behind it."""
@@ -86,7 +94,7 @@ def make_api() -> Iterator[Maker]:
         if is_ready:
             lifecycle.become_ready(registry, Ports(thrift=10000, http=8080))
         app = create_app(lifecycle, Anonymous(), HttpOptions(threads=threads))
-        made.append(Api(engine, registry, lifecycle, Client(app, TestResponse)))
+        made.append(Api(engine, registry, lifecycle, LocalClient(app, TestResponse)))
         return made[-1]
 
     yield build

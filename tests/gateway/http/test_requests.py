@@ -10,6 +10,7 @@ import pytest
 from catalog.errors import SqlError
 from engine.runtime.parameters import Parameter
 from gateway.http.requests import (
+    Compression,
     Disposition,
     Format,
     OnWaitTimeout,
@@ -31,7 +32,8 @@ def parse(**body: object) -> StatementRequest:
     ("body", "expected"),
     [
         ({}, {}),
-        ({"warehouse_id": "w", "query_tags": [{"key": "a"}], "result_compression": "LZ4_FRAME"}, {}),
+        ({"warehouse_id": "w", "query_tags": [{"key": "a"}]}, {}),
+        ({"result_compression": "LZ4_FRAME"}, {"compression": Compression.LZ4_FRAME}),
         ({"catalog": "c", "schema": "s"}, {"catalog": "c", "schema": "s"}),
         ({"session_id": str(SESSION), "catalog": None}, {"session_id": SESSION}),
         ({"row_limit": 1, "byte_limit": 2**63 - 1}, {"row_limit": 1, "byte_limit": 2**63 - 1}),

@@ -8,6 +8,7 @@ import threading
 import uuid
 from typing import Any
 
+import lz4.frame
 import pyarrow as pa
 import pytest
 
@@ -189,6 +190,30 @@ def test_limits_cut_the_result_and_say_so(api: Api, options: dict[str, int], cou
 def test_a_result_over_the_servers_limit_fails(make_api: Maker) -> None:
     status = make_api(result_bytes_max=1000).submit("ROWS 2000")["status"]
     assert status["state"] == "FAILED" and "RESULT_TOO_LARGE" in status["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("compression", "decompress"),
+    [
+        ("LZ4_FRAME", lz4.frame.decompress),
+        ("ZSTD", lambda content: pa.CompressedInputStream(pa.BufferReader(content), "zstd").read()),
+    ],
+    ids=["lz4", "zstd"],
+)
+@pytest.mark.parametrize("disposition", ["INLINE", "EXTERNAL_LINKS"])
+def test_arrow_is_compressed_where_asked(api: Api, compression: str, decompress: Any, disposition: str) -> None:
+    body = api.submit("ROWS 3", format="ARROW_STREAM", result_compression=compression, disposition=disposition)
+    assert body["manifest"]["result_compression"] == compression
+    if disposition == "INLINE":
+        content = base64.b64decode(body["result"]["attachment"])
+    else:
+        content = api.request("GET", body["result"]["external_links"][0]["external_link"]).data
+    assert pa.ipc.open_stream(decompress(content)).read_all().column("id").to_pylist() == [0, 1, 2]
+
+
+def test_text_is_not_compressed(api: Api) -> None:
+    body = api.submit("ROWS 3", result_compression="LZ4_FRAME")
+    assert "result_compression" not in body["manifest"] and len(body["result"]["data_array"]) == 3
 
 
 def test_arrow_inline_is_an_attachment(api: Api) -> None:

@@ -37,7 +37,10 @@ NOTES = {
     "MERGE INTO sales t USING small s ON t.id > s.a WHEN NOT MATCHED THEN INSERT (id) VALUES (s.a)": (
         "the source is read first; new rows and new values are in new files; no file is removed"
     ),
-    "UPDATE sales SET id = 1": f"new values are in new files; of the rows that change, {ONE_BY_ONE}",
+    "UPDATE sales SET id = 1": (
+        "files with rows that change are written again, with the new values and the rows that stay"
+    ),
+    "UPDATE sales SET id = (SELECT 1)": f"new values are in new files; of the rows that change, {ONE_BY_ONE}",
     "UPDATE vectors SET a = 1": f"new values are in new files; of the rows that change, {MARKED}",
 }
 

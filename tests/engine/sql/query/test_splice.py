@@ -10,7 +10,7 @@ import pytest
 from engine.exec.session import SparkDriver
 from engine.sql.dialect.errors import AmbiguousReference
 from engine.sql.parser import parse
-from engine.sql.query.splice import splice
+from engine.sql.query.splice import own_aliases, splice
 from engine.statements.queries import Explain, Query
 from tests.engine.sql.golden import SpliceCase, load_cases
 
@@ -148,6 +148,14 @@ def _answer(session: Any, text: str) -> tuple[str, list[str]]:
     frame = session.sql(text)
     rows = frame.collectAsList()
     return frame.schema().simpleString(), sorted(row.toString() for row in rows)
+
+
+def test_aliases_of_ours_are_known_again() -> None:
+    query = _query("SELECT s.t.x, 1 AS `__relation_7` FROM s.t JOIN a.t JOIN u ON s.t.x = a.t.y")
+    assert own_aliases(splice(query, ["__scan_0", "__scan_1", "__scan_2"])) == {
+        "__relation_0": "__scan_0",
+        "__relation_1": "__scan_1",
+    }
 
 
 _IN_SPARK = [case for case in CASES if case.runs_in_spark]

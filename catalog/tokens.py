@@ -1,0 +1,209 @@
+"""Personal access tokens: secrets that stand for their owner until they expire or are revoked.
+
+A token is `dgp_`, 43 characters of base62 for 32 random bytes, and 6 for a checksum, by which a scanner for leaked
+secrets tells a token from other text. The file has a SHA-256 of each and not the token: what nobody can guess needs no
+slow hash. The file is one JSON document of the mode 0600, replaced as a whole under a lock, so that servers and the
+command line may share it; a change is seen by the next request. While it cannot be used, no token is good.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import secrets
+import threading
+import time
+import uuid
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from catalog.errors import SqlError
+from catalog.secret_errors import SecretUnusable, TokenLifetimeInvalid, TokenNotFound, TooManyTokens
+from catalog.secret_files import locked, read_secret, stamp_of, write_secret
+
+logger = logging.getLogger(__name__)
+
+TOKEN_PREFIX = "dgp_"
+LIFETIME_DAYS, LIFETIME_DAYS_MAX = 90, 365
+TOKENS_PER_OWNER_MAX = 100
+COMMENT_LENGTH_MAX = 200
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_VERSION = 1
+_DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenOwner:
+    """Whom a token stands for: the principal, and the groups and the method of the log-in that made it."""
+
+    principal: str
+    groups: tuple[str, ...] = ()
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenEntry:
+    """A token without its secret. Times are in milliseconds since the epoch."""
+
+    token_id: str
+    digest: str
+    owner: TokenOwner
+    comment: str
+    is_read_only: bool
+    created_ms: int
+    expires_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRequest:
+    """What is asked for. It ends after `lifetime_s`, which must not be beyond `expires_ms_max`; None: after 90 days or
+    then, whichever is earlier.
+    """
+
+    owner: TokenOwner
+    comment: str = ""
+    lifetime_s: float | None = None
+    is_read_only: bool = False
+    expires_ms_max: int | None = None
+
+
+def is_well_formed(token: str) -> bool:
+    """Whether the text can be a token: what is misspelled is told from what was revoked."""
+    body, checksum = token.removeprefix(TOKEN_PREFIX)[:-6], token[-6:]
+    return token.startswith(TOKEN_PREFIX) and len(body) == 43 and checksum == _checksum(body)
+
+
+class TokenStore:
+    """The tokens of one file, which is made with the first; thread-safe. `clock` is in seconds since the epoch."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        """Raises :class:`SecretUnusable` or :class:`~catalog.secret_errors.SecretReadable`."""
+        self._path, self._clock = path, clock
+        self._lock = threading.Lock()
+        self._stamp = stamp_of(path)
+        self._entries = self._load()
+
+    def create(self, asked: TokenRequest) -> tuple[str, TokenEntry]:
+        """The token, which is known to nobody but the caller from now on, and its entry."""
+        now_ms = int(self._clock() * 1000)
+        limit_ms = now_ms + LIFETIME_DAYS_MAX * _DAY_MS
+        if asked.expires_ms_max is not None:
+            limit_ms = min(limit_ms, asked.expires_ms_max)
+        if asked.lifetime_s is None:
+            expires_ms = min(now_ms + LIFETIME_DAYS * _DAY_MS, limit_ms)
+        else:
+            expires_ms = now_ms + int(asked.lifetime_s * 1000)
+        if not now_ms + 1000 <= expires_ms <= limit_ms:
+            raise TokenLifetimeInvalid(LIFETIME_DAYS_MAX)
+        token = _make_token()
+        entry = TokenEntry(
+            token_id=uuid.uuid4().hex,
+            digest=_digest(token),
+            owner=asked.owner,
+            comment=asked.comment[:COMMENT_LENGTH_MAX],
+            is_read_only=asked.is_read_only,
+            created_ms=now_ms,
+            expires_ms=expires_ms,
+        )
+        with self._lock, locked(self._path):
+            entries = {key: one for key, one in self._load().items() if one.expires_ms > now_ms}
+            if sum(one.owner.principal == asked.owner.principal for one in entries.values()) >= TOKENS_PER_OWNER_MAX:
+                raise TooManyTokens(TOKENS_PER_OWNER_MAX)
+            self._store({**entries, entry.digest: entry})
+        return token, entry
+
+    def find(self, token: str) -> TokenEntry | None:
+        """The entry of a token that is good now."""
+        entry = self._newest().get(_digest(token)) if is_well_formed(token) else None
+        return entry if entry and self._clock() * 1000 < entry.expires_ms else None
+
+    def get(self, token_id: str) -> TokenEntry | None:
+        """A token that is good now, by its id."""
+        return next((entry for entry in self.entries() if entry.token_id == token_id), None)
+
+    def entries(self, owner: str | None = None) -> tuple[TokenEntry, ...]:
+        """The tokens that are good now, the oldest first: of `owner`, or all."""
+        now_ms = self._clock() * 1000
+        return tuple(
+            entry
+            for entry in self._newest().values()
+            if now_ms < entry.expires_ms and owner in (None, entry.owner.principal)
+        )
+
+    def revoke(self, token_id: str, owner: str | None = None) -> None:
+        """Raises :class:`TokenNotFound` where `owner` has none of that id; None may revoke all."""
+        with self._lock, locked(self._path):
+            entries = self._load()
+            gone = {
+                key
+                for key, entry in entries.items()
+                if entry.token_id == token_id and owner in (None, entry.owner.principal)
+            }
+            if not gone:
+                raise TokenNotFound(token_id)
+            self._store({key: entry for key, entry in entries.items() if key not in gone})
+
+    def revoke_all(self, owner: str) -> int:
+        """How many tokens `owner` had."""
+        with self._lock, locked(self._path):
+            entries = self._load()
+            kept = {key: entry for key, entry in entries.items() if entry.owner.principal != owner}
+            if len(kept) < len(entries):
+                self._store(kept)
+        return len(entries) - len(kept)
+
+    def _newest(self) -> Mapping[str, TokenEntry]:
+        with self._lock:
+            if (stamp := stamp_of(self._path)) != self._stamp:
+                self._stamp = stamp
+                try:
+                    self._entries = self._load()
+                except SqlError as error:
+                    self._entries = {}
+                    logger.error("no token is good: %s", error)
+            return self._entries
+
+    def _load(self) -> Mapping[str, TokenEntry]:
+        if not self._path.exists():
+            return {}
+        content = read_secret(self._path)
+        try:
+            document = json.loads(content)
+            if document["version"] != _VERSION:
+                raise SecretUnusable(str(self._path), "a later release has written it")
+            entries = [
+                TokenEntry(**{**one, "owner": TokenOwner(**{**one["owner"], "groups": tuple(one["owner"]["groups"])})})
+                for one in document["tokens"]
+            ]
+        except (ValueError, KeyError, TypeError) as error:
+            raise SecretUnusable(str(self._path), "it is no file of tokens") from error
+        return {entry.digest: entry for entry in entries}
+
+    def _store(self, entries: Mapping[str, TokenEntry]) -> None:
+        document = {"version": _VERSION, "tokens": [asdict(entry) for entry in entries.values()]}
+        write_secret(self._path, json.dumps(document, indent=1).encode())
+        self._entries, self._stamp = entries, stamp_of(self._path)
+
+
+def _make_token() -> str:
+    body = _base62(int.from_bytes(secrets.token_bytes(32), "big"), 43)
+    return f"{TOKEN_PREFIX}{body}{_checksum(body)}"
+
+
+def _checksum(body: str) -> str:
+    return _base62(zlib.crc32(body.encode()), 6)
+
+
+def _base62(number: int, length: int) -> str:
+    digits = []
+    for _ in range(length):
+        number, digit = divmod(number, 62)
+        digits.append(_DIGITS[digit])
+    return "".join(reversed(digits))
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,66 @@
+"""The objects of a statement that may run: what it reads, writes and makes. Pure, over what was bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import assert_never
+
+from catalog.entries import TableEntry
+from engine.bind.bound import (
+    AuthorizedStatement,
+    BoundChanges,
+    BoundFiles,
+    BoundRelation,
+    BoundTable,
+    BoundView,
+    FreeName,
+    TakenName,
+    Target,
+)
+from engine.runtime.accesses import Access, StatementAccess, Use
+from engine.statements.statement import AnsweredStatement
+
+_TABLE, _VIEW, _FILES = "TABLE", "VIEW", "FILES"
+
+
+def access_of(authorized: AuthorizedStatement) -> StatementAccess:
+    """The objects in the order of the statement; what views read comes behind them."""
+    bound = authorized.bound
+    use = Use.DESCRIBE if isinstance(bound.statement, AnsweredStatement) else Use.READ
+    found = [*_target(bound.target), *_relations(bound.relations, use, None)]
+    return StatementAccess(statement=type(bound.statement).__name__, objects=tuple(dict.fromkeys(found)))
+
+
+def _target(target: Target | None) -> Iterator[Access]:
+    match target:
+        case BoundTable():
+            yield _table(target, Use.WRITE, None)
+        case FreeName(name=name, location=location, is_path=is_path):
+            yield Access(name=f"delta.`{location}`" if is_path else str(name), kind=_TABLE, use=Use.CREATE)
+        case TakenName(entry=entry):
+            kind = _TABLE if isinstance(entry, TableEntry) else _VIEW
+            yield Access(name=str(entry.name), kind=kind, use=Use.WRITE)
+        case None:
+            return
+        case _:
+            assert_never(target)
+
+
+def _relations(relations: Iterable[BoundRelation], use: Use, via_view: str | None) -> Iterator[Access]:
+    for relation in relations:
+        match relation:
+            case BoundTable():
+                yield _table(relation, use, via_view)
+            case BoundChanges(table=table):
+                yield _table(table, use, via_view)
+            case BoundFiles(root=root):
+                yield Access(name=root, kind=_FILES, use=use, via_view=via_view)
+            case BoundView(relations=inner):
+                yield Access(name=relation.label, kind=_VIEW, use=use, via_view=via_view)
+                yield from _relations(inner, use, relation.label)
+            case _:
+                assert_never(relation)
+
+
+def _table(table: BoundTable, use: Use, via_view: str | None) -> Access:
+    return Access(name=table.label, kind=_TABLE, use=use, version=table.snapshot.version, via_view=via_view)

@@ -1,0 +1,386 @@
+"""Which privileges a statement takes: a closed table of all statements, pure over what was bound.
+
+The rules are Databricks' where it has the statement. USE on the schema and catalog of each object comes with every need
+(`catalog.conditions`). Nothing here looks at who asks; what the principal may not know of was not found when the
+statement was bound, but for containers that statements name and binding does not look up: these are looked up here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import assert_never
+
+from catalog.conditions import AnyNeed, Definer, Need
+from catalog.entries import LocationEntry, SchemaEntry, owner_of
+from catalog.information_schema import is_information_schema
+from catalog.names import CatalogName, SchemaName, TableName, path_of
+from catalog.privileges import Privilege, user
+from catalog.rights import label_of
+from engine.authorize.right_needs import right_needs
+from engine.bind.bound import (
+    BoundChanges,
+    BoundFiles,
+    BoundFunction,
+    BoundRelation,
+    BoundStatement,
+    BoundTable,
+    BoundView,
+    FreeName,
+    PathOwner,
+    TakenName,
+)
+from engine.bind.sight import free_path_owners
+from engine.runtime.session_state import is_temporary
+from engine.statements.alters import AlterTable, DropFeature, RenameTable, SetLocation
+from engine.statements.catalog import (
+    Commentable,
+    CommentOn,
+    CreateCatalog,
+    CreateSchema,
+    CreateView,
+    DropCatalog,
+    DropSchema,
+    DropView,
+)
+from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.explains import ExplainWrite
+from engine.statements.foreign import Refresh, ShowAbsent
+from engine.statements.functions import CreateFunction, DescribeFunction, DropFunction
+from engine.statements.maintenance import (
+    AnalyzeTable,
+    GenerateManifest,
+    Optimize,
+    Reorg,
+    RepairTable,
+    RestoreTable,
+    Vacuum,
+)
+from engine.statements.merges import Merge
+from engine.statements.queries import DescribeQuery, Explain, Query
+from engine.statements.rights import RightStatement, ShowGrants, ShowGroups, ShowLocations, ShowUsers
+from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
+from engine.statements.shows import (
+    DescribeDetail,
+    DescribeHistory,
+    DescribeSchema,
+    DescribeTable,
+    FindColumns,
+    FindFunctions,
+    FindKeys,
+    FindSchemas,
+    FindTables,
+    ListColumns,
+    ListForeignKeys,
+    ListFunctions,
+    ListPrimaryKeys,
+    ListSchemas,
+    ListTables,
+    ShowCatalogs,
+    ShowColumns,
+    ShowCreateTable,
+    ShowCurrentNamespace,
+    ShowFunctions,
+    ShowPartitions,
+    ShowSchemas,
+    ShowTableExtended,
+    ShowTables,
+    ShowTblProperties,
+    ShowViews,
+)
+from engine.statements.statement import AnsweredStatement
+from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.tokens import TokenStatement
+from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
+from engine.statements.writes import Delete, Insert, TruncateTable, Update
+
+Needs = Iterable[AnyNeed]
+
+_ON_LOCATION = {
+    Privilege.SELECT: Privilege.READ_FILES,
+    Privilege.MODIFY: Privilege.WRITE_FILES,
+    Privilege.MANAGE: Privilege.WRITE_FILES,
+}
+"""What a privilege on a table is on the external location of a table that is only known by its path."""
+
+
+def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
+    """All that the statement takes. Raises where it names a container that the principal may not know of."""
+    statement = bound.statement
+    if isinstance(statement, AnsweredStatement):
+        yield from _answered(bound, statement)
+        return
+    if isinstance(statement, TokenStatement):  # of one's own, which the answer looks at
+        return
+    if isinstance(statement, RightStatement):
+        yield from right_needs(bound, statement)
+        return
+    yield from _executions(bound.functions, _definer_of(bound, statement))
+    match statement:
+        case Query() | Explain() | DescribeQuery() | SetVariables() | EvaluateQuery():
+            yield from _reads(bound.relations)
+        case DeclareVariables() | DropVariable():  # their expressions name no tables
+            pass
+        case ExplainWrite(inner=(Insert() | Delete() | Update() | Merge()) as inner):
+            yield from _row_changes(bound, inner)
+        case Insert() | Delete() | Update() | Merge():
+            yield from _row_changes(bound, statement)
+        case TruncateTable():
+            yield from (*_on_target(bound, Privilege.MODIFY), *_on_target(bound, Privilege.SELECT))
+        case CopyInto():
+            yield from (*_on_target(bound, Privilege.MODIFY), *_reads(bound.relations))
+        case CreateTable() | CreateTableLike() | CloneTable():
+            yield from (*_new_table(bound, statement.table_parts), *_reads(bound.relations))
+        case ConvertTable(path=path):
+            is_new = path is not None
+            yield from _new_table(bound, statement.table_parts) if is_new else _on_target(bound, Privilege.MANAGE)
+        case AlterTable():
+            yield from _altered(bound, statement)
+        case DropTable():
+            yield from _on_target(bound, Privilege.MANAGE)
+        case RestoreTable() | RepairTable():
+            yield from _on_target(bound, Privilege.MANAGE)
+        case Optimize() | Reorg() | Vacuum() | GenerateManifest() | AnalyzeTable():
+            yield from _on_target(bound, Privilege.MODIFY)
+        case CreateSchema() | DropSchema() | CreateCatalog() | DropCatalog():
+            yield from _containers(bound, statement)
+        case CreateView():
+            yield from _new_view(bound, statement)
+        case CreateFunction(function_parts=parts):
+            name = TableName.from_parts(parts, bound.state.current)
+            yield Need(Privilege.CREATE_FUNCTION, _schema(bound, name))
+            replaced = bound.view.unrestricted.find_function(name) if statement.or_replace else None
+            if replaced is not None:
+                yield Need(Privilege.MANAGE, replaced)
+        case DropFunction():
+            if bound.securable is not None:
+                yield Need(Privilege.MANAGE, bound.securable)
+        case DropView():
+            yield from _dropped_view(bound, statement)
+        case CommentOn():
+            yield from _commented(bound, statement)
+        case _:
+            assert_never(statement)
+
+
+def _answered(bound: BoundStatement, statement: AnsweredStatement) -> Needs:
+    match statement:
+        case DescribeDetail() | DescribeHistory() | ShowPartitions():
+            return _reads(bound.relations)
+        case ShowCreateTable():
+            views = [each.entry for each in bound.named if isinstance(each, BoundView)]
+            return [Need(Privilege.MANAGE, view) for view in views if not is_temporary(view.name)]
+        case UseCatalog(catalog=catalog):
+            return [Need(Privilege.USE_CATALOG, bound.view.catalog(CatalogName(catalog)))]
+        case UseSchema():
+            return _used_schema(bound, statement)
+        case (
+            DescribeTable()
+            | ShowColumns()
+            | ShowTblProperties()
+            | DescribeSchema()
+            | Refresh()
+            | ShowAbsent()
+            | ShowGrants()
+            | ShowGroups()
+            | ShowUsers()
+            | ShowLocations()
+            | DescribeFunction()
+        ):  # what is visible may be described
+            return ()
+        case ShowCatalogs() | ShowSchemas() | ShowTables() | ShowTableExtended() | ShowViews() | ShowFunctions():
+            return ()  # lists have what is visible alone
+        case FindSchemas() | FindTables() | FindColumns() | FindFunctions() | FindKeys():
+            return ()
+        case ListSchemas() | ListTables() | ListColumns() | ListFunctions() | ListPrimaryKeys() | ListForeignKeys():
+            return ()
+        case ShowCurrentNamespace() | SetSetting() | ShowSettings() | ResetSetting():
+            return ()
+        case _:
+            assert_never(statement)
+
+
+def _used_schema(bound: BoundStatement, statement: UseSchema) -> Needs:
+    """`USE x` may mean a catalog. Everybody may be in the default schema, where sessions begin."""
+    name = SchemaName.from_parts(statement.parts, bound.state.catalog)
+    catalog = CatalogName(statement.parts[0])
+    if bound.view.finds_schema(name):
+        return [] if is_information_schema(name) else [Need(Privilege.USE_SCHEMA, bound.view.schema(name))]
+    if len(statement.parts) == 1 and not statement.schema_only and bound.view.has_catalog(catalog):
+        return [Need(Privilege.USE_CATALOG, bound.view.catalog(catalog))]
+    return []  # there is none, which its answer says
+
+
+def _row_changes(bound: BoundStatement, statement: Insert | Delete | Update | Merge) -> Needs:
+    """SELECT too, where rows that are there decide what happens: its outcome tells of them."""
+    appends = isinstance(statement, Insert) and not statement.overwrite and statement.replace is None
+    yield from _on_target(bound, Privilege.MODIFY)
+    if not appends:
+        yield from _on_target(bound, Privilege.SELECT)
+    yield from _reads(bound.relations)
+
+
+def _altered(bound: BoundStatement, statement: AlterTable) -> Needs:
+    match statement.changes[0]:
+        case RenameTable(table_parts=parts):
+            yield from _on_target(bound, Privilege.MANAGE)
+            if path_of(parts) is None:
+                yield Need(Privilege.CREATE_TABLE, _schema(bound, TableName.from_parts(parts, bound.state.current)))
+        case SetLocation():
+            yield from _on_target(bound, Privilege.MANAGE)
+            for relation in bound.tables:
+                yield from (Need(Privilege.CREATE_EXTERNAL_TABLE, owner) for owner in relation.owners)
+        case DropFeature():
+            yield from _on_target(bound, Privilege.MANAGE)
+        case _:
+            yield from _on_target(bound, Privilege.MODIFY)
+
+
+def _new_table(bound: BoundStatement, parts: tuple[str, ...]) -> Needs:
+    """A name in a schema, a place where the statement chose one, and the table that is replaced, if any."""
+    target = bound.target
+    if path_of(parts) is None:
+        yield Need(Privilege.CREATE_TABLE, _schema(bound, TableName.from_parts(parts, bound.state.current)))
+    match target:
+        case BoundTable():
+            yield from _on_table(target, Privilege.MANAGE)
+        case FreeName(owners=owners):
+            yield from (Need(Privilege.CREATE_EXTERNAL_TABLE, owner) for owner in owners)
+            if target.is_path:
+                yield from (Need(Privilege.WRITE_FILES, owner) for owner in owners)
+        case TakenName() | None:  # the statement fails, or does nothing
+            pass
+        case _:
+            assert_never(target)
+
+
+def _new_view(bound: BoundStatement, statement: CreateView) -> Needs:
+    """What its query reads: for a view of the catalog as its owner, as which it will be read."""
+    if statement.temporary:
+        yield from _reads(bound.relations)
+        return
+    name = TableName.from_parts(statement.view_parts, bound.state.current)
+    yield Need(Privilege.CREATE_TABLE, _schema(bound, name))
+    replaced = bound.view.unrestricted.find(name) if statement.or_replace else None
+    if replaced is not None:
+        yield Need(Privilege.MANAGE, replaced)
+    yield from _reads(bound.relations, _definer_of(bound, statement))
+
+
+def _dropped_view(bound: BoundStatement, statement: DropView) -> Needs:
+    if bound.state.temporary_view(statement.view_parts) is not None:
+        return
+    name = TableName.from_parts(statement.view_parts, bound.state.current)
+    found = bound.view.find(name) if statement.if_exists else bound.view.resolve(name)
+    if found is not None and not is_information_schema(name.schema_name):
+        yield Need(Privilege.MANAGE, found)
+
+
+def _containers(bound: BoundStatement, statement: CreateSchema | DropSchema | CreateCatalog | DropCatalog) -> Needs:
+    match statement:
+        case CreateCatalog():
+            yield Need(Privilege.CREATE_CATALOG, bound.view.state.server)
+        case DropCatalog(catalog=catalog):
+            name = CatalogName(catalog)
+            if bound.view.has_catalog(name) or not statement.if_exists:
+                yield Need(Privilege.MANAGE, bound.view.catalog(name))
+        case CreateSchema(schema_parts=parts):
+            catalog_name = SchemaName.from_parts(parts, bound.state.catalog).catalog_name
+            yield Need(Privilege.CREATE_SCHEMA, bound.view.catalog(catalog_name))
+            if statement.location is not None:
+                yield from (
+                    Need(Privilege.CREATE_EXTERNAL_TABLE, owner) for owner in _places(bound, statement.location)
+                )
+        case DropSchema(schema_parts=parts):
+            schema = SchemaName.from_parts(parts, bound.state.catalog)
+            if bound.view.finds_schema(schema) or not statement.if_exists:
+                yield from _managed(bound.view.schema(schema))
+        case _:
+            assert_never(statement)
+
+
+def _places(bound: BoundStatement, written: str) -> Iterable[PathOwner]:
+    return free_path_owners(bound.view, bound.view.ensure_location(written))
+
+
+def _commented(bound: BoundStatement, statement: CommentOn) -> Needs:
+    match statement.kind:
+        case Commentable.CATALOG:
+            return [Need(Privilege.MANAGE, bound.view.catalog(CatalogName(statement.parts[0])))]
+        case Commentable.SCHEMA:
+            name = SchemaName.from_parts(statement.parts, bound.state.catalog)
+            return _managed(bound.view.schema(name))
+        case Commentable.TABLE | Commentable.COLUMN:
+            return _on_target(bound, Privilege.MODIFY)
+        case _:
+            assert_never(statement.kind)
+
+
+def _managed(schema: SchemaEntry) -> Needs:
+    """Nobody manages `information_schema`, which refuses changes itself."""
+    return [] if is_information_schema(schema.name) else [Need(Privilege.MANAGE, schema)]
+
+
+def _schema(bound: BoundStatement, name: TableName) -> SchemaEntry:
+    return bound.view.schema(name.schema_name)
+
+
+def _on_target(bound: BoundStatement, privilege: Privilege) -> Needs:
+    match bound.target:
+        case BoundTable() as table:
+            return _on_table(table, privilege)
+        case TakenName(entry=entry):
+            return [Need(privilege, entry)]
+        case FreeName() | None:  # nothing is there
+            return []
+        case _:
+            assert_never(bound.target)
+
+
+def _on_table(table: BoundTable, privilege: Privilege, definer: Definer | None = None) -> Needs:
+    if table.name is not None:
+        return [Need(privilege, table.entry, definer)]
+    return [_on_owner(owner, privilege, definer) for owner in table.owners]
+
+
+def _on_owner(owner: PathOwner, privilege: Privilege, definer: Definer | None) -> Need:
+    """A table that is reached by its path takes what it takes by its name."""
+    return Need(_ON_LOCATION[privilege] if isinstance(owner, LocationEntry) else privilege, owner, definer)
+
+
+def _definer_of(bound: BoundStatement, statement: object) -> Definer | None:
+    """As whom what a statement reads will be read: a new view or function as its owner."""
+    is_kept = isinstance(statement, CreateFunction) or (isinstance(statement, CreateView) and not statement.temporary)
+    return Definer(user(bound.state.principal)) if is_kept else None
+
+
+def _executions(functions: Iterable[BoundFunction], definer: Definer | None) -> Needs:
+    """EXECUTE on each function that is called; what a body calls in its turn its owner has to have."""
+    for function in functions:
+        yield Need(Privilege.EXECUTE, function.entry, definer)
+        yield from _executions(function.functions, Definer(owner_of(function.entry), label_of(function.entry)))
+
+
+def _reads(relations: Iterable[BoundRelation], definer: Definer | None = None) -> Needs:
+    for relation in relations:
+        yield from _read(relation, definer)
+
+
+def _read(relation: BoundRelation, definer: Definer | None) -> Needs:
+    """SELECT on what is named; what a view of the catalog names in its turn its owner has to have."""
+    match relation:
+        case BoundTable():
+            yield from _on_table(relation, Privilege.SELECT, definer)
+        case BoundChanges(table=table):
+            yield from _on_table(table, Privilege.SELECT, definer)
+        case BoundFiles(owners=owners):
+            yield from (_on_owner(owner, Privilege.SELECT, definer) for owner in owners)
+        case BoundView(entry=view) if is_information_schema(view.name.schema_name):
+            pass  # its rows are those that the principal may know of
+        case BoundView(entry=view, relations=inner, functions=functions) if is_temporary(view.name):
+            yield from (*_executions(functions, definer), *_reads(inner, definer))
+        case BoundView(entry=view, relations=inner, functions=functions):
+            yield Need(Privilege.SELECT, view, definer)
+            owner = Definer(owner_of(view), label_of(view))
+            yield from (*_executions(functions, owner), *_reads(inner, owner))
+        case _:
+            assert_never(relation)

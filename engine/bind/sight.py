@@ -1,0 +1,59 @@
+"""What a principal may know of, while a statement is bound: names by the catalog's rules, paths by whose they are.
+
+Where nobody logs in, privileges do not count: the catalog is seen as a whole, and paths have no owners.
+
+A path belongs to the tables whose folder it is, lies in, or holds; privileges on these decide. Only a path that belongs
+to no table goes by the external location that it lies in. All other paths, and those of tables that the principal may
+not know of, are refused before anything is looked for there, so that the answer says nothing of what lies at a path.
+"""
+
+from __future__ import annotations
+
+from catalog.entries import LocationEntry
+from catalog.errors import CatalogNotFound, PathNotAllowed, SchemaNotFound, TableNotFound
+from catalog.privileges import Privilege
+from catalog.right_errors import InsufficientPermissions
+from catalog.rights import Login, caller_of
+from catalog.view import CatalogView
+from engine.bind.bound import PathOwner
+from engine.runtime.identity import Identity, Method
+
+UNSEEN_ERRORS = (CatalogNotFound, SchemaNotFound, TableNotFound, PathNotAllowed, InsufficientPermissions)
+"""What may come of a name in the text of a view that its owner may not know of, or that is gone."""
+
+
+def login_of(identity: Identity) -> Login | None:
+    """What of an identity decides over privileges; None where they do not count."""
+    if identity.method is Method.ANONYMOUS:
+        return None
+    return Login(identity.principal, identity.groups, identity.is_admin)
+
+
+def seen_by(view: CatalogView, identity: Identity) -> CatalogView:
+    """The catalog as the principal of a session may know it."""
+    login = login_of(identity)
+    return view if login is None else view.seen_by(caller_of(view.state, login))
+
+
+def path_owners(view: CatalogView, location: str) -> tuple[PathOwner, ...]:
+    """By which privileges a canonical location is reached; none where they do not count.
+
+    Raises `InsufficientPermissions`.
+    """
+    if view.rights is None:
+        return ()
+    owners: tuple[PathOwner, ...] = view.tables_at(location)
+    if not owners:
+        external = view.external_location(location)
+        owners = () if external is None else (external,)
+    if not owners or not all(map(view.rights.is_visible, owners)):
+        raise InsufficientPermissions(Privilege.READ_FILES.value, f"Path '{location}'")
+    return owners
+
+
+def free_path_owners(view: CatalogView, location: str) -> tuple[PathOwner, ...]:
+    """As :func:`path_owners`, for a table to be made at a location, which may be no table's."""
+    owners = path_owners(view, location)
+    if any(not isinstance(owner, LocationEntry) for owner in owners):
+        raise InsufficientPermissions(Privilege.CREATE_EXTERNAL_TABLE.value, f"Path '{location}'")
+    return owners

@@ -1,0 +1,43 @@
+"""Errors of SQL functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catalog.errors import SqlError
+
+
+@dataclass(eq=False)
+class WrongNumberOfArguments(SqlError, condition="WRONG_NUM_ARGS", sqlstate="42605"):
+    function: str
+    least: int
+    most: int
+    given: int
+    template = "{function} takes {least} to {most} arguments; {given} are given."
+
+
+@dataclass(eq=False)
+class FunctionTooDeep(SqlError, condition="FUNCTION_TOO_DEEP", sqlstate="54000"):
+    """It calls itself, or too many others in one another."""
+
+    function: str
+    depth_max: int
+    template = "{function} calls itself, or functions are nested more than {depth_max} deep here."
+
+
+@dataclass(eq=False)
+class GroupNotLiteral(SqlError, condition="NON_FOLDABLE_ARGUMENT", sqlstate="42K08"):
+    function: str
+    template = "{function} takes one string in quotes, the name of a group."
+
+
+@dataclass(eq=False)
+class RepeatedArgument(SqlError, condition="NON_DETERMINISTIC_ARGUMENT", sqlstate="0A000"):
+    """The body has the parameter more than once, and each would have another value."""
+
+    function: str
+    parameter: str
+    template = (
+        "{function} uses {parameter} more than once, so its argument may not be random. Compute it in a subquery, and "
+        "give the column."
+    )

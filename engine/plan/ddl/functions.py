@@ -1,0 +1,52 @@
+"""Plans of CREATE FUNCTION and DROP FUNCTION: each is one change of the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.names import TableName, ensure_new_part
+from catalog.right_changes import CreateFunction as CreateFunctionChange
+from catalog.right_changes import DropFunction as DropFunctionChange
+from catalog.right_errors import FunctionAlreadyExists, FunctionNotFound
+from engine.bind.bound import BoundFunction, BoundStatement
+from engine.bind.functions import FUNCTION_DEPTH_MAX
+from engine.errors.function_errors import FunctionTooDeep
+from engine.plans.ddl import CatalogPlan
+from engine.statements.functions import CreateFunction, DropFunction
+
+
+def plan_function(bound: BoundStatement, statement: CreateFunction | DropFunction) -> CatalogPlan:
+    """Raises `FunctionTooDeep` for a function that would call itself."""
+    name = TableName.from_parts(statement.function_parts, bound.state.current)
+    if isinstance(statement, DropFunction):
+        return CatalogPlan(
+            change=None if bound.securable is None else DropFunctionChange(name),
+            tolerated=(FunctionNotFound,) if statement.if_exists else (),
+            condition=bound.condition,
+        )
+    ensure_new_part(name.table)
+    if _calls(bound.functions, name):
+        raise FunctionTooDeep(str(name), FUNCTION_DEPTH_MAX)
+    entry = FunctionEntry(
+        name=name,
+        parameters=tuple(
+            FunctionParameter(name=each.name, type=each.sql_type, default=each.default, comment=each.comment)
+            for each in statement.parameters
+        ),
+        returns=statement.returns,
+        body=statement.body,
+        current=bound.state.current,
+        deterministic=statement.deterministic,
+        owner=bound.state.principal,
+        comment=statement.comment,
+    )
+    return CatalogPlan(
+        change=CreateFunctionChange(entry, statement.or_replace),
+        tolerated=(FunctionAlreadyExists,) if statement.if_not_exists else (),
+        condition=bound.condition,
+    )
+
+
+def _calls(functions: Iterable[BoundFunction], name: TableName) -> bool:
+    return any(each.entry.name == name or _calls(each.functions, name) for each in functions)

@@ -1,0 +1,59 @@
+"""Who may make, see and revoke personal access tokens: everybody their own, an administrator all.
+
+A token cannot outlive the log-in by which it is made, unless that was with a password, and cannot do more; and nobody
+makes one for somebody for whom they act.
+"""
+
+from __future__ import annotations
+
+from catalog.secret_errors import TokenNotAllowed
+from catalog.tokens import TokenEntry, TokenOwner, TokenRequest, TokenStore
+from engine.runtime.identity import Identity, Method, Scope
+
+
+def create_token(
+    store: TokenStore | None,
+    identity: Identity,
+    *,
+    comment: str = "",
+    lifetime_s: float | None = None,
+    is_read_only: bool = False,
+) -> tuple[str, TokenEntry]:
+    """The token of `identity`, and its entry. It lives for 90 days, or as long as the log-in, where nothing is said."""
+    store = ensure_tokens(store)
+    if identity.real_user is not None:
+        raise TokenNotAllowed(f"{identity.real_user} acts for {identity.principal}")
+    if Scope.SQL not in identity.scopes:
+        raise TokenNotAllowed("the token of this log-in is for reading only")
+    owner = TokenOwner(
+        principal=identity.principal, groups=tuple(sorted(identity.groups)), method=_method_of_owner(store, identity)
+    )
+    asked = TokenRequest(
+        owner=owner,
+        comment=comment,
+        lifetime_s=lifetime_s,
+        is_read_only=is_read_only,
+        expires_ms_max=identity.expires_ms,
+    )
+    return store.create(asked)
+
+
+def _method_of_owner(store: TokenStore, identity: Identity) -> str:
+    """How the owner of the first of these tokens logged in."""
+    entry = store.get(identity.client_id or "") if identity.method is Method.TOKEN else None
+    return entry.owner.method if entry else identity.method
+
+
+def visible_tokens(store: TokenStore | None, identity: Identity) -> tuple[TokenEntry, ...]:
+    return ensure_tokens(store).entries(None if identity.is_admin else identity.principal)
+
+
+def revoke_token(store: TokenStore | None, identity: Identity, token_id: str) -> None:
+    """Raises :class:`~catalog.secret_errors.TokenNotFound`, also for a token of somebody else."""
+    ensure_tokens(store).revoke(token_id, None if identity.is_admin else identity.principal)
+
+
+def ensure_tokens(store: TokenStore | None) -> TokenStore:
+    if store is None:
+        raise TokenNotAllowed("the server takes no tokens; authentication.methods has to have 'token'")
+    return store

@@ -1,0 +1,48 @@
+"""Where a query calls functions that are none of Spark's, with the places of their arguments.
+
+The tree says which names are called; the tokens around a name say what qualifies it and where its arguments are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import replace
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
+from engine.statements.queries import Call, Span
+
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
+
+
+def read_calls(tokens: Sequence[Token], offsets: Iterable[int], columns: Container[int]) -> tuple[Call, ...]:
+    """The calls whose functions' last names begin at `offsets`, in the order of the text; `columns` are of columns."""
+    places = {token.start: index for index, token in enumerate(tokens)}
+    found = {offset: _call(tokens, places[offset]) for offset in sorted(set(offsets)) if offset in places}
+    return tuple(replace(call, is_column=offset in columns) for offset, call in found.items() if call is not None)
+
+
+def _call(tokens: Sequence[Token], index: int) -> Call | None:
+    """None for a function of Spark's."""
+    first = index
+    while first >= 2 and tokens[first - 1].token_type is TokenType.DOT:
+        first -= 2
+    names = tuple(token.text for token in tokens[first : index + 1 : 2])
+    if len(names) == 1 and names[0].lower() in ALLOWED_FUNCTIONS:
+        return None
+    if index + 1 >= len(tokens) or tokens[index + 1].token_type is not TokenType.L_PAREN:
+        return None
+    arguments, begin, depth = [], index + 2, 0
+    for place in range(index + 1, len(tokens)):
+        kind = tokens[place].token_type
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        if (kind is TokenType.COMMA and depth == 1) or depth == 0:
+            if place > begin:
+                arguments.append(Span(tokens[begin].start, tokens[place - 1].end + 1))
+            begin = place + 1
+        if depth == 0:
+            span = Span(tokens[first].start, tokens[place].end + 1)
+            return Call(name_parts=names, span=span, arguments=tuple(arguments))
+    return None

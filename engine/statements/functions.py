@@ -1,0 +1,47 @@
+"""Statements about SQL functions. Values before names are bound; types and expressions are text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.statements.queries import Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    name: str
+    sql_type: str
+    default: str | None = None
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateFunction:
+    """`CREATE [OR REPLACE] FUNCTION [IF NOT EXISTS] f (parameters) RETURNS type … RETURN body`
+
+    `probe` is a query that evaluates the body over parameters of their types.
+    """
+
+    function_parts: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    returns: str
+    body: str
+    probe: Query
+    or_replace: bool = False
+    if_not_exists: bool = False
+    deterministic: bool | None = None
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropFunction:
+    function_parts: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeFunction:
+    """`DESCRIBE FUNCTION [EXTENDED] f`"""
+
+    function_parts: tuple[str, ...]
+    extended: bool = False

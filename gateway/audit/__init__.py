@@ -1,0 +1,1 @@
+"""The audit trail: who did what from where, in lines that cannot be changed without a trace."""

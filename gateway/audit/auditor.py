@@ -1,0 +1,203 @@
+"""What is recorded, and when: the events of log-ins, sessions and statements as fields of a trail's lines.
+
+A line has the same fields wherever they apply: `event`, `outcome`, `sqlstate`, `principal`, `real_user`, `method`,
+`client_id`, `groups_sha256`, `peer`, `wire`, `session`, `statement`. Of a statement there are two lines. The one of its
+beginning is written when it may run and before it has done anything; if that fails, so does the statement. The one of
+its end tells how it ended, and is the only one of a statement that was refused, or failed before it was understood.
+
+Never recorded: passwords and tokens, handles of sessions, rows, values of parameters, and messages of errors, which may
+have values of rows in them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Protocol
+
+from catalog.errors import SqlError
+from engine.runtime.accesses import StatementAccess
+from engine.runtime.identity import Identity
+from gateway.audit.errors import AuditNotWritten
+from gateway.audit.trail import Trail
+from gateway.config import OnFailure, StatementText
+from gateway.operation import Operation, OperationState
+from gateway.origin import Origin
+from gateway.redaction import redact, without_literals
+
+logger = logging.getLogger(__name__)
+
+TEXT_MAX = 64 << 10
+OBJECTS_MAX = 200
+_KNOWN_S, _KNOWN_MAX = 60.0, 10_000
+
+
+class Auditor(Protocol):
+    """Told of what happens; a method that raises stops what it was told of."""
+
+    def logged_in(self, identity: Identity, origin: Origin) -> None: ...
+
+    def refused(self, user: str | None, origin: Origin, error: SqlError) -> None: ...
+
+    def session_opened(self, session: str, identity: Identity, origin: Origin) -> None: ...
+
+    def session_closed(self, session: str, identity: Identity, origin: Origin) -> None: ...
+
+    def statement_began(self, operation: Operation, access: StatementAccess, session: str, origin: Origin) -> None: ...
+
+    def statement_ended(self, operation: Operation, session: str, origin: Origin) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class NoAudit:
+    """Nothing is recorded."""
+
+    def logged_in(self, identity: Identity, origin: Origin) -> None:
+        pass
+
+    def refused(self, user: str | None, origin: Origin, error: SqlError) -> None:
+        pass
+
+    def session_opened(self, session: str, identity: Identity, origin: Origin) -> None:
+        pass
+
+    def session_closed(self, session: str, identity: Identity, origin: Origin) -> None:
+        pass
+
+    def statement_began(self, operation: Operation, access: StatementAccess, session: str, origin: Origin) -> None:
+        pass
+
+    def statement_ended(self, operation: Operation, session: str, origin: Origin) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class TrailAuditor:
+    """Records into a trail; thread-safe."""
+
+    def __init__(self, trail: Trail, *, text: StatementText, on_failure: OnFailure) -> None:
+        self._trail, self._text, self._on_failure = trail, text, on_failure
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[Identity, str], float] = OrderedDict()
+        """Log-ins that were recorded, and when: clients of HTTP send their credentials with each request."""
+
+    def logged_in(self, identity: Identity, origin: Origin) -> None:
+        """Recorded once a minute for each identity and address."""
+        if self._is_new(identity, origin.peer):
+            self._record("login", "ok", identity, origin)
+
+    def refused(self, user: str | None, origin: Origin, error: SqlError) -> None:
+        """`user` is the name that the client gave, which may be no user's. Never raises: the client is told why."""
+        fields = {"user": user and user[:200], "peer": origin.peer, "wire": origin.wire}
+        with suppress(AuditNotWritten):
+            self._write({"event": "login", "outcome": "denied", "sqlstate": error.sqlstate, **fields})
+
+    def session_opened(self, session: str, identity: Identity, origin: Origin) -> None:
+        self._record("session.open", "ok", identity, origin, session=session, user_agent=origin.user_agent)
+
+    def session_closed(self, session: str, identity: Identity, origin: Origin) -> None:
+        with suppress(AuditNotWritten):
+            self._record("session.close", "ok", identity, origin, session=session)
+
+    def statement_began(self, operation: Operation, access: StatementAccess, session: str, origin: Origin) -> None:
+        objects = [
+            {
+                "name": one.name,
+                "kind": one.kind,
+                "use": one.use,
+                "version": one.version,
+                "via_view": one.via_view,
+            }
+            for one in access.objects[:OBJECTS_MAX]
+        ]
+        self._record(
+            "statement.begin",
+            "ok",
+            operation.identity,
+            origin,
+            session=session,
+            statement=str(operation.id),
+            kind=access.statement,
+            objects=objects,
+            objects_omitted=max(0, len(access.objects) - OBJECTS_MAX),
+            **self._text_fields(operation.text),
+        )
+
+    def statement_ended(self, operation: Operation, session: str, origin: Origin) -> None:
+        """Never raises: what was done is done."""
+        ended_ms = operation.ended_ms or time.time_ns() // 1_000_000
+        fields = {
+            "rows_modified": operation.rows_modified,
+            "ms": ended_ms - operation.created_ms,
+            **self._text_fields(operation.text),
+        }
+        if operation.error is not None:
+            fields |= {"sqlstate": operation.error.sqlstate, "condition": operation.error.condition}
+        names = {"session": session, "statement": str(operation.id)}
+        with suppress(AuditNotWritten):
+            self._record("statement.end", _outcome(operation), operation.identity, origin, **names, **fields)
+
+    def close(self) -> None:
+        self._trail.close()
+
+    def _is_new(self, identity: Identity, peer: str) -> bool:
+        now = time.monotonic()
+        with self._lock:
+            last = self._known.pop((identity, peer), None)
+            is_new = last is None or now - last > _KNOWN_S
+            self._known[identity, peer] = now if last is None or is_new else last
+            if len(self._known) > _KNOWN_MAX:
+                self._known.popitem(last=False)
+        return is_new
+
+    def _text_fields(self, text: str) -> dict[str, Any]:
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        match self._text:
+            case StatementText.NONE:
+                return {"text_sha256": digest}
+            case StatementText.REDACTED:
+                text = without_literals(text)
+            case StatementText.FULL:
+                text = redact(text)
+        return {"text_sha256": digest, "text": text[:TEXT_MAX]}
+
+    def _record(self, event: str, outcome: str, identity: Identity, origin: Origin, **fields: Any) -> None:
+        groups = hashlib.sha256("\0".join(sorted(identity.groups)).encode()).hexdigest() if identity.groups else None
+        self._write(
+            {
+                "event": event,
+                "outcome": outcome,
+                "principal": identity.principal,
+                "real_user": identity.real_user,
+                "method": identity.method,
+                "client_id": identity.client_id,
+                "groups_sha256": groups,
+                "peer": origin.peer,
+                "wire": origin.wire,
+                **fields,
+            }
+        )
+
+    def _write(self, fields: Mapping[str, Any]) -> None:
+        try:
+            self._trail.write({key: value for key, value in fields.items() if value is not None})
+        except AuditNotWritten:
+            logger.error("the audit trail could not be written", exc_info=True)
+            if self._on_failure is OnFailure.REFUSE:
+                raise
+
+
+def _outcome(operation: Operation) -> str:
+    if operation.error is None:
+        return "ok" if operation.state is OperationState.FINISHED else "cancelled"
+    if operation.error.sqlstate in ("42501", "28000"):
+        return "denied"
+    return "cancelled" if operation.state is OperationState.CANCELED else "failed"

@@ -1,0 +1,66 @@
+"""An authenticator whose log-ins are recorded, whichever front end and mechanism they come by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from catalog.errors import SqlError
+from engine.runtime.identity import Identity
+from gateway.audit.auditor import Auditor
+from gateway.authenticators.exchange import (
+    Accepted,
+    AuthenticationFailed,
+    Authenticator,
+    Challenge,
+    Exchange,
+    Mechanism,
+    parse_plain,
+)
+from gateway.authenticators.peer import Peer
+from gateway.origin import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedLogIns:
+    """As `inner`; an identity that cannot be recorded is refused."""
+
+    inner: Authenticator
+    auditor: Auditor
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        return self.inner.mechanisms
+
+    def begin(self, mechanism: Mechanism, peer: Peer) -> Exchange:
+        return _Recorded(self.inner.begin(mechanism, peer), self.auditor, mechanism, Origin(peer=peer.address))
+
+    def ensure_current(self, identity: Identity) -> None:
+        self.inner.ensure_current(identity)
+
+
+@dataclass(slots=True)
+class _Recorded:
+    exchange: Exchange
+    auditor: Auditor
+    mechanism: Mechanism
+    origin: Origin
+    _user: str | None = field(default=None)
+
+    def receive(self, message: bytes) -> Challenge | Accepted:
+        if self.mechanism is Mechanism.PLAIN:
+            self._user = _user_of(message)
+        try:
+            answer = self.exchange.receive(message)
+        except SqlError as error:
+            self.auditor.refused(self._user, self.origin, error)
+            raise
+        if isinstance(answer, Accepted):
+            self.auditor.logged_in(answer.identity, self.origin)
+        return answer
+
+
+def _user_of(message: bytes) -> str | None:
+    try:
+        return parse_plain(message)[0]
+    except AuthenticationFailed:
+        return None

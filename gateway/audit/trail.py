@@ -1,0 +1,153 @@
+"""Writes a trail: files of a day each in a folder that nobody else may read, every line whole or not at all.
+
+A line is written by one call in append mode. Where that fails, or writes a part only, the file is cut back and the
+error is raised, so that what was to be recorded can be refused. Two servers must not write one trail: the folder is
+locked for as long as it is open.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import fcntl
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gateway.audit.chain import GAP, Head, digest_of, follow, format_line, is_cut
+from gateway.audit.errors import AuditNotWritten, AuditTrailBroken, AuditTrailInUse
+
+_LOCK = "trail.lock"
+_MODE, _FOLDER_MODE = 0o600, 0o700
+
+
+class Trail:
+    """Thread-safe. Raises `AuditNotWritten` for a folder or a line that cannot be written, `AuditTrailInUse` for a
+    folder that another process has open, `AuditTrailBroken` for one whose newest file is no trail.
+    """
+
+    def __init__(self, folder: Path, *, is_synced: bool = False) -> None:
+        """`is_synced`: each line is on the disk, and not only with the system, before :meth:`write` answers."""
+        self._folder, self._is_synced = folder, is_synced
+        self._mutex = threading.Lock()
+        """Guards all below."""
+        self._day, self._file = "", -1
+        try:
+            folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+            self._lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
+        except OSError as error:
+            raise AuditNotWritten(str(folder), error.strerror or str(error)) from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._head = self._recover()
+        except BlockingIOError as error:
+            os.close(self._lock)
+            raise AuditTrailInUse(str(folder)) from error
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    @property
+    def head(self) -> Head:
+        return self._head
+
+    def write(self, fields: Mapping[str, Any]) -> None:
+        """Add a line with these fields and the time."""
+        with self._mutex:
+            now_ms = time.time_ns() // 1_000_000
+            moment = dt.datetime.fromtimestamp(now_ms / 1000, dt.UTC)
+            line = format_line(self._head, {"time": moment.isoformat(timespec="milliseconds"), **fields})
+            self._append(moment.date().isoformat(), line)
+            self._head = Head(self._head.seq + 1, digest_of(line))
+
+    def close(self) -> None:
+        with self._mutex:
+            if self._file >= 0:
+                os.close(self._file)
+                self._file = -1
+            os.close(self._lock)
+
+    def _append(self, day: str, line: bytes) -> None:
+        try:
+            if day > self._day or self._file < 0:  # and never back, whatever the clock does
+                self._open(max(day, self._day))
+            size = os.fstat(self._file).st_size
+            try:
+                if os.write(self._file, line + b"\n") != len(line) + 1:
+                    raise OSError(0, "the disk is full")
+                if self._is_synced:
+                    os.fdatasync(self._file)
+            except OSError:
+                os.ftruncate(self._file, size)
+                raise
+        except OSError as error:
+            raise AuditNotWritten(str(self._folder), error.strerror or str(error)) from error
+
+    def _open(self, day: str) -> None:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        opened = os.open(self._folder / file_name(day), flags, _MODE)
+        if self._file >= 0:
+            os.close(self._file)
+        self._file, self._day = opened, day
+
+    def _recover(self) -> Head:
+        """Where the trail goes on. A line that is cut is told of by the next one."""
+        files = trail_files(self._folder)
+        if not files:
+            return Head()
+        newest = files[-1]
+        self._day = day_of(newest)
+        lines = newest.read_bytes().splitlines()
+        cut = lines.pop() if lines and is_cut(lines[-1]) else None
+        if not lines:  # all there is of it is a line that is cut
+            before = [path for path in files[:-1] if path.stat().st_size]
+            head = _last_head(before[-1], before[-1].read_bytes().splitlines()[-1]) if before else Head()
+        else:
+            head = _last_head(newest, lines[-1])
+        if cut is not None:
+            return self._tell_of(cut, head)
+        return head
+
+    def _tell_of(self, cut: bytes, head: Head) -> Head:
+        now = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
+        line = format_line(head, {"time": now, "event": GAP, "cut_sha256": digest_of(cut)})
+        self._append(self._day, b"\n" + line if self._ends_open() else line)
+        return Head(head.seq + 1, digest_of(line))
+
+    def _ends_open(self) -> bool:
+        return not trail_files(self._folder)[-1].read_bytes().endswith(b"\n")
+
+
+def file_name(day: str) -> str:
+    return f"audit-{day}.jsonl"
+
+
+def day_of(path: Path) -> str:
+    return path.stem.removeprefix("audit-")
+
+
+def trail_files(folder: Path) -> list[Path]:
+    """Of a trail, the oldest first."""
+    return sorted(folder.glob("audit-????-??-??.jsonl"))
+
+
+def trail_contents(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Names and contents, for :func:`gateway.audit.chain.verify`."""
+    return ((path.name, path.read_bytes()) for path in trail_files(folder))
+
+
+def _last_head(path: Path, line: bytes) -> Head:
+    """The head that a line is, whatever is before it."""
+    try:
+        number, prev = _parts(line)
+        return follow(Head(number - 1, prev), line)
+    except (ValueError, KeyError, TypeError) as error:
+        raise AuditTrailBroken(str(path), str(error)) from error
+
+
+def _parts(line: bytes) -> tuple[int, str]:
+    content = json.loads(line)
+    return int(content["seq"]), str(content["prev"])

@@ -1,0 +1,50 @@
+"""The method `token`: personal access tokens (`catalog/tokens.py`).
+
+A token acts as its owner with the groups that the owner has now, so it ends with its owner. Where users have no
+password here (they log in at an identity provider), nobody can be asked, and the groups are those of the log-in that
+made the token.
+"""
+
+from __future__ import annotations
+
+from catalog.tokens import TokenEntry, TokenStore
+from engine.runtime.identity import Identity, Method, Scope
+from gateway.authenticators.errors import CredentialsRefused
+from gateway.authenticators.users import UserDirectory
+from gateway.errors import LogInEnded
+
+_IN_DIRECTORY = (Method.PASSWORD, Method.LDAP)
+
+
+class Tokens:
+    """Thread-safe."""
+
+    def __init__(self, store: TokenStore, users: UserDirectory | None) -> None:
+        self._store, self._users = store, users
+
+    def log_in(self, token: str) -> Identity:
+        entry = self._store.find(token)
+        groups = self._groups(entry) if entry else None
+        if entry is None or groups is None:
+            raise CredentialsRefused()
+        return Identity(
+            entry.owner.principal,
+            groups,
+            method=Method.TOKEN,
+            client_id=entry.token_id,
+            scopes=frozenset({Scope.READ_ONLY if entry.is_read_only else Scope.SQL}),
+            expires_ms=entry.expires_ms,
+        )
+
+    def ensure_current(self, identity: Identity) -> None:
+        """Raise :class:`LogInEnded` if the token was revoked, or its owner is gone or has other groups."""
+        entry = self._store.get(identity.client_id or "")
+        if entry is None or entry.owner.principal != identity.principal or self._groups(entry) != identity.groups:
+            raise LogInEnded()
+
+    def _groups(self, entry: TokenEntry) -> frozenset[str] | None:
+        """Of the owner; None where there is no such user any more."""
+        if entry.owner.method not in _IN_DIRECTORY:
+            return frozenset(entry.owner.groups)
+        found = self._users.find(entry.owner.principal) if self._users else None
+        return found.groups if found and found.principal == entry.owner.principal else None

@@ -1,0 +1,53 @@
+"""Personal access tokens over HTTP, as Databricks' Token API 2.0 has them: create, list and delete one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint
+
+from catalog.tokens import TokenEntry, TokenStore
+from engine.runtime.tokens import create_token, revoke_token, visible_tokens
+from gateway.http.callers import Callers, json_content
+from gateway.http.requests import TokenScope, parse_new_token, parse_token_id
+
+API = "/api/2.0/token"
+
+
+def tokens_blueprint(callers: Callers, store: TokenStore | None) -> Blueprint:
+    routes = Blueprint("tokens", __name__)
+
+    @routes.post(f"{API}/create")
+    def create() -> dict[str, Any]:
+        identity, asked = callers.identity(), parse_new_token(json_content())
+        token, entry = create_token(
+            store,
+            identity,
+            comment=asked.comment,
+            lifetime_s=asked.lifetime_s,
+            is_read_only=asked.scope is TokenScope.READ_ONLY,
+        )
+        return {"token_value": token, "token_info": _info(entry)}
+
+    @routes.get(f"{API}/list")
+    def show() -> dict[str, Any]:
+        return {"token_infos": [_info(entry) for entry in visible_tokens(store, callers.identity())]}
+
+    @routes.post(f"{API}/delete")
+    def delete() -> dict[str, Any]:
+        identity = callers.identity()
+        revoke_token(store, identity, parse_token_id(json_content()))
+        return {}
+
+    return routes
+
+
+def _info(entry: TokenEntry) -> dict[str, Any]:
+    return {
+        "token_id": entry.token_id,
+        "creation_time": entry.created_ms,
+        "expiry_time": entry.expires_ms,
+        "comment": entry.comment,
+        "created_by_username": entry.owner.principal,
+        "scope": TokenScope.READ_ONLY if entry.is_read_only else TokenScope.SQL,
+    }

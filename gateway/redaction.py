@@ -1,0 +1,51 @@
+"""Takes secrets out of text that is kept: statements in the audit trail, and lines of the log.
+
+By what precedes them (`password = '…'`, `"fs.s3a.secret.key": "…"`, `Authorization: …`), by their form (our tokens,
+those of clouds, JWTs, keys in PEM) and by their place in a URL. What is taken out is written as `***`. It errs on the
+safe side: a column that is called `token` loses what it is compared with.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+
+HIDDEN = "***"
+
+_NAME = r"(?:secret|passw(?:or)?d|pwd|token|access[._-]?key|api[._-]?key|authorization|signature|credential|sas)"
+_VALUE = r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"|[^\s'\",;)&]+"
+_PATTERNS = (
+    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.S), HIDDEN),
+    (
+        re.compile(rf"(?i)([\w.-]*{_NAME}[\w.-]*['\"`]?\s*(?:=>|=|:)\s*)(?:(?:bearer|basic)\s+)?(?:{_VALUE})"),
+        rf"\g<1>{HIDDEN}",
+    ),
+    (re.compile(r"\b((?i:bearer|basic))\s+(?=\S*[A-Z0-9=])[A-Za-z0-9+/._~=-]{8,}"), rf"\g<1> {HIDDEN}"),
+    (re.compile(r"\b(?:dgp_|dapi)[A-Za-z0-9]{8,}|\bAKIA[0-9A-Z]{12,}|\beyJ[\w-]+\.[\w-]+\.[\w-]*"), HIDDEN),
+    (re.compile(r"(?i)([?&](?:sig|signature|x-amz-signature|x-amz-credential)=)[^&\s'\"]+"), rf"\g<1>{HIDDEN}"),
+    (re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^/\s'\"@]+:[^/\s'\"@]*@"), rf"\g<1>{HIDDEN}@"),
+)
+_LITERALS = re.compile(r"`[^`]*`|'(?:[^'\\]|\\.|'')*'?|\"(?:[^\"\\]|\\.|\"\")*\"?|(?<![\w.`])\d[\w.]*")
+
+
+def redact(text: str) -> str:
+    """`text` without what may be a secret."""
+    for pattern, replacement in _PATTERNS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def without_literals(text: str) -> str:
+    """A statement's text with `?` for each quoted text and number; names in backquotes stay."""
+    return _LITERALS.sub(lambda found: found[0] if found[0].startswith("`") else "?", text)
+
+
+class RedactingFilter(logging.Filter):
+    """For handlers of the log: what they write has no secrets."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        hidden = redact(message)
+        if hidden != message:
+            record.msg, record.args = hidden, ()
+        return True

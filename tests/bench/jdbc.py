@@ -1,0 +1,122 @@
+"""Hive's JDBC driver in a JVM, with the loops that are measured in Java: py4j would cost more than they do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.clients.drivers import jdbc_connect, start_jvm
+
+_JAVA = """
+package bench;
+
+public class Jdbc implements java.util.function.BiFunction {
+  /** A connection and a query give the number of rows; a URL and "connections runs query" the times as JSON. */
+  public Object apply(Object target, Object asked) {
+    try {
+      String text = (String) asked;
+      if (target instanceof java.sql.Connection) return Long.valueOf(read((java.sql.Connection) target, text));
+      String[] parts = text.split(" ", 3);
+      return load((String) target, Integer.parseInt(parts[0]), Integer.parseInt(parts[1]), parts[2]);
+    } catch (Exception failure) {
+      throw new IllegalStateException(failure);
+    }
+  }
+
+  static long read(java.sql.Connection connection, String text) throws Exception {
+    java.sql.Statement statement = connection.createStatement();
+    statement.setFetchSize(10000);
+    java.sql.ResultSet rows = statement.executeQuery(text);
+    int columns = rows.getMetaData().getColumnCount();
+    long count = 0;
+    while (rows.next()) {
+      for (int i = 1; i <= columns; i++) rows.getObject(i);
+      count++;
+    }
+    rows.close();
+    statement.close();
+    return count;
+  }
+
+  static String load(String url, int connections, int runs, String text) throws Exception {
+    java.util.Properties user = new java.util.Properties();
+    user.setProperty("user", "bench");
+    user.setProperty("password", "x");
+    Client[] clients = new Client[connections];
+    for (int i = 0; i < connections; i++) {
+      clients[i] = new Client(new org.apache.hive.jdbc.HiveDriver().connect(url, user), runs, text);
+    }
+    for (int i = 0; i < connections; i++) clients[i].start();
+    StringBuilder times = new StringBuilder("[");
+    for (int i = 0; i < connections; i++) {
+      clients[i].join();
+      if (clients[i].failure != null) throw clients[i].failure;
+      for (int run = 0; run < runs; run++) times.append(times.length() > 1 ? "," : "").append(clients[i].times[run]);
+      clients[i].connection.close();
+    }
+    return times.append("]").toString();
+  }
+
+  static class Client extends Thread {
+    final java.sql.Connection connection;
+    final String text;
+    final double[] times;
+    Exception failure;
+
+    Client(java.sql.Connection connection, int runs, String text) {
+      this.connection = connection;
+      this.text = text;
+      this.times = new double[runs];
+    }
+
+    public void run() {
+      try {
+        for (int i = 0; i < times.length; i++) {
+          long start = System.nanoTime();
+          if (read(connection, text) != 1) throw new IllegalStateException("not one row");
+          times[i] = (System.nanoTime() - start) / 1e6;
+        }
+      } catch (Exception error) {
+        failure = error;
+      }
+    }
+  }
+}
+"""
+
+
+class Jdbc:
+    """Connections are made once and kept."""
+
+    def __init__(self, gateway: Any, run: Any) -> None:
+        self._gateway, self._run = gateway, run
+
+    def connect(self, port: int) -> Any:
+        return jdbc_connect(self._gateway, _url(port), "bench")
+
+    def read(self, connection: Any, text: str) -> int:
+        """The number of rows, of which every cell was asked for."""
+        return int(self._run.apply(connection, text))
+
+    def load(self, port: int, connections: int, runs: int, text: str) -> list[float]:
+        """Milliseconds of each run of a query with one row, by so many connections at once."""
+        times: list[float] = json.loads(self._run.apply(_url(port), f"{connections} {runs} {text}"))
+        return times
+
+
+@contextmanager
+def jdbc() -> Iterator[Jdbc]:
+    gateway = start_jvm()
+    try:
+        compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader())
+        compiler.cook(_JAVA)
+        yield Jdbc(gateway, compiler.getClassLoader().loadClass("bench.Jdbc").newInstance())
+    finally:
+        gateway.shutdown()
+
+
+def _url(port: int) -> str:
+    return f"jdbc:hive2://127.0.0.1:{port}/default"

@@ -1,0 +1,1 @@
+select * from {{ ref('all_orders') }} where amount < 0

@@ -1,0 +1,58 @@
+"""beeline as people use it: a million rows, its log lines, a time limit, Ctrl-C, and what follows each."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from typing import Any
+
+import pytest
+
+from tests.clients.drivers import JARS, java
+from tests.clients.fix_server import RealServer
+
+pytestmark = [pytest.mark.clients, pytest.mark.spark, pytest.mark.slow]
+
+ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE sha2(cast(id AS string), 256) = ''"
+
+
+def command(server: RealServer, *arguments: str) -> list[str]:
+    url = f"jdbc:hive2://127.0.0.1:{server.thrift_port}/default"
+    return [java(), "-cp", JARS, "org.apache.hive.beeline.BeeLine", "-u", url, "-n", "ada", *arguments]
+
+
+def run(server: RealServer, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(server, *arguments), capture_output=True, text=True, timeout=280, **options)
+
+
+def test_a_million_rows(server: RealServer) -> None:
+    """It asks for the status before each row."""
+    many = "SELECT id FROM range(1000000)"
+    done = run(server, "--silent=true", "--outputformat=csv2", "--incremental=true", "-e", many)
+    lines = done.stdout.split()
+    assert (len(lines), lines[0], lines[-1]) == (1_000_001, "id", "999999"), done.stderr
+
+
+def test_it_prints_how_far_a_statement_came(server: RealServer) -> None:
+    done = run(server, "-e", "SELECT count(*) FROM shop.orders WHERE order_date > '2020-01-01' AND order_id < 10")
+    for line in ("planned in", "`shop`.`orders`", "finished after", "1 rows"):
+        assert line in done.stderr, done.stderr
+
+
+def test_a_time_limit_an_error_and_what_follows(server: RealServer) -> None:
+    script = f"SET STATEMENT_TIMEOUT = 1;\n{ENDLESS};\nSELECT nope;\nSELECT 'goes on';\n!reconnect\nSELECT 'again';\n"
+    done = run(server, "--force=true", "--outputformat=csv2", input=script)
+    assert "timed out" in done.stderr.lower() and "UNRESOLVED_COLUMN" in done.stderr
+    assert "goes on" in done.stdout.split("\n") and "again" in done.stdout.split("\n")
+
+
+def test_ctrl_c_ends_the_statement(server: RealServer) -> None:
+    running = subprocess.Popen(
+        command(server, "-e", ENDLESS), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(10)  # until it runs, of which beeline says nothing
+    assert running.poll() is None
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=30)
+    assert server.http().rows("SELECT 1") == [["1"]]

@@ -1,0 +1,171 @@
+"""What is recorded of log-ins, sessions and statements, and what happens when it cannot be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from catalog.errors import TableNotFound
+from engine.runtime.accesses import Access, StatementAccess, Use
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity, Method
+from engine.runtime.results import ResultStream
+from gateway.audit import trail as trail_module
+from gateway.audit.auditor import TrailAuditor
+from gateway.audit.chain import verify
+from gateway.audit.errors import AuditNotWritten
+from gateway.audit.log_ins import RecordedLogIns
+from gateway.audit.trail import Trail, trail_contents
+from gateway.authenticators.anonymous import Anonymous
+from gateway.authenticators.exchange import AuthenticationFailed, Mechanism, log_in, plain_message
+from gateway.authenticators.peer import Peer
+from gateway.config import OnFailure, StatementText
+from gateway.limits import Limits
+from gateway.operation import Operation, OperationState
+from gateway.origin import Origin
+from gateway.registry import Registry
+from tests.gateway.arrow_engine import ArrowEngine, fails, rows
+from tests.gateway.http.conftest import eventually
+
+ANN = Identity("ann", groups=frozenset({"g"}), method=Method.PASSWORD)
+ORIGIN = Origin("thrift", "10.0.0.1")
+ACCESS = StatementAccess(
+    statement="Insert",
+    objects=(
+        Access(name="c.s.t", kind="TABLE", use=Use.WRITE, version=3),
+        Access(name="c.s.u", kind="TABLE", use=Use.READ, version=0, via_view="c.s.v"),
+    ),
+)
+
+
+class House:
+    """A registry whose auditor writes to a folder."""
+
+    def __init__(self, folder: Path, text: StatementText, on_failure: OnFailure) -> None:
+        self.folder, self.engine = folder, ArrowEngine()
+        self.auditor = TrailAuditor(Trail(folder), text=text, on_failure=on_failure)
+        self.registry = Registry(self.engine, Limits(reap_every_s=0.2), auditor=self.auditor)
+        self.effects: list[str] = []
+        self.engine.answers["INSERT"] = self._insert
+
+    def _insert(self, context: StatementContext) -> ResultStream:
+        context.on_authorized(ACCESS)
+        self.effects.append("inserted")
+        return rows(pa.table({"a": [1]}))(context)
+
+    def run(self, text: str) -> Operation:
+        session = self.registry.open_session(ANN, origin=ORIGIN)
+        operation = session.execute(text)
+        operation.wait(10)
+        self.registry.close_session(session.id, ANN)
+        return operation
+
+    def lines(self) -> list[dict[str, Any]]:
+        assert verify(trail_contents(self.folder))[1] is None
+        return [json.loads(line) for _, content in trail_contents(self.folder) for line in content.splitlines()]
+
+    def events(self) -> list[tuple[str, str]]:
+        return [(line["event"], line["outcome"]) for line in self.lines()]
+
+
+@pytest.fixture
+def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
+    text, on_failure = getattr(request, "param", (StatementText.FULL, OnFailure.REFUSE))
+    made = House(tmp_path / "audit", text, on_failure)
+    yield made
+    made.registry.drain(0)
+    made.auditor.close()
+
+
+def test_a_statement_is_recorded_before_it_acts_and_at_its_end(house: House) -> None:
+    operation = house.run("INSERT")
+    assert operation.error is None
+    assert house.events() == [
+        ("session.open", "ok"),
+        ("statement.begin", "ok"),
+        ("statement.end", "ok"),
+        ("session.close", "ok"),
+    ]
+    begin, end = house.lines()[1:3]
+    assert begin["statement"] == end["statement"] == str(operation.id)
+    assert (begin["principal"], begin["method"], begin["peer"], begin["wire"]) == (
+        "ann",
+        "password",
+        "10.0.0.1",
+        "thrift",
+    )
+    assert (begin["kind"], begin["text"], len(begin["text_sha256"])) == ("Insert", "INSERT", 64)
+    assert begin["objects"] == [
+        {"name": "c.s.t", "kind": "TABLE", "use": "write", "version": 3, "via_view": None},
+        {"name": "c.s.u", "kind": "TABLE", "use": "read", "version": 0, "via_view": "c.s.v"},
+    ]
+    assert len(begin["groups_sha256"]) == 64 and end["ms"] >= 0
+
+
+def test_a_statement_that_fails_is_recorded_without_its_message(house: House) -> None:
+    house.engine.answers["SELECT x"] = fails(TableNotFound("secret_table"))
+    house.run("SELECT x")
+    end = house.lines()[1]
+    assert (end["event"], end["outcome"], end["sqlstate"]) == ("statement.end", "failed", "42P01")
+    assert end["condition"] == "TABLE_OR_VIEW_NOT_FOUND" and "secret_table" not in json.dumps(end)
+
+
+def test_a_cancelled_statement_is_told_as_such(house: House) -> None:
+    session = house.registry.open_session(ANN, origin=ORIGIN)
+    operation = session.execute("SLEEP 60")
+    operation.cancel()
+    assert eventually(lambda: ("statement.end", "cancelled") in house.events())
+
+
+def test_what_cannot_be_recorded_is_not_done(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = house.registry.open_session(ANN, origin=ORIGIN)
+    monkeypatch.setattr(trail_module.os, "write", lambda *_: 0)
+    operation = session.execute("INSERT")
+    assert operation.wait(10) is OperationState.FAILED
+    assert isinstance(operation.error, AuditNotWritten) and not house.effects
+    with pytest.raises(AuditNotWritten):
+        house.registry.open_session(ANN, origin=ORIGIN)
+    monkeypatch.undo()
+    assert session.execute("INSERT").wait(10) is OperationState.FINISHED
+    assert house.effects == ["inserted"]
+
+
+@pytest.mark.parametrize("house", [(StatementText.FULL, OnFailure.LOG)], indirect=True)
+def test_with_that_setting_it_is_done_all_the_same(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trail_module.os, "write", lambda *_: 0)
+    assert house.run("INSERT").error is None and house.effects == ["inserted"]
+
+
+@pytest.mark.parametrize(
+    ("house", "text"),
+    [
+        ((StatementText.FULL, OnFailure.REFUSE), "SELECT 'x' WHERE password = ***"),
+        ((StatementText.REDACTED, OnFailure.REFUSE), "SELECT ? WHERE password = ?"),
+        ((StatementText.NONE, OnFailure.REFUSE), None),
+    ],
+    indirect=["house"],
+)
+def test_how_much_of_the_text_is_recorded(house: House, text: str | None) -> None:
+    house.run("SELECT 'x' WHERE password = 'hunter2'")
+    (end,) = (line for line in house.lines() if line["event"] == "statement.end")
+    shown = end.get("text")
+    assert shown == text
+    assert "hunter2" not in json.dumps(end) and len(end["text_sha256"]) == 64
+
+
+def test_log_ins_are_recorded_and_refusals_with_the_name_that_was_tried(house: House) -> None:
+    authenticator = RecordedLogIns(Anonymous(), house.auditor)
+    peer = Peer("127.0.0.1")
+    for _ in range(3):
+        log_in(authenticator, Mechanism.PLAIN, plain_message("ann", "hunter2"), peer)
+    with pytest.raises(AuthenticationFailed):
+        log_in(authenticator, Mechanism.PLAIN, b"no plain message", peer)
+    assert house.events() == [("login", "ok"), ("login", "denied")]
+    ok, denied = house.lines()
+    assert (ok["principal"], ok["peer"], denied["sqlstate"]) == ("ann", "127.0.0.1", "28000")
+    assert "hunter2" not in json.dumps(house.lines())

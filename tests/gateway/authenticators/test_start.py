@@ -1,0 +1,95 @@
+"""What a configuration may not ask for, each by name, and the authenticator of one that is good."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from catalog.errors import SqlError
+from gateway.authenticators.anonymous import Anonymous
+from gateway.authenticators.chain import Chain, Rules
+from gateway.authenticators.start import make_authenticator
+from gateway.config import Risk
+from gateway.config_loader import load_config
+from gateway.start_errors import ConfigInvalidValue
+from tests.certificates import make_certificate
+
+
+def build(users: Path, **flags: object) -> object:
+    folder = users.parent
+    settings = {
+        "lake.folder": str(folder / "lake"),
+        "lake.catalog_folder": str(folder / "catalog"),
+        "authentication.methods": ["password"],
+        "authentication.password_file": str(users),
+    }
+    return make_authenticator(
+        load_config(None, {}, settings | {key.replace("__", "."): value for key, value in flags.items()})
+    )
+
+
+def test_a_good_configuration(users: Path) -> None:
+    chain = build(users, authentication__admins=["Ann"], authentication__admin_groups=["OPS"])
+    assert isinstance(chain, Chain)
+    assert chain.rules == Rules(admins=frozenset({"ann"}), admin_groups=frozenset({"ops"}))
+    assert build(users, authentication__methods=["anonymous"], lake__catalog_folder="") == Anonymous()
+
+
+@pytest.mark.parametrize(
+    ("flags", "condition"),
+    [
+        ({"authentication__password_file": ""}, "AUTHENTICATION_INCOMPLETE"),
+        ({"authentication__password_file": "{folder}/none"}, "SECRET_UNUSABLE"),
+        ({"lake__catalog_folder": ""}, "SECRET_IN_LAKE"),
+        ({"lake__catalog_folder": "{folder}/lake"}, "SECRET_IN_LAKE"),
+        ({"lake__catalog_folder": "{folder}/lake/../lake/x"}, "SECRET_IN_LAKE"),
+        ({"lake__catalog_folder": "{folder}/link/x"}, "SECRET_IN_LAKE"),
+        ({"lake__allowed_roots": ["/data", "{folder}"]}, "SECRET_IN_LAKE"),
+        ({"lake__folder": "s3://b/lake", "lake__catalog_folder": "s3://b/lake/.catalog"}, "SECRET_IN_LAKE"),
+        ({"server__host": "0.0.0.0"}, "HOST_NOT_LOOPBACK"),
+        ({"server__host": "0.0.0.0", "authentication__methods": ["anonymous"]}, "HOST_NOT_LOOPBACK"),
+        ({"server__tls_certificate": "{folder}/open.pem"}, "SECRET_READABLE_BY_OTHERS"),
+        ({"server__tls_certificate": "{folder}/lake/key.pem"}, "SECRET_IN_LAKE"),
+    ],
+)
+def test_what_keeps_the_server_from_starting(users: Path, flags: dict[str, object], condition: str) -> None:
+    (users.parent / "lake").mkdir()
+    (users.parent / "link").symlink_to(users.parent / "lake")
+    (users.parent / "open.pem").write_text("x")
+    (users.parent / "open.pem").chmod(0o644)
+    given = {key: _filled(value, users.parent) for key, value in flags.items()}
+    with pytest.raises(SqlError) as refused:
+        build(users, **given)
+    assert refused.value.condition == condition
+
+
+def _filled(value: object, folder: Path) -> object:
+    if isinstance(value, list):
+        return [_filled(one, folder) for one in value]
+    return str(value).replace("{folder}", str(folder))
+
+
+@pytest.mark.parametrize("methods", [[], ["kerberos"], ["anonymous", "password"], ["password", "password"], "password"])
+def test_methods_that_do_not_go_together(users: Path, methods: object) -> None:
+    with pytest.raises(ConfigInvalidValue, match="authentication.methods"):
+        build(users, authentication__methods=methods)
+
+
+@pytest.mark.parametrize("risks", [["whatever"], [str(Risk.CLEARTEXT).upper()]])
+def test_a_risk_is_accepted_in_so_many_words(users: Path, risks: object) -> None:
+    with pytest.raises(ConfigInvalidValue, match=r"server.accepted_risks.*anybody on the network"):
+        build(users, server__accepted_risks=risks)
+
+
+def test_a_server_for_the_network(users: Path, tmp_path: Path) -> None:
+    (tmp_path / "tls").mkdir()
+    made = make_certificate(tmp_path / "tls")
+    made.key.chmod(0o600)
+    tls = {"server__tls_certificate": str(made.certificate), "server__tls_key": str(made.key)}
+    chain = build(users, server__host="0.0.0.0", **tls)
+    assert isinstance(chain, Chain) and not chain.rules.takes_plaintext
+    chain = build(users, server__host="0.0.0.0", server__accepted_risks=[Risk.CLEARTEXT])
+    assert isinstance(chain, Chain) and chain.rules.takes_plaintext
+    anybody = {"authentication__methods": ["anonymous"], "server__accepted_risks": list(Risk)}
+    assert build(users, server__host="0.0.0.0", **anybody) == Anonymous(is_open=True)

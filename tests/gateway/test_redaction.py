@@ -1,0 +1,68 @@
+"""Secrets in text that is kept."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from gateway.redaction import RedactingFilter, redact, without_literals
+
+SECRETS = (
+    "password = 'hunter2 is''t'",
+    'OPTIONS ("fs.s3a.secret.key" = "hunter2")',
+    "SET spark.hadoop.fs.s3a.access.key=hunter2",
+    "Authorization: Bearer hunter2hunter2",
+    "authorization: Basic aHVudGVyMjpodW50ZXIy",
+    "Bearer hunter2hunter2",
+    "{'api_key': 'hunter2'}",
+    "token => 'hunter2'",
+    "dgp_hunter2hunter2hunter2",
+    "https://bucket/x?sig=hunter2&other=1",
+    "https://u:hunter2@host/x",
+    "-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----",
+    "eyJhbGciOiJub25lIn0.eyJodW50ZXIyIjoxfQ.hunter2",
+    "AKIAHUNTER2HUNTER2",
+)
+
+
+@pytest.mark.parametrize("text", SECRETS)
+def test_no_secret_is_left(text: str) -> None:
+    hidden = redact(f"before {text} after")
+    assert "***" in hidden and hidden.startswith("before ")
+    assert "hunter2" not in hidden.lower() and "aHVudGVyMj" not in hidden
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM t WHERE a = 'b'",
+        "SELECT tokens FROM t",
+        "INSERT INTO t VALUES (1, 'x')",
+        "https://host/path?x=1",
+        "SELECT 1 -- basic arithmetic",
+    ],
+)
+def test_other_text_stays(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ("SELECT a1 FROM t WHERE b = 'it''s' AND c > 1.5e3", "SELECT a1 FROM t WHERE b = ? AND c > ?"),
+        ('SELECT "x", `y 2` FROM t1', "SELECT ?, `y 2` FROM t1"),
+        (r"SELECT 'a\'b', 'c", "SELECT ?, ?"),
+        ("INSERT INTO t VALUES (DATE '2024-01-01', X'00')", "INSERT INTO t VALUES (DATE ?, X?)"),
+    ],
+)
+def test_literals_are_taken_out(text: str, without: str) -> None:
+    assert without_literals(text) == without
+
+
+def test_the_log_has_no_secrets() -> None:
+    record = logging.LogRecord("x", logging.INFO, "", 0, "sent %s", ("Bearer hunter2hunter2",), None)
+    assert RedactingFilter().filter(record)
+    assert record.getMessage() == "sent Bearer ***"
+    plain = logging.LogRecord("x", logging.INFO, "", 0, "100%% of %d", (5,), None)
+    assert RedactingFilter().filter(plain) and plain.getMessage() == "100% of 5"

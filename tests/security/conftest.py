@@ -1,0 +1,26 @@
+"""A house with users, for each test one of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.gateway.authenticators.users import cheap_passwords, make_users
+from tests.security.house import SecureHouse
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """With a file of users."""
+    cheap_passwords(monkeypatch)
+    make_users(tmp_path / "users")
+    return tmp_path
+
+
+@pytest.fixture
+def house(folder: Path) -> Iterator[SecureHouse]:
+    house = SecureHouse(folder).start()
+    yield house
+    house.stop()

@@ -1,0 +1,88 @@
+"""A lake with principals: statements go down the real road up to where Spark would read, which says that they may."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import write_deltalake
+
+from catalog.errors import SqlError
+from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
+from engine.main import EngineOptions, LakeSession, open_sources
+from engine.runtime.context import StatementContext
+from engine.runtime.identity import Identity, Method
+from engine.runtime.session_state import SessionState
+
+ROOT = Identity("root", is_admin=True, method=Method.PASSWORD)
+
+
+class Reached(Exception):
+    """The statement was allowed, and Spark was asked."""
+
+
+class NoSpark:
+    """An executor that is never to be reached by what is not allowed."""
+
+    def set_current_schema(self, catalog: str, schema: str) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        raise Reached(name)
+
+
+class GuardedLake:
+    """Sessions of several principals over one lake."""
+
+    def __init__(self, folder: Path, allowed: tuple[str, ...] = ()) -> None:
+        self.folder = folder
+        catalog = str(folder.parent / f"{folder.name}-catalog")
+        self.sources = open_sources(
+            EngineOptions(lake_folder=str(folder), catalog_folder=catalog, allowed_roots=allowed)
+        )
+        self._sessions: dict[Identity, LakeSession] = {}
+
+    def identity(self, name: str, *groups: str) -> Identity:
+        return ROOT if name == "root" else Identity(name, frozenset(groups), method=Method.PASSWORD)
+
+    def session(self, identity: Identity) -> LakeSession:
+        if identity not in self._sessions:
+            state = SessionState(identity=identity, catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
+            self._sessions[identity] = LakeSession(state, self.sources, NoSpark())  # type: ignore[arg-type]
+        return self._sessions[identity]
+
+    def answer(self, who: str | Identity, statement: Any) -> pa.Table:
+        """What a statement, in a text or as a value, answers; raises `Reached` where Spark would be asked."""
+        identity = self.identity(who) if isinstance(who, str) else who
+        session, context = self.session(identity), StatementContext(identity=identity)
+        is_text = isinstance(statement, str)
+        result = session.execute(statement, context) if is_text else session.run(statement, context)
+        return pa.Table.from_batches(result.batches(), result.schema)
+
+    def rows(self, who: str | Identity, statement: Any) -> list[tuple[Any, ...]]:
+        return list(zip(*(column.to_pylist() for column in self.answer(who, statement).columns), strict=True))
+
+    def do(self, who: str | Identity, *texts: str) -> None:
+        for text in texts:
+            self.answer(who, text)
+
+    def outcome(self, who: str | Identity, statement: Any) -> str:
+        """`R`: allowed; the SQLSTATE of the error otherwise."""
+        error = self.error(who, statement)
+        return "R" if error is None else error.sqlstate
+
+    def error(self, who: str | Identity, statement: Any) -> SqlError | None:
+        try:
+            self.answer(who, statement)
+        except Reached:
+            return None
+        except SqlError as error:
+            return error
+        return None
+
+    def table(self, name: str) -> None:
+        """A table of two versions that lies in the lake, as `schema/table`."""
+        rows = pa.table({"id": [1], "ssn": ["x"]})
+        write_deltalake(self.folder / name, rows, configuration={"delta.enableChangeDataFeed": "true"})
+        write_deltalake(self.folder / name, rows, mode="append")

@@ -1,0 +1,197 @@
+"""Probes 57 to 66, 72 and 74 of the security reference: who may come in, by which way, and as whom."""
+
+from __future__ import annotations
+
+import base64
+from urllib.parse import urlencode
+
+import pytest
+
+from gateway.hs2.gen import ttypes as t
+from tests.gateway.hs2.wire import OK, V10, connect, execute, fetch, open_session, read_all
+from tests.security.house import SESSIONS, STATEMENTS, SecureHouse, basic
+
+REFUSED = "The client could not be authenticated: the user, the password or the token is not valid."
+SELECT = {"statement": "SELECT 1"}
+
+
+def test_a_user_comes_in_by_every_way_and_is_the_same_principal(house: SecureHouse) -> None:
+    with house.client("ANN", "annann") as client:
+        assert fetch(client, execute(client, open_session(client), "SELECT 1")).status.statusCode == OK
+    assert house.ask("POST", STATEMENTS, SELECT, **basic("Ann", "annann")).body["status"]["state"] == "SUCCEEDED"
+    assert {session.principal for session in house.engine.sessions} == {"ann"}
+    identity = house.engine.sessions[0].identity
+    assert (identity.groups, identity.method, identity.is_admin) == ({"staff", "Ops"}, "password", False)
+    assert house.engine.runs[0].context.identity == identity
+
+
+@pytest.mark.parametrize(
+    ("user", "password"),
+    [("ann", "x"), ("eve", "x"), ("ann ", "annann"), ("*", "x"), ("", "annann"), ("ann", ""), ("a" * 10_000, "x")],
+)
+def test_whoever_else_hears_the_same(house: SecureHouse, user: str, password: str) -> None:
+    connection, status, text = house.negotiate((1, b"PLAIN"), (5, f"\0{user}\0{password}".encode()))
+    assert status == 4 and REFUSED in text and read_all(connection) == b""
+    answer = house.ask("POST", STATEMENTS, SELECT, **basic(user, password))
+    assert (answer.status, answer.body["sql_state"]) == (401, "28P01") and REFUSED in answer.body["message"]
+    assert answer.headers.get_all("WWW-Authenticate") == ['Basic realm="delta-gateway"']
+    assert house.engine.sessions == []
+
+
+@pytest.mark.parametrize(
+    ("frames", "status"),
+    [
+        ([(1, b"ANONYMOUS"), (5, b"")], 3),
+        ([(1, b"DIGEST-MD5"), (5, b"")], 3),
+        ([(1, b"GSSAPI"), (5, b"")], 3),
+        ([(1, b"BEARER"), (5, b"x")], 3),
+        ([(1, b"PLAIN"), (5, b"bob\0ann\0annann")], 4),
+        ([(1, b"PLAIN"), (5, b"\0ann")], 4),
+        ([(1, b"PLAIN"), (5, b"\0ann\0annann\0")], 4),
+        ([(1, b"PLAIN"), (5, b"\0ann\0ann\xff")], 4),
+        ([(1, b"PLAIN"), (5, b"x" * 65_537)], 0),
+    ],
+)
+def test_another_mechanism_or_message(house: SecureHouse, frames: list[tuple[int, bytes]], status: int) -> None:
+    connection, found, _ = house.negotiate(*frames)
+    assert found == status and read_all(connection) == b""
+
+
+def test_a_transport_without_a_log_in_ends_before_the_first_call(house: SecureHouse) -> None:
+    connection = connect(house.ports.thrift)
+    connection.sendall(b"\x80\x01\x00\x01\x00\x00\x00\x0bOpenSession\x00\x00\x00\x00")
+    assert read_all(connection) == b""
+
+
+PATHS = [
+    ("POST", STATEMENTS),
+    ("GET", f"{STATEMENTS}/00000000-0000-0000-0000-000000000000"),
+    ("DELETE", f"{STATEMENTS}/00000000-0000-0000-0000-000000000000"),
+    ("POST", f"{STATEMENTS}/00000000-0000-0000-0000-000000000000/cancel"),
+    ("GET", f"{STATEMENTS}/00000000-0000-0000-0000-000000000000/result/chunks/0"),
+    ("POST", SESSIONS),
+    ("DELETE", f"{SESSIONS}/00000000-0000-0000-0000-000000000000"),
+    ("POST", "/cliservice"),
+    ("POST", "/sql/1.0/warehouses/x"),
+]
+HEADERS = {
+    "none": "",
+    "a token": "Bearer abc",
+    "no base64": "Basic ann:annann",
+    "no colon": "Basic " + base64.b64encode(b"annann").decode(),
+    "Latin-1": "Basic " + base64.b64encode("zoë:zoëzoë".encode("latin-1")).decode(),
+    "another scheme": "Digest username=ann",
+    "two": basic("ann")["Authorization"] + ", " + basic("bob")["Authorization"],
+}
+
+
+@pytest.mark.parametrize(("method", "path"), PATHS)
+def test_no_path_answers_without_credentials(house: SecureHouse, method: str, path: str) -> None:
+    kind = {"Content_Type": "application/x-thrift"} if "sql/1.0" in path or "cli" in path else {}
+    for header in HEADERS.values():
+        given = {"Authorization": header} if header else {}
+        answer = house.ask(method, path, SELECT if method == "POST" else None, **kind, **given)
+        assert (answer.status, answer.body["error_code"]) == (401, "UNAUTHENTICATED")
+    assert house.engine.sessions == []
+
+
+def test_a_header_that_says_two_things_is_no_request(house: SecureHouse) -> None:
+    for name in ("Authorization", "authorization", "Content-Type", "Origin", "Sec-Fetch-Site", "Cookie"):
+        connection = connect(house.ports.http)
+        connection.sendall(f"GET /healthz HTTP/1.1\r\nHost: localhost\r\n{name}: a\r\n{name}: b\r\n\r\n".encode())
+        expected = b"HTTP/1.1 200" if name == "Cookie" else b"HTTP/1.1 400"  # browsers may send several cookies
+        assert connection.recv(12) == expected
+
+
+@pytest.mark.parametrize("key", ["hive.server2.proxy.user", "set:hiveconf:hive.server2.proxy.user"])
+def test_nobody_acts_for_another(house: SecureHouse, key: str) -> None:
+    with house.client("ann") as client:
+        refused = client.OpenSession(t.TOpenSessionReq(client_protocol=V10, configuration={key: "bob"}))
+        assert (refused.status.sqlState, refused.sessionHandle) == ("42501", None)
+        open_session(client, username="bob", password="bobbob")  # the connection is ann's
+        open_session(client, configuration={"DelegationUID": "bob", "kyuubi.session.proxy.user": "bob"})
+    headers = {"X_Trino_User": "bob", "X_Forwarded_User": "bob", "X_Remote_User": "bob"}
+    assert house.ask("POST", f"{STATEMENTS}?doAs=bob&user=bob", SELECT, **headers, **basic("ann")).status == 200
+    assert {session.principal for session in house.engine.sessions} == {"ann"}
+
+
+def test_guesses_are_slowed_down_for_the_guesser(house: SecureHouse) -> None:
+    for _ in range(5):
+        assert house.ask("POST", STATEMENTS, SELECT, **basic("ann", "guess")).status == 401
+    answer = house.ask("POST", STATEMENTS, SELECT, **basic("ann"))
+    assert (answer.status, answer.headers["Retry-After"]) == (429, "1")
+    assert answer.body["error_code"] == "REQUEST_LIMIT_EXCEEDED"
+    _, status, text = house.negotiate((1, b"PLAIN"), (5, b"\0ann\0annann"))
+    assert status == 4 and "Try again in 1 seconds" in text
+    answer = house.ask("POST", "/cliservice", b"x", Content_Type="application/x-thrift", **basic("ann"))
+    assert (answer.status, answer.headers["Retry-After"]) == (429, "1")
+    assert house.ask("POST", STATEMENTS, SELECT, **basic("bob")).status == 200
+
+
+# ------------------------------------------------------------------------------------------------------------ browsers
+
+OWN = {"Sec_Fetch_Site": "same-origin"}
+FORM = {"Content_Type": "application/x-www-form-urlencoded"}
+
+
+def browser_log_in(house: SecureHouse, user: str = "ann", password: str = "annann", **headers: str) -> str:
+    """The cookie; an empty one where there is none."""
+    form = urlencode({"user": user, "password": password}).encode()
+    answer = house.ask("POST", "/login", form, **(FORM | (headers or OWN)))
+    assert "annann" not in answer.content.decode()
+    return (answer.headers["Set-Cookie"] or "").partition(";")[0]
+
+
+def test_a_browser_logs_in_by_a_form_and_out_again(house: SecureHouse) -> None:
+    page = house.ask("GET", "/login")
+    assert page.status == 200 and "default-src 'none'" in page.headers["Content-Security-Policy"]
+    cookie = browser_log_in(house)
+    assert cookie.startswith("dgw=") and cookie != browser_log_in(house)
+    assert b"<strong>ann</strong>" in house.ask("GET", "/login", Cookie=cookie).content
+    answer = house.ask("POST", STATEMENTS, SELECT, Cookie=cookie, **OWN)
+    assert answer.body["status"]["state"] == "SUCCEEDED"
+    assert house.ask("GET", f"{STATEMENTS}/{answer.body['statement_id']}", Cookie=cookie).status == 200
+    assert house.ask("POST", "/logout", b"", Cookie=cookie, **FORM, **OWN).status == 303
+    assert house.ask("POST", STATEMENTS, SELECT, Cookie=cookie, **OWN).status == 401
+    assert house.ask("POST", STATEMENTS, SELECT, Cookie=cookie, **OWN, **basic("bob")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_own"),
+    [
+        ({"Sec_Fetch_Site": "same-origin"}, True),
+        ({"Sec_Fetch_Site": "none"}, True),
+        ({"Sec_Fetch_Site": "same-site"}, False),
+        ({"Sec_Fetch_Site": "cross-site"}, False),
+        ({"Origin": "http://localhost"}, True),
+        ({"Origin": "http://evil.example"}, False),
+        ({"Origin": "null"}, False),
+        ({"Sec_Fetch_Site": "cross-site", "Origin": "http://localhost"}, False),
+        ({}, False),
+    ],
+)
+def test_a_cookie_changes_something_for_pages_of_this_server_only(
+    house: SecureHouse, headers: dict[str, str], is_own: bool
+) -> None:
+    headers |= {"Host": "localhost"}
+    cookie = browser_log_in(house)
+    statement = house.submit(user="ann")["statement_id"]
+    for method, path in (("POST", STATEMENTS), ("POST", f"{STATEMENTS}/{statement}/cancel"), ("POST", "/logout")):
+        body = SELECT if path == STATEMENTS else None
+        answer = house.ask(method, path, body, Cookie=cookie, **headers)
+        assert (answer.status in (200, 303)) == is_own
+        if not is_own:
+            assert answer.status == 403
+    assert house.ask("DELETE", f"{STATEMENTS}/{statement}", Cookie="dgw=x", **headers).status == (
+        401 if is_own else 403
+    )
+    if len(headers) > 1 and not is_own:
+        assert browser_log_in(house, **headers) == ""  # nor is anybody logged in by another site
+
+
+def test_a_form_says_only_that_it_was_wrong(house: SecureHouse) -> None:
+    form = urlencode({"user": "<b>eve", "password": "x"}).encode()
+    answer = house.ask("POST", "/login", form, **FORM, **OWN)
+    assert answer.status == 401 and REFUSED.encode() in answer.content and b"<b>eve" not in answer.content
+    assert answer.headers["Set-Cookie"] is None
+    assert house.ask("POST", "/login", {"user": "ann", "password": "annann"}, **OWN).status == 415

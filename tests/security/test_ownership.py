@@ -1,0 +1,141 @@
+"""Probes 58 to 62, 80 and 84: an id is its owner's, over every interface, and as long as the owner is known."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from catalog.errors import SqlError
+from engine.runtime.identity import Identity, Method
+from gateway.authenticators.password_file import User, remove_user, store_user
+from gateway.authenticators.passwords import hash_password
+from gateway.hs2.gen import ttypes as t
+from gateway.registry import READ_AFTER_EXPIRY_S
+from tests.gateway.hs2.wire import INVALID, OK, execute, fetch, open_session
+from tests.security.house import SESSIONS, STATEMENTS, SecureHouse, basic
+
+UNKNOWN = "00000000-0000-0000-0000-000000000000"
+
+
+def test_handles_of_another_are_unknown_ones(house: SecureHouse) -> None:
+    with house.client("ann") as ann, house.client("bob") as bob:
+        session = open_session(ann)
+        operation = execute(ann, session, "ROWS 3")
+        closed = open_session(bob)
+        bob.CloseSession(t.TCloseSessionReq(closed))
+        for handle, mine in ((session, closed), (session, t.TSessionHandle(session.sessionId, 1))):
+            foreign = bob.ExecuteStatement(t.TExecuteStatementReq(handle, "SELECT 1")).status
+            assert foreign == bob.ExecuteStatement(t.TExecuteStatementReq(mine, "SELECT 1")).status
+            assert foreign.statusCode == INVALID
+        assert fetch(bob, operation).status.statusCode == INVALID
+        assert fetch(ann, operation).status.statusCode == OK
+
+
+def test_ids_of_another_are_unknown_ones(house: SecureHouse) -> None:
+    session = house.ask("POST", SESSIONS, {}, **basic("ann")).body["session_id"]
+    statement = house.submit("ROWS 3", user="ann", session_id=session)["statement_id"]
+
+    def ask(method: str, path: str, body: object = None) -> list[tuple[int, object]]:
+        found = []
+        for one, other in ((session, statement), (UNKNOWN, UNKNOWN)):
+            text = None if body is None else {"statement": "SELECT 1", "session_id": one}
+            answer = house.ask(method, path.format(session=one, statement=other), text, **basic("bob"))
+            found.append((answer.status, answer.body))
+        return found
+
+    for method, path, body in (
+        ("POST", STATEMENTS, {}),
+        ("GET", STATEMENTS + "/{statement}", None),
+        ("DELETE", STATEMENTS + "/{statement}", None),
+        ("POST", STATEMENTS + "/{statement}/cancel", None),
+        ("GET", STATEMENTS + "/{statement}/result/chunks/0", None),
+        ("DELETE", SESSIONS + "/{session}", None),
+    ):
+        mine, unknown = ask(method, path, body)
+        assert mine == unknown and mine[0] == 404
+    assert {run.context.identity.principal for run in house.engine.runs} == {"ann"}
+    # what the request says beside its body means nothing
+    own = house.ask("POST", SESSIONS, {}, **basic("bob")).body["session_id"]
+    body = {"statement": "SELECT 1", "session_id": own}
+    path = f"{STATEMENTS}?session_id={session}"
+    assert house.ask("POST", path, body, **basic("bob"), X_Session_Id=session).status == 200
+    assert house.engine.runs[-1].context.identity.principal == "bob"
+
+
+def test_a_removed_user_starts_nothing_more(house: SecureHouse, folder: Path) -> None:
+    with house.client("bob") as client:
+        session = open_session(client)
+        operation = execute(client, session, "ROWS 2500")
+        assert fetch(client, operation, 1000).status.statusCode == OK
+        web = house.ask("POST", SESSIONS, {}, **basic("bob")).body["session_id"]
+        remove_user(folder / "users", "bob")
+        refused = client.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT 1")).status
+        assert (refused.sqlState, "Log in again" in refused.errorMessage) == ("28000", True)
+        assert client.GetTables(t.TGetTablesReq(session)).status.sqlState == "28000"
+        assert client.OpenSession(t.TOpenSessionReq(client_protocol=7)).status.sqlState == "28000"
+        assert fetch(client, operation, 1000).status.statusCode == OK  # what has run may be read
+    body = {"statement": "SELECT 1", "session_id": web}
+    assert house.ask("POST", STATEMENTS, body, **basic("bob")).status == 401
+
+
+def test_other_groups_need_another_log_in(house: SecureHouse, folder: Path) -> None:
+    with house.client("ann") as client:
+        session = open_session(client)
+        store_user(folder / "users", User("ann", hash_password("annann"), ("staff",)))
+        assert client.ExecuteStatement(t.TExecuteStatementReq(session, "SELECT 1")).status.sqlState == "28000"
+    web = house.submit(user="ann")
+    assert web["status"]["state"] == "SUCCEEDED"
+    assert house.engine.runs[-1].context.identity.groups == {"staff"}
+
+
+def test_a_session_over_http_goes_on_with_a_later_log_in(house: SecureHouse, folder: Path) -> None:
+    session = house.ask("POST", SESSIONS, {}, **basic("ann")).body["session_id"]
+    store_user(folder / "users", User("ann", hash_password("annann"), ("staff",)))
+    assert house.submit(user="ann", session_id=session)["status"]["state"] == "SUCCEEDED"
+    assert house.engine.runs[-1].context.identity.groups == {"staff"}
+
+
+def test_a_result_can_be_read_for_a_while_after_its_log_in_expired(house: SecureHouse) -> None:
+    registry, now_ms = house.registry, int(time.time() * 1000)
+    ann = Identity("ann", frozenset({"staff", "Ops"}), method=Method.PASSWORD)
+    session = registry.open_session(ann)
+    operation = session.execute("ROWS 3")
+    operation.wait(10)
+    expired = replace(ann, expires_ms=now_ms - 1000)
+    assert registry.find_operation(operation.id, expired)[1] is operation
+    session.renew(expired)
+    for step in (lambda: session.execute("SELECT 1"), lambda: registry.open_session(expired)):
+        assert refused(step) == "AUTHENTICATION_FAILED.ENDED"
+    over = replace(ann, expires_ms=now_ms - int(READ_AFTER_EXPIRY_S * 1000) - 1)
+    assert refused(lambda: registry.find_operation(operation.id, over)) == "AUTHENTICATION_FAILED.ENDED"
+    session.renew(over)
+    assert refused(lambda: registry.linked_operation(operation.id)) == "AUTHENTICATION_FAILED.ENDED"
+
+
+def test_a_link_ends_with_its_statement_and_is_good_for_nothing_else(house: SecureHouse) -> None:
+    mine, other = (
+        house.submit("ROWS 3", user=user, disposition="EXTERNAL_LINKS", format="CSV") for user in ("ann", "bob")
+    )
+    (link,) = mine["result"]["external_links"]
+    path = link["external_link"].partition("/api")[1] + link["external_link"].partition("/api")[2]
+    assert house.ask("GET", path).status == 200
+    for changed in (
+        path.replace(mine["statement_id"], other["statement_id"]),
+        path.replace("/0?", "/1?"),
+        path.replace("expires=", "expires=9"),
+        path.partition("?")[0],
+    ):
+        assert house.ask("GET", changed).status == 403
+    assert house.ask("DELETE", f"{STATEMENTS}/{mine['statement_id']}", **basic("ann")).status == 200
+    assert house.ask("GET", path).status == 404
+
+
+def refused(step: Callable[[], object]) -> str:
+    """The condition of the error that `step` raises."""
+    with pytest.raises(SqlError) as error:
+        step()
+    return error.value.condition
