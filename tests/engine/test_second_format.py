@@ -134,7 +134,7 @@ def test_a_definition_changes_and_is_replaced(plain: LakeSession) -> None:
         ("OPTIMIZE plain", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("VACUUM plain", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE other CLONE plain", "DELTA_TABLE_ONLY_OPERATION"),
-        ("CREATE TABLE other USING folder LIKE plain", "UNSUPPORTED_FEATURE.STATEMENT"),
+        ("CREATE TABLE other LIKE plain USING folder", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("SELECT * FROM table_changes('plain', 0)", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE other (k INT) USING folder CLUSTER BY (k)", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE other (k INT NOT NULL) USING folder", "UNSUPPORTED_FEATURE.STATEMENT"),
