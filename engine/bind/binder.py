@@ -161,7 +161,7 @@ class Binder:
             entry = view.resolve_path(path)
             owners = path_owners(view, entry.location) or self._policed_at(entry.location)
             found_table = replace(
-                self._bound(None, entry, time_travel, owners), shown_as=self._shown_as(owners, inside)
+                self._bound(None, entry, time_travel), owners=owners, shown_as=self._shown_as(owners, inside)
             )
             return self._policed(found_table, time_travel) if is_read else found_table
         # The text of a view in the catalog means the same in every session, so it never sees temporary ones.
