@@ -37,6 +37,7 @@ RELATIONS: Mapping[str, Columns] = MappingProxyType(
         "catalog_privileges": _columns(f"{_GRANT}, catalog_name, {_PRIVILEGE}"),
         "catalogs": _columns("catalog_name, catalog_owner, comment"),
         "check_constraints": _columns(f"{_CONSTRAINT}, check_clause, sql_path"),
+        "column_masks": _columns(f"{_TABLE}, column_name, mask_catalog, mask_schema, mask_name, using_columns"),
         "columns": _columns(
             f"{_TABLE}, column_name, ordinal_position int, column_default, is_nullable, full_data_type, data_type, "
             "character_maximum_length bigint, numeric_precision int, numeric_precision_radix int, numeric_scale int, "
@@ -53,7 +54,15 @@ RELATIONS: Mapping[str, Columns] = MappingProxyType(
             f"{_CONSTRAINT}, unique_constraint_catalog, unique_constraint_schema, unique_constraint_name, "
             "match_option, update_rule, delete_rule"
         ),
+        "parameters": _columns(
+            f"{_SPECIFIC}, ordinal_position int, parameter_name, data_type, parameter_default, comment"
+        ),
         "routine_privileges": _columns(f"{_GRANT}, {_SPECIFIC}, {_ROUTINE}, {_PRIVILEGE}"),
+        "routines": _columns(
+            f"{_SPECIFIC}, {_ROUTINE}, routine_owner, routine_type, data_type, routine_body, routine_definition, "
+            "is_deterministic, comment, created timestamp"
+        ),
+        "row_filters": _columns(f"{_TABLE}, filter_catalog, filter_schema, filter_name, target_columns"),
         "schema_privileges": _columns(f"{_GRANT}, catalog_name, schema_name, {_PRIVILEGE}"),
         "schemata": _columns("catalog_name, schema_name, schema_owner, comment, storage_location"),
         "table_constraints": _columns(f"{_CONSTRAINT}, {_TABLE}, constraint_type, is_deferrable, enforced"),

@@ -23,7 +23,7 @@ class ViewOwnerLacksPrivileges(SqlError, condition="INSUFFICIENT_PERMISSIONS_UND
     on: str
     template = (
         "Insufficient privileges: the owner of {on} does not have the privileges that its text needs, or what it reads "
-        "is gone. Its owner can say more."
+        "is gone or broken. Its owner can say more."
     )
 
 

@@ -64,7 +64,9 @@ class AuthenticationSection:
         rule=Rule("a table of lists of networks", lambda table: all(map(_are_networks, table.values()))),
     )
     admins: tuple[str, ...] = setting(
-        (), "Users who administer the server, spelled as in the password file, the directory or the token."
+        (),
+        "Users who administer the server: they manage and grant everything. Spelled as in the password file, the "
+        "directory or the token.",
     )
     admin_groups: tuple[str, ...] = setting((), "Groups whose members administer the server.")
 

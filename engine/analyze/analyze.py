@@ -15,37 +15,21 @@ from engine.plan.reads.read_plan import read_plan
 from engine.plan.rules.file_columns import columns_plan, with_columns
 from engine.plan.rules.insert_rows import insert_rows
 from engine.plans.reads import QueryColumn, ReadPlan
-from engine.statements.alters import AlterTable
 from engine.statements.catalog import (
-    CommentOn,
-    CreateCatalog,
-    CreateSchema,
     CreateView,
-    DropCatalog,
-    DropSchema,
-    DropView,
 )
-from engine.statements.copies import ConvertTable, CopyInto
+from engine.statements.copies import CopyInto
 from engine.statements.explains import ExplainWrite
-from engine.statements.functions import CreateFunction, DropFunction
-from engine.statements.maintenance import (
-    AnalyzeTable,
-    GenerateManifest,
-    Optimize,
-    Reorg,
-    RepairTable,
-    RestoreTable,
-    Vacuum,
-)
+from engine.statements.functions import CreateFunction
 from engine.statements.merges import Merge
 from engine.statements.policies import AlterColumnMask, AlterRowFilter
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.rights import RightStatement
-from engine.statements.statement import AnsweredStatement
-from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
+from engine.statements.statement import AnsweredStatement, QuerylessStatement
+from engine.statements.tables import CreateTable
 from engine.statements.tokens import TokenStatement
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
-from engine.statements.writes import Delete, Insert, ReplaceOn, TruncateTable, Update
+from engine.statements.writes import Insert, ReplaceOn
 
 
 class Analyzer(Protocol):
@@ -61,7 +45,7 @@ class Analyzer(Protocol):
 def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStatement:
     """Raises what Spark says of the query, and what the guard refuses."""
     bound, statement = authorized.bound, authorized.bound.statement
-    if isinstance(statement, AnsweredStatement | RightStatement | TokenStatement):
+    if isinstance(statement, AnsweredStatement | QuerylessStatement | RightStatement | TokenStatement):
         return AnalyzedStatement(bound=bound)
     match statement:
         case Query() as query:
@@ -90,33 +74,7 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
             return _insert(bound, insert, analyzer)
         case CopyInto() as copy:
             return _copy(bound, copy, analyzer)
-        case (
-            CreateTableLike()
-            | CloneTable()
-            | ConvertTable()
-            | DropTable()
-            | AlterTable()
-            | Delete()
-            | Update()
-            | ExplainWrite()
-            | TruncateTable()
-            | Optimize()
-            | Reorg()
-            | CreateSchema()
-            | DropSchema()
-            | CreateCatalog()
-            | DropCatalog()
-            | DropView()
-            | CommentOn()
-            | DeclareVariables()
-            | DropVariable()
-            | Vacuum()
-            | RestoreTable()
-            | RepairTable()
-            | GenerateManifest()
-            | AnalyzeTable()
-            | DropFunction()
-        ):
+        case DeclareVariables() | DropVariable() | ExplainWrite():
             return AnalyzedStatement(bound=bound)
         case _:
             assert_never(statement)

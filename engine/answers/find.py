@@ -52,10 +52,19 @@ def find_objects(bound: BoundStatement, statement: FindStatement) -> Outcome:
             columns = _COLUMNS
             rows = list(_column_rows(bound, statement))
         case FindFunctions():
-            columns, rows = _FUNCTIONS, []
+            columns, rows = _FUNCTIONS, list(_function_rows(bound, statement))
         case _:
             assert_never(statement)
     return Outcome(result=small_result(columns, rows))
+
+
+def _function_rows(bound: BoundStatement, statement: FindFunctions) -> Iterator[tuple[object, ...]]:
+    matches = any_matcher(statement.pattern)
+    for schema in bound.view.find_schemas(statement.catalog, any_matcher(statement.schema_pattern)):
+        for entry in bound.view.functions(schema.name, matches):
+            name = entry.name
+            full_name = ".".join(name.parts)
+            yield name.table, name.schema, name.catalog, entry.comment or "", "SCALAR", full_name
 
 
 def _table_row(relation: Relation, comment: str | None) -> tuple[object, ...]:

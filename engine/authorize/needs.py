@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from catalog.conditions import AnyNeed, Definer, Need
-from catalog.entries import LocationEntry, SchemaEntry, owner_of
+from catalog.entries import FunctionEntry, LocationEntry, SchemaEntry, ViewEntry, owner_of
 from catalog.information_schema import is_information_schema
 from catalog.names import CatalogName, SchemaName, TableName, path_of
 from catalog.privileges import Privilege, user
 from catalog.rights import label_of
+from catalog.state import DEFAULT_SCHEMA_NAME
 from engine.authorize.right_needs import right_needs
 from engine.bind.bound import (
     BoundChanges,
@@ -205,7 +206,8 @@ def _used_schema(bound: BoundStatement, statement: UseSchema) -> Needs:
     name = SchemaName.from_parts(statement.parts, bound.state.catalog)
     catalog = CatalogName(statement.parts[0])
     if bound.view.finds_schema(name):
-        return [] if is_information_schema(name) else [Need(Privilege.USE_SCHEMA, bound.view.schema(name))]
+        is_open = is_information_schema(name) or name == DEFAULT_SCHEMA_NAME
+        return [] if is_open else [Need(Privilege.USE_SCHEMA, bound.view.schema(name))]
     if len(statement.parts) == 1 and not statement.schema_only and bound.view.has_catalog(catalog):
         return [Need(Privilege.USE_CATALOG, bound.view.catalog(catalog))]
     return []  # there is none, which its answer says
@@ -358,7 +360,13 @@ def _executions(functions: Iterable[BoundFunction], definer: Definer | None) -> 
     """EXECUTE on each function that is called; what a body calls in its turn its owner has to have."""
     for function in functions:
         yield Need(Privilege.EXECUTE, function.entry, definer)
-        yield from _executions(function.functions, Definer(owner_of(function.entry), label_of(function.entry)))
+        yield from _executions(function.functions, _owner(function.entry, definer))
+
+
+def _owner(entry: ViewEntry | FunctionEntry, reader: Definer | None) -> Definer:
+    """As whom a text is read. Messages name the outermost one, which the statement named, and nothing in it."""
+    outer = None if reader is None else reader.label
+    return Definer(owner_of(entry), outer or label_of(entry))
 
 
 def _reads(relations: Iterable[BoundRelation], definer: Definer | None = None) -> Needs:
@@ -381,7 +389,7 @@ def _read(relation: BoundRelation, definer: Definer | None) -> Needs:
             yield from (*_executions(functions, definer), *_reads(inner, definer))
         case BoundView(entry=view, relations=inner, functions=functions):
             yield Need(Privilege.SELECT, view, definer)
-            owner = Definer(owner_of(view), label_of(view))
+            owner = _owner(view, definer)
             yield from (*_executions(functions, owner), *_reads(inner, owner))
         case _:
             assert_never(relation)

@@ -47,13 +47,7 @@ from engine.statements.foreign import Refresh, ShowAbsent
 from engine.statements.functions import CreateFunction, DescribeFunction, DropFunction
 from engine.statements.keys import AddKey, DropKey
 from engine.statements.maintenance import (
-    AnalyzeTable,
-    GenerateManifest,
-    Optimize,
-    Reorg,
-    RepairTable,
     RestoreTable,
-    Vacuum,
 )
 from engine.statements.merges import Merge
 from engine.statements.policies import AlterColumnMask, AlterRowFilter
@@ -103,7 +97,7 @@ from engine.statements.shows import (
     ShowTblProperties,
     ShowViews,
 )
-from engine.statements.statement import AnsweredStatement, WriteStatement
+from engine.statements.statement import AnsweredStatement, TableStatement, WriteStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
 from engine.statements.tokens import ShowTokens, TokenStatement
 from engine.statements.variables import (
@@ -114,7 +108,7 @@ from engine.statements.variables import (
     SingleStatement,
     VariableStatement,
 )
-from engine.statements.writes import Delete, Insert, TruncateTable, Update
+from engine.statements.writes import Delete, Insert, Update
 
 
 def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevaluated:
@@ -165,6 +159,8 @@ def _named(
     if isinstance(statement, RightStatement | TokenStatement | CreateFunction | DropFunction):
         return None, ()
     current = binder.state.current
+    if isinstance(statement, TableStatement):
+        return binder.table(statement.table_parts), ()
     match statement:
         case Query(relations=relations):
             return None, binder.relations(relations, current)
@@ -199,14 +195,8 @@ def _named(
         case Merge(table_parts=parts) as merge:
             named = tuple(relation for query in merge.queries for relation in query.relations)
             return binder.table(parts), binder.relations(named, current)
-        case TruncateTable(table_parts=parts) | Vacuum(table_parts=parts) | RepairTable(table_parts=parts):
-            return binder.table(parts), ()
-        case GenerateManifest(table_parts=parts) | AnalyzeTable(table_parts=parts):
-            return binder.table(parts), ()
         case RestoreTable(table_parts=parts, to=to):
             return binder.table(parts), (binder.restored(parts, to),)
-        case Optimize(table_parts=parts) | Reorg(table_parts=parts):
-            return binder.table(parts), ()
         case CreateTableLike(table_parts=parts, location=location, provider=provider, source_parts=source_parts):
             return binder.new_table(parts, location, provider), (binder.table(source_parts),)
         case CloneTable(table_parts=parts, location=location, mode=mode):

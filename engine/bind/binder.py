@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from catalog.entries import Relation as CatalogRelation
-from catalog.entries import TableEntry, ViewEntry, owner_of
+from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
 from catalog.errors import PathNotAllowed, SqlError, TableExpected, TableNotFound
 from catalog.information_schema import SYSTEM_CATALOG, is_information_schema
 from catalog.names import (
@@ -44,7 +44,7 @@ from engine.bind.bound import (
 from engine.bind.functions import Functions
 from engine.bind.information_rows import information_query
 from engine.bind.policies import bind_policies
-from engine.bind.sight import UNSEEN_ERRORS, free_path_owners, path_owners, seen_by
+from engine.bind.sight import free_path_owners, path_owners, seen_by
 from engine.bind.sources import Sources
 from engine.bind.time_travel import read_bound, read_time
 from engine.errors.definition_errors import (
@@ -160,13 +160,17 @@ class Binder:
         if path is not None:
             entry = view.resolve_path(path)
             owners = path_owners(view, entry.location) or self._policed_at(entry.location)
-            found_table = self._bound(None, entry, time_travel, owners)
+            found_table = replace(
+                self._bound(None, entry, time_travel), owners=owners, shown_as=self._shown_as(owners, inside)
+            )
             return self._policed(found_table, time_travel) if is_read else found_table
         # The text of a view in the catalog means the same in every session, so it never sees temporary ones.
         temporary = self.state.temporary_view(parts) if not inside or is_temporary(inside[-1].name) else None
         found = temporary or view.resolve(TableName.from_parts(parts, current))
         if isinstance(found, TableEntry):
-            found_table = self._bound(found.name, found, time_travel)
+            found_table = replace(
+                self._bound(found.name, found, time_travel), shown_as=self._shown_as((found,), inside)
+            )
             return self._policed(found_table, time_travel) if is_read else found_table
         if time_travel is not None:
             raise TimeTravelOnView(str(found.name))
@@ -203,11 +207,18 @@ class Binder:
             within = self._view_inside((*inside, found))
             query, functions = self.functions.in_query(query, found.current, within)
             inner = self.relations(query.relations, found.current, (*inside, found))
-        except UNSEEN_ERRORS as error:
+        except SqlError as error:  # which may name what the text reads
             if is_temporary(found.name) or self.view.tells_all(found):
                 raise
             raise ViewOwnerLacksPrivileges(label_of(found)) from error
         return BoundView(entry=found, query=query, relations=inner, functions=functions)
+
+    def _shown_as(self, entries: Iterable[SecurableEntry], inside: tuple[ViewEntry, ...]) -> str | None:
+        """What a table in the text of a view is called, if the principal may not know of it."""
+        rights = self.view.rights
+        if rights is None or not inside or all(map(rights.is_visible, entries)):
+            return None
+        return f"a table of {label_of(inside[0])}"
 
     def _view_inside(self, inside: tuple[ViewEntry, ...]) -> CatalogView:
         """What the names in the text of the innermost view mean: a view of the catalog is read as its owner."""

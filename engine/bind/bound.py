@@ -78,10 +78,14 @@ class BoundTable:
     owners: tuple[PathOwner, ...] = ()
     policy: BoundPolicy | None = None
     """What of it is read, where its rows are read by a query. Without one nothing is hidden."""
+    shown_as: str | None = None
+    """What messages call it to a reader of a view who may not know what the view reads."""
 
     @property
     def label(self) -> str:
         """How messages call it."""
+        if self.shown_as is not None:
+            return self.shown_as
         return str(self.name) if self.name else f"delta.`{self.entry.location}`"
 
     @property

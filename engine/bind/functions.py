@@ -31,7 +31,9 @@ from engine.runtime.identity import Identity
 from engine.sql.query.bodies import (
     MEMBERSHIP,
     expression_of,
+    expression_query,
     inlined_call,
+    inlined_expression,
     is_deterministic,
     literal_call,
     parse_body,
@@ -40,7 +42,9 @@ from engine.sql.query.bodies import (
     string_literal,
     with_defaults,
 )
+from engine.statements.merges import Merge, MergeClause
 from engine.statements.queries import Call, InlinedCall, Query
+from engine.statements.writes import Assignment, Delete, ReplaceOn, ReplaceWhere, Update
 
 FUNCTION_DEPTH_MAX = 32
 """Functions in functions."""
@@ -63,7 +67,20 @@ class Functions:
             found.extend(functions)
             return changed
 
-        return cast(_T, _with_queries(statement, change)), tuple(found)
+        def change_text(text: str) -> str:
+            if not self._may_call(text):
+                return text
+            changed, functions = self.in_query(expression_query(text), current, self._view)
+            found.extend(functions)
+            return inlined_expression(changed)
+
+        return cast(_T, _with_queries(statement, change, change_text)), tuple(found)
+
+    def _may_call(self, text: str) -> bool:
+        """Whether to look closer at an expression that a statement keeps as text beside its queries."""
+        folded = text.casefold()
+        names = (name.table.casefold() for name in self._view.state.functions)
+        return "(" in text and any(name in folded for name in (*MEMBERSHIP, *names))
 
     def in_query(
         self, query: Query, current: SchemaName, view: CatalogView, inside: tuple[TableName, ...] = ()
@@ -132,16 +149,26 @@ class Functions:
         return caller_of(self._view.state, Login(self._identity.principal, self._identity.groups))
 
 
-def _with_queries(value: Any, change: Callable[[Query], Query]) -> Any:
+_TEXTS: dict[type, str] = {
+    **dict.fromkeys((Delete, Update, Merge, MergeClause, ReplaceWhere, ReplaceOn), "condition"),
+    Assignment: "text",
+}
+"""Expressions that statements keep as text."""
+
+
+def _with_queries(value: Any, change: Callable[[Query], Query], change_text: Callable[[str], str]) -> Any:
     """`value` with `change` made of each query in it; the same object where none changes."""
     if isinstance(value, Query):
         return change(value) if value.calls else value
     if isinstance(value, tuple):
-        items = tuple(_with_queries(item, change) for item in value)
+        items = tuple(_with_queries(item, change, change_text) for item in value)
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     if not is_dataclass(value) or isinstance(value, type):
         return value
     old = {each.name: getattr(value, each.name) for each in fields(value)}
-    new = {name: _with_queries(field, change) for name, field in old.items()}
+    new = {name: _with_queries(field, change, change_text) for name, field in old.items()}
+    text = old.get(_TEXTS.get(type(value), ""))
+    if isinstance(text, str):
+        new[_TEXTS[type(value)]] = change_text(text)
     changed = {name: field for name, field in new.items() if field is not old[name]}
     return replace(value, **changed) if changed else value

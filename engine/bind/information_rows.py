@@ -10,9 +10,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from catalog.entries import SecurableEntry, TableEntry, ViewEntry
+from catalog.entries import FunctionEntry, SecurableEntry, TableEntry, ViewEntry
 from catalog.information_schema import RELATIONS
 from catalog.names import CatalogName, TableName, matches_all
+from catalog.policies import PolicyFunction
 from catalog.rights import kind_of
 from catalog.shown_grants import effective_grants
 from catalog.view import CatalogView
@@ -50,13 +51,17 @@ def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> 
         "catalog_privileges": partial(_catalog_privileges, view, catalog),
         "catalogs": partial(_catalogs, view, catalog),
         "check_constraints": partial(_check_constraints, listed),
+        "column_masks": partial(_column_masks, view, catalog),
         "columns": partial(_columns, listed),
         "constraint_column_usage": partial(_constraint_column_usage, listed),
         "constraint_table_usage": partial(_constraint_table_usage, listed),
         "information_schema_catalog_name": partial(_catalog_names, view, catalog),
         "key_column_usage": partial(_key_column_usage, listed),
         "referential_constraints": partial(_referential_constraints, listed),
+        "parameters": partial(_parameters, view, catalog),
         "routine_privileges": partial(_routine_privileges, view, catalog),
+        "routines": partial(_routines, view, catalog),
+        "row_filters": partial(_row_filters, view, catalog),
         "schema_privileges": partial(_schema_privileges, view, catalog),
         "schemata": partial(_schemata, view, catalog),
         "table_constraints": partial(_table_constraints, listed),
@@ -102,6 +107,29 @@ def _views(view: CatalogView, catalog: str | None) -> Iterator[Row]:
             yield *entry.name.parts, entry.text if view.tells_all(entry) else None, "NONE", "NO", "NO"
 
 
+def _row_filters(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in _policed(view, catalog):
+        if (call := entry.policies.row_filter) is not None:
+            yield *entry.name.parts, *call.function.parts, _listed(call)
+
+
+def _column_masks(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in _policed(view, catalog):
+        for mask in entry.policies.masks:
+            yield *entry.name.parts, mask.column, *mask.call.function.parts, _listed(mask.call)
+
+
+def _policed(view: CatalogView, catalog: str | None) -> Iterator[TableEntry]:
+    """Only who manages a table is told of its policies."""
+    for entry in view.find_relations(catalog, matches_all, matches_all):
+        if isinstance(entry, TableEntry) and entry.policies and view.tells_all(entry):
+            yield entry
+
+
+def _listed(call: PolicyFunction) -> str:
+    return ", ".join(each.column or f"{each.literal}" for each in call.arguments)
+
+
 def _catalog_privileges(view: CatalogView, catalog: str | None) -> Iterator[Row]:
     for entry in view.catalogs():
         if catalog is None or entry.name == CatalogName(catalog):
@@ -119,9 +147,27 @@ def _table_privileges(view: CatalogView, catalog: str | None) -> Iterator[Row]:
 
 
 def _routine_privileges(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in _functions(view, catalog):
+        yield from _privileges(view, entry, (*entry.name.parts, *entry.name.parts))
+
+
+def _functions(view: CatalogView, catalog: str | None) -> Iterator[FunctionEntry]:
     for schema in view.find_schemas(catalog):
-        for entry in view.functions(schema.name):
-            yield from _privileges(view, entry, (*entry.name.parts, *entry.name.parts))
+        yield from view.functions(schema.name)
+
+
+def _routines(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in _functions(view, catalog):
+        body = entry.body if view.tells_all(entry) else None
+        deterministic = None if entry.deterministic is None else "YES" if entry.deterministic else "NO"
+        names = (*entry.name.parts, *entry.name.parts, entry.owner)
+        yield *names, "FUNCTION", entry.returns, "SQL", body, deterministic, entry.comment, entry.created_ms
+
+
+def _parameters(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in _functions(view, catalog):
+        for position, each in enumerate(entry.parameters, 1):
+            yield *entry.name.parts, position, each.name, each.type, each.default, each.comment
 
 
 def _privileges(view: CatalogView, entry: SecurableEntry, names: tuple[str, ...]) -> Iterator[Row]:

@@ -10,16 +10,12 @@ not know of, are refused before anything is looked for there, so that the answer
 from __future__ import annotations
 
 from catalog.entries import LocationEntry
-from catalog.errors import CatalogNotFound, PathNotAllowed, SchemaNotFound, TableNotFound
 from catalog.privileges import Privilege
 from catalog.right_errors import InsufficientPermissions
 from catalog.rights import Login, caller_of
 from catalog.view import CatalogView
 from engine.bind.bound import PathOwner
 from engine.runtime.identity import Identity, Method
-
-UNSEEN_ERRORS = (CatalogNotFound, SchemaNotFound, TableNotFound, PathNotAllowed, InsufficientPermissions)
-"""What may come of a name in the text of a view that its owner may not know of, or that is gone."""
 
 
 def login_of(identity: Identity) -> Login | None:
@@ -52,8 +48,8 @@ def path_owners(view: CatalogView, location: str) -> tuple[PathOwner, ...]:
 
 
 def free_path_owners(view: CatalogView, location: str) -> tuple[PathOwner, ...]:
-    """As :func:`path_owners`, for a table to be made at a location, which may be no table's."""
+    """As :func:`path_owners`, for a place that may be no table's: of a new table, or of files that are read."""
     owners = path_owners(view, location)
     if any(not isinstance(owner, LocationEntry) for owner in owners):
-        raise InsufficientPermissions(Privilege.CREATE_EXTERNAL_TABLE.value, f"Path '{location}'")
+        raise InsufficientPermissions(Privilege.READ_FILES.value, f"Path '{location}'")
     return owners

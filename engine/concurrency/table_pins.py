@@ -1,7 +1,7 @@
 """Which tables the running statements of this server use: since when, and in which versions.
 
 A statement reads files, and writes new ones, long after it has chosen its versions; a statement that removes files
-(`engine.delta.writing.vacuum`) must leave it these. A statement that uses the newest version needs what was current
+(VACUUM) must leave it these. A statement that uses the newest version needs what was current
 since it began; one that reads an older version needs that version and, for a change feed, those after it. The
 registration comes before the load of the version, so there is no moment in which a statement has a version that nobody
 knows of.

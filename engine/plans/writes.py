@@ -15,7 +15,7 @@ from engine.sql.expressions import Expression
 from engine.table.definition import TableDefinition
 from engine.table.operations import CommitDescription, NumberedWrite
 from engine.table.scan import Scan
-from engine.types.schema import DataType
+from engine.types.schema import DataType, StructField
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +121,20 @@ class CopyPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QueriedKey:
+    """A column of the table (`path`, of names, and its `field`) that is among the values of `query` in all rows that
+    are meant. `places` answers these, as those of the statement do, from a scan called `relation` that has the query's
+    rows; it is not among the scans yet.
+    """
+
+    path: Path
+    field: StructField
+    query: ReadPlan
+    relation: str
+    places: TargetRead
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeletePlan:
     """Take the rows at `places` out of `table`; `whole` says which files have no others, where the log knows it.
 
@@ -131,6 +145,7 @@ class DeletePlan:
     places: TargetRead
     shown: str
     whole: ReplaceAll | ReplaceMatching | None
+    queried: QueriedKey | None
     reads_table: bool
     description: CommitDescription
     expression_checks: ExpressionCheckPlan | None = None
@@ -159,6 +174,7 @@ class UpdatePlan:
     values: TargetRead
     rows: WritePlan
     rewritten: RewrittenRows | None
+    queried: QueriedKey | None
     reads_table: bool
     description: CommitDescription
     checks: QueryCheck

@@ -61,7 +61,7 @@ class CountedFiles:
     """Files with what the log says of their number of rows: what the other answers start from."""
 
     files: pa.Table
-    """Of `file_table.FILES_SCHEMA`."""
+    """As `TableSnapshot.files`."""
     statistics: pa.Table
     """Of `file_stats.stats_schema`, row for row."""
 

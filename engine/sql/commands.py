@@ -224,9 +224,8 @@ def _show_columns(cursor: Cursor) -> ShowColumns | FindColumns:
 def _show_functions(cursor: Cursor, *, builtin: bool = True, user: bool = True) -> ShowFunctions | FindFunctions:
     is_wide, catalog = _take_catalogs(cursor)
     if is_wide:
-        _take_named_pattern(cursor, "SCHEMA")
-        _take_pattern(cursor)
-        return FindFunctions(catalog=catalog)
+        schemas = _take_named_pattern(cursor, "SCHEMA")
+        return FindFunctions(catalog=catalog, schema_pattern=schemas, pattern=_take_pattern(cursor))
     schema = _take_schema(cursor)
     pattern = _take_pattern(cursor)
     if pattern is None and cursor.is_name():

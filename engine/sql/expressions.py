@@ -17,6 +17,7 @@ from catalog.errors import SqlError
 from engine.sql.dialect.dialect import SyntaxFailure, parse_query_tree, tokenize
 from engine.sql.dialect.errors import StatementSyntaxError, UnsupportedClause
 from engine.sql.parser import syntax_error
+from engine.statements.queries import Span
 
 _HEAD = "SELECT "
 
@@ -84,6 +85,38 @@ def equal_columns(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
             case _:
                 pass
     return found
+
+
+def queried_columns(text: str) -> list[tuple[tuple[str, ...], Span]]:
+    """Columns, as written and without quotes, that are among a query's values wherever the condition is true; with the
+    place of each query in the text, in its parentheses.
+    """
+    found, left = [], [_tree(text)]
+    while left:
+        match left.pop().unnest():
+            case exp.And(this=one, expression=other):
+                left += [other, one]
+            case exp.In(this=exp.Column() as column, args={"query": exp.Expr()}) if path := _path(column):
+                span = _query_after(text, column.parts[-1].meta["end"] + 1 - len(_HEAD))
+                if span is not None:
+                    found.append((path, span))
+            case _:
+                pass
+    return found
+
+
+def _query_after(text: str, start: int) -> Span | None:
+    """Of `IN (query)` at a place."""
+    tokens = [token for token in tokenize(text) if token.start >= start]
+    kinds = [token.token_type for token in tokens]
+    if kinds[:2] != [TokenType.IN, TokenType.L_PAREN]:
+        return None
+    depth = 0
+    for token in tokens[1:]:
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        if depth == 0:
+            return Span(tokens[1].start, token.end + 1)
+    return None
 
 
 def _path(node: exp.Expr) -> tuple[str, ...]:

@@ -162,8 +162,8 @@ class TargetQuery:
     """A query over the table that a statement changes: which rows it means, or what their new values are.
 
     `target` is the one of its relations that is this table, `items` where columns are put in when the table is known:
-    in the place of all that is selected, or after it; `values` are the places of the values that it selects, each in
-    parentheses. `source` is where the source of a MERGE is put in;
+    in the place of all that is selected, or after it; `values` are the places of the values that it selects, or of its
+    condition, each in parentheses. `source` is where the source of a MERGE is put in;
     `source_relation` is the one of its relations that is there, None where a placeholder is.
     """
 

@@ -97,6 +97,8 @@ class FindFunctions:
     """`SHOW FUNCTIONS IN CATALOG c | ALL CATALOGS [SCHEMA LIKE 'p'] [LIKE 'p']`: those of schemas, not Spark's."""
 
     catalog: str | None = None
+    schema_pattern: str | None = None
+    pattern: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,6 +107,29 @@ Statement = Query | Explain | ExplainWrite | DescribeQuery | AnsweredStatement |
 MaintenanceStatement = Optimize | Reorg | Vacuum | RestoreTable | RepairTable | GenerateManifest | AnalyzeTable
 """Statements that change files or the log of a table, and no row."""
 
+TableStatement = TruncateTable | Optimize | Reorg | Vacuum | RepairTable | GenerateManifest | AnalyzeTable
+"""Statements about one table, `table_parts`, that read no other relation and have no query."""
+
+QuerylessStatement = (
+    TableStatement
+    | RestoreTable
+    | CreateTableLike
+    | CloneTable
+    | ConvertTable
+    | AlterTable
+    | Delete
+    | Update
+    | DropTable
+    | CreateSchema
+    | DropSchema
+    | CreateCatalog
+    | DropCatalog
+    | DropView
+    | DropFunction
+    | CommentOn
+)
+"""Statements without a query whose columns would have to be known before they are planned."""
+
 FormatStatement = AlterTable | CreateTableLike | CloneTable | ConvertTable | MaintenanceStatement
 """Statements that the format of the table may plan by itself (`engine.formats.planning`)."""
 

@@ -14,7 +14,7 @@ Azure                     `If-None-Match: *`, which is `overwrite=False` there
 Three outcomes. True: the file is ours. False: a file of that name exists. `OSError`: *unknown*. And even False is not
 proof that another writer won: the clients of object stores repeat a request whose answer was lost, and the repetition
 finds the file of the first. A caller that needs certainty compares what the file holds
-(`engine.delta.commit.committer`).
+(as Delta's committer does).
 """
 
 from __future__ import annotations

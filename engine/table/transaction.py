@@ -124,10 +124,6 @@ class TableTransaction(Protocol):
         """The version is this write of an application. Two that note one of the same application at once conflict."""
         ...
 
-    def read_files(self, paths: Any) -> None:
-        """Files that were read, as an Arrow array of their paths; removing one of them concurrently conflicts."""
-        ...
-
     def define(self, definition: TableDefinition, changes: Iterable[DefinitionChange] = ()) -> None:
         """The table as `definition` says after `changes`, whatever of it is new."""
         ...

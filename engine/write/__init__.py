@@ -1,1 +1,1 @@
-"""Writes: rows become staged files, files become actions, actions become a version."""
+"""Writes: rows become staged files, and staged files become a version, whatever the format of the table."""

@@ -57,7 +57,7 @@ def copied_rows(table: BoundTable, files: pa.Table, copying: Copying, run: Run) 
 
 
 def scan_of_files(relation: str, table: BoundTable, files: pa.Table, place: str) -> Scan:
-    """The scan of some of the snapshot's files, of `FILES_SCHEMA`; `place` is its hidden column."""
+    """The scan of some of the snapshot's files; `place` is its hidden column."""
     return replace(
         scan_of(relation, table), files=table.snapshot.row_files.readable(files), choice=None, metadata=place
     )

@@ -76,13 +76,14 @@ def without(table: BoundTable, rows: RowsOfFiles) -> Iterator[pa.Table]:
 def all_but(source: TableSnapshot | None, files: pa.Table, rows: RowsOfFiles) -> pa.Table:
     """The files of a scan, to read all rows but these; nothing is written beside the files, which may be others'.
 
-    `source` is the table that has them; None for files from which no row is deleted.
+    `source` is the table that has them all; None for files from which no row is deleted.
     """
     if "deletion_vector" not in files.column_names:
         files = files.append_column("deletion_vector", pa.nulls(len(files), DELETION_VECTOR))
     vectors = files["deletion_vector"].to_pylist()
     positions = sorted(rows)
-    gone = _deleted(source, files.take(pa.array(positions, pa.int64())), [rows[at] for at in positions])
+    marked = files if source is None else source.files  # as the log has them: paths in a scan are decoded
+    gone = _deleted(source, marked.take(pa.array(positions, pa.int64())), [rows[at] for at in positions])
     for position, each in zip(positions, gone, strict=True):
         vectors[position] = inline_vector(each)
     return _with_column(files, "deletion_vector", pa.array(vectors, DELETION_VECTOR))

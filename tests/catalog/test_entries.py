@@ -11,21 +11,60 @@ from hypothesis import strategies as st
 from catalog.entries import (
     CatalogEntry,
     Entry,
+    FunctionEntry,
+    FunctionParameter,
+    GroupEntry,
+    LocationEntry,
     SchemaEntry,
+    ServerEntry,
     TableEntry,
     ViewEntry,
 )
 from catalog.entry_json import MalformedEntry, from_json, to_json
 from catalog.names import CatalogName, SchemaName, TableName
+from catalog.privileges import Grant, PrincipalKind, Privilege, group, user
 
 ORDERS = TableName("spark_catalog", "Shop", "Orders")
+GRANTS = (Grant(user("ann"), Privilege.SELECT, "ada"), Grant(group("Staff"), Privilege.ALL))
 ENTRIES: list[Entry] = [
     CatalogEntry(name=CatalogName("lab"), owner="ada", comment="tries"),
     SchemaEntry(name=SchemaName("lab", "Shop"), location="/data/shop", owner="ada"),
     TableEntry(name=ORDERS, location="/data/o", managed=True, owner="ada", comment="é", created_ms=1767225600000),
     ViewEntry(name=ORDERS, text="SELECT 1", current=SchemaName("spark_catalog", "Shop"), created_ms=1),
     ViewEntry(name=ORDERS, text="SELECT 1", current=SchemaName("spark_catalog", "Shop"), properties=(("k", "v"),)),
+    TableEntry(name=ORDERS, location="/o", owner="staff", owner_kind=PrincipalKind.GROUP, grants=GRANTS),
+    FunctionEntry(
+        name=ORDERS,
+        parameters=(FunctionParameter(name="x", type="INT", default="1", comment="c"),),
+        returns="INT",
+        body="x + 1",
+        current=SchemaName("spark_catalog", "Shop"),
+        deterministic=False,
+        grants=GRANTS,
+    ),
 ]
+NAMELESS: list[Entry] = [
+    ServerEntry(grants=GRANTS),
+    LocationEntry(name="Landing", location="/data", owner="ada", grants=GRANTS),
+    GroupEntry(name="Staff", members=(user("ada"), group("Others"))),
+]
+
+
+@pytest.mark.parametrize("entry", NAMELESS, ids=lambda entry: type(entry).__name__)
+def test_json_round_trip_of_what_privileges_depend_on(entry: Entry) -> None:
+    assert from_json(json.loads(json.dumps(to_json(entry)))) == entry
+    newer = {**to_json(entry), "since": 7}
+    assert to_json(from_json(newer)) == newer
+
+
+@pytest.mark.parametrize(
+    "grant",
+    [{"user": "ada"}, {"privilege": "SELECT"}, {"user": "a", "group": "b", "privilege": "SELECT"},
+     {"user": "a", "privilege": "select"}, {"role": "a", "privilege": "SELECT"}, "SELECT"],
+)  # fmt: skip
+def test_a_grant_that_is_not_understood_makes_the_entry_unreadable(grant: object) -> None:
+    with pytest.raises(MalformedEntry):
+        from_json({"kind": "server", "grants": [grant]})
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: type(entry).__name__)

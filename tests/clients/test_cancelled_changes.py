@@ -5,7 +5,6 @@ The tables are as before, as deltalake reads them and file by file; the session 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -70,10 +70,10 @@ def client(server: RealServer) -> Iterator[HttpClient]:
 def made(lake: Path, name: str) -> Path:
     """A table on which the statement works for a while."""
     folder = lake / "default" / f"cancelled_{name.lower()}"
+    count, random = ROWS if name == "OPTIMIZE" else 1, np.random.default_rng(0)
     for first in range(4):
-        keys = pa.array(range(first * ROWS, (first + 1) * ROWS), pa.int32())
-        texts = [hashlib.md5(str(k).encode()).hexdigest() for k in range(ROWS if name == "OPTIMIZE" else 1)]
-        some = pa.table({"k": keys[: len(texts)], "x": texts})
+        texts = pa.array(random.integers(0, 1 << 60, count)).cast(pa.string())
+        some = pa.table({"k": pa.array(np.arange(count, dtype=np.int32) + first * ROWS), "x": texts})
         write_deltalake(folder, some, mode="append")
     (first_file,) = (unquote(path) for path in DeltaTable(folder).file_uris()[:1])
     if name == "VACUUM":

@@ -12,12 +12,11 @@ from deltalake import DeltaTable, write_deltalake
 
 from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
-from engine.bind.sources import Sources
 from engine.main import EngineOptions, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
-from engine.statement import parse_statement, run_statement
+from engine.statement import EngineSources, parse_statement, run_statement
 from engine.statements.statement import AnsweredStatement
 
 
@@ -26,7 +25,7 @@ class BareLake:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.sources: Sources = open_sources(EngineOptions(lake_folder=str(folder)))
+        self.sources: EngineSources = open_sources(EngineOptions(lake_folder=str(folder)))
         self.state = SessionState(identity=Identity("ann"), catalog=DEFAULT_CATALOG, schema=DEFAULT_SCHEMA)
 
     def answer(self, text: str, context: StatementContext | None = None) -> pa.Table:

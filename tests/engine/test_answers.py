@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from engine.bind.sources import Sources
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.exec.session import ExecSession
 from engine.main import EngineOptions, open_sources
@@ -22,19 +21,19 @@ from engine.plans.reads import AnswerPlan, ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.sql.parser import parse
-from engine.statement import run_statement
+from engine.statement import EngineSources, run_statement
 from engine.table.scan import TableRead
 from tests.engine.plan.reads.test_answers import ANSWERED, GROUPED, STATE, make_tables, plan, strip_statistics
 
 
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
+def sources(tmp_path_factory: pytest.TempPathFactory) -> EngineSources:
     return make_tables(tmp_path_factory.mktemp("lake"))
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("text", [text for text, _ in (*ANSWERED, *GROUPED)])
-def test_an_answer_has_the_columns_and_values_of_a_read(sources: Sources, spark: ExecSession, text: str) -> None:
+def test_an_answer_has_the_columns_and_values_of_a_read(sources: EngineSources, spark: ExecSession, text: str) -> None:
     def run(statement: str) -> tuple[pa.Table, tuple[TableRead, ...]]:
         context = StatementContext(identity=Identity("ann"))
         result = run_statement(parse(statement), STATE, sources, spark, context).result

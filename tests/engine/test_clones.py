@@ -186,3 +186,15 @@ def test_the_vectors_of_a_shallow_clone_lie_with_its_table(session: LakeSession)
         for text in change:
             run(session, text)
         assert rows(session, "SELECT count(*), sum(v), count_if(k % 10 = 3) FROM borrowed") == [(18, changed, 0)]
+
+
+def test_a_clone_of_a_folder_with_a_per_cent_sign_is_merged(session: LakeSession, lake: Path) -> None:
+    """Rows of its files that match are left out beside those that vectors of that folder mark."""
+    run(session, f"CREATE TABLE delta.`{lake}/a%41` (k INT, v INT) TBLPROPERTIES ({VECTORS})")
+    run(session, f"INSERT INTO delta.`{lake}/a%41` SELECT /*+ COALESCE(1) */ id, 0 FROM range(10)")
+    run(session, f"DELETE FROM delta.`{lake}/a%41` WHERE k = 3")
+    run(session, f"CREATE OR REPLACE TABLE borrowed SHALLOW CLONE delta.`{lake}/a%41`")
+    run(session, "CREATE OR REPLACE TABLE merged (k INT, v INT)")
+    run(session, "INSERT INTO merged VALUES (1, 1)")
+    assert run(session, "MERGE INTO merged t USING borrowed s ON t.k = s.k WHEN NOT MATCHED THEN INSERT *") == 8
+    assert rows(session, "SELECT count(*), sum(k), sum(v) FROM merged") == [(9, 42, 1)]

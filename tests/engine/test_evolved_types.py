@@ -14,6 +14,7 @@ from engine.delta.delta_format import DeltaFormat, delta_snapshot
 from engine.delta.snapshot.snapshot import Snapshot
 from engine.exec.session import SparkDriver
 from engine.main import EngineOptions, LakeEngine, LakeSession, open_sources
+from engine.runtime.identity import Identity
 from engine.table.formats import formats_of
 from tests.engine.lake_sessions import actions, refuse, rows, run, table_of, version_of
 
@@ -392,7 +393,7 @@ def test_a_write_after_another_definition_runs_again(
         return snapshot
 
     slow = LakeEngine(replace(sources, formats=formats_of(DeltaFormat(load))), spark_driver).open_session(
-        "bob", settings={}, catalog=None, schema=None
+        Identity("bob"), settings={}, catalog=None, schema=None
     )
     text = "INSERT WITH SCHEMA EVOLUTION INTO raced SELECT 2, named_struct('a', 2, 'b', 3)"
     try:

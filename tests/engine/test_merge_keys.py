@@ -117,7 +117,7 @@ def test_files_without_any_key_are_not_read(
         return found[-1]
 
     monkeypatch.setattr(merge_module, "source_keys", noted)
-    monkeypatch.setattr(source_keys_module, "_FILES_MIN", 2)
+    monkeypatch.setattr(source_keys_module, "FILES_MIN", 2)
     monkeypatch.setattr(source_keys_module, "_LISTED_MAX", listed_max)
     items = ", ".join(f"{value} AS {name}" for name, value in VALUES.items())
     ids = ", ".join(f"({number}L)" for number in (*WANTED, 900))

@@ -18,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from engine.bind.sources import Sources
 from engine.delta.spec.deletion_vectors import inline_deletion_vector
 from engine.errors.table_errors import MalformedLogEntry
 from engine.exec.session import ExecSession, SparkDriver
@@ -29,6 +28,7 @@ from engine.pruning.predicates import Predicate
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
+from engine.statement import EngineSources
 from engine.table.scan import ChosenFiles, TableRead
 from tests.engine.planned import planned
 
@@ -182,14 +182,14 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sources(lake: Path) -> Iterator[Sources]:
+def sources(lake: Path) -> Iterator[EngineSources]:
     opened = open_sources(EngineOptions(lake_folder=str(lake)))
     yield opened
     opened.close()
 
 
 @pytest.fixture(scope="module")
-def session(sources: Sources, spark_driver: SparkDriver) -> Iterator[LakeSession]:
+def session(sources: EngineSources, spark_driver: SparkDriver) -> Iterator[LakeSession]:
     opened = LakeEngine(sources, spark_driver).open_session(Identity("ann"), settings={}, catalog=None, schema=None)
     yield opened
     opened.close()
@@ -205,7 +205,7 @@ def run(session: LakeSession, text: str) -> tuple[list[tuple[Any, ...]], tuple[T
 
 @pytest.mark.parametrize("table", TABLES, ids=[table.name for table in TABLES])
 def test_random_conditions_find_the_same_rows_with_and_without_pruning(
-    lake: Path, sources: Sources, session: LakeSession, spark: ExecSession, table: Table
+    lake: Path, sources: EngineSources, session: LakeSession, spark: ExecSession, table: Table
 ) -> None:
     random = Random(f"pruning {table.name}")
     run(session, f"CREATE TABLE {table.name} ({COLUMNS}) {table.layout} {table.properties}")
@@ -369,7 +369,7 @@ class BrokenChoice(FileChoice):
 
 
 def test_what_fails_while_spark_plans_is_told_as_what_it_is(
-    sources: Sources, session: LakeSession, spark: ExecSession, events: str
+    sources: EngineSources, session: LakeSession, spark: ExecSession, events: str
 ) -> None:
     state = SessionState(identity=Identity("ann"), catalog="spark_catalog", schema="default")
     plan = planned(f"SELECT word FROM {events} WHERE id = 1", state, sources)

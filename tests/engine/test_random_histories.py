@@ -15,6 +15,8 @@ from random import Random
 
 import pytest
 
+import engine.write.dml.queried_keys as queried_keys
+import engine.write.dml.source_keys as source_keys
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.identity import Identity
 from tests.engine.histories.kinds import VACUUMS, live
@@ -24,6 +26,15 @@ pytestmark = pytest.mark.spark
 _FIRST, _, _LAST = os.environ.get("HISTORY_SEEDS", "100:140").partition(":")
 _STATEMENTS = os.environ.get("HISTORY_STATEMENTS")
 """None: 10 to 50."""
+
+
+LIMITS = (
+    (queried_keys, "FILES_MIN", 2),
+    (queried_keys, "_LARGE_BYTES", -1),
+    (source_keys, "FILES_MIN", 2),
+    (source_keys, "_BROADCAST_BYTES", -1),
+    (source_keys, "_LISTED_MAX", 2),
+)
 
 
 @pytest.fixture
@@ -42,6 +53,12 @@ def test_a_table_is_what_its_statements_say(session: LakeSession, lake: Path, se
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(int(_FIRST), int(_LAST)))
-def test_many_tables_are_what_their_statements_say(session: LakeSession, lake: Path, seed: int) -> None:
+def test_many_tables_are_what_their_statements_say(
+    session: LakeSession, lake: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of them take the ways of large sources and queries."""
+    if seed % 2:
+        for module, name, limit in LIMITS:
+            monkeypatch.setattr(module, name, limit)
     statements = int(_STATEMENTS or Random(f"statements {seed}").randint(10, 50))
     live(session, lake, str(seed), statements, VACUUMS[seed % len(VACUUMS)])

@@ -114,6 +114,16 @@ def test_rows_change(plain: LakeSession, text: str, expected: list[object]) -> N
     assert sorted(rows(plain, "SELECT k, s FROM plain"), key=str) == sorted(expected, key=str)
 
 
+def test_a_table_of_another_format_is_the_source_of_changes(plain: LakeSession) -> None:
+    run(plain, "CREATE OR REPLACE TABLE made AS SELECT 2 AS k, 'old' AS s")
+    run(
+        plain,
+        "MERGE INTO made AS t USING plain AS u ON t.k = u.k"
+        " WHEN MATCHED THEN UPDATE SET s = u.day WHEN NOT MATCHED THEN INSERT (k, s) VALUES (u.k, u.s)",
+    )
+    assert sorted(rows(plain, "SELECT k, s FROM made")) == [(1, "a"), (2, "2024-05-02"), (3, None)]
+
+
 def test_a_definition_changes_and_is_replaced(plain: LakeSession) -> None:
     run(plain, "ALTER TABLE plain ADD COLUMN n INT COMMENT 'new'")
     run(plain, "INSERT INTO plain (k, n) VALUES (4, 40)")
@@ -134,7 +144,7 @@ def test_a_definition_changes_and_is_replaced(plain: LakeSession) -> None:
         ("OPTIMIZE plain", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("VACUUM plain", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE other CLONE plain", "DELTA_TABLE_ONLY_OPERATION"),
-        ("CREATE TABLE other USING folder LIKE plain", "UNSUPPORTED_FEATURE.STATEMENT"),
+        ("CREATE TABLE other LIKE plain USING folder", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("SELECT * FROM table_changes('plain', 0)", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE other (k INT) USING folder CLUSTER BY (k)", "UNSUPPORTED_FEATURE.STATEMENT"),
         ("CREATE TABLE other (k INT NOT NULL) USING folder", "UNSUPPORTED_FEATURE.STATEMENT"),

@@ -326,9 +326,6 @@ class FolderTransaction:
         assert self.before is not None
         return self.before.files
 
-    def read_files(self, paths: Any) -> None:
-        """Any commit of others is a conflict."""
-
     def add_files(self, new: NewFiles) -> None:
         assert isinstance(new, FolderFiles)
         self.files |= {each["path"]: each for each in new.entries}
@@ -338,10 +335,10 @@ class FolderTransaction:
             del self.files[path]
 
     def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
-        """As `read_files`."""
+        """Any commit of others is a conflict."""
 
     def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
-        """As `read_files`."""
+        raise AssertionError("it has no such capability")
 
     def add_marked(self, marked: MarkedFiles) -> None:
         raise AssertionError("it has no such capability")

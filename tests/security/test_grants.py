@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.names import SchemaName, TableName
 from catalog.privileges import Privilege
+from catalog.right_changes import CreateFunction
 from engine.runtime.identity import Identity, Method
 from engine.statements.shows import ListColumns, ListSchemas, ListTables
 from tests.security.guarded_lake import GuardedLake
@@ -248,6 +251,40 @@ def test_a_change_looks_at_what_its_principal_may_do_by_then(lake: GuardedLake) 
     assert {(grant.principal.name, grant.privilege) for entry in grants.values() for grant in entry.grants} == {
         ("ann", Privilege.SELECT)
     }
+
+
+def test_another_server_reads_what_was_granted(lake: GuardedLake) -> None:
+    (lake.folder.parent / "files").mkdir()
+    allowed = (str(lake.folder.parent / "files"),)
+    one = GuardedLake(lake.folder, allowed)
+    one.do(
+        "root",
+        "CREATE GROUP staff WITH USER eve GROUP others",
+        "GRANT CREATE CATALOG ON SERVER TO staff",
+        f"CREATE EXTERNAL LOCATION files URL '{allowed[0]}' COMMENT 'of others'",
+        "GRANT READ FILES ON EXTERNAL LOCATION files TO staff",
+        "ALTER SCHEMA shop OWNER TO staff",
+    )
+    one.sources.catalog.change(CreateFunction(FUNCTION))
+    one.do("root", "GRANT EXECUTE ON FUNCTION shop.f TO eve")
+    every = "SHOW FUNCTIONS IN ALL CATALOGS SCHEMA LIKE '%' LIKE '%'"
+    assert one.rows("eve", every) == [("f", "shop", "spark_catalog", "", "SCALAR", "spark_catalog.shop.f")]
+    assert one.rows("bob", every) == []
+    assert GuardedLake(lake.folder, allowed).sources.catalog.view().state == one.sources.catalog.view().state
+    one.do("root", "DROP GROUP staff", "DROP EXTERNAL LOCATION files", "DROP FUNCTION shop.f")
+    again = GuardedLake(lake.folder, allowed).sources.catalog.view().state
+    assert (again.groups, again.locations, again.functions, again.server.grants) == ({}, {}, {}, ())
+    assert again.schemas[SchemaName("spark_catalog", "shop")].owner is None
+
+
+FUNCTION = FunctionEntry(
+    name=TableName("spark_catalog", "shop", "f"),
+    parameters=(FunctionParameter(name="x", type="INT", default="1"),),
+    returns="INT",
+    body="x",
+    current=SchemaName("spark_catalog", "shop"),
+    owner="ann",
+)
 
 
 def test_grants_at_once_are_all_there(lake: GuardedLake) -> None:

@@ -198,6 +198,16 @@ def test_a_path_has_the_policies_of_its_table(people: People) -> None:
     assert people.refuse("eve", f"SELECT * FROM delta.`{location}/part=2`").sqlstate in ("42501", "42P01", "0A000")
 
 
+def test_who_manages_a_table_is_told_of_its_policies(people: People) -> None:
+    filters = (
+        "SELECT table_name, filter_name, target_columns FROM information_schema.row_filters WHERE table_name = 't'"
+    )
+    masks = "SELECT column_name, mask_name, using_columns FROM information_schema.column_masks WHERE table_name = 't'"
+    assert people.rows("ann", filters) == [("t", "mine", "tenant")]
+    assert people.rows("ann", masks) == [("ssn", "masked", "tenant, '*'")]
+    assert people.rows("eve", filters) == people.rows("eve", masks) == []
+
+
 def test_policies_stay_with_the_table(people: People) -> None:
     """Also by another name, and after it is replaced; they go with it."""
     for text in (

@@ -96,7 +96,7 @@ REFUSED = [
         "CREATE FUNCTION shop.f(x ARRAY<INT>) RETURNS INT RETURN size(filter(x, e -> e > 1))",
         "INVALID_SQL_FUNCTION_BODY",
     ),
-    ("ann", "CREATE FUNCTION shop.f(x INT) RETURNS INT RETURN max(x)", BODY),
+    ("ann", "CREATE FUNCTION shop.f(x INT) RETURNS INT RETURN max(x)", "MISSING_GROUP_BY"),
     ("ann", "CREATE FUNCTION shop.f(x INT) RETURNS INT RETURN x, x", BODY),
     ("ann", "CREATE FUNCTION shop.f(x INT) RETURNS INT RETURN nosuch(x)", "UNRESOLVED_ROUTINE"),
     ("ann", "CREATE FUNCTION shop.f(x INT) RETURNS INT RETURN reflect('a', 'b')", "UNSUPPORTED_FUNCTION"),
@@ -159,6 +159,10 @@ def test_information_schema_has_what_is_visible(people: People) -> None:
 
 def test_functions_are_listed_and_described(people: People) -> None:
     assert people.rows("eve", "SHOW USER FUNCTIONS IN shop") == [("spark_catalog.shop.four",)]
+    routines = "SELECT routine_name, data_type, routine_definition IS NULL FROM information_schema.routines"
+    assert people.rows("eve", routines) == [("four", "BIGINT", True)]
+    parameters = "SELECT parameter_name, data_type, parameter_default FROM information_schema.parameters"
+    assert people.rows("eve", parameters) == [("y", "BIGINT", None), ("z", "INT", "1")]
     told = people.rows("ann", "DESCRIBE FUNCTION EXTENDED shop.four")
     assert ("Body:      shop.twice(shop.twice(four.y)) * z",) in told
     assert not any("twice" in line for (line,) in people.rows("eve", "DESCRIBE FUNCTION EXTENDED shop.four"))

@@ -98,7 +98,11 @@ def _dropped(name: str, table: TableSnapshot) -> dict[str, Any]:
     found = next((check for check in table.checks if check.name.lower() == name.lower()), None)
     if found is not None:
         return {"expr": found.expression, "existed": "true"}
-    return {"existed": "true" if f"{KEY_PREFIX}{name.lower()}" in table.details.properties else "false"}
+    return {
+        "existed": "true"
+        if f"{KEY_PREFIX}{name.lower()}" in table.definition.details(table.table_root).properties
+        else "false"
+    }
 
 
 def _altered(change: AlterColumn, schema: StructType) -> dict[str, Any]:

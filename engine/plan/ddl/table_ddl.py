@@ -157,10 +157,11 @@ def _ensure_same(statement: CreateTable, schema: StructType, own: TableFormat, f
     if (schema.fields or partitions) and partitions != [name.casefold() for name in found.partition_columns]:
         raise PartitioningDiffers(location, ", ".join(statement.partitioned_by), ", ".join(found.partition_columns))
     clustering = [format_name(path).casefold() for path in statement.cluster_by or ()]
-    existing = [format_name(path) for path in found.details.clustering_columns]
+    details = found.definition.details(location)
+    existing = [format_name(path) for path in details.clustering_columns]
     if (schema.fields or clustering) and clustering != [name.casefold() for name in existing]:
         raise ClusteringDiffers(location, ", ".join(clustering), ", ".join(existing))
-    details, settings = found.details, own.stored_properties(dict(statement.properties))
+    settings = own.stored_properties(dict(statement.properties))
     other = [key for key, value in settings.items() if details.properties.get(key) != value]
     if statement.comment is not None and statement.comment != details.description:
         other.append("comment")

@@ -54,10 +54,11 @@ class Reading:
         others: Sequence[Edit] = (),
         names: Sequence[str] | None = None,
         apart: Collection[int] = (),
+        instead: Sequence[Edit] = (),
     ) -> str:
         """`names` are those of the relations, where not all of them are this reading's."""
         names = names or [self.name(relation) for relation in relations]
-        return splice(query, names, _full_names(relations), others, apart)
+        return splice(query, names, _full_names(relations), others, apart, instead)
 
     def name(self, relation: BoundRelation) -> str:
         match relation:

@@ -43,9 +43,16 @@ class TargetReading:
         self._apart = apart
 
     def spliced(
-        self, query: TargetQuery, relations: tuple[BoundRelation, ...], items: str, others: Sequence[Edit] = ()
+        self,
+        query: TargetQuery,
+        relations: tuple[BoundRelation, ...],
+        items: str,
+        others: Sequence[Edit] = (),
+        instead: Sequence[Edit] = (),
     ) -> str:
-        """The text of a query with more `items` to select, and `others` edits, over this reading's scans."""
+        """The text of a query with more `items` to select, and `others` edits (see :func:`splice`), over this reading's
+        scans.
+        """
         edits: list[Edit] = [(query.items, items), *others]
         own = {query.target: self.target.relation}
         if query.source is not None:
@@ -56,14 +63,16 @@ class TargetReading:
                 own[query.source_relation] = self.source.relation
         names = [own.get(at) or self._reading.name(relation) for at, relation in enumerate(relations)]
         apart = [at for at in own if at is not None] if self._apart else ()
-        return self._reading.spliced(query.query, relations, edits, names, apart)
+        return self._reading.spliced(query.query, relations, edits, names, apart, instead)
 
     def read_source(self, query: Query, relations: tuple[BoundRelation, ...]) -> ReadPlan:
         """The query of a source by itself."""
-        text = self._reading.spliced(query, relations)
-        return with_row_ids_if_asked(
-            ReadPlan(text=text, scans=tuple(self._reading.scans), views=tuple(self._reading.views))
-        )
+        return self.beside_target(self._reading.spliced(query, relations))
+
+    def beside_target(self, text: str) -> ReadPlan:
+        """A read of a text that does not name the table as the one that changes."""
+        plan = ReadPlan(text=text, scans=tuple(self._reading.scans), views=tuple(self._reading.views))
+        return with_row_ids_if_asked(plan)
 
     def read_places(self, text: str, *, is_once: bool) -> TargetRead:
         """A read of a composed text that asks for the numbers of files."""
@@ -74,8 +83,7 @@ class TargetReading:
         """A read of a composed text, whose target is the table or another scan. `with_ids`: it asks for row ids."""
         target = self.target if with_ids else replace(self.target, row_tracking=None)
         own = (target,) if self.source is None else (target, self.source)
-        others = ReadPlan(text=text, scans=tuple(self._reading.scans), views=tuple(self._reading.views))
-        others = with_row_ids_if_asked(others)
+        others = self.beside_target(text)
         plan = replace(others, scans=(*own, *others.scans))
         return TargetRead(read=plan, target=(of or target).relation, is_once=is_once)
 

@@ -15,6 +15,7 @@ from engine.plan.reads.target_reads import TargetReading, arranged, places_of
 from engine.plan.rules.assignments import assigned_values, assignment_refusals
 from engine.plan.rules.conditions import ensure_no_metadata, own_condition, own_condition_check, partitions_matching
 from engine.plan.rules.idempotence import numbered_write
+from engine.plan.writes.queried_keys import queried_key
 from engine.plan.writes.rewritten_rows import rewritten_rows
 from engine.plans.expression_checks import ExpressionCheckPlan, QueryCheck
 from engine.plans.write_plan import WritePlan
@@ -41,6 +42,7 @@ def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
         places=places_of(reading, statement.rows, relations, is_once=_is_plain(condition)),
         shown=shown,
         whole=whole,
+        queried=queried_key(table, reading, statement, relations),
         reads_table=reads_besides(relations, table, (statement.rows.target,)),
         description=_description(bound, DELETE, {"predicate": [shown]}),
         expression_checks=_check(table, DELETE, own),
@@ -86,6 +88,7 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
         ),
         reads_table=reads_besides(bound.relations, table, targets),
         description=_description(bound, UPDATE, {} if condition is None else {"predicate": _shown(condition)}),
+        queried=queried_key(table, reading, statement, of_rows),
         rewritten=rewritten_rows(table, reading, statement, of_values, new),
         checks=QueryCheck(read=given_alone.read, refused=assignment_refusals(UPDATE)),
         expression_checks=_check(table, UPDATE, own),

@@ -62,9 +62,12 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction
 
 
 def _probe(function: str, parameters: tuple[Parameter, ...], returns: str, body: str) -> Query:
-    """The body over one row of NULLs, so that Spark says whether it has a value of the type."""
-    columns = ", ".join(f"CAST(NULL AS {each.sql_type}) AS {quote(each.name)}" for each in parameters)
-    text = f"SELECT CAST(({body}\n) AS {returns}) FROM (SELECT {columns or '1'}) AS {quote(function)}"
+    """The body over one row of NULLs, so that Spark says whether it has a value of the type.
+
+    A column beside it makes Spark refuse aggregates, whose value is not that of a row.
+    """
+    columns = "".join(f", CAST(NULL AS {each.sql_type}) AS {quote(each.name)}" for each in parameters)
+    text = f"SELECT CAST(({body}\n) AS {returns}), __row FROM (SELECT 1 AS __row{columns}) AS {quote(function)}"
     return parse_query(Cursor(text, tokenize(text)))
 
 

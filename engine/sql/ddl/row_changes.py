@@ -101,15 +101,16 @@ class TargetComposer:
         return composed.text_of(span)
 
     def rows(self, condition: Span | None) -> TargetQuery:
-        """`SELECT … FROM t WHERE condition`, with all of the list to be put in."""
+        """`SELECT … FROM t WHERE condition`, with all of the list to be put in; its value is the condition."""
         composed = self.begun()
         composed.own("SELECT ")
         items = composed.own("1")
         target = self.from_target(composed)
-        if condition is not None:
-            composed.own(" WHERE ")
-            composed.in_parentheses(condition)
-        return composed.over_target(items, target)
+        if condition is None:
+            return composed.over_target(items, target)
+        composed.own(" WHERE ")
+        where = composed.in_parentheses(condition)
+        return replace(composed.over_target(items, target), values=(where,))
 
     def values(self, expressions: list[Span | None]) -> TargetQuery:
         """`SELECT value, … FROM t`, with the list to be continued; NULL for a value that the table knows itself."""

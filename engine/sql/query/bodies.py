@@ -40,11 +40,22 @@ class Body:
     uses: tuple[tuple[Span, int], ...]
 
 
-def parse_body(text: str, parameters: Sequence[str], function: str) -> Body:
-    """Raises `SyntaxFailure`, and `BodyNotPossible` for what no body may have."""
+def expression_query(text: str) -> Query:
+    """A query of the expression alone, whose calls are no columns."""
     select = f"{_HEAD}{text}\n"
     query = parse_query(Cursor(select, tokenize(select)))
-    tree = query_tree(select)
+    return replace(query, calls=tuple(replace(call, is_column=False) for call in query.calls))
+
+
+def inlined_expression(query: Query) -> str:
+    """The expression of :func:`expression_query` with its calls inlined."""
+    return apply_edits(query.text, [], query.inlined)[len(_HEAD) :].rstrip("\n")
+
+
+def parse_body(text: str, parameters: Sequence[str], function: str) -> Body:
+    """Raises `SyntaxFailure`, and `BodyNotPossible` for what no body may have."""
+    query = expression_query(text)
+    tree = query_tree(f"{_HEAD}{text}\n")
     if not isinstance(tree, exp.Select) or any(tree.args[clause] for clause in tree.args if clause != "expressions"):
         raise BodyNotPossible(function, "it is no single expression")
     if len(tree.expressions) != 1 or isinstance(tree.expressions[0], exp.Alias | exp.Star):
@@ -57,8 +68,7 @@ def parse_body(text: str, parameters: Sequence[str], function: str) -> Body:
             raise BodyNotPossible(function, reason)
         if isinstance(node, exp.Column):
             uses.append(_use(node, folded, function))
-    calls = tuple(replace(call, is_column=False) for call in query.calls)
-    return Body(replace(query, calls=calls), tuple(sorted(uses, key=lambda use: use[0].start)))
+    return Body(query, tuple(sorted(uses, key=lambda use: use[0].start)))
 
 
 def parse_expression(text: str) -> Query:
@@ -79,8 +89,8 @@ def _refusal(node: exp.Expr) -> str | None:
             return "it has a query in it"
         case exp.Lambda():
             return "it has a lambda in it"
-        case exp.AggFunc() | exp.Window():
-            return "it has an aggregate or a window in it"
+        case exp.Window():
+            return "it has a window in it"
         case exp.Placeholder() | exp.Parameter() | exp.SessionParameter():
             return "it has a parameter of a statement in it"
         case _:

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.statements.queries import Call, Span
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
@@ -25,13 +24,11 @@ def read_calls(tokens: Sequence[Token], offsets: Iterable[int], columns: Contain
 
 
 def _call(tokens: Sequence[Token], index: int) -> Call | None:
-    """None for a function of Spark's."""
+    """None where no parenthesis follows the name."""
     first = index
     while first >= 2 and tokens[first - 1].token_type is TokenType.DOT:
         first -= 2
     names = tuple(token.text for token in tokens[first : index + 1 : 2])
-    if len(names) == 1 and names[0].lower() in ALLOWED_FUNCTIONS:
-        return None
     if index + 1 >= len(tokens) or tokens[index + 1].token_type is not TokenType.L_PAREN:
         return None
     arguments, begin, depth = [], index + 2, 0

@@ -23,6 +23,7 @@ from sqlglot.tokenizer_core import Token
 
 from engine.sql.dialect.dialect import CALL_AT, SPAN, ensure_function
 from engine.sql.dialect.errors import TimeTravelNotPossible, UnsupportedClause
+from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.dialect.pipes import PIPE_ALIASES
 from engine.sql.query.calls import read_calls
 from engine.sql.query.change_feeds import is_change_feed, read_change_feed
@@ -230,7 +231,8 @@ class _Walker:
                     raise UnsupportedClause("A table in an expression", "Put it in FROM.")
                 case exp.Anonymous():
                     ensure_function(node)
-                    self.calls.append(node.meta.get(CALL_AT, -1))
+                    if node.name.lower() not in ALLOWED_FUNCTIONS or isinstance(node.parent, exp.Dot):
+                        self.calls.append(node.meta.get(CALL_AT, -1))
             stack.extend(node.iter_expressions())
 
     def _column(self, node: exp.Column, scope: _Scope | None) -> None:

@@ -36,12 +36,14 @@ def splice(
     full_names: Sequence[Sequence[str]] = (),
     others: Sequence[Edit] = (),
     apart: Collection[int] = (),
+    instead: Sequence[Edit] = (),
 ) -> str:
     """The text of `query` with `names[i]` for relation i; a name may come more than once.
 
     `full_names[i]` are the parts of relation i's full name, catalog first (empty where it has none): with it, a
     qualifier may have more parts than the name in FROM (`FROM t` and `s.t.c`). `others` are edits that have nothing to
-    do with relations. The relations `apart` get the aliases :func:`own_alias`. Raises `AmbiguousReference`.
+    do with relations; those of `instead` take the places of relations with all that is around them. The relations
+    `apart` get the aliases :func:`own_alias`. Raises `AmbiguousReference`.
     """
     uses = [_Use(qualifier, _meant(query, qualifier, full_names)) for qualifier in query.qualifiers]
     own = set(apart)
@@ -54,7 +56,15 @@ def splice(
         if use.only is not None and (use.is_long or use.only.relation in own):
             index = use.only.relation
             edits.append((use.qualifier.span, _alias(query.relations[index], index, names[index], index in own)))
-    return apply_edits(query.text, [*edits, *others], query.inlined)
+    kept = [edit for edit in (*edits, *others) if not any(_is_inside(edit[0], span) for span, _ in instead)]
+    return apply_edits(query.text, [*kept, *instead], query.inlined)
+
+
+def _is_inside(span: Span, other: Span) -> bool:
+    """What is put in at an edge of `other` is beside it."""
+    if span.start == span.end:
+        return other.start < span.start < other.end
+    return other.start <= span.start and span.end <= other.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +133,7 @@ def apply_edits(text: str, edits: list[Edit], calls: Sequence[InlinedCall] = ())
 def _edited(text: str, within: Span, edits: Sequence[Edit], calls: Sequence[InlinedCall]) -> str:
     """A part of `text`. Calls in a replaced span go with it; of calls in one another the outer one comes first."""
     places: list[tuple[Span, str | InlinedCall]] = [*edits, *((call.span, call) for call in calls)]
-    places.sort(key=lambda place: (place[0].start, -place[0].end if isinstance(place[1], InlinedCall) else 0))
+    places.sort(key=lambda place: (place[0].start, place[0].start < place[0].end, -place[0].end))
     pieces, done = [], within.start
     for span, replacement in places:
         if span.start < done or span.start < within.start or span.end > within.end:

@@ -19,10 +19,10 @@ from engine.runtime.results import RowCounts, empty_result
 from engine.table.operations import with_metrics
 from engine.table.rules import Capability
 from engine.write.change_files import DELETED, Change, change_files
+from engine.write.dml.queried_keys import rows_found
 from engine.write.dml.replaced_partitions import matching_partitions, without_partitions
 from engine.write.dml.stopwatch import Stopwatch
 from engine.write.file_metrics import num_files
-from engine.write.found_rows import find_rows
 from engine.write.numbered_writes import stage_number, was_written
 from engine.write.replaced_rows import Remainder, counting_rows, removal_tells, without_rows
 from engine.write.staged_files import drop_told
@@ -62,12 +62,12 @@ def _remainder(plan: DeletePlan, run: Run, watch: Stopwatch) -> Iterator[Remaind
             watch.note_scan()
             yield counted
             return
-    found = find_rows(table, plan.places, run)
-    watch.note_scan()
-    with without_rows(table, found, run) as remainder:
-        told = () if removal_tells(remainder) else (Change(kind=DELETED, rows=found.all),)
-        with change_files(table, table.snapshot.rules, told, run) as changes:
-            yield replace(remainder, changes=changes)
+    with rows_found(table, plan.places, plan.queried, run) as found:
+        watch.note_scan()
+        with without_rows(table, found, run) as remainder:
+            told = () if removal_tells(remainder) else (Change(kind=DELETED, rows=found.all),)
+            with change_files(table, table.snapshot.rules, told, run) as changes:
+                yield replace(remainder, changes=changes)
 
 
 def _whole_files(plan: DeletePlan, run: Run) -> Remainder | None:

@@ -38,7 +38,7 @@ from engine.pruning.predicates import (
 from engine.table.scan import Scan
 from engine.types.schema import DataType, PrimitiveType
 
-_FILES_MIN = 16
+FILES_MIN = 16
 _BROADCAST, _BROADCAST_BYTES = "spark.sql.autoBroadcastJoinThreshold", 64 << 10
 _LISTED_MAX = 20_000
 _GROUPS = 10_000
@@ -49,7 +49,7 @@ Range = tuple[Any, Any]
 
 def source_keys(table: BoundTable, keys: Sequence[MatchedKey], source: Scan, run: Run) -> Predicate:
     """What is true of each row of `table` that matches one of `source`."""
-    if not keys or table.snapshot.num_files < _FILES_MIN or _is_broadcast(source, run):
+    if not keys or table.snapshot.num_files < FILES_MIN or _is_broadcast(source, run):
         return ALWAYS
     lists = _distinct_values(keys, source, run)
     return conjunction(

@@ -24,9 +24,10 @@ from engine.runtime.results import RowCounts, empty_result
 from engine.table.operations import with_metrics
 from engine.table.transaction import NewFiles
 from engine.write.change_files import AFTER_UPDATE, BEFORE_UPDATE, Change, change_files
+from engine.write.dml.queried_keys import rows_found
 from engine.write.dml.stopwatch import Stopwatch
 from engine.write.file_metrics import num_files
-from engine.write.found_rows import FoundRows, find_rows
+from engine.write.found_rows import FoundRows
 from engine.write.marked_rows import only, told
 from engine.write.numbered_writes import stage_number, was_written
 from engine.write.replaced_rows import Remainder, live_rows, without_files, without_rows
@@ -42,8 +43,7 @@ def update(plan: UpdatePlan, run: Run) -> Iterator[StagedWrite]:
     if was_written(plan.numbered, table.snapshot):
         yield StagedWrite(outcome=_counted(0))
         return
-    with drop_told(table):
-        found = find_rows(table, plan.places, run)
+    with drop_told(table), rows_found(table, plan.places, plan.queried, run) as found:
         watch.note_scan()
         with _written(plan, found, run) as (new, remainder), naming(table.label):
             count = count_rows(found.all)

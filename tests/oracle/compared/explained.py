@@ -115,23 +115,23 @@ EXPLAINED: tuple[Explained, ...] = (
         case="table elements",
     ),
     Explained(
-        path=r"add\.\d+\.stats\.(min|max)Values(\.\w+)*",
+        path=r"add\.\d+\.stats\.(min|max)Values(\.[\w-]+)*",
         why="a group without values is left out",
         holds=lambda ours, theirs: ours == ABSENT and theirs == {},
     ),
     Explained(
-        path=r"add\.\d+\.stats\.(min|max)Values\.\w+",
+        path=r"add\.\d+\.stats\.(min|max)Values\.[\w-]+",
         why="NaN and infinities are no numbers of JSON",
         holds=lambda ours, theirs: ours == ABSENT and theirs in ("NaN", "Infinity", "-Infinity"),
     ),
     Explained(
-        path=r"add\.\d+\.stats\.(min|max)Values\.\w+",
+        path=r"add\.\d+\.stats\.(min|max)Values\.[\w-]+",
         why="a float has the digits of its value; it shows as few as tell it from other floats",
         holds=lambda ours, theirs: ABSENT not in (ours, theirs) and bool(np.float32(ours) == np.float32(theirs)),
         case=".* float",
     ),
     Explained(
-        path=r"add\.\d+\.stats\.maxValues\.\w+",
+        path=r"add\.\d+\.stats\.maxValues\.[\w-]+",
         why="we round an upper bound up to a millisecond, and have none past the last one; it cuts",
         holds=lambda ours, theirs: is_millisecond_later(ours, theirs),
     ),

@@ -24,6 +24,9 @@ KEYS = [
     ("s.k = s.k", []),
     ("t.x = s.x", []),
     ("t.k = s.s", []),
+    ("t.st = s.st", []),
+    ("t.c = s.s", []),
+    ("t.vc = s.s", [("vc", "s")]),
     ("t.k = s.k + 1", []),
     ("t.zz = s.k", []),
 ]
@@ -31,7 +34,9 @@ KEYS = [
 
 @pytest.fixture(scope="module", autouse=True)
 def target(planning: PlanningLake) -> None:
-    planning.make("CREATE TABLE keyed (k INT, l BIGINT, s STRING, d DATE, x DOUBLE, st STRUCT<i: INT>)")
+    planning.make(
+        "CREATE TABLE keyed (k INT, l BIGINT, s STRING, d DATE, x DOUBLE, st STRUCT<i: INT>, c CHAR(3), vc VARCHAR(3))"
+    )
 
 
 def keys(planning: PlanningLake, condition: str, clause: str = "WHEN MATCHED THEN DELETE") -> list[tuple[str, str]]:

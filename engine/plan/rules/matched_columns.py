@@ -1,0 +1,53 @@
+"""Columns whose values match those of a query or a source: which of them are compared as they are.
+
+That a type of one side is not that of the other means that Spark compares both as a third one; such a pair is none, but
+for whole numbers, whose order no width changes. Nor are floating point numbers, since nobody joins by them, collated
+texts, and CHAR, which is compared with blanks at its end as far as the longer one goes.
+"""
+
+from __future__ import annotations
+
+from engine.pruning.predicates import Path
+from engine.pruning.table_columns import CHAR_VARCHAR_TYPE, COLLATIONS
+from engine.pruning.value_ranges import INTEGRAL_DIGITS
+from engine.types.schema import DataType, DecimalType, PrimitiveType, StructField, StructType
+
+_COMPARED = frozenset(
+    [
+        *INTEGRAL_DIGITS,
+        PrimitiveType.DATE,
+        PrimitiveType.TIMESTAMP,
+        PrimitiveType.TIMESTAMP_NTZ,
+        PrimitiveType.STRING,
+    ]
+)
+
+
+def fields_down(schema: StructType, path: Path) -> list[StructField]:
+    """The fields down a path; empty where there is no such."""
+    found: list[StructField] = []
+    level: DataType = schema
+    for name in path:
+        field = level.field(name) if isinstance(level, StructType) else None
+        if field is None:
+            return []
+        found.append(field)
+        level = field.data_type
+    return found
+
+
+def is_compared(own: StructField, other: StructField) -> bool:
+    """Whether values are compared as they are."""
+    if any(field.metadata.get(COLLATIONS) or _is_char(field) for field in (own, other)):
+        return False
+    if isinstance(own.data_type, DecimalType):
+        return own.data_type == other.data_type
+    if not isinstance(own.data_type, PrimitiveType) or not isinstance(other.data_type, PrimitiveType):
+        return False
+    if own.data_type in INTEGRAL_DIGITS:
+        return other.data_type in INTEGRAL_DIGITS
+    return own.data_type in _COMPARED and own.data_type == other.data_type
+
+
+def _is_char(field: StructField) -> bool:
+    return str(field.metadata.get(CHAR_VARCHAR_TYPE, "")).casefold().startswith("char")

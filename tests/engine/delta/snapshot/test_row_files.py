@@ -1,0 +1,54 @@
+"""The files of a table for statements that change rows: how many rows they have, and marks of those that go."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from engine.delta.snapshot.snapshot import Snapshot
+from engine.delta.spec.deletion_vectors import inline_deletion_vector
+from engine.table.rules import Capability
+from tests.engine.delta.committing import append, change_metadata, create
+from tests.interleave.storages import DictStorage
+
+
+@pytest.fixture
+def snapshot() -> Snapshot:
+    """Of files of 3 rows: all there, one gone, and one file of which nobody knows."""
+    storage = DictStorage()
+    create(storage)
+    change_metadata(storage, {"delta.enableDeletionVectors": "true"})
+    append(storage, "whole")
+    append(storage, "marked", deletion_vector=inline_deletion_vector(np.array([1], np.int64)))
+    append(storage, "unknown", stats=None)
+    return Snapshot.load(storage)
+
+
+def at(snapshot: Snapshot, path: str) -> int:
+    position: int = snapshot.files["path"].to_pylist().index(path)
+    return position
+
+
+def test_live_and_deleted_rows(snapshot: Snapshot) -> None:
+    files = snapshot.files
+    live = dict(zip(files["path"].to_pylist(), snapshot.row_files.live_rows(files).to_pylist(), strict=True))
+    assert live == {"whole": 3, "marked": 2, "unknown": None}
+    deleted = snapshot.row_files.deleted_rows(files)
+    assert [rows.tolist() for rows in deleted] == [[1] if path == "marked" else [] for path in live]
+
+
+def test_marks_of_a_commit(snapshot: Snapshot) -> None:
+    """A file's new vector has what its old one has; its statistics' bounds are no longer tight."""
+    files = snapshot.files.take([at(snapshot, "whole"), at(snapshot, "marked")])
+    marked = snapshot.row_files.mark(files, [np.array([0, 2]), np.array([2])])
+    assert [rows.tolist() for rows in snapshot.row_files.deleted_rows(marked.files)] == [[0, 2], [1, 2]]
+    assert {path: rows.tolist() for path, rows in marked.rows.items()} == {"whole": [0, 2], "marked": [2]}
+    assert marked.num_updated == 1 and len(marked.written) == 1 and snapshot.storage.exists(marked.written[0])
+    assert [json.loads(text)["tightBounds"] for text in marked.files["stats"].to_pylist()] == [False, False]
+    assert snapshot.row_files.live_rows(marked.files).to_pylist() == [1, 1]
+
+
+def test_capabilities(snapshot: Snapshot) -> None:
+    assert [each for each in Capability if snapshot.rules.has(each)] == [Capability.ROW_MARKS]

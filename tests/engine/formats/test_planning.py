@@ -1,0 +1,52 @@
+"""The door to what a format plans by itself: which format is asked, and what follows where it has no answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.bind.bound import BoundStatement
+from engine.errors.statement_errors import StatementNotSupported
+from engine.formats.planning import RowPlan, follow_up_of
+from engine.plan.planner import plan_statement
+from engine.plans.ddl import AlterPlan
+from engine.plans.format_plan import FormatPlan
+from engine.plans.plan import Plan
+from engine.plans.writes import DeletePlan
+from engine.statements.alters import AlterTable
+from engine.statements.maintenance import Optimize
+from engine.statements.statement import FormatStatement
+from tests.engine.plan.lake import PlanningLake
+
+
+class Planner:
+    """Of a format that has everything by itself but ALTER TABLE."""
+
+    def plan(self, bound: BoundStatement, statement: FormatStatement) -> Plan | None:
+        return None if isinstance(statement, AlterTable) else FormatPlan(format="delta", own=statement)
+
+    def follow_up(self, plan: RowPlan) -> Optimize | None:
+        return Optimize(table_parts=(plan.table.label,))
+
+
+@pytest.mark.parametrize("text", ["OPTIMIZE plain", "CREATE TABLE other LIKE plain", "VACUUM plain"])
+def test_the_format_of_the_table_is_asked_first(planning: PlanningLake, text: str) -> None:
+    analyzed = planning.analyzed(text)
+    assert plan_statement(analyzed, {"delta": Planner()}) == FormatPlan(format="delta", own=analyzed.bound.statement)
+
+
+def test_what_is_not_its_own_means_what_it_means_of_every_table(planning: PlanningLake) -> None:
+    analyzed = planning.analyzed("ALTER TABLE plain ADD COLUMN c INT")
+    assert isinstance(plan_statement(analyzed, {"delta": Planner()}), AlterPlan)
+    assert isinstance(plan_statement(analyzed, {}), AlterPlan)
+
+
+def test_a_format_that_has_not_the_statement(planning: PlanningLake) -> None:
+    with pytest.raises(StatementNotSupported, match="OPTIMIZE of a table of the format delta"):
+        plan_statement(planning.analyzed("OPTIMIZE plain"), {"other": Planner()})
+
+
+def test_what_follows_a_write(planning: PlanningLake) -> None:
+    plan = planning.plan(DeletePlan, "DELETE FROM plain")
+    assert follow_up_of({"delta": Planner()}, plan) == Optimize(table_parts=(plan.table.label,))
+    assert follow_up_of({"other": Planner()}, plan) is None
+    assert follow_up_of({"delta": Planner()}, planning.plan(AlterPlan, "COMMENT ON TABLE plain IS 'x'")) is None

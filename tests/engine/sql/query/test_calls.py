@@ -1,0 +1,88 @@
+"""Where queries call functions that are none of Spark's, and what comes in the places of the calls."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.sql.dialect.errors import BodyNotPossible
+from engine.sql.parser import parse
+from engine.sql.query.bodies import inlined_call, parse_body, with_defaults
+from engine.sql.query.splice import splice
+from engine.statements.queries import Query
+
+CALLS = [
+    ("SELECT f(1, g(x, 2))", [("f(1, g(x, 2))", ["1", "g(x, 2)"], True), ("g(x, 2)", ["x", "2"], False)]),
+    ("SELECT `c`.s.`f`(t.x) OVER (ORDER BY 1)", [("`c`.s.`f`(t.x)", ["t.x"], False)]),
+    ("SELECT upper(f()) FROM t", [("f()", [], False)]),
+    ("SELECT s.f(a) AS b, (f(c)), upper(d)", [("s.f(a)", ["a"], False), ("f(c)", ["c"], False)]),
+    ("SELECT 1 FROM t WHERE f(a)[0] IN (1, f((SELECT max(b) FROM u)))", [
+        ("f(a)", ["a"], False),
+        ("f((SELECT max(b) FROM u))", ["(SELECT max(b) FROM u)"], False),
+    ]),
+    ("SELECT * FROM f JOIN g USING (h)", []),
+    ("WITH f(x) AS (SELECT 1) SELECT * FROM f", []),
+    ("SELECT f /* ( */ (1, -- )\n 2)", [("f /* ( */ (1, -- )\n 2)", ["1", "2"], True)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), CALLS)
+def test_calls_and_their_arguments(text: str, expected: list[tuple[str, list[str], bool]]) -> None:
+    query = parse(text)
+    assert isinstance(query, Query)
+    found = [
+        (
+            text[call.span.start : call.span.end],
+            [text[each.start : each.end] for each in call.arguments],
+            call.is_column,
+        )
+        for call in query.calls
+    ]
+    assert found == expected
+
+
+def inlined(text: str, names: list[str], body: str, parameters: tuple[str, ...], defaults: tuple[str, ...] = ()) -> str:
+    """`text` with all its calls taken for calls of one function, whose parameters and value are INT."""
+    query = parse(text)
+    assert isinstance(query, Query)
+    parsed = parse_body(body, parameters, "f")
+    types = ["INT"] * len(parameters)
+    calls = tuple(
+        with_defaults(call, len(call.arguments), defaults, inlined_call(call, parsed, (), types, "INT"))
+        for call in query.calls
+    )
+    return splice(Query(text=query.text, relations=query.relations, inlined=calls), names)
+
+
+INLINED = [
+    ("SELECT f(a) + 1", "x", ("x",), "SELECT CAST((CAST((a) AS INT)) AS INT) + 1"),
+    ("SELECT f(a)", "x", ("x",), "SELECT CAST((CAST((a) AS INT)) AS INT) AS `f`"),
+    ("SELECT 1+f(f(a))", "x", ("x",), "SELECT 1+CAST((CAST((CAST((CAST((a) AS INT)) AS INT)) AS INT)) AS INT)"),
+    ("SELECT 1+f(a,b)", "y-f.x-`Y`", ("x", "y"),
+     "SELECT 1+CAST((CAST((b) AS INT)-CAST((a) AS INT)-CAST((b) AS INT)) AS INT)"),
+    ("SELECT 1+f(a)", "7", ("x",), "SELECT 1+CAST((7) AS INT)"),
+    ("SELECT 1+f((SELECT b FROM t)) FROM t u", "x", ("x",),
+     "SELECT 1+CAST((CAST(((SELECT b FROM `s0` AS `t`)) AS INT)) AS INT) FROM `s1` u"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "body", "parameters", "expected"), INLINED)
+def test_the_body_takes_the_place_of_the_call(text: str, body: str, parameters: tuple[str, ...], expected: str) -> None:
+    query = parse(text)
+    assert isinstance(query, Query)
+    names = [f"s{number}" for number in range(len(query.relations))]
+    assert inlined(text, names, body, parameters) == expected
+
+
+def test_a_default_stands_for_an_argument_that_is_not_given() -> None:
+    assert inlined("SELECT 1+f()", [], "x", ("x",), ("42",)) == "SELECT 1+CAST((CAST((42) AS INT)) AS INT)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["y", "x.y.z + y", "t.x", "(SELECT 1)", "x IN (SELECT 1)", "sum(x) OVER ()", "x, x", "x AS y", "*",
+     ":p", "?",
+     "transform(x, e -> e)", "x FROM t", "x WHERE TRUE"],
+)  # fmt: skip
+def test_no_body_of_a_function(body: str) -> None:
+    with pytest.raises(BodyNotPossible):
+        parse_body(body, ("x",), "f")
