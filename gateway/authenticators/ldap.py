@@ -12,8 +12,9 @@ Names go into DNs and filters escaped (RFC 4514, RFC 4515); an empty password, w
 the name as the directory has it, since directories take `ANN` and `ann` for one user. Connections have TLS with a
 certificate that is verified, or go to this machine.
 
-Groups are those that have the user as a member, and those that have these, up to :data:`DEPTH_MAX` levels. They are
-looked up at the log-in, and again for open sessions when they are :data:`GROUPS_GOOD_FOR_S` old.
+Groups are those that have the user as a member, and those that have these, in at most :data:`DEPTH_MAX` levels; who has
+more cannot log in, since a group may be what keeps somebody from something. They are looked up at the log-in, and again
+for open sessions when they are :data:`GROUPS_GOOD_FOR_S` old.
 """
 
 from __future__ import annotations
@@ -32,9 +33,8 @@ from ldap3.core.exceptions import LDAPException
 from ldap3.utils.conv import escape_filter_chars
 from ldap3.utils.dn import escape_rdn
 
-from catalog.errors import SqlError
 from engine.runtime.identity import Identity, Method
-from gateway.authenticators.errors import CredentialsRefused, DirectoryUnavailable
+from gateway.authenticators.errors import CredentialsRefused, DirectoryUnavailable, UserNameInvalid
 from gateway.authenticators.names import ensure_name, fold_name
 from gateway.errors import LogInEnded
 
@@ -44,6 +44,7 @@ DEPTH_MAX, GROUPS_MAX = 10, 1000
 GROUPS_GOOD_FOR_S = 300.0
 _TIMEOUT_S = 3
 _OUT_S = 30.0
+_SUCCESS, _SIZE_LIMIT_EXCEEDED, _NO_SUCH_OBJECT = 0, 4, 32
 _BUSY = (51, 52)
 """Results of a server that another one may stand in for."""
 
@@ -94,7 +95,7 @@ class LdapDirectory:
         """Raises :class:`CredentialsRefused`, and :class:`DirectoryUnavailable` where nobody can say."""
         try:
             ensure_name(user)
-        except SqlError:
+        except UserNameInvalid:
             raise CredentialsRefused() from None
         if not password or "\0" in password:
             raise CredentialsRefused()
@@ -168,7 +169,7 @@ class LdapDirectory:
         try:
             principal = ensure_name(entry.name)
             groups = frozenset(map(ensure_name, self._groups(connection, entry)))
-        except SqlError as error:
+        except UserNameInvalid as error:
             logger.warning("a user of the directory cannot log in: %s", error)
             raise CredentialsRefused() from None
         return Identity(principal, groups, method=Method.LDAP)
@@ -194,9 +195,10 @@ class LdapDirectory:
                 logger.warning("%.80r is in more than %d groups", entry.dn, GROUPS_MAX)
                 raise CredentialsRefused()
             if not above:
-                break
+                return set(names.values())
             level = above
-        return set(names.values())
+        logger.warning("%.80r is in groups of groups more than %d levels deep", entry.dn, DEPTH_MAX)
+        raise CredentialsRefused()
 
     def _remember(self, user: str, identity: Identity | None) -> None:
         with self._lock:
@@ -286,10 +288,14 @@ def _used(connection: ldap3.Connection) -> Iterator[None]:
 def _search(
     connection: ldap3.Connection, base: str, text: str, attributes: Sequence[str], limit: int = 0
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """DN and attributes of each entry. Raises :class:`DirectoryUnavailable` for a search that is refused."""
+    """DN and attributes of each entry, at most `limit` of them (0: all).
+
+    Raises :class:`DirectoryUnavailable` for a search that is refused, or has more entries than the server gives: who is
+    kept from something by a group must not lose it.
+    """
     connection.search(base, text, attributes=list(attributes), size_limit=limit, time_limit=_TIMEOUT_S)
     code = connection.result["result"]
-    if code not in (0, 4, 32):  # success, more than the limit, no such base
+    if code not in (_SUCCESS, _NO_SUCH_OBJECT) and not (limit and code == _SIZE_LIMIT_EXCEEDED):
         raise DirectoryUnavailable(f"a search ended with code {code}")
     for entry in connection.response or ():
         if entry.get("type") == "searchResEntry":

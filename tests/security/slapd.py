@@ -23,6 +23,8 @@ USERS = {
     "twin1": ("twin", "twin1"),
     "twin2": ("twin", "twin2"),
     "bad": ("x:y", "bad"),
+    "deep": ("deep", "deep"),
+    "many": ("many", "many"),
 }
 """cn → uid and password."""
 GROUPS = {
@@ -30,6 +32,9 @@ GROUPS = {
     "all": ["cn=staff,ou=groups", "cn=loop,ou=groups"],
     "loop": ["cn=all,ou=groups"],
     "others": ["cn=bob,ou=people"],
+    "level0": ["cn=deep,ou=people"],
+    **{f"level{depth}": [f"cn=level{depth - 1},ou=groups"] for depth in range(1, 12)},
+    **{f"many{number}": ["cn=many,ou=people"] for number in range(30)},
 }
 
 
@@ -78,6 +83,7 @@ suffix dc=example,dc=com
 directory {folder}/db
 rootdn cn=root,dc=example,dc=com
 rootpw rootroot
+sizelimit 25
 access to attrs=userPassword by anonymous auth by * none
 access to dn.subtree="dc=example,dc=com" by dn.exact="{SERVICE}" read by self read by * none
 """)

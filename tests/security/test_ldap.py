@@ -97,6 +97,13 @@ def test_who_is_refused(ldap: LdapDirectory, user: str, password: str) -> None:
         ldap.log_in(user, password)
 
 
+def test_who_has_more_groups_than_can_be_told_cannot_log_in(ldap: LdapDirectory) -> None:
+    with pytest.raises(CredentialsRefused):  # twelve levels
+        ldap.log_in("deep", "deep")
+    with pytest.raises(DirectoryUnavailable):  # more than the server gives
+        ldap.log_in("many", "many")
+
+
 def test_a_name_that_is_hard_to_escape_is_found_as_it_is(slapd: Directory, certificate: Certificate) -> None:
     """Such a name is none here, but the search means it and nobody else."""
     ldap = LdapDirectory(rules(slapd, certificate))
