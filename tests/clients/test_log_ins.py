@@ -167,10 +167,15 @@ def test_jdbc(jvm: JavaGateway, secured: Secured, transport: str, user: str, met
     assert driver.run("SELECT 1") == [["1"]]
     driver.close()
     assert secured.house.engine.runs[-1].context.identity.method == method
+
+
+@pytest.mark.parametrize("transport", ["tls", "http"])
+def test_jdbc_is_told_of_a_wrong_password(jvm: JavaGateway, secured: Secured, transport: str) -> None:
     with pytest.raises((StatementFailed, Py4JJavaError), match=r"(?i)not valid|401"):
-        JdbcDriver(jvm, f"{jdbc_url(secured, transport)};user=bob;password=x").run("SELECT 1")
+        JdbcDriver(jvm, f"{jdbc_url(secured, transport)};user=nobody-{transport};password=x").run("SELECT 1")
 
 
+@pytest.mark.slow
 def test_beeline(secured: Secured) -> None:
     assert BeelineDriver(jdbc_url(secured, "tls"), "ann", secured.secrets["password"]).run("SELECT 1") == [["1"]]
 
