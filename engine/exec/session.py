@@ -10,6 +10,8 @@ All sessions share executors and files, each has its own settings, current schem
 What is set here, and why:
 - loopback only, no UI, no Hive: nothing of Spark is reachable from outside and nothing outlives the process; what Spark
   would keep of past jobs for its UI is next to nothing;
+- on a local master, which makes up a secret for itself, Spark's own ports take nobody without it: they read objects of
+  Java from whoever connects, and every user of the machine can. A cluster has its own settings for that;
 - no variable substitution (`${env:…}` would read the server's environment) and no queries on bare paths;
 - local files without Hadoop's `.crc` files beside them, which it would write into tables, believe where another writer
   has replaced the data, and which make a colon in a name an error;
@@ -24,6 +26,7 @@ A configuration may say otherwise, but for the settings that safety or the seams
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -70,6 +73,14 @@ _DEFAULT_CONF = MappingProxyType(
         "spark.ui.showConsoleProgress": "false",
     }
 )
+_LOCAL_CONF = MappingProxyType(
+    {
+        "spark.authenticate": "true",
+        "spark.network.crypto.cipher": "AES/GCM/NoPadding",
+        "spark.network.crypto.enabled": "true",
+    }
+)
+_LOCAL = re.compile(r"local(\[[^\]]*\])?")
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 # A failing task is the statement's error, which is reported there; the two last loggers would say it again.
@@ -205,4 +216,5 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
         if options.conf[key] != owned[key]:
             raise SparkSettingFixed(key, owned[key])
     java_options = f"-Dlog4j2.configurationFile={logging.as_uri()} {options.conf.get(_JAVA_OPTIONS, '')}".rstrip()
-    return {**_DEFAULT_CONF, **options.conf, **owned, _JAVA_OPTIONS: java_options}
+    local = _LOCAL_CONF if _LOCAL.fullmatch(options.master) else {}
+    return {**_DEFAULT_CONF, **local, **options.conf, **owned, _JAVA_OPTIONS: java_options}
