@@ -84,7 +84,7 @@ class TokenStore:
         self._path, self._clock = path, clock
         self._lock = threading.Lock()
         self._stamp = stamp_of(path)
-        self._entries = self._load()
+        self._adopt(self._load())
 
     def create(self, asked: TokenRequest) -> tuple[str, TokenEntry]:
         """The token, which is known to nobody but the caller from now on, and its entry."""
@@ -122,7 +122,9 @@ class TokenStore:
 
     def get(self, token_id: str) -> TokenEntry | None:
         """A token that is good now, by its id."""
-        return next((entry for entry in self.entries() if entry.token_id == token_id), None)
+        self._newest()
+        entry = self._by_id.get(token_id)
+        return entry if entry and self._clock() * 1000 < entry.expires_ms else None
 
     def entries(self, owner: str | None = None) -> tuple[TokenEntry, ...]:
         """The tokens that are good now, the oldest first: of `owner`, or all."""
@@ -160,9 +162,9 @@ class TokenStore:
             if (stamp := stamp_of(self._path)) != self._stamp:
                 self._stamp = stamp
                 try:
-                    self._entries = self._load()
+                    self._adopt(self._load())
                 except SqlError as error:
-                    self._entries = {}
+                    self._adopt({})
                     logger.error("no token is good: %s", error)
             return self._entries
 
@@ -185,7 +187,11 @@ class TokenStore:
     def _store(self, entries: Mapping[str, TokenEntry]) -> None:
         document = {"version": _VERSION, "tokens": [asdict(entry) for entry in entries.values()]}
         write_secret(self._path, json.dumps(document, indent=1).encode())
-        self._entries, self._stamp = entries, stamp_of(self._path)
+        self._adopt(entries)
+        self._stamp = stamp_of(self._path)
+
+    def _adopt(self, entries: Mapping[str, TokenEntry]) -> None:
+        self._entries, self._by_id = entries, {entry.token_id: entry for entry in entries.values()}
 
 
 def _make_token() -> str:
