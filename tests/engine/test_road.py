@@ -187,7 +187,7 @@ COMMANDS = [
     ("SHOW TABLES IN CATALOG spark_catalog SCHEMA LIKE 'sh%'",
      [("shop", "items", False, "", "spark_catalog", "TABLE", "What is sold")]),
     ("SHOW COLUMNS IN CATALOG spark_catalog SCHEMA LIKE 'default' TABLE LIKE 'plain'",
-     [("x", "spark_catalog", "default", "plain", "bigint", 19, 0, 10, "true", "", 0, "NO", "NO")]),
+     [("x", "spark_catalog", "default", "plain", "BIGINT", 19, 0, 10, "true", "", 0, "NO", "NO")]),
 ]  # fmt: skip
 
 
