@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+
 from tests.clients.drivers import jdbc_connect, start_jvm
 
 _JAVA = """
@@ -102,7 +104,10 @@ class Jdbc:
 
     def load(self, port: int, connections: int, runs: int, text: str) -> list[float]:
         """Milliseconds of each run of a query with one row, by so many connections at once."""
-        times: list[float] = json.loads(self._run.apply(_url(port), f"{connections} {runs} {text}"))
+        try:
+            times: list[float] = json.loads(self._run.apply(_url(port), f"{connections} {runs} {text}"))
+        except Py4JJavaError as error:
+            raise RuntimeError(error.java_exception.getCause().toString()) from None
         return times
 
 
