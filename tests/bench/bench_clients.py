@@ -63,7 +63,11 @@ def stock_server(folder: Path) -> Iterator[int]:
     command = [str(home / "bin" / "spark-submit"), "--master", "local[2]", "--driver-memory", "1500m"]
     command += ["--class", STOCK_CLASS]
     command += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
-    hiveconf = {"hive.server2.thrift.bind.host": "127.0.0.1", "hive.server2.thrift.port": str(port)}
+    hiveconf = {
+        "hive.server2.thrift.bind.host": "127.0.0.1",
+        "hive.server2.thrift.port": str(port),
+        "hive.server2.async.exec.wait.queue.size": "1000",  # with 100 it refuses statements of 200 connections
+    }
     command += [
         "spark-internal",
         *(part for key, value in hiveconf.items() for part in ("--hiveconf", f"{key}={value}")),
