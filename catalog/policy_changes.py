@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import TableExpected, TableNotFound
@@ -45,6 +46,8 @@ def apply_policy(state: CatalogState, change: PolicyChange) -> CatalogState:
             policies = Policies(row_filter, entry.policies.masks)
         case SetColumnMask(column=column, call=call):
             policies = entry.policies.with_mask(column, call)
+        case _:
+            assert_never(change)
     for each in policies.functions:
         if each.function not in state.functions:
             raise FunctionNotFound(str(each.function))

@@ -99,7 +99,7 @@ class ResultBuffer:
     def page(self, offset: int, rows_max: int, wait_s: float | None = None) -> Page:
         """Rows `offset` to `offset + rows_max`; fewer at the end of the result, or if more have yet to be computed.
 
-        At least one row is waited for; with `wait_s` no longer than so many seconds for each batch before it.
+        At least one row is waited for, or the end; with `wait_s` no longer than so many seconds.
         """
         with self._lock:
             if wait_s is None or self._rows > offset or self._stream.wait_ready(wait_s):

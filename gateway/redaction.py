@@ -13,17 +13,30 @@ import re
 HIDDEN = "***"
 
 _NAME = r"(?:secret|passw(?:or)?d|pwd|token|access[._-]?key|api[._-]?key|authorization|signature|credential|sas)"
-_VALUE = r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"|[^\s'\",;)&]+"
+_VALUE = r"'(?:[^'\\]|\\.|'')*+(?:'|$)|\"(?:[^\"\\]|\\.|\"\")*+(?:\"|$)|[^\s'\",;)&]+"
+"""A quoted one may be cut off."""
+
+# Every repetition is bounded, possessive, or begins where none of its characters is before it: other patterns take time
+# that grows with the square of the length of a text that was made for them.
 _PATTERNS = (
-    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.S), HIDDEN),
     (
-        re.compile(rf"(?i)([\w.-]*{_NAME}[\w.-]*['\"`]?\s*(?:=>|=|:)\s*)(?:(?:bearer|basic)\s+)?(?:{_VALUE})"),
+        re.compile(r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,20}PRIVATE KEY-----|$)", re.S),
+        HIDDEN,
+    ),
+    (
+        re.compile(
+            rf"(?i)({_NAME}[\w.-]{{0,40}}['\"`]?\s{{0,9}}(?:=>|=|:)\s{{0,9}})(?:(?:bearer|basic)\s{{1,9}})?(?:{_VALUE})"
+        ),
         rf"\g<1>{HIDDEN}",
     ),
-    (re.compile(r"\b((?i:bearer|basic))\s+(?=\S*[A-Z0-9=])[A-Za-z0-9+/._~=-]{8,}"), rf"\g<1> {HIDDEN}"),
-    (re.compile(r"\b(?:dgp_|dapi)[A-Za-z0-9]{8,}|\bAKIA[0-9A-Z]{12,}|\beyJ[\w-]+\.[\w-]+\.[\w-]*"), HIDDEN),
+    (re.compile(r"\b((?i:bearer|basic))\s{1,9}(?=\S{0,99}[A-Z0-9=])[A-Za-z0-9+/._~=-]{8,}"), rf"\g<1> {HIDDEN}"),
+    (re.compile(r"\b(?:dgp_|dapi)[A-Za-z0-9]{8,}|\bAKIA[0-9A-Z]{12,}"), HIDDEN),
+    (re.compile(r"(?<![\w-])eyJ[\w-]++\.[\w-]++\.[\w-]*"), HIDDEN),
     (re.compile(r"(?i)([?&](?:sig|signature|x-amz-signature|x-amz-credential)=)[^&\s'\"]+"), rf"\g<1>{HIDDEN}"),
-    (re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^/\s'\"@]+:[^/\s'\"@]*@"), rf"\g<1>{HIDDEN}@"),
+    (
+        re.compile(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,20}://)[^/\s'\"@:]{1,99}:[^/\s'\"@]{0,200}@"),
+        rf"\g<1>{HIDDEN}@",
+    ),
 )
 _LITERALS = re.compile(r"`[^`]*`|'(?:[^'\\]|\\.|'')*'?|\"(?:[^\"\\]|\\.|\"\")*\"?|(?<![\w.`])\d[\w.]*")
 

@@ -1,8 +1,8 @@
 """What no statement may do with a table that has a row filter or column masks, whoever asks.
 
 Queries read it through its policies, and so does all that takes its rows from a query; rows may be added to it. All
-else that would tell of what is stored (its files, its history, how many rows an UPDATE found) is refused, and so is a
-change of a column that a policy uses. Pure, over what was bound.
+else that would tell of what is stored (its files, its history, how many rows an UPDATE found, whether all rows satisfy
+a constraint) is refused, and so is a change of a column that a policy uses. Pure, over what was bound.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import assert_never
 from engine.bind.bound import BoundChanges, BoundFiles, BoundRelation, BoundStatement, BoundTable, BoundView
 from engine.errors.policy_errors import ColumnUsedByPolicy, PolicyForbidsStatement
 from engine.statements.alters import (
+    AddConstraint,
     AlterColumn,
     AlterTable,
     DropColumns,
@@ -22,7 +23,7 @@ from engine.statements.alters import (
 )
 from engine.statements.copies import CopyInto
 from engine.statements.explains import ExplainWrite
-from engine.statements.maintenance import AnalyzeTable, GenerateManifest
+from engine.statements.maintenance import AnalyzeTable, GenerateManifest, Optimize, Vacuum
 from engine.statements.merges import Merge
 from engine.statements.queries import Explain
 from engine.statements.shows import DescribeDetail, DescribeHistory, ShowPartitions
@@ -58,8 +59,14 @@ def ensure_hides(bound: BoundStatement) -> None:
     replaces = isinstance(statement, Insert) and (statement.overwrite or statement.replace is not None)
     if replaces or isinstance(statement, _TELLS_OF_TARGET):
         _refuse_if_policed(statement, target)
+    if isinstance(statement, Vacuum) and statement.dry_run:
+        raise PolicyForbidsStatement("VACUUM DRY RUN", target.label)
+    if isinstance(statement, Optimize) and statement.condition is not None:
+        raise PolicyForbidsStatement("OPTIMIZE WHERE", target.label)
     if isinstance(statement, AlterTable):
         for change in statement.changes:
+            if isinstance(change, AddConstraint) or (isinstance(change, AlterColumn) and change.nullable is False):
+                raise PolicyForbidsStatement("A constraint that stored rows are checked for", target.label)
             for column in _changed(change, target):
                 if target.policies.uses(column):
                     raise ColumnUsedByPolicy(column, target.label)

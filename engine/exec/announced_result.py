@@ -37,6 +37,8 @@ class AnnouncedResult:
             self._begun = stream, batches
         is_told = False
         for line in lines:
+            if not line.endswith(b"\n"):
+                return  # of a Java that was killed
             batches.announce(Segment(*json.loads(line)))
             if not is_told:
                 is_told = True

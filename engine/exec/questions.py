@@ -15,6 +15,7 @@ import socketserver
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -80,7 +81,8 @@ class _Handler(socketserver.StreamRequestHandler):
         question = json.loads(self.rfile.readline(_QUESTION_BYTES_MAX))
         if "result" in question:
             self.connection.settimeout(None)  # the next rows may take their time
-            self.server.follow(question, self.rfile)
+            with suppress(ConnectionError):  # of a Java that was killed, which fails the query
+                self.server.follow(question, self.rfile)
             return
         try:
             answer = self.server.answer(question)

@@ -18,7 +18,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 
 from catalog.errors import SqlError
 from engine.runtime.accesses import StatementAccess
@@ -160,6 +160,7 @@ class TrailAuditor:
 
     def _text_fields(self, text: str) -> dict[str, Any]:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        text = text[:TEXT_MAX]
         match self._text:
             case StatementText.NONE:
                 return {"text_sha256": digest}
@@ -167,7 +168,9 @@ class TrailAuditor:
                 text = without_literals(text)
             case StatementText.FULL:
                 text = redact(text)
-        return {"text_sha256": digest, "text": text[:TEXT_MAX]}
+            case _:
+                assert_never(self._text)
+        return {"text_sha256": digest, "text": text}
 
     def _record(self, event: str, outcome: str, identity: Identity, origin: Origin, **fields: Any) -> None:
         groups = hashlib.sha256("\0".join(sorted(identity.groups)).encode()).hexdigest() if identity.groups else None
