@@ -1,10 +1,14 @@
 """Pairs of whole statements that change rows, in every order of their storage steps: always as if one ran after the
-other, in tables with deletion vectors and without, partitioned or not.
+other, in tables with deletion vectors and without, partitioned or not, with a change feed and ids of rows or not.
+
+`INTERRUPTIONS` says how often statements are interrupted at most in the slow tests, twice if it is not set; with one
+interruption a pair takes a fifth of the time.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -37,13 +41,17 @@ STATEMENTS = {
     "VACUUM": "VACUUM t RETAIN 0 HOURS",
 }
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
+TOLD = "'delta.enableChangeDataFeed' = 'true', 'delta.enableRowTracking' = 'true'"
 LAYOUTS = {
     "vectors": ("", VECTORS),
     "plain": ("", "'a' = 'b'"),
     "vectors in partitions": ("PARTITIONED BY (p)", VECTORS),
     "partitions": ("PARTITIONED BY (p)", "'a' = 'b'"),
+    "vectors, told and tracked": ("", f"{VECTORS}, {TOLD}"),
+    "told and tracked": ("", TOLD),
 }
 PAIRS = list(itertools.combinations_with_replacement(STATEMENTS, 2))
+INTERRUPTIONS = int(os.environ.get("INTERRUPTIONS", "2"))
 QUICK = [("UPDATE", "UPDATE elsewhere"), ("DELETE", "OPTIMIZE")]
 
 
@@ -87,7 +95,7 @@ def ensure_serializable(base: Path, place: Path, executors: list[Any], pair: tup
 def test_every_interleaving_is_serializable(
     lake_of: Callable[[str], Path], tmp_path: Path, executors: list[Any], pair: tuple[str, str], layout: str
 ) -> None:
-    ensure_serializable(lake_of(layout), tmp_path, executors, pair, 2)
+    ensure_serializable(lake_of(layout), tmp_path, executors, pair, INTERRUPTIONS)
 
 
 @pytest.mark.parametrize("pair", QUICK, ids=" | ".join)
