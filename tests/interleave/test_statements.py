@@ -40,6 +40,26 @@ STATEMENTS = {
     "ALTER": "ALTER TABLE t SET TBLPROPERTIES ('owner' = 'x')",
     "VACUUM": "VACUUM t RETAIN 0 HOURS",
 }
+BESIDE = {
+    "ADD COLUMN": "ALTER TABLE t ADD COLUMN w INT",
+    "ADD CONSTRAINT": "ALTER TABLE t ADD CONSTRAINT small CHECK (k < 1000)",
+    "SET NOT NULL": "ALTER TABLE t ALTER COLUMN v SET NOT NULL",
+    "mapping": "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+    "vectors-on": "ALTER TABLE t SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+    "vectors-off": "ALTER TABLE t SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')",
+    "tracking": "ALTER TABLE t SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')",
+    "feed": "ALTER TABLE t SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')",
+    "DROP FEATURE": "ALTER TABLE t DROP FEATURE deletionVectors",
+    "REORG": "REORG TABLE t APPLY (PURGE)",
+    "ZORDER": "OPTIMIZE t ZORDER BY (v)",
+    "RESTORE": "RESTORE TABLE t TO VERSION AS OF 1",
+    "TRUNCATE": "TRUNCATE TABLE t",
+    "whole partition": "DELETE FROM t WHERE p = 0",
+    "OVERWRITE": "INSERT OVERWRITE t PARTITION (p = 1) SELECT k, v + 1 FROM t WHERE p = 1",
+    "REPLACE WHERE": "INSERT INTO t REPLACE WHERE k > 15 SELECT k, v + 1, p FROM t WHERE k > 15",
+}
+"""What is paired with statements that change rows, not with each other."""
+
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 TOLD = "'delta.enableChangeDataFeed' = 'true', 'delta.enableRowTracking' = 'true'"
 LAYOUTS = {
@@ -51,6 +71,9 @@ LAYOUTS = {
     "told and tracked": ("", TOLD),
 }
 PAIRS = list(itertools.combinations_with_replacement(STATEMENTS, 2))
+BESIDE_PAIRS = list(
+    itertools.product(BESIDE, ("INSERT", "INSERT of a count", "UPDATE", "DELETE", "MERGE", "OPTIMIZE", "VACUUM"))
+)
 INTERRUPTIONS = int(os.environ.get("INTERRUPTIONS", "2"))
 QUICK = [("UPDATE", "UPDATE elsewhere"), ("DELETE", "OPTIMIZE")]
 
@@ -86,13 +109,23 @@ def executors(spark_driver: SparkDriver) -> Iterator[list[Any]]:
 
 
 def ensure_serializable(base: Path, place: Path, executors: list[Any], pair: tuple[str, str], switches: int) -> None:
-    assert explored(base, place, executors, [STATEMENTS[name] for name in pair], switches).runs > 4
+    texts = STATEMENTS | BESIDE
+    assert explored(base, place, executors, [texts[name] for name in pair], switches).runs > 4
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("pair", PAIRS, ids=" | ".join)
 def test_every_interleaving_is_serializable(
+    lake_of: Callable[[str], Path], tmp_path: Path, executors: list[Any], pair: tuple[str, str], layout: str
+) -> None:
+    ensure_serializable(lake_of(layout), tmp_path, executors, pair, INTERRUPTIONS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["vectors in partitions", "partitions"])
+@pytest.mark.parametrize("pair", BESIDE_PAIRS, ids=" | ".join)
+def test_other_changes_are_serializable_beside_those_of_rows(
     lake_of: Callable[[str], Path], tmp_path: Path, executors: list[Any], pair: tuple[str, str], layout: str
 ) -> None:
     ensure_serializable(lake_of(layout), tmp_path, executors, pair, INTERRUPTIONS)
