@@ -28,6 +28,13 @@ from engine.storage.storage import Storage, open_storage
 Row = tuple[tuple[str, str], ...]
 _ROW_ID_COLUMN = "delta.rowTracking.materializedRowIdColumnName"
 _ROW_ID = "_metadata.row_id"
+_OF_EACH_RUN = (
+    _ROW_ID_COLUMN,
+    "delta.rowTracking.materializedRowCommitVersionColumnName",
+    "delta.requireCheckpointProtectionBeforeVersion",
+)
+"""Properties with random names, or with versions."""
+
 _CHANGE_TYPE = "_change_type"
 _SIGNS = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
 
@@ -84,7 +91,7 @@ def _state(lake: Path, folder: Path, given: int, keeps_all: bool) -> dict[str, A
     return {
         "rows": sorted((_comparable(row, given) for row in rows), key=repr),
         "columns": snapshot.schema.names,
-        "properties": properties,
+        "properties": properties | {key: "set" for key in _OF_EACH_RUN if key in properties},
         "row ids": _ids_are_unique(rows),
     }
 

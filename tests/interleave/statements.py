@@ -191,7 +191,7 @@ def explored(
     def make() -> tuple[list[Any], Path]:
         lake = place / "lake"
         shutil.rmtree(lake, ignore_errors=True)
-        shutil.copytree(base, lake)
+        shutil.copytree(base, lake, ignore=shutil.ignore_patterns("*.tmp"))  # what follows a commit may be at work
         server = Server(lake, executors)
         for text in before:
             server.run(text)
