@@ -58,6 +58,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
         catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
         allowed_roots=config.lake.allowed_roots,
         tokens=open_tokens(config),
+        audit_folder=Path(config.audit.folder) if config.audit.folder else None,
         leftovers_age_s=config.lake.leftovers_age_s,
         spark=SparkOptions(
             master=config.spark.master,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from engine.concurrency.cancel import CancelToken
-from engine.runtime.accesses import StatementAccess
+from engine.runtime.accesses import Lineage, StatementAccess
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
@@ -31,7 +31,7 @@ class StatementContext:
     may answer rows: some protocols have to say so before it has run. `on_rows`, where it is given, is told of the
     result of a query that goes on computing its last rows, on any thread; a later failure is the result's too.
     `on_authorized` is told what the statement will touch, each time before it is planned; where it raises, nothing is
-    done.
+    done. `on_lineage`, where it is given, is told after each query of the run which columns that read and wrote.
     """
 
     identity: Identity
@@ -45,3 +45,4 @@ class StatementContext:
     on_parsed: Callable[[bool], None] = _ignore
     on_authorized: Callable[[StatementAccess], None] = _ignore
     on_rows: Callable[[ResultStream], None] | None = None
+    on_lineage: Callable[[Lineage], None] | None = None

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from catalog.audit_table import day_of, file_name, trail_files
 from gateway.audit.chain import GAP, Head, digest_of, follow, format_line, is_cut
 from gateway.audit.errors import AuditNotWritten, AuditTrailBroken, AuditTrailInUse
 
@@ -119,19 +120,6 @@ class Trail:
 
     def _ends_open(self) -> bool:
         return not trail_files(self._folder)[-1].read_bytes().endswith(b"\n")
-
-
-def file_name(day: str) -> str:
-    return f"audit-{day}.jsonl"
-
-
-def day_of(path: Path) -> str:
-    return path.stem.removeprefix("audit-")
-
-
-def trail_files(folder: Path) -> list[Path]:
-    """Of a trail, the oldest first."""
-    return sorted(folder.glob("audit-????-??-??.jsonl"))
 
 
 def trail_contents(folder: Path) -> Iterator[tuple[str, bytes]]:

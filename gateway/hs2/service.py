@@ -71,9 +71,10 @@ from gateway.hs2.result_form import (
 )
 from gateway.hs2.rowset import encode_with_results
 from gateway.hs2.variables import parse_configuration, substitute
-from gateway.operation import Operation, OperationState, Page
+from gateway.operation import Operation, OperationState
 from gateway.origin import Origin
 from gateway.registry import Registry
+from gateway.result_buffer import Page
 from gateway.row_links import RowLinks
 from gateway.session import Session
 from gateway.status import describe

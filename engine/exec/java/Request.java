@@ -30,6 +30,8 @@ final class Request {
   final long resultBytesMax;
   /** Whether the first rows are announced while others are computed. */
   final boolean announcesRows;
+  /** Whether it is asked where its columns come from. */
+  final boolean tellsLineage;
 
   Request(String json) throws Exception {
     JsonNode node = JSON.readTree(json);
@@ -42,6 +44,7 @@ final class Request {
     spoolPath = node.get("spool").textValue();
     resultBytesMax = node.get("result_bytes_max").longValue();
     announcesRows = node.get("announces_rows").booleanValue();
+    tellsLineage = node.get("tells_lineage").booleanValue();
     JsonNode listed = node.get("scans");
     scans = new Scan[listed.size()];
     for (int i = 0; i < scans.length; i++) scans[i] = new Scan((JsonNode) listed.get(i));
