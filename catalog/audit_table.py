@@ -53,7 +53,10 @@ AUDIT_COLUMNS: Mapping[str, str] = MappingProxyType(
         "statement_sha256": "string",
         "objects": _OBJECTS,
         "column_lineage": f"array<struct<target: string, column: string, sources: {_FROM}>>",
+        "columns_used": "array<struct<name: string, read: array<string>, written: array<string>>>",
+        "commits": "array<struct<name: string, version: bigint>>",
         "rows_modified": "bigint",
+        "bytes_out": "bigint",
         "duration_ms": "bigint",
     }
 )

@@ -28,13 +28,15 @@ import pyarrow as pa
 from catalog.errors import InternalError, SqlError
 from engine.concurrency.cancel import CancelToken
 from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
-from engine.runtime.accesses import Lineage, StatementAccess
+from engine.runtime.accesses import StatementAccess
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
+from engine.runtime.statement_class import StatementClass
 from gateway.errors import OperationClosed, ResultNotReady
 from gateway.result_buffer import Page, ResultBuffer, within
+from gateway.trace import Trace
 
 logger = logging.getLogger(__name__)
 
@@ -98,11 +100,12 @@ class Operation:
         self.error: SqlError | None = None
         self.on_access: Callable[[StatementAccess], None] = lambda _: None
         """Told on the statement's thread what it is about to touch; where it raises, the statement fails."""
-        self.traces = False
-        """Whether :attr:`lineage` is kept."""
-        self.accesses: list[StatementAccess] = []
-        self.lineage: list[Lineage] = []
-        """What the statements that it ran touched, and which columns their queries read and wrote."""
+        self.kind = StatementClass.READ
+        self.pool: str | None = None
+        self.scan_bytes_max = 0
+        """Where it waits for its turn, and what it may take then; see `StatementContext`."""
+        self.trace: Trace | None = None
+        """Where it is recorded what the statement does."""
         self._context = StatementContext(
             identity=identity,
             cancel=self.cancel_token,
@@ -240,6 +243,10 @@ class Operation:
                 return
         callback()
 
+    def refuse(self, reason: SqlError) -> None:
+        """End the statement, which has not begun."""
+        self._fail(reason)
+
     def cancel(self, reason: StatementCancelled | StatementTimedOut | None = None) -> None:
         """End the statement if it has not ended; returns at once. Ending an ended one does nothing."""
         reason = reason or StatementCancelled()
@@ -320,7 +327,9 @@ class Operation:
         return not self._state.is_terminal
 
     def _open(self) -> tuple[ResultStream, ResultBuffer]:
-        context = replace(self._context, on_lineage=self.lineage.append) if self.traces else self._context
+        context = replace(self._context, pool=self.pool, scan_bytes_max=self.scan_bytes_max)
+        if self.trace is not None:
+            context = self.trace.following(context)
         stream = self._run(context)
         buffer = ResultBuffer(stream, self._context.result_bytes_max, self.profile.log)
         if stream.row_counts is not None:
@@ -343,7 +352,8 @@ class Operation:
 
     def _note_access(self, access: StatementAccess) -> None:
         self.on_access(access)
-        self.accesses.append(access)
+        if self.trace:
+            self.trace.accesses.append(access)
 
     def _note_parsed(self, may_answer_rows: bool) -> None:
         with self._changed:

@@ -65,6 +65,7 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
             driver_memory=config.spark.driver_memory,
             local_dir=config.spark.local_dir or None,
             conf=config.spark.conf,
+            pools={group.name: group.weight for group in config.admission.groups},
             supervision=Supervision(
                 silent_s=config.spark.silent_s,
                 stuck_s=config.spark.stuck_s,
@@ -148,6 +149,7 @@ class Server:
             public_url=config.public_url,
             proxies=config.http_trusted_proxies,
             tokens=tokens,
+            auditor=auditor,
             oauth=issuer.endpoints if issuer else None,
         )
         app = create_app(self._lifecycle, authenticator, options)

@@ -77,7 +77,8 @@ _LINE = _struct(
     **dict.fromkeys(
         (
             *("event", "outcome", "sqlstate", "condition", "principal", "real_user", "user", "method", "client_id"),
-            *("peer", "wire", "user_agent", "session", "statement", "kind", "text", "text_sha256", "token_id", "owner"),
+            *("peer", "wire", "user_agent", "session", "statement", "kind", "text", "text_sha256"),
+            *("token_id", "reason", "part"),
         ),
         _STRING,
     ),
@@ -89,13 +90,16 @@ _LINE = _struct(
             sources=ArrayType(_struct(relation=_STRING, column=_STRING, transformation=_STRING)),
         )
     ),
+    columns=ArrayType(_struct(name=_STRING, read=ArrayType(_STRING), written=ArrayType(_STRING))),
+    commits=ArrayType(_struct(name=_STRING, version=_LONG)),
     rows_modified=_LONG,
+    bytes_out=_LONG,
     ms=_LONG,
     event_date=PrimitiveType.DATE,
 )
 """What is read of a line; the last column is the file's."""
 
-_PARAMETERS = {"statement": "text", "kind": "kind", "user": "user", "token_id": "token_id", "owner": "owner"}
+_PARAMETERS = {"statement": "text"} | {name: name for name in ("kind", "user", "token_id", "reason", "part")}
 _VALUES = {
     "account_id": "CAST(NULL AS STRING)",
     "workspace_id": "CAST(NULL AS STRING)",
@@ -131,7 +135,10 @@ _VALUES = {
     "statement_sha256": "text_sha256",
     "objects": "objects",
     "column_lineage": "lineage",
+    "columns_used": "columns",
+    "commits": "commits",
     "rows_modified": "rows_modified",
+    "bytes_out": "bytes_out",
     "duration_ms": "ms",
 }
 assert _VALUES.keys() == AUDIT_COLUMNS.keys()

@@ -19,7 +19,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -30,7 +30,6 @@ from engine.exec.announced_result import AnnouncedResult
 from engine.exec.errors import DiskFull, SparkRestarting
 from engine.exec.file_lists import Asked
 from engine.exec.frame import read_columns, read_examination, read_result
-from engine.exec.lineage import LineageReader, lineage_of_reading, lineage_of_result, lineage_of_write
 from engine.exec.process import SparkProcess
 from engine.exec.scan import scan_requests
 from engine.exec.spark_errors import restore_names, translated
@@ -38,6 +37,7 @@ from engine.exec.supervisor import Supervisor
 from engine.exec.variables import parameter_request, read_assignment, read_variables, variables_request
 from engine.plans.expression_checks import Examination
 from engine.plans.file_writes import WriteTarget, WrittenFile, read_written, target_request
+from engine.plans.lineage import LineageReader, lineage_of_reading, lineage_of_result, lineage_of_write
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
@@ -157,7 +157,8 @@ class ExecSession:
         explain = _Call(
             lambda session, request: session.explain(request, mode.value), lambda answer: restore_names(answer, labels)
         )
-        text = self._call(explain, plan, context, parameters)
+        unlimited = replace(context, scan_bytes_max=0)  # nothing is read
+        text = self._call(explain, plan, unlimited, parameters)
         lines = "\n".join((*context.profile.lines, note))
         return string_rows(("plan",), [(f"{text}\n== Tables ==\n{lines}\n",)])
 
@@ -331,6 +332,7 @@ def _request(
         "variables": variables_request(context.variables),
         "spool": str(folder),
         "result_bytes_max": context.result_bytes_max,
+        "pool": context.pool,
     }
 
 

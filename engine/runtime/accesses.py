@@ -15,6 +15,9 @@ class Use(StrEnum):
     WRITE = "write"
     CREATE = "create"
     DESCRIBE = "describe"
+    GRANT = "grant"
+    """Its privileges or its owner change."""
+    EXECUTE = "execute"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,14 @@ class StatementAccess:
 
     statement: str
     objects: tuple[Access, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A version of a table that a statement made."""
+
+    relation: str
+    version: int
 
 
 class Transformation(StrEnum):

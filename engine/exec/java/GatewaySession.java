@@ -234,7 +234,7 @@ public final class GatewaySession {
     SparkSession$.MODULE$.setActiveSession(spark);
     user.set(request.principal);
     context.setJobGroup(request.id, "statement " + request.id, INTERRUPT_TASKS);
-    context.setLocalProperty(SCHEDULER_POOL, pool);
+    context.setLocalProperty(SCHEDULER_POOL, request.pool == null ? pool : request.pool);
     CURRENT.set(new Object[] {this, request.id});
     running.put(request.id, Thread.currentThread());
     try {

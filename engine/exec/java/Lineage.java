@@ -17,8 +17,10 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.Except;
 import org.apache.spark.sql.catalyst.plans.logical.Expand;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.Intersect;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
@@ -35,7 +37,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
  * An attribute has an id, which is followed from the scans up: through aliases, by position through unions and common
  * table expressions, into subqueries. A node that is not known here passes everything on to its new columns, so that
  * what is missing is never a column that was read. What only decides which rows there are, or in which order (WHERE, ON,
- * GROUP BY, ORDER BY, EXISTS, IN), is told once, for the whole query.
+ * GROUP BY, ORDER BY, EXISTS, IN, EXCEPT), is told once, for the whole query.
  */
 final class Lineage {
   /** In ascending order of what happened to the values; of a column that is read in several ways the last counts. */
@@ -131,6 +133,13 @@ final class Lineage {
       for (int i = 0; i < made.size(); i++) put((Attribute) made.get(i), found);
     } else if (plan instanceof Expand) {
       expanded((Expand) plan);
+    } else if (plan instanceof Except || plan instanceof Intersect) {
+      List children = Scala.list(plan.children());
+      for (int i = 0; i < children.size(); i++) {
+        for (Iterator all = columnsOf((LogicalPlan) children.get(i)).iterator(); all.hasNext(); ) {
+          merge(rows, (Map) all.next(), 0);
+        }
+      }
     } else {
       decide(Scala.list(plan.expressions()));
     }
