@@ -139,6 +139,11 @@ class ServerSection:
     tls_client_authorities: str = setting(
         "", "PEM file with the authorities of clients' certificates, for authentication.methods certificate."
     )
+    tls_client_revocations: str = setting(
+        "",
+        "PEM file with a list of revoked certificates (CRL) of each of the authorities, read again when it changes; "
+        "clients are refused when it expired. Empty: none is revoked.",
+    )
     tls_key: str = setting("", "PEM file with the certificate's key, without a password; empty: in tls_certificate.")
 
 

@@ -42,7 +42,7 @@ from gateway.listening import (
 )
 from gateway.registry import Registry
 from gateway.supervision import OnDeath, ignore_death
-from gateway.tls import TlsServer
+from gateway.tls import TlsFiles, TlsServer
 
 logger = logging.getLogger(__name__)
 
@@ -138,8 +138,13 @@ class Server:
         tls = None
         if config.tls_certificate:
             takes_certificates = Method.CERTIFICATE in self._config.authentication.methods
-            authorities = config.tls_client_authorities if takes_certificates else ""
-            tls = TlsServer(config.tls_certificate, config.tls_key, authorities)
+            files = TlsFiles(
+                certificate=config.tls_certificate,
+                key=config.tls_key,
+                client_authorities=config.tls_client_authorities if takes_certificates else "",
+                client_revocations=config.tls_client_revocations,
+            )
+            tls = TlsServer(files)
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
         options = HttpOptions(

@@ -225,6 +225,7 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
     for key in options.conf.keys() & owned.keys():
         if options.conf[key] != owned[key]:
             raise SparkSettingFixed(key, owned[key])
-    java_options = f"-Dlog4j2.configurationFile={logging.as_uri()} {options.conf.get(_JAVA_OPTIONS, '')}".rstrip()
+    given = options.conf.get(_JAVA_OPTIONS, "")
+    java_options = f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+DisableAttachMechanism {given}".rstrip()
     local = _LOCAL_CONF if _LOCAL.fullmatch(options.master) else {}
     return {**_DEFAULT_CONF, **local, **options.conf, **owned, _JAVA_OPTIONS: java_options}
