@@ -58,12 +58,14 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
         catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
         allowed_roots=config.lake.allowed_roots,
         tokens=open_tokens(config),
+        audit_folder=Path(config.audit.folder) if config.audit.folder else None,
         leftovers_age_s=config.lake.leftovers_age_s,
         spark=SparkOptions(
             master=config.spark.master,
             driver_memory=config.spark.driver_memory,
             local_dir=config.spark.local_dir or None,
             conf=config.spark.conf,
+            pools={group.name: group.weight for group in config.admission.groups},
             supervision=Supervision(
                 silent_s=config.spark.silent_s,
                 stuck_s=config.spark.stuck_s,
@@ -152,6 +154,7 @@ class Server:
             public_url=config.public_url,
             proxies=config.http_trusted_proxies,
             tokens=tokens,
+            auditor=auditor,
             oauth=issuer.endpoints if issuer else None,
         )
         app = create_app(self._lifecycle, authenticator, options)
