@@ -24,6 +24,7 @@ from catalog.names import (
     SchemaName,
     TableName,
     matches_all,
+    path_format,
     path_of,
 )
 from catalog.privileges import Principal
@@ -158,7 +159,7 @@ class Binder:
         view = view or self._view_inside(inside)
         path = path_of(parts)
         if path is not None:
-            entry = view.resolve_path(path)
+            entry = view.resolve_path(path, path_format(parts))
             owners = path_owners(view, entry.location) or self._policed_at(entry.location)
             found_table = replace(
                 self._bound(None, entry, time_travel), owners=owners, shown_as=self._shown_as(owners, inside)
@@ -295,7 +296,7 @@ class Binder:
         own = self.formats[provider or DEFAULT_FORMAT]
         path = path_of(parts)
         if path is not None:
-            return self._new_path(self.view.resolve_path(path), written)
+            return self._new_path(self.view.resolve_path(path, path_format(parts)), written)
         name = TableName.from_parts(parts, self.state.current)
         entry = self._taken(name)
         if entry is not None:
@@ -329,7 +330,7 @@ class Binder:
         owners = free_path_owners(self.view, entry.location)
         if self._found_or_free(entry.location) is not None:
             return TakenName(entry=entry)
-        own = self.formats[DEFAULT_FORMAT]
+        own = self.formats[entry.format]
         return FreeName(name=entry.name, location=entry.location, managed=False, own=own, is_path=True, owners=owners)
 
     def replaced_table(
@@ -344,7 +345,7 @@ class Binder:
             return None
         path = path_of(parts)
         if path is not None:
-            entry = self.view.resolve_path(path)
+            entry = self.view.resolve_path(path, path_format(parts))
             path_owners(self.view, entry.location)
             name, is_there = entry.name, self.formats.find(entry.location) is not None
         else:
@@ -372,7 +373,7 @@ class Binder:
         """What DROP TABLE names; its log may be broken. Raises `DropByPath` for a path at which a table lies."""
         path = path_of(parts)
         if path is not None:
-            entry_at = self.view.resolve_path(path)
+            entry_at = self.view.resolve_path(path, path_format(parts))
             path_owners(self.view, entry_at.location)
             self._ensure_nothing_at(entry_at, if_exists)
             return None

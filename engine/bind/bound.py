@@ -86,7 +86,7 @@ class BoundTable:
         """How messages call it."""
         if self.shown_as is not None:
             return self.shown_as
-        return str(self.name) if self.name else f"delta.`{self.entry.location}`"
+        return str(self.name) if self.name else f"{self.entry.format}.`{self.entry.location}`"
 
     @property
     def policies(self) -> Policies:
