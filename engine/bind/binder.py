@@ -67,9 +67,11 @@ from engine.errors.statement_errors import (
 from engine.errors.table_errors import naming
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
+from engine.sql.dialect.errors import InvalidTimeTravel
 from engine.sql.parser import parse
 from engine.statements.keys import ForeignKeyDef, KeyDef
 from engine.statements.queries import (
+    AsOfReference,
     AsOfTimestamp,
     AsOfVersion,
     ChangeRange,
@@ -108,7 +110,7 @@ class Binder:
         self.functions = Functions(self.view, state.identity)
         self.files = sources.files
         self.values: dict[str, tuple[Any, ...]] = {}
-        self.pinned: dict[tuple[str, TimeTravel | None], TableSnapshot] = {}
+        self.pinned: dict[tuple[str, str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
         self._owned_views: dict[Principal | None, CatalogView] = {}
 
@@ -436,7 +438,7 @@ class Binder:
         return BoundTable(name=name, entry=entry, snapshot=snapshot, own=own, owners=owners)
 
     def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
-        key = (entry.location, time_travel)
+        key = (entry.format, entry.location, time_travel)
         if key not in self.pinned:
             with naming(str(entry.name)):
                 self.pinned[key] = self._load(entry, time_travel)
@@ -451,5 +453,10 @@ class Binder:
                 return own.load(entry.location, version)
             case AsOfTimestamp(expression):
                 return own.load_at(entry.location, read_time(expression, self.values))
+            case AsOfReference(name):
+                found = own.find_reference(entry.location, name)
+                if found is None:
+                    raise InvalidTimeTravel(f"VERSION AS OF '{name}'")
+                return found
             case _:
                 assert_never(time_travel)

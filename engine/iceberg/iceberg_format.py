@@ -75,6 +75,16 @@ class IcebergFormat:
             raise IcebergSnapshotNotFound(storage.root, f"of {timestamp_ms} ms since the epoch, or before")
         return self._snapshot(storage, name, status, metadata, info.snapshot_id, _schema_of(metadata, info))
 
+    def find_reference(self, location: str, name: str) -> IcebergSnapshot | None:
+        """A tag has the columns of its snapshot, a branch those of the table. Raises `IcebergSnapshotNotFound`."""
+        storage, file, metadata, status = self._metadata(location)
+        reference = metadata.refs.get(name)
+        info = None if reference is None else metadata.snapshots.get(reference.snapshot_id)
+        if reference is None or info is None:
+            raise IcebergSnapshotNotFound(storage.root, f"with the name {name}")
+        schema = metadata.current_schema_id if reference.is_branch else _schema_of(metadata, info)
+        return self._snapshot(storage, file, status, metadata, info.snapshot_id, schema)
+
     def _metadata(self, location: str) -> tuple[Storage, str, TableMetadata, FileStatus]:
         if is_metadata_file(location):
             storage, name = self._open(folder_of(location)), location

@@ -193,7 +193,7 @@ class _Builder:
         keys = [(f"k{position}", _path_sql(key.path)) for position, key in enumerate(deletes.keys)]
         keys += [] if deletes.is_global else [("p", quoted(names.partition))]
         grouped = ", ".join(f"{expression} AS {name}" for name, expression in keys)
-        by = ", ".join(str(position + 1) for position in range(len(keys)))
+        by = ", ".join(expression for _, expression in keys)
         newest = f"SELECT {grouped}, max({quoted(names.sequence)}) AS s"
         found = f"{newest} FROM (SELECT {', '.join(listed)} FROM {relation}) GROUP BY {by}"
         alias = f"e{number}"

@@ -40,6 +40,7 @@ from engine.iceberg.spec.types import IcebergSchema, SimpleType
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
+from engine.storage.deletion_vectors import DELETION_VECTOR
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
@@ -184,12 +185,10 @@ class IcebergSnapshot:
         """Row for row beside `live_files.data`."""
         found = self.live_files
         reader = DeleteReader(self.storage, self.places, self.decoded)
-        return self._as_scanned(found.data).append_column(
-            "deletion_vector", vectors(found.data, found.deletes, reader, self.label)
-        )
+        return self._as_scanned(found.data, vectors(found.data, found.deletes, reader, self.label))
 
-    def _as_scanned(self, entries: pa.Table) -> pa.Table:
-        """With the columns that every `Scan.files` has."""
+    def _as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
+        """With the columns that every `Scan.files` has, and deletion vectors. Raises `LogPathNotAllowed`."""
         count = entries.num_rows
         empty = pa.MapArray.from_arrays(
             pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
@@ -200,9 +199,11 @@ class IcebergSnapshot:
                 "size": entries["file_size_in_bytes"],
                 "modification_time": pa.array(np.zeros(count, np.int64)),
                 "partition_values": empty,
+                "deletion_vector": pa.nulls(count, DELETION_VECTOR) if deleted is None else deleted,
             }
-        )
-        self.storage.confinement.ensure_files(files)
+        ).combine_chunks()
+        for batch in files.to_batches():
+            self.storage.confinement.ensure_files(batch)
         return files
 
     @property
@@ -224,6 +225,7 @@ class IcebergSnapshot:
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""
+        table_schema(self.iceberg_schema.struct, label)  # for what it refuses
         data = self.live_files.data
         self._ensure_parquet(data, label)
         mapping = self.metadata.properties.get(NAME_MAPPING)

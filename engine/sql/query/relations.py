@@ -20,7 +20,7 @@ from catalog.errors import TooManyNameParts
 from catalog.names import DELTA, ICEBERG
 from engine.sql.dialect.dialect import SPAN, SUFFIX, TABLE_QUERY, SyntaxFailure
 from engine.sql.dialect.errors import InvalidTimeTravel, SeveralTimeTravels, UnsupportedClause, UnsupportedPathRelation
-from engine.statements.queries import AsOfTimestamp, AsOfVersion, Relation, Span, TimeTravel
+from engine.statements.queries import AsOfReference, AsOfTimestamp, AsOfVersion, Relation, Span, TimeTravel
 
 FILE_FORMATS = frozenset(
     {
@@ -46,7 +46,8 @@ FILE_FORMATS = frozenset(
 _PARTS_MAX = 3
 _WORD = re.compile(r"\w+")
 _PATH_SUFFIX = re.compile(r"(?s)(.+)@(?:[vV]([0-9]{1,18})|([0-9]{17}))")
-_VERSION = re.compile(r"[0-9]{1,18}")
+_VERSION = re.compile(r"[0-9]{1,20}")
+"""Ids of snapshots have up to 20 digits."""
 _TIMESTAMP_SUFFIX = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})", re.ASCII)
 
 
@@ -129,9 +130,9 @@ def _time_travel(version: exp.Version, text: str) -> TimeTravel:
     start, end = version.meta[SPAN]
     value = version.expression.this
     if version.this == "VERSION":
-        if not _VERSION.fullmatch(value):
+        if not value or version.args["kind"] == "@" and not _VERSION.fullmatch(value):
             raise InvalidTimeTravel(text[start:end])
-        return AsOfVersion(int(value))
+        return AsOfVersion(int(value)) if _VERSION.fullmatch(value) else AsOfReference(value)
     if version.args["kind"] == "@":
         return parse_timestamp_suffix(value)
     return AsOfTimestamp(value)
