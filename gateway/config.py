@@ -17,6 +17,7 @@ from engine.runtime.identity import Method
 from gateway.config_admission import AdmissionSection, GroupTable, admission_rules
 from gateway.config_authentication import AuthenticationSection, JwtSection, LdapSection
 from gateway.config_fields import NETWORKS_RULE, Rule, setting
+from gateway.config_storage import CredentialTable, StorageSection
 from gateway.limits import Limits
 
 ENVIRONMENT_PREFIX = "GATEWAY_"
@@ -314,6 +315,7 @@ class Config:
     sessions: SessionsSection = field(default_factory=SessionsSection)
     statements: StatementsSection = field(default_factory=StatementsSection)
     admission: AdmissionSection = field(default_factory=AdmissionSection)
+    storage: StorageSection = field(default_factory=StorageSection)
     results: ResultsSection = field(default_factory=ResultsSection)
     spark: SparkSection = field(default_factory=SparkSection)
     audit: AuditSection = field(default_factory=AuditSection)
@@ -344,7 +346,7 @@ class Config:
 
 ENUMS: tuple[type[StrEnum], ...] = (LogLevel, StatementText, OnFailure)
 """The kinds of settings that have one of a few values."""
-TABLES: Mapping[Any, type] = {tuple[GroupTable, ...]: GroupTable}
+TABLES: Mapping[Any, type] = {tuple[GroupTable, ...]: GroupTable, tuple[CredentialTable, ...]: CredentialTable}
 """The kinds of settings that are lists of tables, and what a table has."""
 SECTIONS: Mapping[str, type] = get_type_hints(Config)
 

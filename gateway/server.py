@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from catalog.credentials import use_credentials
 from catalog.errors import SqlError
 from engine.engine import Engine
 from engine.exec.session import SparkOptions, Supervision
@@ -26,6 +27,7 @@ from gateway.audit.start import make_auditor
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.start import make_authenticator, open_issuer, open_tokens
 from gateway.config import Config
+from gateway.config_storage import open_credentials
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.hosts import KnownHosts
@@ -53,6 +55,7 @@ EngineFactory = Callable[[Config, Progress, OnFailure], Engine]
 
 def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) -> Engine:
     """The engine over the configured lake; `on_failure` is told when it fails for good."""
+    use_credentials(open_credentials(config.storage))
     options = EngineOptions(
         lake_folder=config.lake.folder,
         catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
