@@ -30,6 +30,7 @@ _MADE_ANEW = (
     (r"TASKS: \d+/\d+", "<tasks>"),
     (r"progressedPercentage=[\d.]+", "progressedPercentage=n"),
 )
+_SIZE = re.compile(r"byte_count\": \d+")
 _ROW_FAILS = re.compile(r"SQLSTATE: (22\w{3}|P0001)")
 
 
@@ -77,6 +78,8 @@ class Wires:
         text = text.replace(self._folder, "<folder>")
         for pattern, name in _MADE_ANEW:
             text = re.sub(pattern, name, text)
+        if "TimeMs" in text:
+            text = _SIZE.sub('byte_count": n', text)
         shown = [value for value in HIDDEN_VALUES if value in text]
         assert not shown, f"{shown} in {text}"
         # Of several visible rows that fail the one that Spark comes to first is told of; that depends on the files.
