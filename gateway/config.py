@@ -297,6 +297,20 @@ class AuditSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LineageSection:
+    """Events of OpenLineage: which statement read and wrote which tables and columns. They need audit.folder."""
+
+    url: str = setting(
+        "",
+        "Where events are sent, such as http://marquez:5000/api/v1/lineage; each at least once. Empty: none are.",
+        rule=_URL_RULE,
+    )
+    namespace: str = setting("delta-gateway", "Namespace of jobs and datasets.")
+    token_file: str = setting("", "File with a token that is sent as a bearer's; of the mode 0600.")
+    folder: str = setting("", "Folder of events that wait to be sent. Empty: `lineage` in audit.folder.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSection:
     """What the server writes to its standard error."""
 
@@ -319,6 +333,7 @@ class Config:
     results: ResultsSection = field(default_factory=ResultsSection)
     spark: SparkSection = field(default_factory=SparkSection)
     audit: AuditSection = field(default_factory=AuditSection)
+    lineage: LineageSection = field(default_factory=LineageSection)
     log: LogSection = field(default_factory=LogSection)
 
     def limits(self) -> Limits:

@@ -130,7 +130,7 @@ class Server:
             self._progress("stopping")
 
     def _start(self, parts: ExitStack) -> Ports:
-        config, auditor = self._config.server, make_auditor(self._config.audit)
+        config, auditor = self._config.server, make_auditor(self._config.audit, self._config.lineage)
         parts.callback(auditor.close)
         tokens, issuer = open_tokens(self._config), open_issuer(self._config)
         authenticator: Authenticator = RecordedLogIns(make_authenticator(self._config, tokens, issuer), auditor)
