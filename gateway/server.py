@@ -133,7 +133,9 @@ class Server:
         config, auditor = self._config.server, make_auditor(self._config.audit, self._config.lineage)
         parts.callback(auditor.close)
         tokens, issuer = open_tokens(self._config), open_issuer(self._config)
-        authenticator: Authenticator = RecordedLogIns(make_authenticator(self._config, tokens, issuer), auditor)
+        authenticator: Authenticator = RecordedLogIns(
+            make_authenticator(self._config, tokens, issuer, auditor.reloaded), auditor
+        )
         ensure_port_free("thrift", config.host, config.thrift_port)
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
@@ -147,7 +149,7 @@ class Server:
                 client_authorities=config.tls_client_authorities if takes_certificates else "",
                 client_revocations=config.tls_client_revocations,
             )
-            tls = TlsServer(files)
+            tls = TlsServer(files, auditor.reloaded)
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
         options = HttpOptions(

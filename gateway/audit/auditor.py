@@ -68,6 +68,8 @@ class Auditor(Protocol):
 
     def link_followed(self, operation: Operation, part: str, origin: Origin) -> None: ...
 
+    def reloaded(self, file: str, is_usable: bool) -> None: ...
+
     def close(self) -> None: ...
 
 
@@ -81,7 +83,7 @@ class NoAudit:
         pass
 
     logged_in = logged_out = refused = token_changed = session_opened = session_closed = _ignored
-    statement_began = statement_ended = link_followed = close = _ignored
+    statement_began = statement_ended = link_followed = reloaded = close = _ignored
 
 
 class TrailAuditor:
@@ -189,6 +191,11 @@ class TrailAuditor:
     def link_followed(self, operation: Operation, part: str, origin: Origin) -> None:
         """The holder of a link is not known: the principal is the one whose result it is."""
         self._record("download", "ok", operation.identity, origin, statement=str(operation.id), part=part)
+
+    def reloaded(self, file: str, is_usable: bool) -> None:
+        """A file that the configuration names was read again. Never raises."""
+        with suppress(AuditNotWritten):
+            self._write({"event": "config.reload", "outcome": "ok" if is_usable else "failed", "file": file})
 
     def close(self) -> None:
         self._trail.close()

@@ -13,6 +13,7 @@ from engine.runtime.identity import Identity
 from gateway.audit.auditor import TrailAuditor
 from gateway.audit.chain import verify
 from gateway.audit.trail import Trail, trail_contents
+from gateway.authenticators.password_file import remove_user
 from gateway.config import OnFailure, StatementText
 from gateway.limits import Limits
 from gateway.registry import Registry
@@ -102,3 +103,10 @@ def test_guesses_that_come_too_fast_are_recorded_once_a_minute(house: Recorded) 
     refused = [line["condition"] for line in house.lines("login") if line["outcome"] == "denied"]
     throttled = [condition for condition in refused if "TOO_MANY" in condition]
     assert len(throttled) == 1 and 5 <= len(refused) <= 8
+
+
+def test_a_file_of_users_that_is_read_again_is_recorded(house: Recorded, folder: Path) -> None:
+    remove_user(folder / "users", "bob")
+    assert house.ask("POST", STATEMENTS, {"statement": "SELECT 1"}, **basic("bob")).status == 401
+    (line,) = house.lines("config.reload")
+    assert (line["file"], line["outcome"]) == (str(folder / "users"), "ok")
