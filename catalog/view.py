@@ -31,7 +31,7 @@ from catalog.entries import (
 from catalog.errors import CatalogNotFound, ReservedName, SchemaNotFound, TableAmbiguous, TableNotFound
 from catalog.names import (
     DEFAULT_CATALOG,
-    PATH_SCHEMA,
+    DELTA,
     CatalogName,
     Matcher,
     SchemaName,
@@ -159,10 +159,10 @@ class CatalogView:
             raise self._not_found(name)
         return entry
 
-    def resolve_path(self, path: str) -> TableEntry:
+    def resolve_path(self, path: str, format: str = DELTA) -> TableEntry:
         """The table at a path that a client wrote; raises PathNotAllowed. Whether one is there is the log's to say."""
         location = self.ensure_location(path)
-        return TableEntry(name=TableName(DEFAULT_CATALOG, PATH_SCHEMA, location), location=location)
+        return TableEntry(name=TableName(DEFAULT_CATALOG, format, location), location=location, format=format)
 
     def tables_at(self, location: str) -> tuple[TableEntry, ...]:
         """The tables to which a canonical location belongs: it is their folder, lies in it, or holds it."""

@@ -36,6 +36,7 @@ from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.delta.source_files import DeltaFileSource
 from engine.delta.writing.writer import DeltaWriter
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
+from engine.iceberg.iceberg_format import IcebergFormat
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
@@ -141,7 +142,10 @@ def open_sources(options: EngineOptions) -> EngineSources:
             DeltaFormat(
                 read=lambda location, version: snapshots.load(open_storage(location, allowed_roots=roots), version),
                 open=lambda location: open_storage(location, allowed_roots=roots),
-            )
+            ),
+            IcebergFormat(
+                lambda location: open_storage(location, allowed_roots=roots), cache_bytes=options.snapshot_cache_bytes
+            ),
         ),
         planners={DEFAULT_FORMAT: DeltaPlanner()},
         writers={DEFAULT_FORMAT: DeltaWriter()},

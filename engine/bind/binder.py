@@ -24,6 +24,7 @@ from catalog.names import (
     SchemaName,
     TableName,
     matches_all,
+    path_format,
     path_of,
 )
 from catalog.privileges import Principal
@@ -68,9 +69,11 @@ from engine.errors.statement_errors import (
 from engine.errors.table_errors import naming
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
+from engine.sql.dialect.errors import InvalidTimeTravel
 from engine.sql.parser import parse
 from engine.statements.keys import ForeignKeyDef, KeyDef
 from engine.statements.queries import (
+    AsOfReference,
     AsOfTimestamp,
     AsOfVersion,
     ChangeRange,
@@ -109,7 +112,7 @@ class Binder:
         self.functions = Functions(self.view, state.identity)
         self.files, self.audit_folder = sources.files, sources.audit_folder
         self.values: dict[str, tuple[Any, ...]] = {}
-        self.pinned: dict[tuple[str, TimeTravel | None], TableSnapshot] = {}
+        self.pinned: dict[tuple[str, str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
         self._owned_views: dict[Principal | None, CatalogView] = {}
 
@@ -160,7 +163,7 @@ class Binder:
         view = view or self._view_inside(inside)
         path = path_of(parts)
         if path is not None:
-            entry = view.resolve_path(path)
+            entry = view.resolve_path(path, path_format(parts))
             owners = path_owners(view, entry.location) or self._policed_at(entry.location)
             found_table = replace(
                 self._bound(None, entry, time_travel), owners=owners, shown_as=self._shown_as(owners, inside)
@@ -302,7 +305,7 @@ class Binder:
         own = self.formats[provider or DEFAULT_FORMAT]
         path = path_of(parts)
         if path is not None:
-            return self._new_path(self.view.resolve_path(path), written)
+            return self._new_path(self.view.resolve_path(path, path_format(parts)), written)
         name = TableName.from_parts(parts, self.state.current)
         entry = self._taken(name)
         if entry is not None:
@@ -336,7 +339,7 @@ class Binder:
         owners = free_path_owners(self.view, entry.location)
         if self._found_or_free(entry.location) is not None:
             return TakenName(entry=entry)
-        own = self.formats[DEFAULT_FORMAT]
+        own = self.formats[entry.format]
         return FreeName(name=entry.name, location=entry.location, managed=False, own=own, is_path=True, owners=owners)
 
     def replaced_table(
@@ -351,7 +354,7 @@ class Binder:
             return None
         path = path_of(parts)
         if path is not None:
-            entry = self.view.resolve_path(path)
+            entry = self.view.resolve_path(path, path_format(parts))
             path_owners(self.view, entry.location)
             name, is_there = entry.name, self.formats.find(entry.location) is not None
         else:
@@ -379,7 +382,7 @@ class Binder:
         """What DROP TABLE names; its log may be broken. Raises `DropByPath` for a path at which a table lies."""
         path = path_of(parts)
         if path is not None:
-            entry_at = self.view.resolve_path(path)
+            entry_at = self.view.resolve_path(path, path_format(parts))
             path_owners(self.view, entry_at.location)
             self._ensure_nothing_at(entry_at, if_exists)
             return None
@@ -442,7 +445,7 @@ class Binder:
         return BoundTable(name=name, entry=entry, snapshot=snapshot, own=own, owners=owners)
 
     def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
-        key = (entry.location, time_travel)
+        key = (entry.format, entry.location, time_travel)
         if key not in self.pinned:
             with naming(str(entry.name)):
                 self.pinned[key] = self._load(entry, time_travel)
@@ -457,5 +460,10 @@ class Binder:
                 return own.load(entry.location, version)
             case AsOfTimestamp(expression):
                 return own.load_at(entry.location, read_time(expression, self.values))
+            case AsOfReference(name):
+                found = own.find_reference(entry.location, name)
+                if found is None:
+                    raise InvalidTimeTravel(f"VERSION AS OF '{name}'")
+                return found
             case _:
                 assert_never(time_travel)

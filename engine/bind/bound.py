@@ -89,7 +89,7 @@ class BoundTable:
     @property
     def own_label(self) -> str:
         """What it is called to those who may know of it."""
-        return str(self.name) if self.name else f"delta.`{self.entry.location}`"
+        return str(self.name) if self.name else f"{self.entry.format}.`{self.entry.location}`"
 
     @property
     def policies(self) -> Policies:

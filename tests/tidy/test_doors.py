@@ -22,6 +22,7 @@ DOORS = {
     "thrift": r"gateway/hs2/",
     "flask": r"gateway/(http/|server\.py$)",
     "werkzeug": r"gateway/http/",
+    "fastavro": r"engine/iceberg/manifests/avro\.py$",
     "fsspec": r"engine/storage/storage\.py$|catalog/(file_store|remote)\.py$",
 }
 # Comes with a library that is declared.

@@ -12,11 +12,18 @@ from engine.plan.reads.listed_choice import ListedChoice
 from engine.plans.reads import ReadPlan
 from engine.table.changes import ChangeFiles
 from engine.table.operations import TableOperation
-from engine.table.scan import FILE_METADATA, RowTracking, Scan
+from engine.table.scan import FILE_METADATA, ComposedScan, RowTracking, Scan, ScanPart
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 
 def scan_of(relation: str, table: BoundTable) -> Scan:
+    """As :func:`read_scan`, for a table that is changed: its files hold its rows, which are known by their places."""
+    scan = read_scan(relation, table)
+    assert isinstance(scan, Scan), "a format whose tables are changed reads them by one scan"
+    return scan
+
+
+def read_scan(relation: str, table: BoundTable) -> Scan | ComposedScan:
     """The scan that the rewritten text calls `relation`.
 
     Raises, by name, what of the table we cannot read (`TableSnapshot.ensure_supported`, `TableSnapshot.scan`).
@@ -25,12 +32,21 @@ def scan_of(relation: str, table: BoundTable) -> Scan:
     return unfiltered_scan(relation, table)
 
 
-def unfiltered_scan(relation: str, table: BoundTable) -> Scan:
-    """As :func:`scan_of`, for who applies the table's policy above it."""
+def unfiltered_scan(relation: str, table: BoundTable) -> Scan | ComposedScan:
+    """As :func:`read_scan`, for who applies the table's policy above it."""
     with naming(table.label):
         table.snapshot.ensure_supported(TableOperation.READ)
         scan = table.snapshot.scan(relation, table.label)
+    if isinstance(scan, ComposedScan):
+        return replace(scan, parts=tuple(_chosen(part, table) for part in scan.parts))
     return replace(scan, choice=FileChoice(table.label, table.snapshot), name=table.own_label)
+
+
+def _chosen(part: ScanPart, table: BoundTable) -> ScanPart:
+    if part.rows is None:
+        return part
+    choice = FileChoice(table.label, table.snapshot, part.rows)
+    return replace(part, scan=replace(part.scan, choice=choice, name=table.own_label))
 
 
 def row_id_columns(label: str, tracking: RowTracking | None) -> tuple[StructField, ...]:
