@@ -90,6 +90,7 @@ _LINE = _struct(
             sources=ArrayType(_struct(relation=_STRING, column=_STRING, transformation=_STRING)),
         )
     ),
+    denied=_struct(privilege=_STRING, on=_STRING),
     columns=ArrayType(_struct(name=_STRING, read=ArrayType(_STRING), written=ArrayType(_STRING))),
     commits=ArrayType(_struct(name=_STRING, version=_LONG)),
     rows_modified=_LONG,
@@ -135,6 +136,7 @@ _VALUES = {
     "statement_sha256": "text_sha256",
     "objects": "objects",
     "column_lineage": "lineage",
+    "denied": "denied",
     "columns_used": "columns",
     "commits": "commits",
     "rows_modified": "rows_modified",

@@ -22,6 +22,7 @@ from contextlib import suppress
 from typing import Any, Protocol, assert_never
 
 from catalog.errors import SqlError
+from catalog.right_errors import InsufficientPermissions, ViewOwnerLacksPrivileges
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity
 from gateway.audit.errors import AuditNotWritten
@@ -180,6 +181,7 @@ class TrailAuditor:
         }
         if operation.error is not None:
             fields |= {"sqlstate": operation.error.sqlstate, "condition": operation.error.condition}
+            fields |= _denied(operation.error)
         if operation.trace is not None:
             fields |= traced(operation.trace)
         names = {"session": session, "statement": str(operation.id)}
@@ -187,6 +189,7 @@ class TrailAuditor:
             self._record("statement.end", _outcome(operation), operation.identity, origin, **names, **fields)
         if self._events is not None:
             self._events.ended(operation, text)
+        operation.trace = None
 
     def link_followed(self, operation: Operation, part: str, origin: Origin) -> None:
         """The holder of a link is not known: the principal is the one whose result it is."""
@@ -250,6 +253,17 @@ class TrailAuditor:
             logger.error("the audit trail could not be written", exc_info=True)
             if self._on_failure is OnFailure.REFUSE:
                 raise
+
+
+def _denied(error: SqlError) -> dict[str, Any]:
+    """What was refused to whom lacks a privilege; the message of no other error is recorded."""
+    match error:
+        case InsufficientPermissions(privilege=privilege, on=on):
+            return {"denied": {"privilege": privilege, "on": on}}
+        case ViewOwnerLacksPrivileges(on=on):
+            return {"denied": {"on": on}}
+        case _:
+            return {}
 
 
 def _outcome(operation: Operation) -> str:
