@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from catalog.names import CatalogName, SchemaName, TableName, fold
+from catalog.names import DELTA, CatalogName, SchemaName, TableName, fold
 from catalog.policies import NO_POLICIES, Policies
 from catalog.privileges import Grant, Principal, PrincipalKind
 
@@ -58,7 +58,7 @@ class TableEntry:
 
     name: TableName
     location: str
-    format: str = "delta"
+    format: str = DELTA
     managed: bool = False
     owner: str | None = None
     owner_kind: PrincipalKind = PrincipalKind.USER

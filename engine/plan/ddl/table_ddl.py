@@ -106,7 +106,7 @@ def new_entry(bound: BoundStatement, target: FreeName) -> TableEntry:
         name=target.name,
         location=target.location,
         managed=target.managed,
-        format=target.own.name,
+        format=target.found.format if target.found is not None else target.own.name,
         owner=bound.state.principal,
     )
 
