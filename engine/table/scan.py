@@ -148,6 +148,8 @@ class Scan:
     choice: Choice | None = field(default=None, compare=False, repr=False)
     is_hidden: bool = False
     """Nothing is told of what is read of it."""
+    empty_is_null: bool = True
+    """Whether an empty partition value is null, as in Delta's log, or an empty text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

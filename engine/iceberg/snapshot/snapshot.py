@@ -9,8 +9,8 @@ Source: Iceberg table specification, "Snapshots", "Scan Planning".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
 from typing import Any, NoReturn
@@ -38,16 +38,17 @@ from engine.iceberg.spec.errors import (
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
 from engine.pruning.metadata_answers import CountedFiles
+from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
-from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
 from engine.table.history import HISTORY_SCHEMA
 from engine.table.operations import TableOperation
-from engine.table.row_files import RowFiles
-from engine.table.rules import Constraint
+from engine.table.row_files import FilePredicate, RowFiles
+from engine.table.rules import Constraint, TableRules
 from engine.table.scan import ComposedScan, Scan
 from engine.types.schema import StructType
 
@@ -135,7 +136,7 @@ class IcebergSnapshot:
 
     @property
     def row_files(self) -> RowFiles:
-        raise IcebergOperationNotSupported(self.label, "Changing or removing rows of")
+        return IcebergRowFiles(self)
 
     def ensure_supported(self, operation: TableOperation) -> None:
         self.definition.ensure_supported(operation)
@@ -199,6 +200,7 @@ class IcebergSnapshot:
                 "size": entries["file_size_in_bytes"],
                 "modification_time": pa.array(np.zeros(count, np.int64)),
                 "partition_values": empty,
+                "record_count": entries["record_count"],
                 "deletion_vector": pa.nulls(count, DELETION_VECTOR) if deleted is None else deleted,
             }
         ).combine_chunks()
@@ -320,6 +322,35 @@ class IcebergSnapshot:
             return not self.storage.exists(self.metadata_name)
         except OSError:
             return False
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergRowFiles:
+    """Files of a table from which rows are taken, for statements that change another one."""
+
+    snapshot: IcebergSnapshot
+
+    def scan(self, rules: TableRules, files: pa.Table, relation: str, label: str) -> Scan:
+        found = self.snapshot.scan(relation, label)
+        if not isinstance(found, Scan):
+            raise IcebergOperationNotSupported(label, "Changing or removing rows of")
+        return replace(found, files=files)
+
+    def readable(self, files: pa.Table) -> pa.Table:
+        return files
+
+    def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
+        return lambda files: pa.repeat(True, files.num_rows)
+
+    def live_rows(self, files: pa.Table) -> pa.Array:
+        deleted = pc.fill_null(pc.struct_field(files["deletion_vector"], "cardinality"), 0)
+        return pc.subtract(files["record_count"], deleted)
+
+    def deleted_rows(self, files: pa.Table) -> NoReturn:
+        raise IcebergOperationNotSupported(self.snapshot.label, "Changing or removing rows of")
+
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> NoReturn:
+        raise IcebergOperationNotSupported(self.snapshot.label, "Changing or removing rows of")
 
 
 def _bounds(data: pa.Table, columns: Any, name: str) -> pa.Array:
