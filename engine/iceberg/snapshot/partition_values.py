@@ -7,9 +7,13 @@ session, and an empty one is not null.
 
 from __future__ import annotations
 
+import base64
+import math
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from decimal import Context, Decimal
 from typing import Any, TypeAlias
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -108,6 +112,25 @@ _CONSTANTS: Mapping[Kind, TextOf] = {
     Kind.TIMESTAMPTZ: _instant,
     Kind.STRING: _string,
 }
+
+
+def json_value(value: Any, type_: SimpleType) -> Any:
+    """A partition value as JSON, for `MetadataTable`. Raises `TypeError`, `ValueError`, `OverflowError`."""
+    match type_.kind:
+        case Kind.BOOLEAN | Kind.INT | Kind.LONG:
+            return value
+        case Kind.FLOAT | Kind.DOUBLE:
+            return value if math.isfinite(value) else str(value).replace("inf", "Infinity").replace("nan", "NaN")
+        case Kind.BINARY | Kind.FIXED:
+            return base64.b64encode(value).decode()
+        case Kind.UUID:
+            return str(UUID(bytes=value))
+        case Kind.TIME:
+            return str(timedelta(microseconds=_whole(value)))
+        case _:
+            return _CONSTANTS.get(type_.kind, _text)(value, type_)
+
+
 _UUID_PARTS = "(.{8})(.{4})(.{4})(.{4})(.{12})"
 
 

@@ -212,10 +212,8 @@ class _Builder:
             relation, tuple(columns.values()), files, _Group(rows=np.empty(0, np.int64)), tuple(constants)
         )
         self.parts.append(ScanPart(scan=scan, rows=None))
-        listed = [
-            f"{shown_sql(quoted(names.column(column)), column) or quoted(names.column(column))} AS {quoted(column.name)}"
-            for column in columns.values()
-        ]
+        scanned = [(column, quoted(names.column(column))) for column in columns.values()]
+        listed = [f"{shown_sql(name, column) or name} AS {quoted(column.name)}" for column, name in scanned]
         listed += [f"CAST({quoted(name)} AS BIGINT) AS {quoted(name)}" for name in constants]
         keys = [(f"k{position}", _path_sql(key.path)) for position, key in enumerate(deletes.keys)]
         keys += [] if deletes.is_global else [("p", quoted(names.partition))]
