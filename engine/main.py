@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from catalog.catalog import Catalog
 from catalog.discovery import ServedFolder
@@ -72,14 +73,16 @@ class EngineOptions:
 
     `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are kept
     (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
-    `lake_folder`. `tokens` are those that statements make. `snapshot_cache_bytes` bounds the snapshots kept between
-    statements. Temporary files of killed servers go at the start if they are older than `leftovers_age_s`.
+    `lake_folder`. `tokens` are those that statements make; `audit_folder` holds the audit trail, which is read as a
+    table. `snapshot_cache_bytes` bounds the snapshots kept between statements. Temporary files of killed servers go at
+    the start if they are older than `leftovers_age_s`.
     """
 
     lake_folder: str | None = None
     catalog_folder: str | None = None
     allowed_roots: tuple[str, ...] = ()
     tokens: TokenStore | None = None
+    audit_folder: Path | None = None
     snapshot_cache_bytes: int = 1 << 30
     leftovers_age_s: float = 86_400.0
     spark: SparkOptions = field(default_factory=SparkOptions)
@@ -147,6 +150,7 @@ def open_sources(options: EngineOptions) -> EngineSources:
         planners={DEFAULT_FORMAT: DeltaPlanner()},
         writers={DEFAULT_FORMAT: DeltaWriter()},
         tokens=options.tokens,
+        audit_folder=options.audit_folder,
         files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, assert_never
 
+from catalog.audit_table import SYSTEM_CATALOG, is_audit_schema
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
 from catalog.errors import (
@@ -24,7 +25,6 @@ from catalog.errors import (
     TableNotFound,
     TooManyNameParts,
 )
-from catalog.information_schema import SYSTEM_CATALOG, is_information_schema
 from catalog.names import (
     NAME_BYTES_MAX,
     CatalogName,
@@ -38,7 +38,9 @@ from catalog.names import (
 from catalog.privileges import Principal
 from catalog.right_errors import ViewOwnerLacksPrivileges
 from catalog.rights import label_of, owning
+from catalog.system_views import is_system_schema
 from catalog.view import CatalogView
+from engine.bind.audit_rows import audit_rows
 from engine.bind.bound import (
     BoundChanges,
     BoundMetadata,
@@ -117,7 +119,7 @@ class Binder:
         self.state, self.formats = state, sources.formats
         self.view = seen_by(sources.catalog.view(), state.identity)
         self.functions = Functions(self.view, state.identity)
-        self.files = sources.files
+        self.files, self.audit_folder = sources.files, sources.audit_folder
         self.values: dict[str, tuple[Any, ...]] = {}
         self.pinned: dict[tuple[str, str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
@@ -213,8 +215,8 @@ class Binder:
             return self._policed(found_table, time_travel) if is_read else found_table
         if time_travel is not None:
             raise TimeTravelOnView(str(found.name))
-        if is_information_schema(found.name.schema_name):
-            return self.information(found)
+        if is_system_schema(found.name.schema_name):
+            return self.system(found)
         names = [each.name for each in inside]
         if found.name in names:
             raise RecursiveView(str(found.name), " -> ".join(map(str, (*names, found.name))))
@@ -274,12 +276,17 @@ class Binder:
             found = self.state.temporary_view(parts) or self.view.resolve(
                 TableName.from_parts(parts, self.state.current)
             )
-            if isinstance(found, ViewEntry) and not is_information_schema(found.name.schema_name):
+            if isinstance(found, ViewEntry) and not is_system_schema(found.name.schema_name):
                 return BoundView(entry=found, query=Query(text=found.text), relations=())
         return self.relation(parts, None, self.state.current, is_read=False)
 
-    def information(self, entry: ViewEntry) -> BoundView:
-        """A view of `information_schema`; only those that tell of columns and constraints look into logs."""
+    def system(self, entry: ViewEntry) -> BoundView:
+        """The rows of the audit trail, or of a view of `information_schema`.
+
+        Of these only those that tell of columns and constraints look into logs.
+        """
+        if is_audit_schema(entry.name.schema_name):
+            return audit_rows(self.audit_folder)
         is_system = entry.name.schema_name.catalog_name == CatalogName(SYSTEM_CATALOG)
         catalog = None if is_system else entry.name.catalog
         text = information_query(entry, self.view, catalog, lambda: self.listed(catalog, matches_all, matches_all))

@@ -42,7 +42,7 @@ class TableFormat(Protocol):
         ...
 
     def find_reference(self, location: str, name: str) -> TableSnapshot | None:
-        """The snapshot that a branch or a tag of the table stands for; None where the format has no such names."""
+        """The snapshot that a name of the table's own refers to (a branch, a tag); None for an unknown name."""
         ...
 
     def folder(self, location: str) -> Storage:

@@ -146,6 +146,8 @@ class Scan:
     infers: bool = False
     """The columns are those that Spark finds in such files, and `schema` says nothing."""
     choice: Choice | None = field(default=None, compare=False, repr=False)
+    name: str = ""
+    """What the record of what was read calls the table, who may not be named to the reader."""
     is_hidden: bool = False
     """Nothing is told of what is read of it."""
     empty_is_null: bool = True

@@ -8,6 +8,7 @@ from engine.bind.bound import BoundChanges, BoundFiles, BoundTable
 from engine.errors.table_errors import MalformedLogEntry, naming
 from engine.plan.reads.change_choice import ChangeChoice
 from engine.plan.reads.file_choice import FileChoice
+from engine.plan.reads.listed_choice import ListedChoice
 from engine.plans.reads import ReadPlan
 from engine.table.changes import ChangeFiles
 from engine.table.operations import TableOperation
@@ -38,14 +39,14 @@ def unfiltered_scan(relation: str, table: BoundTable) -> Scan | ComposedScan:
         scan = table.snapshot.scan(relation, table.label)
     if isinstance(scan, ComposedScan):
         return replace(scan, parts=tuple(_chosen(part, table) for part in scan.parts))
-    return replace(scan, choice=FileChoice(table.label, table.snapshot))
+    return replace(scan, choice=FileChoice(table.label, table.snapshot), name=table.own_label)
 
 
 def _chosen(part: ScanPart, table: BoundTable) -> ScanPart:
     if part.rows is None:
         return part
     choice = FileChoice(table.label, table.snapshot, part.rows)
-    return replace(part, scan=replace(part.scan, choice=choice))
+    return replace(part, scan=replace(part.scan, choice=choice, name=table.own_label))
 
 
 def row_id_columns(label: str, tracking: RowTracking | None) -> tuple[StructField, ...]:
@@ -74,6 +75,7 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
     return Scan(
         relation=relation,
         label=changes.table.label,
+        name=changes.table.own_label,
         table_root=changes.table.snapshot.table_root,
         schema=feed.schema,
         layout=kind.layout,
@@ -89,10 +91,13 @@ def files_scan(relation: str, files: BoundFiles) -> Scan:
     return Scan(
         relation=relation,
         label=files.label,
+        name=files.root,
         table_root=files.root,
         schema=files.schema or StructType(()),
-        partition_columns=(),
+        partition_columns=files.partition_columns,
         files=files.files,
         format=files.format,
         infers=files.schema is None,
+        choice=ListedChoice(files) if files.partition_columns else None,
+        is_hidden=True,
     )

@@ -389,19 +389,34 @@ def test_a_moved_table_is_read_where_it_is(session: LakeSession, lake: Path) -> 
 
 
 METADATA: list[tuple[str, list[Any]]] = [
-    ("SELECT snapshot_id, parent_id, operation FROM made.snapshots", [(1001, None, "append"), (1002, 1001, "append"), (1003, 1002, "append")]),
+    (
+        "SELECT snapshot_id, parent_id, operation FROM made.snapshots",
+        [(1001, None, "append"), (1002, 1001, "append"), (1003, 1002, "append")],
+    ),
     ("SELECT unix_millis(made_current_at), is_current_ancestor FROM made.history LIMIT 1", [(1700000060000, True)]),
-    ("SELECT name, type, snapshot_id FROM made.refs", [("audit", "BRANCH", 1001), ("first", "TAG", 1001), ("main", "BRANCH", 1003)]),
+    (
+        "SELECT name, type, snapshot_id FROM made.refs",
+        [("audit", "BRANCH", 1001), ("first", "TAG", 1001), ("main", "BRANCH", 1003)],
+    ),
     ("SELECT content, partition_spec_id, added_data_files_count FROM made.manifests", [(0, 0, 1)] * 3),
-    ("SELECT content, record_count, lower_bounds[1], null_value_counts[1] FROM spark_catalog.default.made.files", [(0, 1, None, None)] * 3),
+    (
+        "SELECT content, record_count, lower_bounds[1], null_value_counts[1] FROM spark_catalog.default.made.files",
+        [(0, 1, None, None)] * 3,
+    ),
     ("SELECT count(*) FROM default.made.data_files VERSION AS OF 1002", [(2,)]),
     ("SELECT count(*) FROM made.delete_files", [(0,)]),
-    ("SELECT status, snapshot_id, sequence_number, data_file.record_count FROM made.entries", [(1, 1001, 1, 1), (1, 1002, 2, 1), (1, 1003, 3, 1)]),
+    (
+        "SELECT status, snapshot_id, sequence_number, data_file.record_count FROM made.entries",
+        [(1, 1001, 1, 1), (1, 1002, 2, 1), (1, 1003, 3, 1)],
+    ),
     ("SELECT spec_id, record_count, file_count FROM made.partitions", [(0, 3, 3)]),
     ("SELECT count(*) FROM made.all_data_files", [(3,)]),
     ("SELECT latest_snapshot_id FROM made.metadata_log_entries", [(None,)]),
-    ("SELECT s.operation FROM made m JOIN made.snapshots s ON s.snapshot_id = 1000 + m.id WHERE m.id = 2", [("append",)]),
-]  # fmt: skip
+    (
+        "SELECT s.operation FROM made m JOIN made.snapshots s ON s.snapshot_id = 1000 + m.id WHERE m.id = 2",
+        [("append",)],
+    ),
+]
 
 
 @pytest.mark.parametrize(("text", "expected"), METADATA)

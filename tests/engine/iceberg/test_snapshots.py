@@ -23,7 +23,7 @@ from engine.storage.storage import open_storage
 from engine.table.scan import ComposedScan, Scan
 from engine.types.schema import DecimalType, PrimitiveType
 from tests.engine.iceberg.handmade import HandmadeTable
-from tests.paths import HAS_TESTDATA, TESTDATA
+from tests.paths import TESTDATA
 
 ID = {"id": 1, "name": "id", "required": False, "type": "long"}
 
@@ -94,7 +94,6 @@ def test_no_metadata_and_several_newest_are_refused(table: HandmadeTable, names:
 
 
 @pytest.mark.foreign
-@pytest.mark.skipif(not HAS_TESTDATA, reason="no test data")
 @pytest.mark.parametrize(
     ("name", "condition"),
     [
