@@ -11,19 +11,17 @@ import logging
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, assert_never
 
 from catalog.audit_table import SYSTEM_CATALOG, is_audit_schema
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
 from catalog.errors import (
-    CatalogNotFound,
     PathNotAllowed,
-    SchemaNotFound,
     SqlError,
     TableExpected,
     TableNotFound,
-    TooManyNameParts,
 )
 from catalog.names import (
     NAME_BYTES_MAX,
@@ -43,7 +41,6 @@ from catalog.view import CatalogView
 from engine.bind.audit_rows import audit_rows
 from engine.bind.bound import (
     BoundChanges,
-    BoundMetadata,
     BoundRelation,
     BoundTable,
     BoundView,
@@ -55,6 +52,7 @@ from engine.bind.bound import (
 )
 from engine.bind.functions import Functions
 from engine.bind.information_rows import information_query
+from engine.bind.metadata_parts import relation_or_part
 from engine.bind.policies import bind_policies
 from engine.bind.sight import free_path_owners, path_owners, seen_by
 from engine.bind.sources import Sources
@@ -67,7 +65,7 @@ from engine.errors.definition_errors import (
     ReplacedTableMissing,
 )
 from engine.errors.maintenance_errors import RESTORE_ERRORS, CannotRestoreVersion
-from engine.errors.policy_errors import PolicyForbidsStatement, PolicyForbidsTimeTravel
+from engine.errors.policy_errors import PolicyForbidsTimeTravel
 from engine.errors.statement_errors import (
     RecursiveView,
     StatementNotSupported,
@@ -130,38 +128,14 @@ class Binder:
     ) -> tuple[BoundRelation, ...]:
         """What a query names; `inside` are the views whose texts led here, outermost first."""
         return tuple(
-            self.read_relation(each.name_parts, each.time_travel, current, inside)
+            relation_or_part(
+                each.name_parts,
+                partial(self.relation, time_travel=each.time_travel, current=current, inside=inside),
+            )
             if each.changes is None
             else self.changes(each.name_parts, each.changes, current, inside)
             for each in relations
         )
-
-    def read_relation(
-        self, parts: tuple[str, ...], time_travel: TimeTravel | None, current: SchemaName, inside: tuple[ViewEntry, ...]
-    ) -> BoundRelation:
-        """One name of a query: a table or a view or, where there is none of that name, a part of a table's metadata."""
-        try:
-            return self.relation(parts, time_travel, current, inside)
-        except (CatalogNotFound, SchemaNotFound, TableNotFound, TooManyNameParts):
-            found = self._metadata(parts, time_travel, current, inside) if len(parts) > 1 else None
-            if found is None:
-                raise
-            return found
-
-    def _metadata(
-        self, parts: tuple[str, ...], time_travel: TimeTravel | None, current: SchemaName, inside: tuple[ViewEntry, ...]
-    ) -> BoundMetadata | None:
-        """`<table>.<part>`, which shows values of rows that policies may hide. None where it names no such thing."""
-        try:
-            table = self.relation(parts[:-1], time_travel, current, inside)
-        except (CatalogNotFound, SchemaNotFound, TableNotFound, TooManyNameParts):
-            return None
-        content = table.snapshot.metadata_table(parts[-1]) if isinstance(table, BoundTable) else None
-        if content is None or not isinstance(table, BoundTable):
-            return None
-        if table.policy is not None:
-            raise PolicyForbidsStatement(f"Reading {parts[-1]}", table.label)
-        return BoundMetadata(table=table, part=parts[-1], content=content)
 
     def changes(
         self, parts: tuple[str, ...], asked: ChangeRange, current: SchemaName, inside: tuple[ViewEntry, ...]
