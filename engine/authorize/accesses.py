@@ -12,6 +12,7 @@ from engine.bind.bound import (
     BoundChanges,
     BoundFiles,
     BoundFunction,
+    BoundMetadata,
     BoundRelation,
     BoundStatement,
     BoundTable,
@@ -76,7 +77,7 @@ def _relations(relations: Iterable[BoundRelation], use: Use, via_view: str | Non
         match relation:
             case BoundTable():
                 yield _table(relation, use, via_view)
-            case BoundChanges(table=table):
+            case BoundChanges(table=table) | BoundMetadata(table=table):
                 yield _table(table, use, via_view)
             case BoundFiles(root=root):
                 yield Access(name=root, kind=_FILES, use=use, via_view=via_view)

@@ -22,6 +22,7 @@ from engine.bind.bound import (
     BoundChanges,
     BoundFiles,
     BoundFunction,
+    BoundMetadata,
     BoundRelation,
     BoundStatement,
     BoundTable,
@@ -379,7 +380,7 @@ def _read(relation: BoundRelation, definer: Definer | None) -> Needs:
     match relation:
         case BoundTable():
             yield from _on_table(relation, Privilege.SELECT, definer)
-        case BoundChanges(table=table):
+        case BoundChanges(table=table) | BoundMetadata(table=table):
             yield from _on_table(table, Privilege.SELECT, definer)
         case BoundFiles(owners=owners):
             yield from (_on_owner(owner, Privilege.SELECT, definer) for owner in owners)

@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from engine.bind.bound import BoundChanges, BoundFiles, BoundRelation, BoundStatement, BoundTable, BoundView
+from engine.bind.bound import (
+    BoundChanges,
+    BoundFiles,
+    BoundMetadata,
+    BoundRelation,
+    BoundStatement,
+    BoundTable,
+    BoundView,
+)
 from engine.errors.policy_errors import ColumnUsedByPolicy, PolicyForbidsStatement
 from engine.statements.alters import (
     AddConstraint,
@@ -84,7 +92,7 @@ def _tables(relations: Iterable[BoundRelation]) -> Iterator[BoundTable]:
         match relation:
             case BoundTable():
                 yield relation
-            case BoundChanges(table=table):
+            case BoundChanges(table=table) | BoundMetadata(table=table):
                 yield table
             case BoundView(relations=inner):
                 yield from _tables(inner)

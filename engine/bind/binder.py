@@ -11,12 +11,18 @@ import logging
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, assert_never
 
 from catalog.audit_table import SYSTEM_CATALOG, is_audit_schema
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
-from catalog.errors import PathNotAllowed, SqlError, TableExpected, TableNotFound
+from catalog.errors import (
+    PathNotAllowed,
+    SqlError,
+    TableExpected,
+    TableNotFound,
+)
 from catalog.names import (
     NAME_BYTES_MAX,
     CatalogName,
@@ -46,6 +52,7 @@ from engine.bind.bound import (
 )
 from engine.bind.functions import Functions
 from engine.bind.information_rows import information_query
+from engine.bind.metadata_parts import relation_or_part
 from engine.bind.policies import bind_policies
 from engine.bind.sight import free_path_owners, path_owners, seen_by
 from engine.bind.sources import Sources
@@ -121,7 +128,10 @@ class Binder:
     ) -> tuple[BoundRelation, ...]:
         """What a query names; `inside` are the views whose texts led here, outermost first."""
         return tuple(
-            self.relation(each.name_parts, each.time_travel, current, inside)
+            relation_or_part(
+                each.name_parts,
+                partial(self.relation, time_travel=each.time_travel, current=current, inside=inside),
+            )
             if each.changes is None
             else self.changes(each.name_parts, each.changes, current, inside)
             for each in relations

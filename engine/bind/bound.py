@@ -30,6 +30,7 @@ from engine.statements.variables import SingleStatement
 from engine.table.changes import TableChanges
 from engine.table.formats import TableFormat
 from engine.table.keys import ForeignKey, TableKey, keys_of
+from engine.table.metadata_table import MetadataTable
 from engine.table.rearrangement import Rearrangement
 from engine.table.scan import FileFormat
 from engine.table.snapshot import TableSnapshot
@@ -133,6 +134,27 @@ class BoundChanges:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundMetadata:
+    """What the metadata of a table says, read as `<table>.<part>`: a read of that table."""
+
+    table: BoundTable
+    part: str
+    content: MetadataTable = field(compare=False, repr=False)
+
+    @property
+    def name(self) -> None:
+        """Only its alias can refer to it."""
+
+    @property
+    def label(self) -> str:
+        return f"{self.table.label}.{self.part}"
+
+    @property
+    def columns(self) -> tuple[ColumnInfo, ...]:
+        return _columns_of(self.content.schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundFunction:
     """A function of the catalog that a query calls, and those that its body calls."""
 
@@ -197,7 +219,7 @@ class BoundFiles:
 
 
 NamedRelation: TypeAlias = BoundTable | BoundView
-BoundRelation: TypeAlias = NamedRelation | BoundChanges | BoundFiles
+BoundRelation: TypeAlias = NamedRelation | BoundChanges | BoundMetadata | BoundFiles
 
 
 def _columns_of(schema: StructType) -> tuple[ColumnInfo, ...]:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from engine.bind.bound import BoundChanges, BoundFiles, BoundRelation, BoundTable, BoundView
+from engine.bind.bound import BoundChanges, BoundFiles, BoundMetadata, BoundRelation, BoundTable, BoundView
 from engine.errors.statement_errors import TableWithoutColumns
+from engine.plan.reads.metadata_rows import metadata_query
 from engine.plan.reads.policies import policy_text
 from engine.plan.reads.scans import change_scan, files_scan, read_scan, unfiltered_scan, with_row_ids_if_asked
 from engine.plans.reads import ReadPlan, ViewScan
@@ -68,6 +69,8 @@ class Reading:
             case BoundChanges(table=table, feed=feed):
                 changes_key = (table.snapshot.table_root, feed.versions, table.policy)
                 return self._once(changes_key, lambda: self._policed(table, feed.schema, self._changes(relation)))
+            case BoundMetadata(label=label, content=content):
+                return self._add_view(label, metadata_query(content))
             case BoundFiles():
                 self.scans.append(files_scan(self._new_names.new("scan"), relation))
                 return self.scans[-1].relation

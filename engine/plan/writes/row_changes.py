@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from catalog.names import quote
-from engine.bind.bound import BoundChanges, BoundFiles, BoundRelation, BoundStatement, BoundTable, BoundView
+from engine.bind.bound import (
+    BoundChanges,
+    BoundFiles,
+    BoundMetadata,
+    BoundRelation,
+    BoundStatement,
+    BoundTable,
+    BoundView,
+)
 from engine.errors.table_errors import naming
 from engine.plan.reads.scans import row_id_columns
 from engine.plan.reads.target_reads import TargetReading, arranged, places_of
@@ -109,7 +117,7 @@ def reads(relation: BoundRelation, table: BoundTable) -> bool:
         return False
     if isinstance(relation, BoundView):
         return any(reads(inner, table) for inner in relation.relations)
-    if isinstance(relation, BoundChanges):
+    if isinstance(relation, BoundChanges | BoundMetadata):
         relation = relation.table
     return relation.snapshot.table_root == table.snapshot.table_root
 

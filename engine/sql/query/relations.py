@@ -43,7 +43,8 @@ FILE_FORMATS = frozenset(
 )
 """First parts, in lower case, that make a two-part name a query of files or of a service."""
 
-_PARTS_MAX = 3
+_PARTS_MAX = 4
+"""Of a table, and of a part of its metadata."""
 _WORD = re.compile(r"\w+")
 _PATH_SUFFIX = re.compile(r"(?s)(.+)@(?:[vV]([0-9]{1,18})|([0-9]{17}))")
 _VERSION = re.compile(r"[0-9]{1,19}")
