@@ -10,6 +10,7 @@ from engine.bind.bound import (
     AuthorizedStatement,
     BoundChanges,
     BoundFiles,
+    BoundInBody,
     BoundRelation,
     BoundTable,
     BoundView,
@@ -49,8 +50,11 @@ def _target(target: Target | None) -> Iterator[Access]:
 def _relations(relations: Iterable[BoundRelation], use: Use, via_view: str | None) -> Iterator[Access]:
     for relation in relations:
         match relation:
-            case BoundTable():
+            case BoundTable(policy=policy):
                 yield _table(relation, use, via_view)
+                yield from () if policy is None else _relations(policy.relations, use, relation.label)
+            case BoundInBody(called=called, relation=named):
+                yield from _relations((named,), use, via_view or str(called.name))
             case BoundChanges(table=table):
                 yield _table(table, use, via_view)
             case BoundFiles(root=root):

@@ -32,6 +32,7 @@ from catalog.rights import label_of, owning
 from catalog.view import CatalogView
 from engine.bind.bound import (
     BoundChanges,
+    BoundInBody,
     BoundRelation,
     BoundTable,
     BoundView,
@@ -41,9 +42,9 @@ from engine.bind.bound import (
     TakenName,
     references,
 )
-from engine.bind.functions import Functions
+from engine.bind.functions import Functions, ensure_names_known
 from engine.bind.information_rows import information_query
-from engine.bind.policies import bind_policies
+from engine.bind.policies import bind_policies, policed_at, policies_of
 from engine.bind.sight import free_path_owners, path_owners, seen_by
 from engine.bind.sources import Sources
 from engine.bind.time_travel import read_bound, read_time
@@ -110,23 +111,52 @@ class Binder:
         self.pinned: dict[tuple[str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
         self._owned_views: dict[Principal | None, CatalogView] = {}
+        self._is_in_policy = False
 
     def relations(
         self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[ViewEntry, ...] = ()
     ) -> tuple[BoundRelation, ...]:
         """What a query names; `inside` are the views whose texts led here, outermost first."""
-        return tuple(
-            self.relation(each.name_parts, each.time_travel, current, inside)
-            if each.changes is None
-            else self.changes(each.name_parts, each.changes, current, inside)
-            for each in relations
+        found = tuple(
+            self._in_body(each, inside) if each.functions else self._named(each, current, inside) for each in relations
         )
+        ensure_names_known(relations, found, self.functions)
+        return found
+
+    def _named(
+        self, each: Relation, current: SchemaName, inside: tuple[ViewEntry, ...], view: CatalogView | None = None
+    ) -> NamedRelation | BoundChanges:
+        if each.changes is None:
+            return self.relation(each.name_parts, each.time_travel, current, inside, view)
+        return self.changes(each.name_parts, each.changes, current, inside, view)
+
+    def _in_body(self, each: Relation, inside: tuple[ViewEntry, ...]) -> BoundInBody:
+        """What the body of a function names, looked up as its owner, from where it was made."""
+        function, view = self.functions.as_owner(each.functions[-1])
+        called, _ = self.functions.as_owner(each.functions[0])
+        # As the text of a view that no name leads to.
+        name = replace(function.name, table=f"{function.name.table}()")
+        body = ViewEntry(
+            name=name, text="", current=function.current, owner=function.owner, owner_kind=function.owner_kind
+        )
+        try:
+            found = self._named(each, function.current, (*inside, body), view)
+        except SqlError as error:  # which may name what the body reads
+            if self.view.tells_all(called):
+                raise
+            raise ViewOwnerLacksPrivileges(label_of(called)) from error
+        return BoundInBody(function=function, called=called, relation=found)
 
     def changes(
-        self, parts: tuple[str, ...], asked: ChangeRange, current: SchemaName, inside: tuple[ViewEntry, ...]
+        self,
+        parts: tuple[str, ...],
+        asked: ChangeRange,
+        current: SchemaName,
+        inside: tuple[ViewEntry, ...],
+        view: CatalogView | None = None,
     ) -> BoundChanges:
         """What `table_changes` reads. Raises for a view, and where the log cannot say the changes."""
-        table = self.relation(parts, None, current, inside)
+        table = self.relation(parts, None, current, inside, view)
         if not isinstance(table, BoundTable):
             raise TableExpected(table.label)
         key = (table.entry.location, asked)
@@ -159,11 +189,11 @@ class Binder:
         path = path_of(parts)
         if path is not None:
             entry = view.resolve_path(path)
-            owners = path_owners(view, entry.location) or self._policed_at(entry.location)
+            owners = path_owners(view, entry.location) or policed_at(self.view, entry.location)
             found_table = replace(
                 self._bound(None, entry, time_travel), owners=owners, shown_as=self._shown_as(owners, inside)
             )
-            return self._policed(found_table, time_travel) if is_read else found_table
+            return self._policed(found_table, time_travel, is_read=is_read)
         # The text of a view in the catalog means the same in every session, so it never sees temporary ones.
         temporary = self.state.temporary_view(parts) if not inside or is_temporary(inside[-1].name) else None
         found = temporary or view.resolve(TableName.from_parts(parts, current))
@@ -171,7 +201,7 @@ class Binder:
             found_table = replace(
                 self._bound(found.name, found, time_travel), shown_as=self._shown_as((found,), inside)
             )
-            return self._policed(found_table, time_travel) if is_read else found_table
+            return self._policed(found_table, time_travel, is_read=is_read)
         if time_travel is not None:
             raise TimeTravelOnView(str(found.name))
         if is_information_schema(found.name.schema_name):
@@ -183,21 +213,35 @@ class Binder:
             raise ViewTooDeep(str(names[0]), VIEW_DEPTH_MAX)
         return self._of_view(found, inside)
 
-    def _policed(self, table: BoundTable, time_travel: TimeTravel | None) -> BoundTable:
-        """With the policies that hold for who reads its rows; a path has those of the table that it belongs to."""
-        policies = table.policies
+    def _policed(self, table: BoundTable, time_travel: TimeTravel | None, *, is_read: bool) -> BoundTable:
+        """With the policies that hold for who reads its rows; a path has those of the table that it belongs to.
+
+        Where its rows are not read, it is no error that it is not clear what these are.
+        """
+        try:
+            policies = policies_of(table, self.view.state, self.functions.principals)
+        except SqlError:
+            if is_read and not self._is_in_policy:
+                raise
+            return replace(table, is_policed=True)
         if not policies:
+            return table
+        table = replace(table, policies=policies, is_policed=True)
+        if not is_read or self._is_in_policy:
             return table
         if any(isinstance(each, TableEntry) and each.location != table.entry.location for each in table.owners):
             raise PathNotAllowed(table.entry.location)  # a part of the table, or a folder around it
         if time_travel is not None:
             raise PolicyForbidsTimeTravel(table.label)
-        schema = table.snapshot.schema
-        return replace(table, policy=bind_policies(policies, table.label, schema, self.functions))
+        return replace(table, policy=bind_policies(table, self.functions, self.policy_relations))
 
-    def _policed_at(self, location: str) -> tuple[TableEntry, ...]:
-        """The tables with policies to which a path belongs, where privileges do not count: policies do."""
-        return tuple(each for each in self.view.unrestricted.tables_at(location) if each.policies)
+    def policy_relations(self, query: Query) -> tuple[BoundRelation, ...]:
+        """What the bodies in an expression of a policy name, to which no policies apply."""
+        self._is_in_policy = True
+        try:
+            return self.relations(query.relations, self.state.current)
+        finally:
+            self._is_in_policy = False
 
     def _of_view(self, found: ViewEntry, inside: tuple[ViewEntry, ...]) -> BoundView:
         query = parse(found.text)
