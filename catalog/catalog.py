@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
+from catalog.audit_table import SYSTEM_CATALOG
 from catalog.changes import (
     Change,
     CreateCatalog,
@@ -52,7 +53,6 @@ from catalog.errors import (
     SchemaNotEmpty,
     TableAlreadyExists,
 )
-from catalog.information_schema import SYSTEM_CATALOG
 from catalog.named_policies import NamedPolicy
 from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
 from catalog.places import Places

@@ -1,4 +1,4 @@
-"""A served folder: every Delta table below it is a table of the default catalog, looked up whenever it is asked for.
+"""A served folder: every table below it is one of the default catalog, looked up whenever it is asked for.
 
 The folder that holds a table is its schema:
 
@@ -10,9 +10,10 @@ The folder that holds a table is its schema:
 the folder itself      `default`   its own name: serving one table's folder serves that table
 =====================  ==========  ===========================================================
 
-- A folder whose `_delta_log` holds a version is a table; nothing below it is looked at. Only the served folder itself
-  may be a table with others below it: a log that somebody wrote to the wrong place must not hide all tables. The
-  server's log says so, and nobody makes tables below it (:mod:`catalog.places`).
+- A folder whose `_delta_log` holds a version is a Delta table, and one whose `metadata` holds a metadata file, or a
+  hint at one, an Iceberg table; where both are, Delta's log counts. Nothing below a table is looked at. Only the served
+  folder itself may be a table with others below it: a log that somebody wrote to the wrong place must not hide all
+  tables. The server's log says so, and nobody makes tables below it (:mod:`catalog.places`).
 - A folder with a mark (:data:`catalog.files.UNLISTED_MARK`) is not listed: a CREATE is under way there, or a DROP, or
   a server was killed during one. No table is made inside it either.
 - Folders that begin with `_` or `.` are hidden, and those with `=` are partitions of something that is no Delta table.
@@ -81,7 +82,7 @@ class ServedFolder:
         if not self._tree.is_table(self.root):
             self._is_own_told = False
             return None
-        own = _entry(self._top, Child(self.root.rpartition("/")[2], self.root))
+        own = self._entry(self._top, Child(self.root.rpartition("/")[2], self.root))
         if not self._is_own_told:
             self._is_own_told = True
             logger.warning(
@@ -99,12 +100,12 @@ class ServedFolder:
         for folder in self._folders(schema, exact=True):
             child = self._child(folder, table)
             if child is not None and self._is_listed(child):
-                return _entry(folder, child)
+                return self._entry(folder, child)
         found: dict[tuple[str, str], TableEntry] = {}
         for folder in self._folders(schema):
             for child in self._children(folder):
                 if fold(child.name) == fold(table) and self._is_listed(child):
-                    found.setdefault((folder.schema, child.name), _entry(folder, child))
+                    found.setdefault((folder.schema, child.name), self._entry(folder, child))
         if len(found) > 1:
             candidates = ", ".join(sorted(f"{schema_}.{table_}" for schema_, table_ in found))
             raise TableAmbiguous(str(TableName(DEFAULT_CATALOG, schema, table)), candidates)
@@ -145,11 +146,18 @@ class ServedFolder:
         for folder in self._folders(schema):
             for child in self._children(folder):
                 if self._is_listed(child):
-                    found.setdefault((folder.schema, child.name), _entry(folder, child))
+                    found.setdefault((folder.schema, child.name), self._entry(folder, child))
         own = self.own_table() if fold(schema) == DEFAULT_SCHEMA else None
         if own is not None:
             found.setdefault((own.name.schema, own.name.table), own)
         return sorted(found.values(), key=lambda entry: (entry.name.key, entry.name.parts))
+
+    def _entry(self, folder: _Folder, child: Child) -> TableEntry:
+        return TableEntry(
+            name=TableName(DEFAULT_CATALOG, folder.schema, child.name),
+            location=child.location,
+            format=self._tree.format_of(child.location),
+        )
 
     def _has_table(self, folder: _Folder) -> bool:
         return any(self._is_listed(child) for child in self._children(folder))
@@ -220,7 +228,3 @@ class ServedFolder:
 def _inner(folder: _Folder, child: Child) -> _Folder:
     schema = f"{folder.schema}.{child.name}" if folder.above else child.name
     return _Folder(child.location, schema, (*folder.above, folder.location))
-
-
-def _entry(folder: _Folder, child: Child) -> TableEntry:
-    return TableEntry(name=TableName(DEFAULT_CATALOG, folder.schema, child.name), location=child.location)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from catalog.named_policies import NamedPolicy
-from catalog.names import CatalogName, SchemaName, TableName, fold
+from catalog.names import DELTA, CatalogName, SchemaName, TableName, fold
 from catalog.policies import NO_POLICIES, Policies
 from catalog.privileges import Grant, Principal, PrincipalKind
 from catalog.tags import NO_TAGS, Tags
@@ -64,7 +64,7 @@ class TableEntry:
 
     name: TableName
     location: str
-    format: str = "delta"
+    format: str = DELTA
     managed: bool = False
     owner: str | None = None
     owner_kind: PrincipalKind = PrincipalKind.USER

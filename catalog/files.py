@@ -19,17 +19,22 @@ import stat
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from catalog.errors import LakeNotAvailable
+from catalog.names import DELTA, ICEBERG
 
 LOG_FOLDER = "_delta_log"
 
 UNLISTED_MARK = ".unlisted"
 """A file in a table's folder, for which the table is not listed unless the catalog has a record of it."""
 
+METADATA_FOLDER = "metadata"
+"""Of an Iceberg table."""
+
+_METADATA = re.compile(r"version-hint\.text|.+\.metadata\.json(\.gz)?")
 _VERSION = re.compile(r"\d{20}\.(?:json|checkpoint\.(?:.+\.)?(?:parquet|json))")
 
 _FOLDERS_CACHED_MAX = 50_000
@@ -44,6 +49,11 @@ def is_version(name: str) -> bool:
     CREATE left that was killed, or that is under way.
     """
     return _VERSION.fullmatch(name) is not None
+
+
+def is_metadata(name: str) -> bool:
+    """Whether a file in the folder :data:`METADATA_FOLDER` makes the folder above an Iceberg table."""
+    return _METADATA.fullmatch(name) is not None
 
 
 class Files(Protocol):
@@ -90,7 +100,11 @@ class Tree(Protocol):
         ...
 
     def is_table(self, location: str) -> bool:
-        """Whether a version of a table is in the folder's log."""
+        """Whether a version of a table is in the folder's log, or Iceberg's metadata in its folder."""
+        ...
+
+    def format_of(self, location: str) -> str:
+        """The format of the table there. One with a log of Delta's is Delta's, whatever it has beside it."""
         ...
 
     def is_unlisted(self, location: str) -> bool:
@@ -172,6 +186,16 @@ def _sync_folder(folder: str) -> None:
         os.close(descriptor)
 
 
+def _holds(folder: str, is_sought: Callable[[str], bool]) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return any(is_sought(entry.name) for entry in entries)
+    except PermissionError:
+        return True  # the reader is told why that cannot be
+    except (OSError, ValueError):
+        return False
+
+
 class LocalTree:
     """See :class:`Tree`. Thread-safe.
 
@@ -208,13 +232,10 @@ class LocalTree:
         return _child_of(location, name, None)
 
     def is_table(self, location: str) -> bool:
-        try:
-            with os.scandir(f"{location}/{LOG_FOLDER}") as entries:
-                return any(is_version(entry.name) for entry in entries)
-        except PermissionError:
-            return True  # the reader is told why that cannot be
-        except (OSError, ValueError):
-            return False
+        return _holds(f"{location}/{LOG_FOLDER}", is_version) or _holds(f"{location}/{METADATA_FOLDER}", is_metadata)
+
+    def format_of(self, location: str) -> str:
+        return DELTA if _holds(f"{location}/{LOG_FOLDER}", is_version) else ICEBERG
 
     def is_unlisted(self, location: str) -> bool:
         return os.path.lexists(f"{location}/{UNLISTED_MARK}")

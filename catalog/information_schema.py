@@ -15,7 +15,6 @@ from catalog.entries import SchemaEntry, ViewColumn, ViewEntry
 from catalog.names import SchemaName, TableName, fold
 
 INFORMATION_SCHEMA = "information_schema"
-SYSTEM_CATALOG = "system"
 
 Columns = tuple[tuple[str, str], ...]
 

@@ -18,7 +18,10 @@ from catalog.errors import InvalidName, TooManyNameParts
 
 DEFAULT_CATALOG = "spark_catalog"
 DEFAULT_SCHEMA = "default"
-PATH_SCHEMA = "delta"
+DELTA, ICEBERG = "delta", "iceberg"
+"""Formats of tables that are recognised in folders."""
+
+PATH_SCHEMA = DELTA
 NAME_BYTES_MAX = 255
 """The limit of a folder's name on most file systems, in UTF-8."""
 
@@ -166,13 +169,18 @@ class TableName:
 
 
 def path_of(parts: tuple[str, ...]) -> str | None:
-    """The path in ``delta.`/path` ``, or None where `parts` are the name of a table.
+    """The path in ``delta.`/path` `` or ``iceberg.`/path` ``, or None where `parts` are the name of a table.
 
     No name holds a slash and every path does, so a schema called `delta` keeps its tables.
     """
-    if len(parts) == 2 and fold(parts[0]) == PATH_SCHEMA and "/" in parts[1]:
+    if len(parts) == 2 and fold(parts[0]) in (DELTA, ICEBERG) and "/" in parts[1]:
         return parts[1]
     return None
+
+
+def path_format(parts: tuple[str, ...]) -> str:
+    """The format that a name says which `path_of` takes for a path."""
+    return fold(parts[0])
 
 
 def matches_all(name: str) -> bool:

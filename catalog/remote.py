@@ -24,7 +24,19 @@ from typing import Any
 import fsspec
 
 from catalog.errors import StorageNotAvailable, StoreSchemeNotSupported
-from catalog.files import LOG_FOLDER, UNLISTED_MARK, Child, Files, LocalFiles, LocalTree, Tree, is_version
+from catalog.files import (
+    LOG_FOLDER,
+    METADATA_FOLDER,
+    UNLISTED_MARK,
+    Child,
+    Files,
+    LocalFiles,
+    LocalTree,
+    Tree,
+    is_metadata,
+    is_version,
+)
+from catalog.names import DELTA, ICEBERG
 from catalog.roots import configured_location, is_local
 
 ATOMIC_CREATE_SCHEMES = ("abfs", "abfss", "az", "gcs", "gs", "memory", "s3", "s3a")
@@ -99,7 +111,7 @@ class _Listing:
 class RemoteTree:
     """See :class:`catalog.files.Tree`. Thread-safe.
 
-    A listing costs a request for the folder and two for each folder in it, several at once; all are kept for
+    A listing costs a request for the folder and up to four for each folder in it, several at once; all are kept for
     :data:`LISTING_KEPT_S`. `child`, and `is_table` of what was no table, always ask: a new table can be read at once.
     """
 
@@ -120,7 +132,7 @@ class RemoteTree:
         children = tuple(Child(name, f"{location}/{name}") for name in names)
         with ThreadPoolExecutor(_PROBES_AT_ONCE) as pool:
             locations = [child.location for child in children]
-            tables = _chosen(locations, pool.map(self._has_version, locations))
+            tables = _chosen(locations, pool.map(self._is_table, locations))
             unlisted = _chosen(tables, pool.map(self._has_mark, tables))
         now = self._clock()
         with self._lock:
@@ -134,7 +146,13 @@ class RemoteTree:
 
     def is_table(self, location: str) -> bool:
         kept = self._kept(location.rpartition("/")[0])
-        return (kept is not None and location in kept.tables) or self._has_version(location)
+        return (kept is not None and location in kept.tables) or self._is_table(location)
+
+    def format_of(self, location: str) -> str:
+        return DELTA if self._has_version(location) else ICEBERG
+
+    def _is_table(self, location: str) -> bool:
+        return self._has_version(location) or self._has_file(f"{location}/{METADATA_FOLDER}", is_metadata)
 
     def is_unlisted(self, location: str) -> bool:
         kept = self._kept(location.rpartition("/")[0])
@@ -153,7 +171,10 @@ class RemoteTree:
         self._fs.invalidate_cache(log)
         if self._fs.exists(f"{log}/{_FIRST_VERSION}"):
             return True
-        return any(is_version(_base_name(entry)) for entry in _list(self._fs, log) if entry["type"] == "file")
+        return self._has_file(log, is_version)
+
+    def _has_file(self, folder: str, is_sought: Callable[[str], bool]) -> bool:
+        return any(is_sought(_base_name(entry)) for entry in _list(self._fs, folder) if entry["type"] == "file")
 
     def _has_mark(self, location: str) -> bool:
         self._fs.invalidate_cache(location)

@@ -17,6 +17,7 @@ import difflib
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from catalog.audit_table import SYSTEM_CATALOG, audit_view, is_audit_alias, is_audit_schema
 from catalog.discovery import ServedFolder
 from catalog.entries import (
     CatalogEntry,
@@ -28,16 +29,9 @@ from catalog.entries import (
     TableEntry,
 )
 from catalog.errors import CatalogNotFound, ReservedName, SchemaNotFound, TableAmbiguous, TableNotFound
-from catalog.information_schema import (
-    RELATIONS,
-    SYSTEM_CATALOG,
-    information_schema,
-    information_view,
-    is_information_schema,
-)
 from catalog.names import (
     DEFAULT_CATALOG,
-    PATH_SCHEMA,
+    DELTA,
     CatalogName,
     Matcher,
     SchemaName,
@@ -49,6 +43,7 @@ from catalog.names import (
 from catalog.places import Places, is_below
 from catalog.rights import Caller, Rights
 from catalog.state import DEFAULT_CATALOG_NAME, CatalogState
+from catalog.system_views import is_system_schema, system_schema, system_view, system_views
 
 
 class CatalogView:
@@ -77,6 +72,10 @@ class CatalogView:
         return self.rights is None or self.rights.is_visible(entry)
 
     @property
+    def _shows_audit(self) -> bool:
+        return self.rights is None or self.rights.caller.is_admin
+
+    @property
     def generation(self) -> int:
         return self.state.generation
 
@@ -100,9 +99,8 @@ class CatalogView:
     def relations(self, schema: SchemaName, matches: Matcher = matches_all) -> list[Relation]:
         """The tables and views whose names match, by name; raises CatalogNotFound, SchemaNotFound."""
         self.schema(schema)
-        if is_information_schema(schema):
-            views = (information_view(TableName(schema.catalog, schema.schema, name)) for name in RELATIONS)
-            return [view for view in views if view is not None and matches(view.name.table)]
+        if is_system_schema(schema):
+            return [view for view in system_views(schema) if matches(view.name.table)]
         explicit = {entry.name: entry for entry in self.state.relations_of(schema)}
         found = [*explicit.values(), *(entry for entry in self.discovered_in(schema) if entry.name not in explicit)]
         matching = (entry for entry in found if matches(entry.name.table) and self._shows(entry))
@@ -144,14 +142,15 @@ class CatalogView:
 
     def find(self, name: TableName) -> Relation | None:
         """The table or view, or None; raises TableAmbiguous, LakeNotAvailable."""
-        if is_information_schema(name.schema_name):
-            return information_view(name) if self._find_schema(name.schema_name) else None
+        if is_system_schema(name.schema_name):
+            return system_view(name) if self._find_schema(name.schema_name) else None
         recorded = self.state.relations.get(name)
         if recorded is not None and not self._shows(recorded):
             return None
         if isinstance(recorded, TableEntry):
             self._ensure_there(recorded.location)
-        return recorded or self.discovered(name)
+        found = recorded or self.discovered(name)
+        return audit_view() if found is None and is_audit_alias(name) and self._shows_audit else found
 
     def resolve(self, name: TableName) -> Relation:
         """The table or view; raises CatalogNotFound, TableNotFound, TableAmbiguous."""
@@ -160,10 +159,10 @@ class CatalogView:
             raise self._not_found(name)
         return entry
 
-    def resolve_path(self, path: str) -> TableEntry:
+    def resolve_path(self, path: str, format: str = DELTA) -> TableEntry:
         """The table at a path that a client wrote; raises PathNotAllowed. Whether one is there is the log's to say."""
         location = self.ensure_location(path)
-        return TableEntry(name=TableName(DEFAULT_CATALOG, PATH_SCHEMA, location), location=location)
+        return TableEntry(name=TableName(DEFAULT_CATALOG, format, location), location=location, format=format)
 
     def tables_at(self, location: str) -> tuple[TableEntry, ...]:
         """The tables to which a canonical location belongs: it is their folder, lies in it, or holds it."""
@@ -196,7 +195,7 @@ class CatalogView:
 
     def ensure_may_change(self, schema: SchemaName) -> None:
         """Raises ReservedName for the schema whose views are made of the catalog itself."""
-        if is_information_schema(schema):
+        if is_system_schema(schema):
             raise ReservedName("SCHEMA", str(schema))
 
     def ensure_location(self, path: str) -> str:
@@ -297,9 +296,11 @@ class CatalogView:
             self._places.ensure_there(location)
 
     def _find_schema(self, schema: SchemaName) -> SchemaEntry | None:
-        if is_information_schema(schema):
+        if is_audit_schema(schema):
+            return system_schema(schema) if self._shows_audit else None
+        if is_system_schema(schema):
             is_there = schema.catalog_name == CatalogName(SYSTEM_CATALOG) or self.has_catalog(schema.catalog_name)
-            return information_schema(schema.catalog) if is_there else None
+            return system_schema(schema) if is_there else None
         entry = self.state.schemas.get(schema)
         if entry is None and (name := self.discovered_schema(schema)) is not None:
             entry = SchemaEntry(name=name)

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from catalog.catalog import Catalog
 from catalog.discovery import ServedFolder
@@ -35,6 +36,7 @@ from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.delta.source_files import DeltaFileSource
 from engine.delta.writing.writer import DeltaWriter
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
+from engine.iceberg.iceberg_format import IcebergFormat
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
@@ -71,14 +73,16 @@ class EngineOptions:
 
     `lake_folder` is the folder (or URI) whose Delta tables are served; `catalog_folder` where explicit objects are kept
     (None: nowhere, they live as long as the server); ``delta.`path` `` is allowed below `allowed_roots` and
-    `lake_folder`. `tokens` are those that statements make. `snapshot_cache_bytes` bounds the snapshots kept between
-    statements. Temporary files of killed servers go at the start if they are older than `leftovers_age_s`.
+    `lake_folder`. `tokens` are those that statements make; `audit_folder` holds the audit trail, which is read as a
+    table. `snapshot_cache_bytes` bounds the snapshots kept between statements. Temporary files of killed servers go at
+    the start if they are older than `leftovers_age_s`.
     """
 
     lake_folder: str | None = None
     catalog_folder: str | None = None
     allowed_roots: tuple[str, ...] = ()
     tokens: TokenStore | None = None
+    audit_folder: Path | None = None
     snapshot_cache_bytes: int = 1 << 30
     leftovers_age_s: float = 86_400.0
     spark: SparkOptions = field(default_factory=SparkOptions)
@@ -138,11 +142,15 @@ def open_sources(options: EngineOptions) -> EngineSources:
             DeltaFormat(
                 read=lambda location, version: snapshots.load(open_storage(location, allowed_roots=roots), version),
                 open=lambda location: open_storage(location, allowed_roots=roots),
-            )
+            ),
+            IcebergFormat(
+                lambda location: open_storage(location, allowed_roots=roots), cache_bytes=options.snapshot_cache_bytes
+            ),
         ),
         planners={DEFAULT_FORMAT: DeltaPlanner()},
         writers={DEFAULT_FORMAT: DeltaWriter()},
         tokens=options.tokens,
+        audit_folder=options.audit_folder,
         files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),
         after_commit=lambda made: after_commits.submit(made) if isinstance(made, Committed) else None,
         before_removal=lambda location: after_commits.forget(open_storage(location).root),

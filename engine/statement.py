@@ -47,6 +47,7 @@ from engine.plans.ddl import (
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import AnsweringPlan, Plan
 from engine.plans.writes import CopyPlan, DeletePlan, InsertPlan, MergePlan, TruncatePlan, UpdatePlan
+from engine.runtime.accesses import Commit
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter, named_by_position
 from engine.runtime.results import empty_result
@@ -228,6 +229,8 @@ def _finished(plan: Plan, way: _Way, policy: RetryPolicy) -> Outcome:
     try:
         with execute(plan, sources, sources.writers, way.run) as staged:
             committed = commit(staged, policy, sources.catalog)
+            if committed is not None:
+                way.run.context.on_commit(Commit(staged.label, committed.version))
         return follow_up(staged, committed, sources.after_commit)
     except _tolerated(plan):
         return Outcome(result=empty_result())

@@ -1,26 +1,36 @@
-"""`delta-gateway audit verify FOLDER`: whether an audit trail is as it was written.
+"""`delta-gateway audit verify FOLDER [--heads FILE --key PEM]`: whether an audit trail is as it was written.
 
-Prints the number and the digest of the last line that holds; a trail whose end was cut off by whole lines holds too, so
-keep the newest number elsewhere now and then. Exit code 1: the trail is broken, and the first broken line is named.
+Prints the number and the digest of the last line that holds. A trail whose end was cut off by whole lines holds too, so
+keep the newest number elsewhere now and then, or have heads signed (`audit.signing_key`) and give them here. Exit code
+1: the trail is broken, and the first broken line is named.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gateway.audit.chain import verify
+from gateway.audit.errors import AuditKeyUnusable
+from gateway.audit.heads import public_key, read_heads
 from gateway.audit.trail import trail_contents
 
 EXIT_BROKEN = 1
 
 
 def main(arguments: Sequence[str]) -> int:
-    given = _parser().parse_args(arguments)
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if (given.heads is None) != (given.key is None):
+        parser.error("--heads and --key belong together")
     try:
-        head, broken = verify(trail_contents(given.folder))
+        signed = _signed(given.heads, given.key) if given.heads else {}
+        head, broken = verify(trail_contents(given.folder), signed=signed)
+    except (ValueError, AuditKeyUnusable) as error:
+        sys.stderr.write(f"delta-gateway: {given.heads}: {error}\n")
+        return EXIT_BROKEN
     except OSError as error:
         sys.stderr.write(f"delta-gateway: {given.folder} cannot be read: {error.strerror}\n")
         return EXIT_BROKEN
@@ -31,9 +41,16 @@ def main(arguments: Sequence[str]) -> int:
     return EXIT_BROKEN
 
 
+def _signed(heads: Path, key: Path) -> Mapping[int, str]:
+    with heads.open("rb") as lines:
+        return read_heads(lines, public_key(key))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="delta-gateway audit", description="The audit trail.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     check = commands.add_parser("verify", help="check that no line was changed, removed or added")
     check.add_argument("folder", type=Path, metavar="FOLDER")
+    check.add_argument("--heads", type=Path, metavar="FILE", help="signed heads (audit.heads_file)")
+    check.add_argument("--key", type=Path, metavar="PEM", help="the public key that they are signed with")
     return parser

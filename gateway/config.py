@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, get_type_hints
 
+from engine.runtime.identity import Method
+from gateway.config_admission import AdmissionSection, GroupTable, admission_rules
 from gateway.config_authentication import AuthenticationSection, JwtSection, LdapSection
 from gateway.config_fields import NETWORKS_RULE, Rule, setting
 from gateway.limits import Limits
@@ -137,6 +139,11 @@ class ServerSection:
     tls_client_authorities: str = setting(
         "", "PEM file with the authorities of clients' certificates, for authentication.methods certificate."
     )
+    tls_client_revocations: str = setting(
+        "",
+        "PEM file with a list of revoked certificates (CRL) of each of the authorities, read again when it changes; "
+        "clients are refused when it expired. Empty: none is revoked.",
+    )
     tls_key: str = setting("", "PEM file with the certificate's key, without a password; empty: in tls_certificate.")
 
 
@@ -197,6 +204,9 @@ class StatementsSection:
         "middle of a rule), beside those of running_max. When so many do not end, Spark is restarted.",
         low=1,
         high=1024,
+    )
+    scan_bytes_max: int = setting(
+        0, "Bytes of data files that one statement may read, each file counted once; 0: no limit.", low=0
     )
     timeout_s: float = setting(0.0, "Seconds after which a statement is ended, queueing included; 0: never.", low=0)
     idle_s: float = setting(3600.0, "Seconds after which an ended statement that nobody reads is forgotten.", low=1)
@@ -270,6 +280,16 @@ class AuditSection:
     on_failure: OnFailure = setting(
         OnFailure.REFUSE, "What is done with a statement that cannot be recorded: refuse it, or log that and go on."
     )
+    signing_key: str = setting(
+        "",
+        "PEM file with a private key of Ed25519, with which the number and the digest of the trail's newest line are "
+        "signed every 1,000 lines, and within a minute of a line. `delta-gateway audit verify` checks the signatures "
+        "with the public key. Empty: nothing is signed.",
+    )
+    heads_file: str = setting(
+        "",
+        "File for these signatures, best where those who may write the trail may not. Empty: heads.jsonl in folder.",
+    )
     synced: bool = setting(
         False, "Whether each line is on the disk before its statement goes on; else it is with the operating system."
     )
@@ -293,6 +313,7 @@ class Config:
     lake: LakeSection = field(default_factory=LakeSection)
     sessions: SessionsSection = field(default_factory=SessionsSection)
     statements: StatementsSection = field(default_factory=StatementsSection)
+    admission: AdmissionSection = field(default_factory=AdmissionSection)
     results: ResultsSection = field(default_factory=ResultsSection)
     spark: SparkSection = field(default_factory=SparkSection)
     audit: AuditSection = field(default_factory=AuditSection)
@@ -304,6 +325,12 @@ class Config:
             sessions_max=self.sessions.max,
             session_idle_s=self.sessions.idle_s,
             statements_running_max=self.statements.running_max,
+            admission=admission_rules(
+                self.admission,
+                running_max=self.statements.running_max,
+                scan_bytes_max=self.statements.scan_bytes_max,
+                users_log_in=Method.ANONYMOUS not in self.authentication.methods,
+            ),
             abandoned_max=self.statements.abandoned_max,
             statements_per_session_max=self.sessions.statements_max,
             statements_per_user_max=self.sessions.statements_per_user_max,
@@ -317,6 +344,8 @@ class Config:
 
 ENUMS: tuple[type[StrEnum], ...] = (LogLevel, StatementText, OnFailure)
 """The kinds of settings that have one of a few values."""
+TABLES: Mapping[Any, type] = {tuple[GroupTable, ...]: GroupTable}
+"""The kinds of settings that are lists of tables, and what a table has."""
 SECTIONS: Mapping[str, type] = get_type_hints(Config)
 
 
@@ -345,7 +374,11 @@ class Setting:
 def settings() -> Iterator[Setting]:
     """All settings in the order of the example file."""
     for section, kind in SECTIONS.items():
-        hints = get_type_hints(kind)
-        defaults = kind()
-        for member in fields(kind):
-            yield Setting(section, member.name, hints[member.name], getattr(defaults, member.name), **member.metadata)
+        yield from settings_of(section, kind)
+
+
+def settings_of(section: str, kind: type) -> Iterator[Setting]:
+    """Those of one section, or of one table of a list."""
+    hints, defaults = get_type_hints(kind), kind()
+    for member in fields(kind):
+        yield Setting(section, member.name, hints[member.name], getattr(defaults, member.name), **member.metadata)

@@ -20,7 +20,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from gateway.config import ENUMS, ENVIRONMENT_PREFIX, SECTIONS, Config, Setting, settings
+from gateway.config import ENUMS, ENVIRONMENT_PREFIX, SECTIONS, TABLES, Config, Setting, settings, settings_of
 from gateway.start_errors import ConfigInvalidValue, ConfigUnknownKey, ConfigUnreadable
 
 # Kubernetes sets these for a service that is called `gateway`; the last one belongs to this repository's tests.
@@ -107,7 +107,7 @@ def _parse_toml(text: str) -> object:
 
 
 def _typed(setting: Setting, entry: Given) -> object:
-    value = _convert(setting.kind, entry.value)
+    value = _tables(setting, entry) if setting.kind in TABLES else _convert(setting.kind, entry.value)
     if value is None:
         raise ConfigInvalidValue(setting.name, entry.source, _show(entry.value), _expected(setting))
     if isinstance(value, int | float) and not _is_within(value, setting):
@@ -115,6 +115,24 @@ def _typed(setting: Setting, entry: Given) -> object:
     if setting.rule and not setting.rule.holds(value):
         raise ConfigInvalidValue(setting.name, entry.source, _show(entry.value), setting.rule.expected)
     return value
+
+
+def _tables(setting: Setting, entry: Given) -> object:
+    """A list of tables, each as what it is of; None where it is none. Raises for what a table has and should not."""
+    kind = TABLES[setting.kind]
+    if not isinstance(entry.value, list) or not all(isinstance(item, dict) for item in entry.value):
+        return None
+    found = []
+    for position, item in enumerate(entry.value):
+        place = f"{setting.name}[{position}]"
+        known = {each.key: each for each in settings_of(place, kind)}
+        values = {}
+        for key, value in item.items():
+            if key not in known:
+                raise ConfigUnknownKey(f"{place}.{key}", entry.source, _nearest(key, known))
+            values[key] = _typed(known[key], Given(f"{place}.{key}", value, entry.source))
+        found.append(kind(**values))
+    return tuple(found)
 
 
 def _convert(kind: Any, value: object) -> object:
@@ -145,6 +163,7 @@ _EXPECTED: Mapping[Any, str] = {
     **{kind: f"one of {', '.join(kind)}" for kind in ENUMS},
     tuple[str, ...]: "a list of strings",
     Mapping[str, str]: "a table of strings",
+    **dict.fromkeys(TABLES, "a list of tables"),
 }
 
 

@@ -83,3 +83,25 @@ class NestedParameter(SqlError, condition="UNSUPPORTED_FEATURE.PARAMETER_TYPE", 
         "have no form for. Build it in the statement from parameters of simple types, as in named_struct('a', :a) or "
         "array(:a, :b), or with from_json(:text, …)."
     )
+
+
+@dataclass(eq=False)
+class TooManyQueued(SqlError, condition="TOO_MANY_QUEUED_STATEMENTS", sqlstate="53400"):
+    group: str
+    limit: int
+    retry_after_s: int
+    template = (
+        "{limit} statements of the group {group} wait for their turn, and no more are taken. Run the statement again "
+        "in {retry_after_s} s."
+    )
+
+
+@dataclass(eq=False)
+class QueuedTooLong(SqlError, condition="STATEMENT_QUEUED_TOO_LONG", sqlstate="53400"):
+    group: str
+    seconds: float
+    retry_after_s: int
+    template = (
+        "The statement waited for its turn in the group {group} for {seconds:g} s, which is the limit, and was not "
+        "started. Run it again in {retry_after_s} s."
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gateway.admission_rules import AdmissionRules
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -21,6 +23,7 @@ class Limits:
     session_idle_s: float = 3600.0
     detached_idle_s: float = 600.0
     statements_running_max: int = 32
+    admission: AdmissionRules = AdmissionRules()
     statements_per_session_max: int = 100
     statements_per_user_max: int = 1000
     statement_idle_s: float = 3600.0

@@ -19,22 +19,24 @@ import logging
 import threading
 import time
 import uuid
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from enum import Enum, auto
 
 import pyarrow as pa
 
 from catalog.errors import InternalError, SqlError
 from engine.concurrency.cancel import CancelToken
-from engine.errors.statement_errors import ResultTooLarge, StatementCancelled, StatementTimedOut
+from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
+from engine.runtime.statement_class import StatementClass
 from gateway.errors import OperationClosed, ResultNotReady
+from gateway.result_buffer import Page, ResultBuffer, within
+from gateway.trace import Trace
 
 logger = logging.getLogger(__name__)
 
@@ -73,100 +75,6 @@ TRANSITIONS: dict[OperationState, frozenset[OperationState]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Rows of a result: `row_offset` of the first one, the rows, and whether any follow them, or may follow."""
-
-    row_offset: int
-    rows: pa.Table
-    has_more: bool
-
-
-class ResultBuffer:
-    """The batches pulled from a stream so far; bounded by `bytes_max`. `log` is told the number of rows at the end."""
-
-    def __init__(self, stream: ResultStream, bytes_max: int, log: Callable[[str], None]) -> None:
-        """The batches of `stream` are waited for where its query still runs."""
-        self.schema = stream.schema
-        self._stream, self._batches, self._log = stream, stream.batches(), log
-        self._pulled: list[pa.RecordBatch] = []
-        self._starts: list[int] = []
-        self._rows = 0
-        self.bytes_held, self._bytes_max = 0, bytes_max
-        self.is_exhausted = False
-        self._lock = threading.Lock()
-
-    def page(self, offset: int, rows_max: int, wait_s: float | None = None) -> Page:
-        """Rows `offset` to `offset + rows_max`; fewer at the end of the result, or if more have yet to be computed.
-
-        At least one row is waited for, or the end; with `wait_s` no longer than so many seconds.
-        """
-        with self._lock:
-            if wait_s is None or self._rows > offset or self._stream.wait_ready(wait_s):
-                self._pull_to(offset + 1)
-            self._pull_to(offset + rows_max + 1, only_ready=True)  # one more row tells whether any follow
-            return self._page(offset, rows_max)
-
-    def ready_page(self, offset: int, rows_max: int) -> Page | None:
-        """As :meth:`page`, without waiting; None where there is no row, or the buffer is busy."""
-        if not self._lock.acquire(blocking=False):
-            return None
-        try:
-            self._pull_to(offset + rows_max + 1, only_ready=True)
-            return self._page(offset, rows_max) if self._rows > offset else None
-        finally:
-            self._lock.release()
-
-    def _page(self, offset: int, rows_max: int) -> Page:
-        """Of the rows that were pulled."""
-        end = offset + rows_max
-        first, last = max(0, bisect_right(self._starts, offset) - 1), bisect_left(self._starts, end)
-        near = zip(self._starts[first:last], self._pulled[first:last], strict=True)
-        kept = [
-            batch.slice(max(0, offset - start), end - max(offset, start))
-            for start, batch in near
-            if start + batch.num_rows > offset
-        ]
-        rows = pa.Table.from_batches(kept, self.schema)
-        return Page(offset, rows, self._rows > offset + rows.num_rows or not self.is_exhausted)
-
-    def exceeds(self, bytes_max: int) -> bool:
-        """Whether what there is of the result is larger, which pulls so many bytes of it."""
-        with self._lock:
-            while not self.is_exhausted and self.bytes_held <= bytes_max and self._stream.wait_ready(0):
-                self._pull_to(self._rows + 1)
-            return self.bytes_held > bytes_max
-
-    def count(self, cancel: CancelToken | None = None) -> int:
-        """All rows, which pulls the rest of the stream; ends early where `cancel` says so."""
-        with self._lock:
-            self._pull_to(None, cancel)
-            return self._rows
-
-    def _pull_to(self, rows: int | None, cancel: CancelToken | None = None, *, only_ready: bool = False) -> None:
-        while not self.is_exhausted and (rows is None or self._rows < rows):
-            if cancel:
-                cancel.ensure_live()
-            if only_ready and not self._stream.wait_ready(0):
-                return
-            batch = next(self._batches, None)
-            if batch is None:
-                self.is_exhausted = True
-                self._stream.close()
-                if self._stream.has_rows:
-                    self._log(f"rows: {self._rows}")
-            elif batch.num_rows:
-                self.bytes_held += batch.nbytes
-                if self.bytes_held > self._bytes_max:
-                    raise ResultTooLarge(self._bytes_max)
-                self._starts.append(self._rows)
-                self._pulled.append(batch)
-                self._rows += batch.num_rows
-
-    def close(self) -> None:
-        self._stream.close()
-
-
 class Operation:
     """One statement's run. Thread-safe; see the module for the states."""
 
@@ -192,6 +100,12 @@ class Operation:
         self.error: SqlError | None = None
         self.on_access: Callable[[StatementAccess], None] = lambda _: None
         """Told on the statement's thread what it is about to touch; where it raises, the statement fails."""
+        self.kind = StatementClass.READ
+        self.pool: str | None = None
+        self.scan_bytes_max = 0
+        """Where it waits for its turn, and what it may take then; see `StatementContext`."""
+        self.trace: Trace | None = None
+        """Where it is recorded what the statement does."""
         self._context = StatementContext(
             identity=identity,
             cancel=self.cancel_token,
@@ -199,7 +113,7 @@ class Operation:
             result_bytes_max=result_bytes_max,
             on_parsed=self._note_parsed,
             on_rows=self._note_rows if streams and not whole else None,
-            on_authorized=lambda access: self.on_access(access),
+            on_authorized=self._note_access,
         )
         self._may_answer_rows: bool | None = None
         self._run, self._whole = run, whole
@@ -329,6 +243,10 @@ class Operation:
                 return
         callback()
 
+    def refuse(self, reason: SqlError) -> None:
+        """End the statement, which has not begun."""
+        self._fail(reason)
+
     def cancel(self, reason: StatementCancelled | StatementTimedOut | None = None) -> None:
         """End the statement if it has not ended; returns at once. Ending an ended one does nothing."""
         reason = reason or StatementCancelled()
@@ -355,7 +273,7 @@ class Operation:
         """
         with self._changed:
             buffer, offset = self._result(), 0 if from_start else self._next_row
-        page = _within(self._pull(buffer, offset, rows_max, wait_s), bytes_max)
+        page = within(self._pull(buffer, offset, rows_max, wait_s), bytes_max)
         with self._changed:
             self._next_row = offset + page.rows.num_rows
         return self._note(page) if is_sent else page
@@ -364,7 +282,7 @@ class Operation:
         """What :meth:`fetch` would answer, of rows that are there; the position stays. None where there are none."""
         buffer = self._buffer
         page = buffer.ready_page(self._next_row, rows_max) if buffer else None
-        return _within(page, bytes_max) if page else None
+        return within(page, bytes_max) if page else None
 
     def skip(self, page: Page) -> bool:
         """Move on behind a page that is sent; False, and nothing changed, where it is not the next one any more."""
@@ -409,7 +327,10 @@ class Operation:
         return not self._state.is_terminal
 
     def _open(self) -> tuple[ResultStream, ResultBuffer]:
-        stream = self._run(self._context)
+        context = replace(self._context, pool=self.pool, scan_bytes_max=self.scan_bytes_max)
+        if self.trace is not None:
+            context = self.trace.following(context)
+        stream = self._run(context)
         buffer = ResultBuffer(stream, self._context.result_bytes_max, self.profile.log)
         if stream.row_counts is not None:
             self.profile.log(", ".join(f"{name}: {count}" for name, count in stream.row_counts.named.items()))
@@ -428,6 +349,11 @@ class Operation:
             if OperationState.STREAMING in TRANSITIONS[self._state]:
                 self._stream, self._buffer = stream, buffer
                 self._move(OperationState.STREAMING)
+
+    def _note_access(self, access: StatementAccess) -> None:
+        self.on_access(access)
+        if self.trace:
+            self.trace.accesses.append(access)
 
     def _note_parsed(self, may_answer_rows: bool) -> None:
         with self._changed:
@@ -488,11 +414,3 @@ class Operation:
             callbacks, self._on_end = self._on_end, []
         for callback in callbacks:
             callback()
-
-
-def _within(page: Page, bytes_max: int | None) -> Page:
-    """The first rows of `page` that `bytes_max` leaves, at least one."""
-    if bytes_max is None or page.rows.nbytes <= bytes_max:
-        return page
-    fitting = max(1, page.rows.num_rows * bytes_max // page.rows.nbytes)
-    return Page(page.row_offset, page.rows.slice(0, fitting), True) if fitting < page.rows.num_rows else page

@@ -134,10 +134,12 @@ class Registry:
             return session, operation
         raise OperationNotFound()
 
-    def linked_operation(self, operation_id: uuid.UUID) -> Operation:
-        """An operation for the holder of a link to it; the caller has checked the link's signature."""
+    def linked_operation(self, operation_id: uuid.UUID, part: str = "", origin: Origin | None = None) -> Operation:
+        """An operation for the holder of a link to a part of its result; the caller has checked the signature."""
         session = self._owners.get(operation_id)
-        return self.find_operation(operation_id, session.identity if session else None)[1]
+        _, operation = self.find_operation(operation_id, session.identity if session else None)
+        self._auditor.link_followed(operation, part, origin or Origin())
+        return operation
 
     def retire_after(self, session: Session, operation: Operation) -> None:
         """Let `session` go when `operation`, its only one, ends. The whole result must be held by then."""
@@ -163,7 +165,7 @@ class Registry:
     def close_session(self, session_id: uuid.UUID, identity: Identity | None) -> None:
         """Close it with all it runs; closing an unknown one does nothing."""
         if _owned(self._sessions.get(session_id), identity):
-            self._drop_session(session_id)
+            self._drop_session(session_id, "client")
 
     def drain(self, deadline_s: float) -> None:
         """Refuse new work, wait for the running statements up to `deadline_s` seconds, then cancel and close all."""
@@ -172,19 +174,19 @@ class Registry:
         while time.monotonic() < end and any(map(self._is_awaited, self.operations())):
             time.sleep(0.02)
         for session in self.sessions():
-            self._drop_session(session.id)
+            self._drop_session(session.id, "shutdown")
         for operation in self.operations():
             self._drop_operation(operation.id)
         if not self._threads.close(self.limits.end_grace_s):
             logger.warning("%d statements do not end, and are left to the end of Spark", self._threads.abandoned_count)
         self._reaper.join(timeout=self.limits.reap_every_s + 1)
 
-    def _drop_session(self, session_id: uuid.UUID) -> None:
+    def _drop_session(self, session_id: uuid.UUID, reason: str) -> None:
         with self._lock:
             session = self._sessions.pop(session_id, None) or self._retired.pop(session_id, (None, None))[0]
         if session:
             session.close()
-            self._auditor.session_closed(str(session.id), session.identity, session.origin)
+            self._auditor.session_closed(str(session.id), session.identity, session.origin, reason)
 
     def _drop_operation(self, operation_id: uuid.UUID) -> None:
         session = self._owners.get(operation_id)
@@ -192,7 +194,7 @@ class Registry:
         if session and operation:
             session.forget(operation)
             if session.id in self._retired:
-                self._drop_session(session.id)
+                self._drop_session(session.id, "read")
 
     def _make_room(self) -> None:
         """Where there are as many sessions as may be, end the one whose client is most likely gone."""
@@ -203,7 +205,7 @@ class Registry:
         if silent:
             oldest = min(silent, key=lambda session: session.last_used)
             logger.info("session %s of %s makes room for a new one", oldest.id, oldest.principal)
-            self._drop_session(oldest.id)
+            self._drop_session(oldest.id, "room")
 
     def _ensure_room(self) -> None:
         if self._draining.is_set():
@@ -224,6 +226,7 @@ class Registry:
         session.retire()
         for old in dropped:
             old.close()
+            self._auditor.session_closed(str(old.id), old.identity, old.origin, "room")
 
     def _take_excess(self) -> list[Session]:
         """Remove retired sessions until the others keep within the limits: the oldest of the principal with the most.
@@ -251,9 +254,14 @@ class Registry:
         self._ensure_current(operation.identity)
         if session := self._owners.get(operation.id):
             name, origin = str(session.id), session.origin
+            operation.trace = self._auditor.trace()
             operation.on_access = lambda access: self._auditor.statement_began(operation, access, name, origin)
             operation.on_end(lambda: self._auditor.statement_ended(operation, name, origin))
-        self._threads.submit(operation)
+        try:
+            self._threads.submit(operation)
+        except SqlError as error:
+            operation.refuse(error)
+            raise
 
     def _reap_loop(self) -> None:
         while not self._draining.wait(self.limits.reap_every_s):
@@ -266,7 +274,7 @@ class Registry:
                 may_expire = session.is_detached or session.is_idle()
                 if may_expire and now - session.last_used > self.limits.session_idle_s:
                     logger.info("session %s of %s expired", session.id, session.principal)
-                    _try(partial(self._drop_session, session.id), f"session {session.id}")
+                    _try(partial(self._drop_session, session.id, "idle"), f"session {session.id}")
 
 
 def _try(step: Callable[[], None], what: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from typing import Protocol
 
 
@@ -12,3 +13,12 @@ class RowLinks(Protocol):
     def link(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> tuple[str, int]:
         """The URL of some rows of an operation's result, and when it expires, since 1970 in the client's unit."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedRows:
+    """The rows that a link is for."""
+
+    operation_id: uuid.UUID
+    row_offset: int
+    row_count: int

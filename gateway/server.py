@@ -42,7 +42,7 @@ from gateway.listening import (
 )
 from gateway.registry import Registry
 from gateway.supervision import OnDeath, ignore_death
-from gateway.tls import TlsServer
+from gateway.tls import TlsFiles, TlsServer
 
 logger = logging.getLogger(__name__)
 
@@ -58,12 +58,14 @@ def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) 
         catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
         allowed_roots=config.lake.allowed_roots,
         tokens=open_tokens(config),
+        audit_folder=Path(config.audit.folder) if config.audit.folder else None,
         leftovers_age_s=config.lake.leftovers_age_s,
         spark=SparkOptions(
             master=config.spark.master,
             driver_memory=config.spark.driver_memory,
             local_dir=config.spark.local_dir or None,
             conf=config.spark.conf,
+            pools={group.name: group.weight for group in config.admission.groups},
             supervision=Supervision(
                 silent_s=config.spark.silent_s,
                 stuck_s=config.spark.stuck_s,
@@ -136,8 +138,13 @@ class Server:
         tls = None
         if config.tls_certificate:
             takes_certificates = Method.CERTIFICATE in self._config.authentication.methods
-            authorities = config.tls_client_authorities if takes_certificates else ""
-            tls = TlsServer(config.tls_certificate, config.tls_key, authorities)
+            files = TlsFiles(
+                certificate=config.tls_certificate,
+                key=config.tls_key,
+                client_authorities=config.tls_client_authorities if takes_certificates else "",
+                client_revocations=config.tls_client_revocations,
+            )
+            tls = TlsServer(files)
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
         options = HttpOptions(
@@ -147,6 +154,7 @@ class Server:
             public_url=config.public_url,
             proxies=config.http_trusted_proxies,
             tokens=tokens,
+            auditor=auditor,
             oauth=issuer.endpoints if issuer else None,
         )
         app = create_app(self._lifecycle, authenticator, options)

@@ -16,6 +16,7 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
 from engine.runtime.results import ResultStream
+from engine.runtime.statement_class import StatementClass, class_of
 from engine.statements.statement import Statement
 from gateway.errors import NestedParameter, SessionNotFound, TooManyStatements
 from gateway.limits import Limits
@@ -83,7 +84,8 @@ class Session:
             stream = stream if row_limit is None else stream.limited(row_limit)
             return through(stream) if through else stream
 
-        return self._start(text, run, timeout_s, whole=through is not None, streams=streams and row_limit is None)
+        kind = class_of(text)
+        return self._start(text, run, kind, timeout_s, whole=through is not None, streams=streams and row_limit is None)
 
     def request(self, statement: Statement, through: Callable[[ResultStream], ResultStream] | None = None) -> Operation:
         """Start a metadata call, as a statement value; `through` may give its result the columns of a protocol."""
@@ -92,11 +94,11 @@ class Session:
             stream = self.engine_session.run(statement, context)
             return through(stream) if through else stream
 
-        return self._start(type(statement).__name__, run)
+        return self._start(type(statement).__name__, run, StatementClass.METADATA)
 
     def answer(self, name: str, stream: ResultStream) -> Operation:
         """Start an operation whose result is at hand, for calls of a protocol that need no engine."""
-        return self._start(name, lambda _: stream)
+        return self._start(name, lambda _: stream, StatementClass.METADATA)
 
     def renew(self, identity: Identity) -> None:
         """Act for a later log-in of the same owner, or of who acts for it, from the next statement on."""
@@ -147,6 +149,7 @@ class Session:
         self,
         text: str,
         run: Callable[[StatementContext], ResultStream],
+        kind: StatementClass,
         timeout_s: float | None = None,
         *,
         whole: bool = False,
@@ -155,6 +158,7 @@ class Session:
         operation = Operation(
             self.identity, text, run, result_bytes_max=self._limits.result_bytes_max, whole=whole, streams=streams
         )
+        operation.kind = kind
         with ExitStack() as unlocked, self._lock:
             if self._closed:
                 raise SessionNotFound()

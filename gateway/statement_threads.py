@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from gateway.admission import Admission
 from gateway.errors import TooManyAbandoned
 from gateway.limits import Limits
 from gateway.operation import Operation
@@ -24,13 +25,13 @@ logger = logging.getLogger(__name__)
 
 
 class StatementThreads:
-    """Thread-safe. `running_max` statements have a place at once, further ones wait in their order."""
+    """Thread-safe. `statements_running_max` statements have a place at once, further ones wait as `Admission` says."""
 
     def __init__(self, limits: Limits, on_stuck: Callable[[str], None]) -> None:
         self._limits, self._on_stuck = limits, on_stuck
         self._changed = threading.Condition()
         """Guards all below."""
-        self._waiting: deque[Operation] = deque()
+        self._admission = Admission(limits.admission)
         self._taken: deque[Operation] = deque()
         """Have a place, but no thread yet."""
         self._running: set[Operation] = set()
@@ -45,22 +46,25 @@ class StatementThreads:
         return len(self._abandoned)
 
     def submit(self, operation: Operation) -> None:
-        """Run `operation` when there is a place. Raises `TooManyAbandoned`."""
+        """Run `operation` when there is a place. Raises `TooManyAbandoned`, `TooManyQueued`."""
         with self._changed:
             if (stuck := self._stuck()) >= self._limits.abandoned_max:
                 raise TooManyAbandoned(stuck)
-            self._waiting.append(operation)
+            self._admission.add(operation, time.monotonic())
             self._give_places()
         operation.on_end(lambda: self._release(operation))
 
     def watch(self) -> None:
-        """Look for threads that hang; to be called now and then."""
+        """Look for threads that hang, and for what has waited too long; to be called now and then."""
         with self._changed:
             stuck, now = self._stuck(), time.monotonic()
             is_due = stuck >= self._limits.abandoned_max and now - self._told > self._limits.abandoned_told_every_s
             if is_due:
                 self._told = now
             changed, self._known = stuck != self._known, stuck
+            expired = list(self._admission.expired(now))
+        for operation, error in expired:
+            operation.refuse(error)
         if changed:
             logger.warning("statements that were ended and run on: %d", stuck)
         if is_due:
@@ -72,14 +76,13 @@ class StatementThreads:
         end = time.monotonic() + grace_s
         with self._changed:
             self._is_closed = True
-            self._waiting.clear()
+            self._admission.clear()
             self._changed.notify_all()
             self._changed.wait_for(lambda: not self._running and not self._abandoned, max(0, end - time.monotonic()))
             return not self._running and not self._abandoned
 
     def _give_places(self) -> None:
-        while self._waiting and self._places() > 0:
-            operation = self._waiting.popleft()
+        while (operation := self._admission.take(self._places())) is not None:
             self._running.add(operation)
             self._taken.append(operation)
             if self._idle >= len(self._taken):
@@ -89,7 +92,7 @@ class StatementThreads:
 
     def _places(self) -> int:
         kept = max(0, len(self._abandoned) - self._limits.abandoned_max)
-        return self._limits.statements_running_max - len(self._running) - kept
+        return self._limits.statements_running_max - self._admission.running - kept
 
     def _stuck(self) -> int:
         """How many were abandoned for longer than cancelling takes."""
@@ -121,6 +124,7 @@ class StatementThreads:
         with self._changed:
             since = self._abandoned.pop(operation, None)
             self._running.discard(operation)
+            self._admission.remove(operation)
             self._give_places()
             self._changed.notify_all()
         if since is not None:
@@ -129,10 +133,11 @@ class StatementThreads:
     def _release(self, operation: Operation) -> None:
         """The operation ended for its client; its thread may be at work still."""
         with self._changed:
-            if operation in self._waiting:
-                self._waiting.remove(operation)
+            if operation not in self._running:
+                self._admission.remove(operation)
             if operation not in self._running or operation.is_on_this_thread or operation in self._taken:
                 return
             self._running.discard(operation)
+            self._admission.remove(operation)
             self._abandoned[operation] = time.monotonic()
             self._give_places()

@@ -13,6 +13,7 @@ import logging
 import os
 import ssl
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 from gateway.start_errors import TlsUnusable
@@ -28,6 +29,24 @@ class TlsFailed(Exception):
     """The client's bytes are no TLS, or it and the server have no version or cipher in common; the text says it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsFiles:
+    """All in PEM; an empty `key` is in the certificate's file.
+
+    Clients may show a certificate of one of the `client_authorities`, and no other. With `client_revocations` there is
+    a list of revoked certificates (RFC 5280, section 5) of each authority in it; a list that expired refuses all.
+    """
+
+    certificate: str
+    key: str = ""
+    client_authorities: str = ""
+    client_revocations: str = ""
+
+    def stamps(self) -> list[tuple[int, int] | None]:
+        """What changes when a file does."""
+        return [_stamp(path) for path in (self.certificate, self.key, self.client_authorities, self.client_revocations)]
+
+
 class TlsServer:
     """A certificate and its key, which may be in one file; thread-safe.
 
@@ -35,33 +54,28 @@ class TlsServer:
     cannot be used then leave the former certificate in use until they change again.
     """
 
-    def __init__(self, certificate: str, key: str = "", client_authorities: str = "") -> None:
-        """All in PEM; an empty `key` is in the certificate's file. Clients may show a certificate of one of the
-        authorities, and no other. Raises :class:`TlsUnusable`.
-        """
-        self._certificate, self._key, self._authorities = certificate, key or certificate, client_authorities
+    def __init__(self, files: TlsFiles) -> None:
+        """Raises :class:`TlsUnusable`."""
+        self._files = files
         self._lock = threading.Lock()
-        self._read = self._stamps()
-        self._context = _load(self._certificate, self._key, self._authorities)
+        self._read = files.stamps()
+        self._context = _load(files)
 
     def begin(self) -> TlsSession:
         """For a new connection."""
         with self._lock:
-            if (found := self._stamps()) != self._read:
+            if (found := self._files.stamps()) != self._read:
                 self._read = found
                 self._reload()
             return TlsSession(self._context)
 
     def _reload(self) -> None:
         try:
-            self._context = _load(self._certificate, self._key, self._authorities)
+            self._context = _load(self._files)
         except TlsUnusable as error:
             logger.warning("the former certificate stays in use: %s", error)
         else:
-            logger.info("the certificate %s was read again", self._certificate)
-
-    def _stamps(self) -> list[tuple[int, int] | None]:
-        return [_stamp(path) for path in (self._certificate, self._key, self._authorities)]
+            logger.info("the certificate %s was read again", self._files.certificate)
 
 
 def _stamp(path: str) -> tuple[int, int] | None:
@@ -73,20 +87,25 @@ def _stamp(path: str) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_ino
 
 
-def _load(certificate: str, key: str, authorities: str) -> ssl.SSLContext:
+def _load(files: TlsFiles) -> ssl.SSLContext:
+    key, read = files.key or files.certificate, ""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
     try:
         # with an empty password an encrypted key fails, rather than asking the terminal for one
-        context.load_cert_chain(certificate, key, password="")
-        if authorities:
-            context.load_verify_locations(authorities)
+        context.load_cert_chain(files.certificate, key, password="")
+        if files.client_authorities:
+            context.load_verify_locations(read := files.client_authorities)
             context.verify_mode = ssl.CERT_OPTIONAL
+            if files.client_revocations:
+                context.load_verify_locations(read := files.client_revocations)
+                context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
     except (OSError, ValueError) as error:  # an SSLError is an OSError
         reason = error.reason if isinstance(error, ssl.SSLError) else getattr(error, "strerror", None)
-        raise TlsUnusable(certificate, key, str(reason or error).lower().replace("_", " ")) from error
+        told = str(reason or error).lower().replace("_", " ")
+        raise TlsUnusable(files.certificate, key, f"{told} ({read})" if read else told) from error
     return context
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from catalog.errors import TableExpected
-from catalog.information_schema import is_information_schema
 from catalog.names import quote
+from catalog.system_views import is_system_schema
 from engine.answers.declared_types import declared_type, literal
 from engine.answers.keys import key_clause
 from engine.bind.bound import BoundStatement, BoundTable, BoundView, Outcome
@@ -35,7 +35,7 @@ def show_create_table(bound: BoundStatement, statement: ShowCreateTable) -> Outc
 
 def _view_lines(view: BoundView) -> Iterator[str]:
     entry = view.entry
-    if is_information_schema(entry.name.schema_name):
+    if is_system_schema(entry.name.schema_name):
         raise TableExpected(view.label)
     is_own = is_temporary(entry.name)
     name = quote(entry.name.table) if is_own else view.label

@@ -35,9 +35,7 @@ def list_objects(bound: BoundStatement, statement: ListStatement) -> Outcome:
         case ListColumns():
             result = _columns(bound, statement)
         case ListFunctions():
-            matches = jdbc_matcher(statement.pattern)
-            names = [name for name in sorted(ALLOWED_FUNCTIONS) if matches(name)]
-            result = small_result({"name": STRING, "description": STRING}, [(name, None) for name in names])
+            result = _functions(bound, statement)
         case _:
             assert_never(statement)
     return Outcome(result=result)
@@ -53,6 +51,16 @@ def _tables(bound: BoundStatement, statement: ListTables) -> ResultStream:
             rows.append((*relation.name.parts, kind, comments.get(relation.name, relation.comment)))
     columns = {"catalog": STRING, "schema": STRING, "table": STRING, "type": STRING, "comment": STRING}
     return small_result(columns, rows)
+
+
+def _functions(bound: BoundStatement, statement: ListFunctions) -> ResultStream:
+    schemas, matches = jdbc_matcher(statement.schema_pattern), jdbc_matcher(statement.pattern)
+    rows: list[tuple[str | None, ...]] = [
+        (None, None, name, None) for name in sorted(filter(matches, ALLOWED_FUNCTIONS))
+    ]
+    for schema in bound.view.find_schemas(statement.catalog, schemas):
+        rows.extend((*entry.name.parts, entry.comment) for entry in bound.view.functions(schema.name, matches))
+    return small_result(dict.fromkeys(("catalog", "schema", "name", "description"), STRING), rows)
 
 
 def _columns(bound: BoundStatement, statement: ListColumns) -> ResultStream:

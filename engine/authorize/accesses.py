@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from catalog.entries import TableEntry
+from catalog.entries import ServerEntry, TableEntry
+from catalog.rights import kind_of
 from engine.bind.bound import (
     AuthorizedStatement,
     BoundChanges,
     BoundFiles,
+    BoundFunction,
     BoundInBody,
     BoundRelation,
+    BoundStatement,
     BoundTable,
     BoundView,
     FreeName,
@@ -19,16 +22,22 @@ from engine.bind.bound import (
     Target,
 )
 from engine.runtime.accesses import Access, StatementAccess, Use
+from engine.statements.rights import RightQuestion
 from engine.statements.statement import AnsweredStatement
 
-_TABLE, _VIEW, _FILES = "TABLE", "VIEW", "FILES"
+_TABLE, _VIEW, _FILES, _FUNCTION = "TABLE", "VIEW", "FILES", "FUNCTION"
 
 
 def access_of(authorized: AuthorizedStatement) -> StatementAccess:
     """The objects in the order of the statement; what views read comes behind them."""
     bound = authorized.bound
     use = Use.DESCRIBE if isinstance(bound.statement, AnsweredStatement) else Use.READ
-    found = [*_target(bound.target), *_relations(bound.relations, use, None)]
+    found = [
+        *_target(bound.target),
+        *_securable(bound),
+        *_relations(bound.relations, use, None),
+        *_functions(bound.functions, None),
+    ]
     return StatementAccess(statement=type(bound.statement).__name__, objects=tuple(dict.fromkeys(found)))
 
 
@@ -47,6 +56,22 @@ def _target(target: Target | None) -> Iterator[Access]:
             assert_never(target)
 
 
+def _securable(bound: BoundStatement) -> Iterator[Access]:
+    """What privileges are about, or an owner."""
+    entry = bound.securable
+    if entry is None:
+        return
+    use = Use.DESCRIBE if isinstance(bound.statement, RightQuestion) else Use.GRANT
+    name = "" if isinstance(entry, ServerEntry) else str(entry.name)
+    yield Access(name=name, kind=kind_of(entry).value, use=use)
+
+
+def _functions(functions: Iterable[BoundFunction], via_view: str | None) -> Iterator[Access]:
+    for function in functions:
+        yield Access(name=str(function.entry.name), kind=_FUNCTION, use=Use.EXECUTE, via_view=via_view)
+        yield from _functions(function.functions, via_view)
+
+
 def _relations(relations: Iterable[BoundRelation], use: Use, via_view: str | None) -> Iterator[Access]:
     for relation in relations:
         match relation:
@@ -59,12 +84,13 @@ def _relations(relations: Iterable[BoundRelation], use: Use, via_view: str | Non
                 yield _table(table, use, via_view)
             case BoundFiles(root=root):
                 yield Access(name=root, kind=_FILES, use=use, via_view=via_view)
-            case BoundView(relations=inner):
+            case BoundView(relations=inner, functions=functions):
                 yield Access(name=relation.label, kind=_VIEW, use=use, via_view=via_view)
                 yield from _relations(inner, use, relation.label)
+                yield from _functions(functions, relation.label)
             case _:
                 assert_never(relation)
 
 
 def _table(table: BoundTable, use: Use, via_view: str | None) -> Access:
-    return Access(name=table.label, kind=_TABLE, use=use, version=table.snapshot.version, via_view=via_view)
+    return Access(name=table.own_label, kind=_TABLE, use=use, version=table.snapshot.version, via_view=via_view)

@@ -12,11 +12,11 @@ from typing import assert_never
 
 from catalog.conditions import AnyNeed, Definer, Need
 from catalog.entries import FunctionEntry, LocationEntry, SchemaEntry, ViewEntry, owner_of
-from catalog.information_schema import is_information_schema
 from catalog.names import CatalogName, SchemaName, TableName, path_of
 from catalog.privileges import Privilege, user
 from catalog.rights import label_of
 from catalog.state import DEFAULT_SCHEMA_NAME
+from catalog.system_views import is_system_schema
 from engine.authorize.right_needs import right_needs
 from engine.bind.bound import (
     BoundChanges,
@@ -219,7 +219,7 @@ def _used_schema(bound: BoundStatement, statement: UseSchema) -> Needs:
     name = SchemaName.from_parts(statement.parts, bound.state.catalog)
     catalog = CatalogName(statement.parts[0])
     if bound.view.finds_schema(name):
-        is_open = is_information_schema(name) or name == DEFAULT_SCHEMA_NAME
+        is_open = is_system_schema(name) or name == DEFAULT_SCHEMA_NAME
         return [] if is_open else [Need(Privilege.USE_SCHEMA, bound.view.schema(name))]
     if len(statement.parts) == 1 and not statement.schema_only and bound.view.has_catalog(catalog):
         return [Need(Privilege.USE_CATALOG, bound.view.catalog(catalog))]
@@ -294,7 +294,7 @@ def _dropped_view(bound: BoundStatement, statement: DropView) -> Needs:
         return
     name = TableName.from_parts(statement.view_parts, bound.state.current)
     found = bound.view.find(name) if statement.if_exists else bound.view.resolve(name)
-    if found is not None and not is_information_schema(name.schema_name):
+    if found is not None and not is_system_schema(name.schema_name):
         yield Need(Privilege.MANAGE, found)
 
 
@@ -340,7 +340,7 @@ def _commented(bound: BoundStatement, statement: CommentOn) -> Needs:
 
 def _managed(schema: SchemaEntry) -> Needs:
     """Nobody manages `information_schema`, which refuses changes itself."""
-    return [] if is_information_schema(schema.name) else [Need(Privilege.MANAGE, schema)]
+    return [] if is_system_schema(schema.name) else [Need(Privilege.MANAGE, schema)]
 
 
 def _schema(bound: BoundStatement, name: TableName) -> SchemaEntry:
@@ -410,7 +410,7 @@ def _read(relation: BoundRelation, definer: Definer | None) -> Needs:
             yield from _on_table(table, Privilege.SELECT, definer)
         case BoundFiles(owners=owners):
             yield from (_on_owner(owner, Privilege.SELECT, definer) for owner in owners)
-        case BoundView(entry=view) if is_information_schema(view.name.schema_name):
+        case BoundView(entry=view) if is_system_schema(view.name.schema_name):
             pass  # its rows are those that the principal may know of
         case BoundView(entry=view, relations=inner, functions=functions) if is_temporary(view.name):
             yield from (*_executions(functions, definer), *_reads(inner, definer))

@@ -11,12 +11,12 @@ import logging
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, assert_never
+from typing import Any
 
+from catalog.audit_table import SYSTEM_CATALOG, is_audit_schema
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
 from catalog.errors import PathNotAllowed, SqlError, TableExpected, TableNotFound
-from catalog.information_schema import SYSTEM_CATALOG, is_information_schema
 from catalog.names import (
     NAME_BYTES_MAX,
     CatalogName,
@@ -24,12 +24,15 @@ from catalog.names import (
     SchemaName,
     TableName,
     matches_all,
+    path_format,
     path_of,
 )
 from catalog.privileges import Principal
 from catalog.right_errors import ViewOwnerLacksPrivileges
 from catalog.rights import label_of, owning
+from catalog.system_views import is_system_schema
 from catalog.view import CatalogView
+from engine.bind.audit_rows import audit_rows
 from engine.bind.bound import (
     BoundChanges,
     BoundInBody,
@@ -47,7 +50,7 @@ from engine.bind.information_rows import information_query
 from engine.bind.policies import bind_policies, policed_at, policies_of
 from engine.bind.sight import free_path_owners, path_owners, seen_by
 from engine.bind.sources import Sources
-from engine.bind.time_travel import read_bound, read_time
+from engine.bind.time_travel import load, read_bound
 from engine.errors.definition_errors import (
     DropByPath,
     NoPlaceForTable,
@@ -70,8 +73,6 @@ from engine.runtime.settings import ALLOW_OUTSIDE
 from engine.sql.parser import parse
 from engine.statements.keys import ForeignKeyDef, KeyDef
 from engine.statements.queries import (
-    AsOfTimestamp,
-    AsOfVersion,
     ChangeRange,
     Query,
     Relation,
@@ -106,9 +107,9 @@ class Binder:
         self.state, self.formats = state, sources.formats
         self.view = seen_by(sources.catalog.view(), state.identity)
         self.functions = Functions(self.view, state.identity)
-        self.files = sources.files
+        self.files, self.audit_folder = sources.files, sources.audit_folder
         self.values: dict[str, tuple[Any, ...]] = {}
-        self.pinned: dict[tuple[str, TimeTravel | None], TableSnapshot] = {}
+        self.pinned: dict[tuple[str, str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
         self._owned_views: dict[Principal | None, CatalogView] = {}
         self._is_in_policy = False
@@ -188,7 +189,7 @@ class Binder:
         view = view or self._view_inside(inside)
         path = path_of(parts)
         if path is not None:
-            entry = view.resolve_path(path)
+            entry = view.resolve_path(path, path_format(parts))
             owners = path_owners(view, entry.location) or policed_at(self.view, entry.location)
             found_table = replace(
                 self._bound(None, entry, time_travel), owners=owners, shown_as=self._shown_as(owners, inside)
@@ -204,8 +205,8 @@ class Binder:
             return self._policed(found_table, time_travel, is_read=is_read)
         if time_travel is not None:
             raise TimeTravelOnView(str(found.name))
-        if is_information_schema(found.name.schema_name):
-            return self.information(found)
+        if is_system_schema(found.name.schema_name):
+            return self.system(found)
         names = [each.name for each in inside]
         if found.name in names:
             raise RecursiveView(str(found.name), " -> ".join(map(str, (*names, found.name))))
@@ -279,12 +280,17 @@ class Binder:
             found = self.state.temporary_view(parts) or self.view.resolve(
                 TableName.from_parts(parts, self.state.current)
             )
-            if isinstance(found, ViewEntry) and not is_information_schema(found.name.schema_name):
+            if isinstance(found, ViewEntry) and not is_system_schema(found.name.schema_name):
                 return BoundView(entry=found, query=Query(text=found.text), relations=())
         return self.relation(parts, None, self.state.current, is_read=False)
 
-    def information(self, entry: ViewEntry) -> BoundView:
-        """A view of `information_schema`; only those that tell of columns and constraints look into logs."""
+    def system(self, entry: ViewEntry) -> BoundView:
+        """The rows of the audit trail, or of a view of `information_schema`.
+
+        Of these only those that tell of columns and constraints look into logs.
+        """
+        if is_audit_schema(entry.name.schema_name):
+            return audit_rows(self.audit_folder)
         is_system = entry.name.schema_name.catalog_name == CatalogName(SYSTEM_CATALOG)
         catalog = None if is_system else entry.name.catalog
         text = information_query(entry, self.view, catalog, lambda: self.listed(catalog, matches_all, matches_all))
@@ -339,7 +345,7 @@ class Binder:
         own = self.formats[provider or DEFAULT_FORMAT]
         path = path_of(parts)
         if path is not None:
-            return self._new_path(self.view.resolve_path(path), written)
+            return self._new_path(self.view.resolve_path(path, path_format(parts)), written)
         name = TableName.from_parts(parts, self.state.current)
         entry = self._taken(name)
         if entry is not None:
@@ -373,7 +379,7 @@ class Binder:
         owners = free_path_owners(self.view, entry.location)
         if self._found_or_free(entry.location) is not None:
             return TakenName(entry=entry)
-        own = self.formats[DEFAULT_FORMAT]
+        own = self.formats[entry.format]
         return FreeName(name=entry.name, location=entry.location, managed=False, own=own, is_path=True, owners=owners)
 
     def replaced_table(
@@ -388,7 +394,7 @@ class Binder:
             return None
         path = path_of(parts)
         if path is not None:
-            entry = self.view.resolve_path(path)
+            entry = self.view.resolve_path(path, path_format(parts))
             path_owners(self.view, entry.location)
             name, is_there = entry.name, self.formats.find(entry.location) is not None
         else:
@@ -416,7 +422,7 @@ class Binder:
         """What DROP TABLE names; its log may be broken. Raises `DropByPath` for a path at which a table lies."""
         path = path_of(parts)
         if path is not None:
-            entry_at = self.view.resolve_path(path)
+            entry_at = self.view.resolve_path(path, path_format(parts))
             path_owners(self.view, entry_at.location)
             self._ensure_nothing_at(entry_at, if_exists)
             return None
@@ -479,20 +485,8 @@ class Binder:
         return BoundTable(name=name, entry=entry, snapshot=snapshot, own=own, owners=owners)
 
     def pin(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
-        key = (entry.location, time_travel)
+        key = (entry.format, entry.location, time_travel)
         if key not in self.pinned:
             with naming(str(entry.name)):
-                self.pinned[key] = self._load(entry, time_travel)
+                self.pinned[key] = load(self.formats[entry.format], entry.location, time_travel, self.values)
         return self.pinned[key]
-
-    def _load(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
-        own = self.formats[entry.format]
-        match time_travel:
-            case None:
-                return own.load(entry.location)
-            case AsOfVersion(version):
-                return own.load(entry.location, version)
-            case AsOfTimestamp(expression):
-                return own.load_at(entry.location, read_time(expression, self.values))
-            case _:
-                assert_never(time_travel)

@@ -104,9 +104,12 @@ class BoundTable:
     @property
     def label(self) -> str:
         """How messages call it."""
-        if self.shown_as is not None:
-            return self.shown_as
-        return str(self.name) if self.name else f"delta.`{self.entry.location}`"
+        return self.shown_as or self.own_label
+
+    @property
+    def own_label(self) -> str:
+        """What it is called to those who may know of it."""
+        return str(self.name) if self.name else f"{self.entry.format}.`{self.entry.location}`"
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:
@@ -178,7 +181,7 @@ class BoundView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundFiles:
-    """The files below the folder `root` that a COPY INTO reads, with the columns of `Scan.files`.
+    """The files below the folder `root` that are read as they are, with the columns of `Scan.files`.
 
     `schema` None: it is not known yet.
     """
@@ -189,6 +192,10 @@ class BoundFiles:
     schema: StructType | None = None
     owners: tuple[PathOwner, ...] = ()
     """As in `BoundTable`."""
+    partition_columns: tuple[str, ...] = ()
+    """The last of `schema`, whose values are those of `partition_values`."""
+    statistics: pa.Table | None = field(default=None, compare=False, repr=False)
+    """What is known of each file: `max_values` as statistics of a table's files have them."""
 
     @property
     def name(self) -> None:

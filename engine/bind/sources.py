@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from catalog.catalog import Catalog
 from catalog.tokens import TokenStore
@@ -26,6 +27,8 @@ class Sources:
     """The personal access tokens of a server that takes them."""
     files: FileSource = NoFiles()
     """Finds the files that statements name by their path."""
+    audit_folder: Path | None = None
+    """Of the server's audit trail, if it keeps one."""
     after_commit: Callable[[TableCommit], None] = lambda _: None
     """Told of every version that a statement made."""
     before_removal: Callable[[str], None] = lambda _: None

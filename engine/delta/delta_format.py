@@ -74,6 +74,9 @@ class DeltaFormat:
         """Raises `TimestampBeforeLog`, `TimestampAfterLog`."""
         return self.read(location, load_commit_times(self.read(location, None)).version_at(timestamp_ms))
 
+    def find_reference(self, location: str, name: str) -> None:
+        """No table of Delta's has names for its versions."""
+
     def folder(self, location: str) -> Storage:
         return self.open(location)
 

@@ -57,6 +57,7 @@ def row_rules(plan: WritePlan, token: str) -> RowRules:
         rebalanced=bool(config.optimizes_writes) or target is not None,
         file_bytes=target or FILE_BYTES,
         small_bytes=0 if config.optimizes_writes is False else SMALL_BYTES,
+        names=tuple(field.name for field in config.schema.fields if is_stored(field)),
     )
     return _arranged(rules, plan)
 

@@ -163,3 +163,8 @@ class TableWithoutColumns(SqlError, condition="DELTA_READ_TABLE_WITHOUT_COLUMNS"
         "The table {table} has no columns, so there is nothing to read. Add some with ALTER TABLE {table} ADD COLUMNS, "
         "or with the first rows: INSERT WITH SCHEMA EVOLUTION INTO {table} …"
     )
+
+
+@dataclass(eq=False)
+class NoAuditTrail(SqlError, condition="AUDIT_TRAIL_NOT_KEPT", sqlstate="55000"):
+    template = "This server keeps no audit trail. Set audit.folder in its configuration, and restart it."

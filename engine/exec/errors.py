@@ -144,3 +144,13 @@ class PlanRefused(SqlError, condition="UNSUPPORTED_PLAN", sqlstate="0A000"):
 class ViewChanged(SqlError, condition="INCOMPATIBLE_VIEW_SCHEMA_CHANGE", sqlstate="51024"):
     column: str
     template = "A table or view that the view reads has changed: it has no column {column} any more. Replace the view."
+
+
+@dataclass(eq=False)
+class ScanLimitExceeded(SqlError, condition="SCAN_LIMIT_EXCEEDED", sqlstate="54000"):
+    size: int
+    limit: int
+    template = (
+        "The statement would read {size} bytes of data files or more; the limit is {limit}. Read less by conditions on "
+        "partition columns or clustered columns, or ask the administrator to raise statements.scan_bytes_max."
+    )

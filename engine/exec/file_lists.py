@@ -2,7 +2,7 @@
 
 What Java announces of a statement's first rows is passed on to its result (`announced_result.py`). A statement is known
 here only while it runs. What fails in an answer fails the statement with the very error (`Asked.failure`), not with
-Java's view of it.
+Java's view of it. A statement whose files are more than its limit fails so, before any job.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from engine.errors.table_errors import naming
 from engine.exec.announced_result import AnnouncedResult
+from engine.exec.errors import ScanLimitExceeded
 from engine.exec.filters import read_filters
 from engine.exec.questions import QuestionServer
 from engine.exec.scan import file_list
@@ -24,11 +27,37 @@ from engine.runtime.time_zones import find_zone
 from engine.table.scan import Scan
 
 
+class ScannedBytes:
+    """The bytes of the files of a statement: each file of a scan once, however often Spark asks for it."""
+
+    def __init__(self, bytes_max: int) -> None:
+        """0 is no limit."""
+        self._bytes_max = bytes_max
+        self._total = 0
+        self._counted: dict[str, npt.NDArray[np.bool_]] = {}
+        """By the name of a scan: which of its files are in the total."""
+
+    def add(self, scan: Scan, rows: pa.Array | None) -> None:
+        """`rows` are positions in the scan's files; None: all. Raises `ScanLimitExceeded`."""
+        if not self._bytes_max:
+            return
+        counted = self._counted.setdefault(scan.relation, np.zeros(scan.files.num_rows, bool))
+        added = np.ones_like(counted) if rows is None else np.zeros_like(counted)
+        if rows is not None:
+            added[rows.to_numpy(zero_copy_only=False)] = True
+        sizes = scan.files["size"].fill_null(0).to_numpy()
+        self._total += int(sizes[added & ~counted].sum())
+        counted |= added
+        if self._total > self._bytes_max:
+            raise ScanLimitExceeded(self._total, self._bytes_max)
+
+
 class Asked:
     """The scans of one running statement, and what went wrong when Java asked about them."""
 
-    def __init__(self, scans: Sequence[Scan], profile: Profile) -> None:
+    def __init__(self, scans: Sequence[Scan], profile: Profile, scan_bytes_max: int = 0) -> None:
         self._scans, self._profile = scans, profile
+        self._counted = ScannedBytes(scan_bytes_max)
         self.failure: Exception | None = None
 
     def answer(self, question: dict[str, Any]) -> pa.Table:
@@ -36,7 +65,9 @@ class Asked:
         try:
             scan = self._scans[question["scan"]]
             with naming(scan.label):
-                return file_list(scan, self._rows(scan, question))
+                rows = self._rows(scan, question)
+                self._counted.add(scan, rows)
+                return file_list(scan, rows)
         except Exception as error:
             self.failure = error
             raise
@@ -64,7 +95,7 @@ class FileLists:
         self, context: StatementContext, scans: Sequence[Scan], announced: AnnouncedResult | None = None
     ) -> Iterator[Asked]:
         """Answer for this statement, whose profile is told what is read, and `announced` of its first rows."""
-        asked = self._running[context.statement_id] = Asked(scans, context.profile)
+        asked = self._running[context.statement_id] = Asked(scans, context.profile, context.scan_bytes_max)
         if announced is not None:
             self._announced[context.statement_id] = announced
         try:

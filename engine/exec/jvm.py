@@ -7,6 +7,12 @@ classes or signatures moved fails here, with the line that no longer compiles.
 
 Janino compiles plain old Java: no lambdas, no inferred generics; where a class narrows a method's return type it may
 pick the wider one, hence a cast here and there.
+
+Spark's `spark-submit` starts a class that serves py4j, and writes where it listens and the secret of its connections
+into a file that is named by a variable. Settings are in a file as well, not on the command line, which every user of
+the machine can read; both files are in a folder of their own with the mode 0700, which goes as soon as Java has
+answered. Only what is on `_INHERITED` of the environment is passed on: not the gateway's own settings, and
+nothing that has Spark or Java start otherwise (SPARK_HOME, PYSPARK_SUBMIT_ARGS, JAVA_TOOL_OPTIONS).
 """
 
 from __future__ import annotations
@@ -15,20 +21,22 @@ import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
+import tempfile
 import threading
+import time
 import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, ClientServer
+import pyspark
+from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, ClientServer, JavaParameters, PythonParameters
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
-from pyspark.java_gateway import launch_gateway
+from pyspark.serializers import UTF8Deserializer, read_int
 
 from engine.exec.errors import JavaNotFound, SparkUnavailable
 
@@ -44,17 +52,15 @@ _LEVELS = {
     "DEBUG": logging.DEBUG,
     "TRACE": logging.DEBUG,
 }
+_INHERITED = (
+    *("HOME", "JAVA_HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"),
+    *("HADOOP_CONF_DIR", "KRB5CCNAME", "KRB5_CONFIG"),
+)
+_INHERITED_PREFIXES = ("AWS_", "AZURE_", "GOOGLE_")
+"""Where Hadoop's connectors look for the credentials of a storage."""
+_INFO_VARIABLE = "_PYSPARK_DRIVER_CONN_INFO_PATH"
+_POLL_S = 0.02
 _STACK = ("\tat ", "Caused by: ", "\t...")
-
-
-@dataclass(frozen=True, slots=True)
-class _Settings:
-    """What :func:`launch_gateway` asks of a configuration."""
-
-    values: Mapping[str, str]
-
-    def getAll(self) -> list[tuple[str, str]]:
-        return list(self.values.items())
 
 
 def ensure_java() -> Path:
@@ -78,12 +84,72 @@ def ensure_java() -> Path:
 def launch_jvm(settings: Mapping[str, str]) -> ClientServer:
     """Start Spark's process with `settings`; it ends when this process does, however that ends."""
     ensure_java()
-    try:
-        gateway = launch_gateway(_Settings(settings), popen_kwargs={"stderr": subprocess.PIPE})
-    except PySparkException as error:
-        raise SparkUnavailable(f"its process did not start: {error.getMessage()}") from error
+    gateway = _launch(settings)
     threading.Thread(target=_forward_log, args=(gateway.proc.stderr,), name="spark-log", daemon=True).start()
     return gateway
+
+
+def _launch(settings: Mapping[str, str]) -> ClientServer:
+    """Start the process, whose standard error is a pipe; it ends with the end of its standard input.
+
+    Raises `SparkUnavailable` where it ends before it answers.
+    """
+    home = Path(pyspark.__file__).parent
+    with tempfile.TemporaryDirectory(prefix="delta-gateway-") as name:
+        file, info = Path(name) / "spark.conf", Path(name) / "connection"
+        file.write_text(_properties(settings), encoding="ascii")
+        process = subprocess.Popen(
+            [home / "bin" / "spark-submit", "--properties-file", file, "pyspark-shell"],
+            env=_environment() | {"SPARK_HOME": str(home), "SPARK_CONNECT_MODE": "0", _INFO_VARIABLE: str(info)},
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=_ignore_interrupts,
+        )
+        while not info.is_file():
+            if process.poll() is not None:
+                raise SparkUnavailable(f"its process did not start: {_first_words(process)}")
+            time.sleep(_POLL_S)
+        with info.open("rb") as connection:
+            port, secret = read_int(connection), UTF8Deserializer().loads(connection)
+    gateway = ClientServer(
+        java_parameters=JavaParameters(port=port, auth_token=secret, auto_convert=True),
+        python_parameters=PythonParameters(port=0, eager_load=False),
+    )
+    gateway.proc = process
+    return gateway
+
+
+def _environment() -> dict[str, str]:
+    return {
+        name: value for name, value in os.environ.items() if name in _INHERITED or name.startswith(_INHERITED_PREFIXES)
+    }
+
+
+def _properties(settings: Mapping[str, str]) -> str:
+    """Java's format of properties; all but letters, digits and what is harmless is escaped."""
+    return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in settings.items())
+
+
+def _escaped(text: str) -> str:
+    return "".join(
+        each if each.isascii() and (each.isalnum() or each in "./_-") else _unit_escapes(each) for each in text
+    )
+
+
+def _unit_escapes(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C in a terminal is for the gateway, which ends Java itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _first_words(process: subprocess.Popen[bytes]) -> str:
+    assert process.stderr is not None
+    lines = process.stderr.read().decode(errors="replace").strip().splitlines()
+    return lines[0] if lines else f"it ended with code {process.returncode}"
 
 
 def _forward_log(stderr: BinaryIO) -> None:

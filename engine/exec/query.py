@@ -19,10 +19,10 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from catalog.errors import SqlError
 from engine.concurrency.cancel import CancelToken
@@ -37,6 +37,7 @@ from engine.exec.supervisor import Supervisor
 from engine.exec.variables import parameter_request, read_assignment, read_variables, variables_request
 from engine.plans.expression_checks import Examination
 from engine.plans.file_writes import WriteTarget, WrittenFile, read_written, target_request
+from engine.plans.lineage import LineageReader, lineage_of_reading, lineage_of_result, lineage_of_write
 from engine.plans.reads import QueryColumn, ReadPlan
 from engine.runtime.context import StatementContext
 from engine.runtime.parameters import Parameter
@@ -47,6 +48,17 @@ from engine.statements.queries import ExplainMode
 
 A = TypeVar("A")
 R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class _Call(Generic[A, R]):
+    """What is asked of Java's session, and how its answer is read."""
+
+    make: Callable[[Any, str], A]
+    read: Callable[[A], R]
+    lineage: LineageReader | None = None
+    """Told where the statement's lineage is asked for, if the call may have one."""
+    announced: AnnouncedResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +95,8 @@ class ExecSession:
         Raises `StatementCancelled`, `StatementTimedOut`, `ResultTooLarge`, what the guard refuses
         (`engine/exec/errors.py`), or `SparkFailure` with Spark's own condition.
         """
-        return self._call(lambda session, request: session.run(request), read_result, plan, context, parameters)
+        run = _Call(lambda session, request: session.run(request), read_result, lineage_of_reading)
+        return self._call(run, plan, context, parameters)
 
     def stream_query(
         self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
@@ -93,12 +106,12 @@ class ExecSession:
         What is raised then is raised by the result's batches too.
         """
         if context.on_rows is None:
-            return self.run_query(plan, context, parameters)
+            run = _Call(lambda session, request: session.run(request), read_result, lineage_of_result)
+            return self._call(run, plan, context, parameters)
         announced = AnnouncedResult(context.on_rows)
         try:
-            return self._call(
-                lambda session, request: session.run(request), announced.complete, plan, context, parameters, announced
-            )
+            run = _Call(lambda session, request: session.run(request), announced.complete, lineage_of_result, announced)
+            return self._call(run, plan, context, parameters)
         except BaseException as error:
             announced.fail(error)
             raise
@@ -107,22 +120,23 @@ class ExecSession:
         self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()
     ) -> list[QueryColumn]:
         """The columns that `plan` would answer; nothing runs."""
-        return self._call(_describe, read_columns, plan, context, parameters)
+        return self._call(_Call(_describe, read_columns), plan, context, parameters)
 
     def examine(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> Examination:
         """What `plan` would answer, and what that depends on; nothing runs."""
-        return self._call(_describe, read_examination, plan, context, parameters)
+        return self._call(_Call(_describe, read_examination), plan, context, parameters)
 
     def variables_read(self, plan: ReadPlan, context: StatementContext) -> tuple[str, ...]:
         """The names of the variables that `plan` reads; nothing runs."""
-        return self._call(_describe, read_variables, plan, context, ())
+        return self._call(_Call(_describe, read_variables), plan, context, ())
 
     def values(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> Assignment:
         """Run `plan`, whose text is a query, DECLARE or SET VARIABLE, and answer values that Spark takes back.
 
         Raises what :meth:`run_query` does.
         """
-        return self._call(lambda session, request: session.values(request), read_assignment, plan, context, parameters)
+        run = _Call(lambda session, request: session.values(request), read_assignment, lineage_of_reading)
+        return self._call(run, plan, context, parameters)
 
     def describe(self, plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter] = ()) -> ResultStream:
         """The columns of `plan` as rows of name, type and comment; nothing runs."""
@@ -140,13 +154,11 @@ class ExecSession:
     ) -> ResultStream:
         """Spark's plan, which files it would read of each table, and `note`, as one cell of text; nothing runs."""
         labels = _labels(plan)
-        text = self._call(
-            lambda session, request: session.explain(request, mode.value),
-            lambda answer: restore_names(answer, labels),
-            plan,
-            context,
-            parameters,
+        explain = _Call(
+            lambda session, request: session.explain(request, mode.value), lambda answer: restore_names(answer, labels)
         )
+        unlimited = replace(context, scan_bytes_max=0)  # nothing is read
+        text = self._call(explain, plan, unlimited, parameters)
         lines = "\n".join((*context.profile.lines, note))
         return string_rows(("plan",), [(f"{text}\n== Tables ==\n{lines}\n",)])
 
@@ -159,9 +171,8 @@ class ExecSession:
     ) -> tuple[WrittenFile, ...]:
         """Write the rows of `plan` as data files; raises what :meth:`run_query` does, and nothing is left then."""
         asked = target_request(target)
-        return self._call(
-            lambda session, request: session.write(request, asked), read_written, plan, context, parameters
-        )
+        write = _Call(lambda session, request: session.write(request, asked), read_written, lineage_of_write(target))
+        return self._call(write, plan, context, parameters)
 
     def set_setting(self, key: str, value: str | None) -> None:
         """Set a setting of Spark for this session; None takes it back to its default. Raises `SparkFailure`.
@@ -222,15 +233,7 @@ class ExecSession:
             with suppress(SparkRestarting), _reached(opened.process):
                 change(opened.session)
 
-    def _call(
-        self,
-        call: Callable[[Any, str], A],
-        read: Callable[[A], R],
-        plan: ReadPlan,
-        context: StatementContext,
-        parameters: Sequence[Parameter],
-        announced: AnnouncedResult | None = None,
-    ) -> R:
+    def _call(self, call: _Call[A, R], plan: ReadPlan, context: StatementContext, parameters: Sequence[Parameter]) -> R:
         opened = self._open(context.cancel)
         process, session, ended = opened.process, opened.session, threading.Event()
 
@@ -242,19 +245,28 @@ class ExecSession:
         try:
             with (
                 temporary_folder(process.spool_dir / context.statement_id) as folder,
-                process.file_lists.serving(context, plan.scans, announced) as asked,
+                process.file_lists.serving(context, plan.scans, call.announced) as asked,
                 process.watching(context),
                 _own_failure(asked),
                 _reached(process, _labels(plan)),
             ):
-                request = _request(plan, context, parameters, folder, announces_rows=announced is not None)
-                return read(call(session, request))
+                lineage = call.lineage if context.on_lineage is not None else None
+                how = {"announces_rows": call.announced is not None, "tells_lineage": lineage is not None}
+                result = call.read(call.make(session, json.dumps(_request(plan, context, parameters, folder) | how)))
+                if lineage is not None:
+                    _tell_lineage(lineage, session.lineage(context.statement_id), plan, context)
+                return result
         except SqlError:
             context.cancel.ensure_live()  # whatever else a cancelled statement died of
             raise
         finally:
             ended.set()
             context.cancel.forget(cancel)
+
+
+def _tell_lineage(read: LineageReader, told: str | None, plan: ReadPlan, context: StatementContext) -> None:
+    if told is not None and context.on_lineage is not None:
+        context.on_lineage(read(told, plan.scans))
 
 
 def _describe(session: Any, request: str) -> bytes:
@@ -307,25 +319,21 @@ def _request(
     context: StatementContext,
     parameters: Sequence[Parameter],
     folder: Path,
-    *,
-    announces_rows: bool,
-) -> str:
+) -> dict[str, Any]:
     """What `Request.java` reads."""
-    return json.dumps(
-        {
-            "id": context.statement_id,
-            "principal": context.identity.principal,
-            "instant_us": context.instant_us,
-            "text": plan.text,
-            "scans": scan_requests(plan.scans),
-            "views": [asdict(view) for view in plan.views],
-            "parameters": [parameter_request(parameter) for parameter in parameters],
-            "variables": variables_request(context.variables),
-            "spool": str(folder),
-            "result_bytes_max": context.result_bytes_max,
-            "announces_rows": announces_rows,
-        }
-    )
+    return {
+        "id": context.statement_id,
+        "principal": context.identity.principal,
+        "instant_us": context.instant_us,
+        "text": plan.text,
+        "scans": scan_requests(plan.scans),
+        "views": [asdict(view) for view in plan.views],
+        "parameters": [parameter_request(parameter) for parameter in parameters],
+        "variables": variables_request(context.variables),
+        "spool": str(folder),
+        "result_bytes_max": context.result_bytes_max,
+        "pool": context.pool,
+    }
 
 
 def _labels(plan: ReadPlan) -> dict[str, str]:

@@ -115,7 +115,7 @@ logger.utils.filter.abort.onMismatch = neutral
 class SparkOptions:
     """`conf` is Spark's own configuration over our defaults; `local_dir` holds temporary files (None: the system's).
 
-    `supervision` says when it is started again.
+    `supervision` says when it is started again; `pools` are names and weights for `StatementContext.pool`.
     """
 
     master: str = "local[*]"
@@ -124,6 +124,7 @@ class SparkOptions:
     log_level: str = "ERROR"
     supervision: Supervision = Supervision()
     conf: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    pools: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class SparkDriver:
@@ -199,14 +200,23 @@ class SparkDriver:
         shutil.rmtree(self._work_dir, ignore_errors=True)
 
 
+def _allocation(pools: Mapping[str, int]) -> str:
+    """Spark's file of pools. In each, jobs take turns as well."""
+    pool = '<pool name="{}"><schedulingMode>FAIR</schedulingMode><weight>{}</weight></pool>'
+    return f"<allocations>{''.join(pool.format(*each) for each in pools.items())}</allocations>"
+
+
 def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
     """Spark's configuration, given at launch because memory and class path cannot be set later."""
     for folder in ("spool", "warehouse"):
         (work_dir / folder).mkdir()
     logging = work_dir / "log4j2.properties"
     logging.write_text(_LOGGING.format(level=options.log_level))
+    pools = work_dir / "pools.xml"
+    pools.write_text(_allocation(options.pools))
     owned = {
         **_FIXED_CONF,
+        "spark.scheduler.allocation.file": pools.as_uri(),
         "spark.driver.memory": options.driver_memory,
         "spark.local.dir": str(work_dir / "spark"),
         "spark.master": options.master,
@@ -215,6 +225,7 @@ def _conf(options: SparkOptions, work_dir: Path) -> dict[str, str]:
     for key in options.conf.keys() & owned.keys():
         if options.conf[key] != owned[key]:
             raise SparkSettingFixed(key, owned[key])
-    java_options = f"-Dlog4j2.configurationFile={logging.as_uri()} {options.conf.get(_JAVA_OPTIONS, '')}".rstrip()
+    given = options.conf.get(_JAVA_OPTIONS, "")
+    java_options = f"-Dlog4j2.configurationFile={logging.as_uri()} -XX:+DisableAttachMechanism {given}".rstrip()
     local = _LOCAL_CONF if _LOCAL.fullmatch(options.master) else {}
     return {**_DEFAULT_CONF, **local, **options.conf, **owned, _JAVA_OPTIONS: java_options}

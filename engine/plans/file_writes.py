@@ -90,6 +90,8 @@ class RowRules:
     is_arranged: bool = False
     """Whether each task of the query has the rows of a file."""
     curve: Curve | None = None
+    names: tuple[str, ...] = ()
+    """What the table calls the first of the stored columns; none for rows that are no table's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

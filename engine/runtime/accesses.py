@@ -1,4 +1,6 @@
-"""What a statement is about to touch, as told to who watches statements (`StatementContext.on_authorized`)."""
+"""What a statement touches, as told to who watches statements: before it runs which objects
+(`StatementContext.on_authorized`), and when it has run which columns (`StatementContext.on_lineage`).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,9 @@ class Use(StrEnum):
     WRITE = "write"
     CREATE = "create"
     DESCRIBE = "describe"
+    GRANT = "grant"
+    """Its privileges or its owner change."""
+    EXECUTE = "execute"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,3 +39,45 @@ class StatementAccess:
 
     statement: str
     objects: tuple[Access, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A version of a table that a statement made."""
+
+    relation: str
+    version: int
+
+
+class Transformation(StrEnum):
+    """What becomes of the values of a column on the way to another one, as OpenLineage calls it."""
+
+    IDENTITY = "IDENTITY"
+    TRANSFORMATION = "TRANSFORMATION"
+    AGGREGATION = "AGGREGATION"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSource:
+    """A column of a table that was read. `relation` is the name of the table as in `Access`."""
+
+    relation: str
+    column: str
+    transformation: Transformation = Transformation.IDENTITY
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLineage:
+    """The columns whose values those of `column` are made of; `target` is the table, None for a result."""
+
+    target: str | None
+    column: str
+    sources: tuple[ColumnSource, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineage:
+    """Of one query. `others` were read besides: they decide which rows there are."""
+
+    columns: tuple[ColumnLineage, ...] = ()
+    others: tuple[ColumnSource, ...] = ()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from engine.concurrency.cancel import CancelToken
-from engine.runtime.accesses import StatementAccess
+from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.identity import Identity
 from engine.runtime.profile import Profile
 from engine.runtime.results import ResultStream
@@ -27,11 +27,13 @@ class StatementContext:
     """One run: identity, cancel switch, id and clock; `profile` is told what was read.
 
     `instant_us` (microseconds since the epoch) is what `current_timestamp()` answers, in all queries of the run.
-    `variables` are those that its queries may name. `on_parsed` is told, once the text is parsed, whether the statement
-    may answer rows: some protocols have to say so before it has run. `on_rows`, where it is given, is told of the
-    result of a query that goes on computing its last rows, on any thread; a later failure is the result's too.
-    `on_authorized` is told what the statement will touch, each time before it is planned; where it raises, nothing is
-    done.
+    `scan_bytes_max` bounds the data files that its queries read (0: no bound); `pool` is what its tasks share Spark's
+    time in (None: one of its session). `variables` are those that its queries may name. `on_parsed` is told, once the
+    text is parsed, whether the statement may answer rows: some protocols have to say so before it has run. `on_rows`,
+    where it is given, is told of the result of a query that goes on computing its last rows, on any thread; a later
+    failure is the result's too. `on_authorized` is told what the statement will touch, each time before it is planned;
+    where it raises, nothing is done. `on_lineage`, where it is given, is told after each query of the run which columns
+    that read and wrote, `on_commit` of each version of a table that was made.
     """
 
     identity: Identity
@@ -40,8 +42,12 @@ class StatementContext:
     now_ms: Callable[[], int] = field(default=lambda: time.time_ns() // 1_000_000)
     instant_us: int = field(default_factory=lambda: time.time_ns() // 1000)
     result_bytes_max: int = 1 << 30
+    scan_bytes_max: int = 0
+    pool: str | None = None
     profile: Profile = field(default_factory=Profile)
     variables: VisibleVariables = VisibleVariables()
     on_parsed: Callable[[bool], None] = _ignore
     on_authorized: Callable[[StatementAccess], None] = _ignore
     on_rows: Callable[[ResultStream], None] | None = None
+    on_lineage: Callable[[Lineage], None] | None = None
+    on_commit: Callable[[Commit], None] = _ignore

@@ -29,6 +29,9 @@ _SECOND_MICROS = 1_000_000
 _DAY_MICROS = 86_400_000_000
 _CYCLE_DAYS = 146_097
 """Days of 400 years."""
+_PLAIN_SCALE_MAX = 6
+"""Up to this scale Arrow writes all decimals without an exponent."""
+_INT64_DIGITS = 18
 _FIELD_MICROS = {"day": _DAY_MICROS, "hour": 3_600_000_000, "minute": 60_000_000}
 """By the last field of an interval of days; seconds have all that there is."""
 _HEX = np.frombuffer("".join(f"{byte:02X}" for byte in range(256)).encode(), np.uint8).reshape(256, 2)
@@ -86,12 +89,39 @@ def _java_float(text: str) -> str:
 
 
 def _decimals(values: pa.Array) -> pa.StringArray:
+    if (quick := _small_decimals(values)) is not None:
+        return quick
     text = values.cast(pa.string())
+    if 0 <= values.type.scale <= _PLAIN_SCALE_MAX:
+        return text
     exponents = pc.fill_null(pc.match_substring(text, "E"), False)  # below a millionth, Arrow writes 1E-7
     if not pc.any(exponents).as_py():
         return text
     plain = [format(number, "f") for number in values.filter(exponents).to_pylist()]
     return pc.replace_with_mask(text, exponents, pa.array(plain, pa.string()))
+
+
+def _small_decimals(values: pa.Array) -> pa.StringArray | None:
+    """Decimals whose digits fit in 64 bits: those of the integer, and a point before the last `scale` of them.
+
+    It takes half the time of Arrow's cast. None for others, and where a negative one is between -1 and 0.
+    """
+    kind = values.type
+    if not pa.types.is_decimal128(kind) or not 0 <= kind.scale < min(kind.precision, _INT64_DIGITS) or not len(values):
+        return None
+    filled = pc.fill_null(values, Decimal(1)) if values.null_count else values
+    words = np.frombuffer(filled.buffers()[1], "<i8").reshape(-1, 2)[filled.offset : filled.offset + len(filled)]
+    low, one = words[:, 0], 10**kind.scale
+    if not np.array_equal(words[:, 1], low >> 63):
+        return None
+    text = pa.array(low).cast(pa.string())
+    if kind.scale:
+        if np.any((low > -one) & (low < one)):
+            if low.min() < 0:
+                return None
+            text = pc.utf8_lpad(text, kind.scale + 1, "0")
+        text = pc.binary_replace_slice(text, -kind.scale, -kind.scale, ".")
+    return _mask_as(text, values)
 
 
 def _dates(values: pa.Array) -> pa.StringArray:

@@ -31,7 +31,14 @@ class AsOfTimestamp:
     expression: str
 
 
-TimeTravel = AsOfVersion | AsOfTimestamp
+@dataclass(frozen=True, slots=True)
+class AsOfReference:
+    """`VERSION AS OF 'name'`: a branch or a tag of the table."""
+
+    name: str
+
+
+TimeTravel = AsOfVersion | AsOfTimestamp | AsOfReference
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,8 +193,10 @@ class ListColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListFunctions:
-    """Metadata call."""
+    """Metadata call. Spark's own functions, which are in no schema, are listed with any, as the stock server does."""
 
+    catalog: str | None = None
+    schema_pattern: str | None = None
     pattern: str | None = None
 
 

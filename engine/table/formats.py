@@ -41,6 +41,10 @@ class TableFormat(Protocol):
         """The version that was current at a time, in milliseconds since the epoch."""
         ...
 
+    def find_reference(self, location: str, name: str) -> TableSnapshot | None:
+        """The snapshot that a name of the table's own refers to (a branch, a tag); None for an unknown name."""
+        ...
+
     def folder(self, location: str) -> Storage:
         """Where the files of a table at a location are written."""
         ...
@@ -122,6 +126,7 @@ class _Pinned:
         self.create, self.begin = inner.create, inner.begin
         self.define, self.stored_properties = inner.define, inner.stored_properties
         self.load, self.load_at = cache(inner.load), cache(inner.load_at)
+        self.find_reference = cache(inner.find_reference)
 
 
 def formats_of(*formats: TableFormat) -> TableFormats:

@@ -146,8 +146,33 @@ class Scan:
     infers: bool = False
     """The columns are those that Spark finds in such files, and `schema` says nothing."""
     choice: Choice | None = field(default=None, compare=False, repr=False)
+    name: str = ""
+    """What the record of what was read calls the table, who may not be named to the reader."""
     is_hidden: bool = False
     """Nothing is told of what is read of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanPart:
+    """`rows` are the positions of the scan's files in `TableSnapshot.files`, ascending; None for files of another kind,
+    all of which are read whatever is asked of the table.
+    """
+
+    scan: Scan
+    rows: pa.Array | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposedScan:
+    """One table whose files do not hold its rows as they are: `text` is the query over the scans of `parts` that does.
+
+    It is known as `relation`, and its columns are those of the table.
+    """
+
+    relation: str
+    label: str
+    parts: tuple[ScanPart, ...]
+    text: str
 
 
 def with_constant(scan: Scan, column: StructField, files: pa.Table) -> Scan:

@@ -23,7 +23,7 @@ from engine.table.details import TableDetails
 from engine.table.operations import TableOperation
 from engine.table.row_files import RowFiles
 from engine.table.rules import Constraint, TableRules
-from engine.table.scan import Scan
+from engine.table.scan import ComposedScan, Scan
 from engine.types.schema import StructType
 
 
@@ -128,8 +128,8 @@ class TableSnapshot(Protocol):
         """Raises, by name, for what the format, or a feature of the table, does not allow us to do."""
         ...
 
-    def scan(self, relation: str, label: str) -> Scan:
-        """All live files, as they are read; without a choice."""
+    def scan(self, relation: str, label: str) -> Scan | ComposedScan:
+        """All live files, as they are read; without a choice. Scans of parts have names that begin with `relation`."""
         ...
 
     def columns(self, time_zone: tzinfo | None = None) -> TableColumns:

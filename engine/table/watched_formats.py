@@ -36,6 +36,13 @@ class _Watched:
             self._pins.add(location, found.version)
         return found
 
+    def find_reference(self, location: str, name: str) -> TableSnapshot | None:
+        with self._pins.every_version(location):
+            found = self._inner.find_reference(location, name)
+            if found is not None:
+                self._pins.add(location, found.version)
+        return found
+
     def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> TableChanges:
         with self._pins.every_version(snapshot.table_root):
             found = self._inner.changes(snapshot, start, end, allow_outside=allow_outside)

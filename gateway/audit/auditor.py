@@ -3,7 +3,8 @@
 A line has the same fields wherever they apply: `event`, `outcome`, `sqlstate`, `principal`, `real_user`, `method`,
 `client_id`, `groups_sha256`, `peer`, `wire`, `session`, `statement`. Of a statement there are two lines. The one of its
 beginning is written when it may run and before it has done anything; if that fails, so does the statement. The one of
-its end tells how it ended, and is the only one of a statement that was refused, or failed before it was understood.
+its end tells how it ended, which columns it read and wrote and what it committed, and is the only one of a statement
+that was refused, or failed before it was understood.
 
 Never recorded: passwords and tokens, handles of sessions, rows, values of parameters, and messages of errors, which may
 have values of rows in them.
@@ -24,11 +25,14 @@ from catalog.errors import SqlError
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity
 from gateway.audit.errors import AuditNotWritten
+from gateway.audit.lineage import traced
 from gateway.audit.trail import Trail
+from gateway.authenticators.errors import TooManyFailures
 from gateway.config import OnFailure, StatementText
 from gateway.operation import Operation, OperationState
 from gateway.origin import Origin
 from gateway.redaction import redact, without_literals
+from gateway.trace import Trace
 
 logger = logging.getLogger(__name__)
 
@@ -42,15 +46,26 @@ class Auditor(Protocol):
 
     def logged_in(self, identity: Identity, origin: Origin) -> None: ...
 
+    def logged_out(self, identity: Identity, origin: Origin) -> None: ...
+
     def refused(self, user: str | None, origin: Origin, error: SqlError) -> None: ...
+
+    def token_changed(
+        self, event: str, outcome: str, identity: Identity, origin: Origin, token_id: str | None = None
+    ) -> None: ...
 
     def session_opened(self, session: str, identity: Identity, origin: Origin) -> None: ...
 
-    def session_closed(self, session: str, identity: Identity, origin: Origin) -> None: ...
+    def session_closed(self, session: str, identity: Identity, origin: Origin, reason: str) -> None: ...
+
+    def trace(self) -> Trace | None:
+        """What is to be filled while a statement runs, for its end; None where nobody asks for it."""
 
     def statement_began(self, operation: Operation, access: StatementAccess, session: str, origin: Origin) -> None: ...
 
     def statement_ended(self, operation: Operation, session: str, origin: Origin) -> None: ...
+
+    def link_followed(self, operation: Operation, part: str, origin: Origin) -> None: ...
 
     def close(self) -> None: ...
 
@@ -58,26 +73,14 @@ class Auditor(Protocol):
 class NoAudit:
     """Nothing is recorded."""
 
-    def logged_in(self, identity: Identity, origin: Origin) -> None:
+    def trace(self) -> None:
+        return None
+
+    def _ignored(self, *_: object) -> None:
         pass
 
-    def refused(self, user: str | None, origin: Origin, error: SqlError) -> None:
-        pass
-
-    def session_opened(self, session: str, identity: Identity, origin: Origin) -> None:
-        pass
-
-    def session_closed(self, session: str, identity: Identity, origin: Origin) -> None:
-        pass
-
-    def statement_began(self, operation: Operation, access: StatementAccess, session: str, origin: Origin) -> None:
-        pass
-
-    def statement_ended(self, operation: Operation, session: str, origin: Origin) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
+    logged_in = logged_out = refused = token_changed = session_opened = session_closed = _ignored
+    statement_began = statement_ended = link_followed = close = _ignored
 
 
 class TrailAuditor:
@@ -86,26 +89,52 @@ class TrailAuditor:
     def __init__(self, trail: Trail, *, text: StatementText, on_failure: OnFailure) -> None:
         self._trail, self._text, self._on_failure = trail, text, on_failure
         self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[Identity, str], float] = OrderedDict()
+        self._known: OrderedDict[tuple[Identity | str | None, str], float] = OrderedDict()
         """Log-ins that were recorded, and when: clients of HTTP send their credentials with each request."""
 
     def logged_in(self, identity: Identity, origin: Origin) -> None:
         """Recorded once a minute for each identity and address."""
-        if self._is_new(identity, origin.peer):
+        if self._is_new((identity, origin.peer)):
             self._record("login", "ok", identity, origin)
 
     def refused(self, user: str | None, origin: Origin, error: SqlError) -> None:
-        """`user` is the name that the client gave, which may be no user's. Never raises: the client is told why."""
-        fields = {"user": user and user[:200], "peer": origin.peer, "wire": origin.wire}
+        """`user` is the name that the client gave, which may be no user's. Never raises: the client is told why.
+
+        Attempts that come too fast to be looked at are recorded once a minute for each name and address.
+        """
+        if isinstance(error, TooManyFailures) and not self._is_new((user, origin.peer)):
+            return
+        fields = {"condition": error.condition, "user": user and user[:200], "peer": origin.peer, "wire": origin.wire}
         with suppress(AuditNotWritten):
             self._write({"event": "login", "outcome": "denied", "sqlstate": error.sqlstate, **fields})
+
+    def logged_out(self, identity: Identity, origin: Origin) -> None:
+        """Never raises: whoever wants to leave may."""
+        with self._lock:
+            self._known.pop((identity, origin.peer), None)
+        with suppress(AuditNotWritten):
+            self._record("logout", "ok", identity, origin)
+
+    def token_changed(
+        self, event: str, outcome: str, identity: Identity, origin: Origin, token_id: str | None = None
+    ) -> None:
+        """Raises at the beginning only: what was done is done."""
+        if outcome == "begin":
+            self._record(f"{event}.begin", "ok", identity, origin)
+            return
+        with suppress(AuditNotWritten):
+            self._record(event, outcome, identity, origin, token_id=token_id)
 
     def session_opened(self, session: str, identity: Identity, origin: Origin) -> None:
         self._record("session.open", "ok", identity, origin, session=session, user_agent=origin.user_agent)
 
-    def session_closed(self, session: str, identity: Identity, origin: Origin) -> None:
+    def session_closed(self, session: str, identity: Identity, origin: Origin, reason: str) -> None:
+        """`reason`: its client closed it, or has read all of its only statement, it was idle, or had to make room."""
         with suppress(AuditNotWritten):
-            self._record("session.close", "ok", identity, origin, session=session)
+            self._record("session.close", "ok", identity, origin, session=session, reason=reason)
+
+    def trace(self) -> Trace | None:
+        return Trace()
 
     def statement_began(self, operation: Operation, access: StatementAccess, session: str, origin: Origin) -> None:
         objects = [
@@ -136,24 +165,31 @@ class TrailAuditor:
         ended_ms = operation.ended_ms or time.time_ns() // 1_000_000
         fields = {
             "rows_modified": operation.rows_modified,
+            "bytes_out": operation.result_bytes,
             "ms": ended_ms - operation.created_ms,
             **self._text_fields(operation.text),
         }
         if operation.error is not None:
             fields |= {"sqlstate": operation.error.sqlstate, "condition": operation.error.condition}
+        if operation.trace is not None:
+            fields |= traced(operation.trace)
         names = {"session": session, "statement": str(operation.id)}
         with suppress(AuditNotWritten):
             self._record("statement.end", _outcome(operation), operation.identity, origin, **names, **fields)
 
+    def link_followed(self, operation: Operation, part: str, origin: Origin) -> None:
+        """The holder of a link is not known: the principal is the one whose result it is."""
+        self._record("download", "ok", operation.identity, origin, statement=str(operation.id), part=part)
+
     def close(self) -> None:
         self._trail.close()
 
-    def _is_new(self, identity: Identity, peer: str) -> bool:
+    def _is_new(self, key: tuple[Identity | str | None, str]) -> bool:
         now = time.monotonic()
         with self._lock:
-            last = self._known.pop((identity, peer), None)
+            last = self._known.pop(key, None)
             is_new = last is None or now - last > _KNOWN_S
-            self._known[identity, peer] = now if last is None or is_new else last
+            self._known[key] = now if last is None or is_new else last
             if len(self._known) > _KNOWN_MAX:
                 self._known.popitem(last=False)
         return is_new

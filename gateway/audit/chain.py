@@ -4,7 +4,7 @@ A line is one JSON object in ASCII. It has the digest of the line before it as `
 of the line without its newline) and a number `seq` that counts from 1, both over all files of a trail; the first line
 has :data:`ORIGIN` for the digest of the line before. So a line that is changed, taken out, put in or moved breaks the
 chain behind it. What the chain cannot tell is that the last lines are missing: for that its newest digest has to be
-known from elsewhere (`delta-gateway audit verify` prints it).
+known from elsewhere (`delta-gateway audit verify` prints it), which signed heads do by themselves (`heads.py`).
 
 A process that is killed may leave a last line that is cut. The line behind it is an event `gap`, which has the digest
 of what was cut, and continues the chain from the last whole line.
@@ -16,6 +16,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 VERSION = 1
@@ -66,11 +67,13 @@ def follow(head: Head, line: bytes) -> Head:
     return Head(head.seq + 1, digest_of(line))
 
 
-def verify(files: Iterable[tuple[str, bytes]], head: Head | None = None) -> tuple[Head, Broken | None]:
+def verify(
+    files: Iterable[tuple[str, bytes]], head: Head | None = None, signed: Mapping[int, str] = MappingProxyType({})
+) -> tuple[Head, Broken | None]:
     """How far the chain holds through `files` (names and contents, in their order), and where it breaks.
 
     `head` is what is before the first of them. A cut line holds if the line behind it is the gap that names it; the
-    very last line may be cut.
+    very last line may be cut. `signed` has digests of lines by their numbers, which are known from elsewhere.
     """
     at = head or Head()
     cut: tuple[str, int, bytes] | None = None
@@ -85,9 +88,13 @@ def verify(files: Iterable[tuple[str, bytes]], head: Head | None = None) -> tupl
                     cut = name, number, line
                     continue
                 return at, Broken(name, number, str(error))
+            if signed.get(at.seq, at.digest) != at.digest:
+                return at, Broken(name, number, "its digest is not the one that was signed")
             if cut is not None and not _tells_of(line, cut[2]):
                 return at, Broken(cut[0], cut[1], "it is cut, and the line behind it does not tell of it")
             cut = None
+    if (last := max(signed, default=0)) > at.seq:
+        return at, Broken("the last file", 0, f"it ends, and a head of line {last} was signed")
     return at, None
 
 

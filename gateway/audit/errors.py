@@ -31,3 +31,13 @@ class AuditTrailBroken(SqlError, condition="AUDIT_TRAIL_BROKEN", sqlstate="XX001
         "The newest line of the audit trail {file} is no line of a trail: {reason}. Move the folder away to begin a "
         "new trail; `delta-gateway audit verify` shows how far the old one holds."
     )
+
+
+@dataclass(eq=False)
+class AuditKeyUnusable(SqlError, condition="AUDIT_KEY_UNUSABLE", sqlstate="F0000"):
+    file: str
+    reason: str
+    template = (
+        "The key {file} of the audit trail cannot be used: {reason}. `openssl genpkey -algorithm ed25519` makes one, "
+        "and `openssl pkey -pubout` its public half."
+    )

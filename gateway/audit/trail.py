@@ -17,8 +17,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from catalog.audit_table import day_of, file_name, trail_files
 from gateway.audit.chain import GAP, Head, digest_of, follow, format_line, is_cut
 from gateway.audit.errors import AuditNotWritten, AuditTrailBroken, AuditTrailInUse
+from gateway.audit.heads import HeadSigner
 
 _LOCK = "trail.lock"
 _MODE, _FOLDER_MODE = 0o600, 0o700
@@ -29,9 +31,11 @@ class Trail:
     folder that another process has open, `AuditTrailBroken` for one whose newest file is no trail.
     """
 
-    def __init__(self, folder: Path, *, is_synced: bool = False) -> None:
-        """`is_synced`: each line is on the disk, and not only with the system, before :meth:`write` answers."""
-        self._folder, self._is_synced = folder, is_synced
+    def __init__(self, folder: Path, *, is_synced: bool = False, signer: HeadSigner | None = None) -> None:
+        """`is_synced`: each line is on the disk, and not only with the system, before :meth:`write` answers. `signer`
+        is told of each line.
+        """
+        self._folder, self._is_synced, self._signer = folder, is_synced, signer
         self._mutex = threading.Lock()
         """Guards all below."""
         self._day, self._file = "", -1
@@ -62,6 +66,8 @@ class Trail:
             line = format_line(self._head, {"time": moment.isoformat(timespec="milliseconds"), **fields})
             self._append(moment.date().isoformat(), line)
             self._head = Head(self._head.seq + 1, digest_of(line))
+            if self._signer is not None:
+                self._signer.note(self._head)
 
     def close(self) -> None:
         with self._mutex:
@@ -69,6 +75,8 @@ class Trail:
                 os.close(self._file)
                 self._file = -1
             os.close(self._lock)
+        if self._signer is not None:
+            self._signer.close()
 
     def _append(self, day: str, line: bytes) -> None:
         try:
@@ -119,19 +127,6 @@ class Trail:
 
     def _ends_open(self) -> bool:
         return not trail_files(self._folder)[-1].read_bytes().endswith(b"\n")
-
-
-def file_name(day: str) -> str:
-    return f"audit-{day}.jsonl"
-
-
-def day_of(path: Path) -> str:
-    return path.stem.removeprefix("audit-")
-
-
-def trail_files(folder: Path) -> list[Path]:
-    """Of a trail, the oldest first."""
-    return sorted(folder.glob("audit-????-??-??.jsonl"))
 
 
 def trail_contents(folder: Path) -> Iterator[tuple[str, bytes]]:

@@ -179,6 +179,8 @@ def _ensure_outside_lake(config: Config) -> None:
         "ldap.bind_password_file": config.ldap.bind_password_file,
         "authentication.token_file": section.token_file,
         "audit.folder": config.audit.folder,
+        "audit.signing_key": config.audit.signing_key,
+        "audit.heads_file": config.audit.heads_file,
         "server.tls_key": config.server.tls_key or config.server.tls_certificate,
     }
     for setting, path in secrets.items():

@@ -8,7 +8,6 @@ hangs up while a synchronous statement runs, of which it has no handle yet, ends
 from __future__ import annotations
 
 import logging
-import uuid
 
 from engine.runtime.identity import Identity
 from gateway.authenticators.peer import Peer
@@ -17,7 +16,7 @@ from gateway.hs2.errors import MalformedThriftMessage
 from gateway.hs2.messages import MalformedMessage
 from gateway.hs2.service import Client, Service
 from gateway.hs2.watch import Watch
-from gateway.row_links import RowLinks
+from gateway.row_links import LinkedRows, RowLinks
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +68,6 @@ class Conversations:
         """For a new connection of the client at `peer`."""
         return Conversation(self._service, self._watch, peer, descriptor)
 
-    def linked_rows(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> bytes:
-        """The document that a link leads to; who has the link may read it."""
-        return self._service.linked_rows(operation_id, row_offset, row_count)
+    def linked_rows(self, rows: LinkedRows, peer: Peer) -> bytes:
+        """The document that a link leads to, which the client at `peer` follows; who has the link may read it."""
+        return self._service.linked_rows(rows, peer)

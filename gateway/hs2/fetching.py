@@ -8,7 +8,8 @@ from gateway.hs2 import metadata
 from gateway.hs2.errors import FetchOrientationNotSupported
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.result_form import Pieces, ShapedResult
-from gateway.operation import Operation, Page
+from gateway.operation import Operation
+from gateway.result_buffer import Page
 from gateway.row_links import RowLinks
 
 FETCH_ROWS_MAX, FETCH_BYTES_MAX = 100_000, 8 << 20

@@ -225,6 +225,8 @@ def _cross_reference_cells(batch: pa.RecordBatch) -> Cells:
 
 def _function_cells(batch: pa.RecordBatch) -> Cells:
     return {
+        "FUNCTION_CAT": batch["catalog"],
+        "FUNCTION_SCHEM": batch["schema"],
         "FUNCTION_NAME": batch["name"],
         "REMARKS": pc.fill_null(batch["description"], ""),
         "FUNCTION_TYPE": _FUNCTION_RETURNS_VALUE,

@@ -66,7 +66,12 @@ def _columns(request: Any) -> Plan:
 
 
 def _functions(request: Any) -> Plan:
-    return ListFunctions(pattern=parse_pattern(request.functionName)), metadata.FUNCTION_SHAPE
+    statement = ListFunctions(
+        catalog=parse_catalog(request.catalogName),
+        schema_pattern=parse_pattern(request.schemaName),
+        pattern=parse_pattern(request.functionName),
+    )
+    return statement, metadata.FUNCTION_SHAPE
 
 
 def _primary_keys(request: Any) -> Plan:

@@ -13,7 +13,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from gateway.operation import Operation, Page
+from gateway.operation import Operation
+from gateway.result_buffer import Page
 
 _THREADS = 2
 Limits = tuple[int, int, bool]

@@ -20,7 +20,7 @@ from gateway.hs2.messages import encode_struct
 from gateway.hs2.rowset import encode_arrow, encode_columns, encode_fetch_response, encode_rows
 from gateway.hs2.types import table_schema
 from gateway.lz4_frames import lz4_frame
-from gateway.operation import Page
+from gateway.result_buffer import Page
 
 FIRST_COLUMNAR_VERSION = t.TProtocolVersion.HIVE_CLI_SERVICE_PROTOCOL_V6
 FIRST_SPARK_VERSION = t.TProtocolVersion.SPARK_CLI_SERVICE_PROTOCOL_V1

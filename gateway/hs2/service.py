@@ -71,10 +71,11 @@ from gateway.hs2.result_form import (
 )
 from gateway.hs2.rowset import encode_with_results
 from gateway.hs2.variables import parse_configuration, substitute
-from gateway.operation import Operation, OperationState, Page
+from gateway.operation import Operation, OperationState
 from gateway.origin import Origin
 from gateway.registry import Registry
-from gateway.row_links import RowLinks
+from gateway.result_buffer import Page
+from gateway.row_links import LinkedRows, RowLinks
 from gateway.session import Session
 from gateway.status import describe
 
@@ -311,12 +312,14 @@ class Service:
             self._next_pages.make(operation, limits, encode)
         return Encoded(pieces)
 
-    def linked_rows(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> bytes:
+    def linked_rows(self, rows: LinkedRows, peer: Peer) -> bytes:
         """Some rows of a result that goes out as links; its reader has shown that it may have them."""
-        operation = self._registry.linked_operation(operation_id)
+        part = f"{rows.row_count} rows from row {rows.row_offset}"
+        origin = Origin("http", peer.address)
+        operation = self._registry.linked_operation(rows.operation_id, part, origin)
         if (form := self._forms.get(operation)) is None:
             raise OperationNotFound()
-        page = operation.page(row_offset, row_count)
+        page = operation.page(rows.row_offset, rows.row_count)
         return form.of(operation.schema, operation.time_zone).document(page)
 
     def _shaped(self, session: Session, operation: Operation, client: Client) -> ShapedResult:

@@ -11,6 +11,7 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException, LengthRequired
 
 from catalog.tokens import TokenStore
+from gateway.audit.auditor import Auditor
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.issuer import Endpoints
 from gateway.bounded import EngineCalls
@@ -51,6 +52,7 @@ class HttpOptions:
     proxies: tuple[str, ...] = ()
     tokens: TokenStore | None = None
     oauth: Endpoints | None = None
+    auditor: Auditor | None = None
 
 
 class _Json(DefaultJSONProvider):
@@ -68,7 +70,7 @@ def create_app(lifecycle: Lifecycle, authenticator: Authenticator, options: Http
     app = _App(__name__, static_folder=None)
     app.url_map.strict_slashes = False  # Databricks' JDBC driver ends the paths of its statements with one
     app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES_MAX
-    callers = Callers(authenticator, urlsplit(options.public_url).netloc)
+    callers = Callers(authenticator, urlsplit(options.public_url).netloc, options.auditor)
     api = StatementApi(
         lifecycle=lifecycle,
         callers=callers,

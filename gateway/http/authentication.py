@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from base64 import b64decode
 
+from catalog.errors import SqlError
 from engine.runtime.identity import Identity
-from gateway.authenticators.errors import TooManyFailures
 from gateway.authenticators.exchange import AuthenticationFailed, Authenticator, Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
 
 _SCHEMES = {"Basic": Mechanism.PLAIN, "Bearer": Mechanism.BEARER}
 _REALM = "delta-gateway"
+_RETRY_S = 5
 
 
 def authenticate(authenticator: Authenticator, header: str | None, peer: Peer) -> Identity:
@@ -45,8 +46,10 @@ def challenges(authenticator: Authenticator) -> list[tuple[str, str]]:
 
 
 def retry_after(error: Exception) -> list[tuple[str, str]]:
-    """The header that tells a throttled client when to come again."""
-    return [("Retry-After", str(error.retry_after_s))] if isinstance(error, TooManyFailures) else []
+    """The header that tells a client that asks for too much when to come again."""
+    if not isinstance(error, SqlError) or not error.sqlstate.startswith("53"):
+        return []
+    return [("Retry-After", str(getattr(error, "retry_after_s", _RETRY_S)))]
 
 
 def _plain(credentials: str) -> bytes:

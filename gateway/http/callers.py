@@ -12,25 +12,29 @@ from urllib.parse import urlsplit
 from flask import request
 
 from engine.runtime.identity import Identity
+from gateway.audit.auditor import Auditor, NoAudit
 from gateway.authenticators.exchange import Authenticator, Mechanism, log_in, plain_message
 from gateway.authenticators.peer import Peer
 from gateway.http.authentication import authenticate
 from gateway.http.cookies import Cookies
 from gateway.http.errors import CookieRefused, ForeignPage, UnsupportedMediaType
+from gateway.origin import Origin
 
 PEER = "gateway.peer"
 """Key of the WSGI environment under which the server gives the client's :class:`~gateway.authenticators.peer.Peer`."""
 _NAME, _SECURE_NAME = "dgw", "__Host-dgw"
 _LIFETIME_S, _IDLE_S = 12 * 3600, 3600.0
+_USER_AGENT_MAX = 200
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class Callers:
     """Thread-safe; its methods are about the request at hand."""
 
-    def __init__(self, authenticator: Authenticator, public_host: str = "") -> None:
+    def __init__(self, authenticator: Authenticator, public_host: str = "", auditor: Auditor | None = None) -> None:
         """`public_host` is the host of pages behind a proxy, beside the one that the request names."""
         self._authenticator, self._public_host = authenticator, public_host
+        self.auditor = auditor or NoAudit()
         self._cookies = {name: Cookies(name, lifetime_s=_LIFETIME_S, idle_s=_IDLE_S) for name in (_NAME, _SECURE_NAME)}
 
     def identity(self) -> Identity:
@@ -58,7 +62,10 @@ class Callers:
     def log_out(self) -> str:
         """Withdraw the cookie of the request; the Set-Cookie header that makes the browser forget it."""
         self.ensure_own_page(must_be_said=True)
-        self._cookies[self._name].withdraw(request.cookies.get(self._name, ""))
+        cookie, cookies = request.cookies.get(self._name, ""), self._cookies[self._name]
+        if identity := cookies.identity(cookie, _peer().address):
+            self.auditor.logged_out(identity, origin_of_request())
+        cookies.withdraw(cookie)
         return f"{self._name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict{'; Secure' if request.is_secure else ''}"
 
     def ensure_own_page(self, *, must_be_said: bool) -> None:
@@ -84,6 +91,10 @@ def json_content() -> bytes:
     if not request.is_json:
         raise UnsupportedMediaType(request.mimetype or "of no stated type")
     return request.get_data()
+
+
+def origin_of_request() -> Origin:
+    return Origin("http", request.remote_addr or "", request.user_agent.string[:_USER_AGENT_MAX] or None)
 
 
 def _peer() -> Peer:

@@ -8,8 +8,12 @@ In every state but ANSWERING the connection belongs to the server's loop; while 
 nothing is read. A worker gets whole requests only, and gives back whole answers, so a client that is slow in either
 direction holds a place in a table and never a thread.
 
-Each state has a deadline. READING has four: one for a silent connection, which may be kept alive, one for a handshake
-of TLS, one for a head that has begun, one for its body. WRITING has one that each byte the client takes renews.
+Each state has a deadline. READING has five: one for a silent connection, which may be kept alive, a longer one where it
+has carried calls of Thrift, one for a handshake of TLS, one for a head that has begun, one for its body. WRITING has
+one that each byte the client takes renews. A client of Thrift may be busy with the rows of one answer for minutes. It
+sends its next call on the same connection and does not try again if that was closed, as Node's clients do not, which
+reports ECONNRESET. So such a connection may idle for as long as it may on Hive's own server
+(`hive.server2.thrift.http.max.idle.time`).
 LINGERING reads and forgets what still comes after a last answer: closing a socket with unread bytes resets the
 connection, and many clients would see the reset instead of the answer that says what was wrong.
 """
@@ -49,6 +53,7 @@ class HttpLimits:
     """What connections may take: seconds in each state, bytes of one body, connections and bytes of all together."""
 
     idle_s: float = 60.0
+    call_idle_s: float = 1800.0
     handshake_s: float = 10.0
     head_s: float = 20.0
     body_s: float = 60.0
@@ -181,7 +186,8 @@ class Connection:
             self._channel.end_writing()
             self._enter(State.LINGERING, self._limits.linger_s)
             return
-        self._enter(State.READING, self._limits.head_s if self._incoming else self._limits.idle_s)
+        idle_s = self._limits.idle_s if self.conversation is None else self._limits.call_idle_s
+        self._enter(State.READING, self._limits.head_s if self._incoming else idle_s)
         self.advance()
 
     def expire(self) -> None:

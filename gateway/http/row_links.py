@@ -19,22 +19,13 @@ from urllib.parse import parse_qsl
 
 from gateway.http.links import LinkSigner
 from gateway.http.wire import Head
-from gateway.row_links import RowLinks
+from gateway.row_links import LinkedRows, RowLinks
 
 _PATH = re.compile(r"/api/2\.0/sql/rows/([0-9a-f-]{36})/(\d{1,18})/(\d{1,18})")
 
 _READ_SECONDS = ("pydatabrickssqlconnector/", "godatabrickssqlconnector/")
 """How the names begin that clients give themselves who read a link's expiry in seconds, in lower case."""
 _OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
-
-
-@dataclass(frozen=True, slots=True)
-class LinkedRows:
-    """The rows that a link is for."""
-
-    operation_id: uuid.UUID
-    row_offset: int
-    row_count: int
 
 
 @dataclass(frozen=True, slots=True)

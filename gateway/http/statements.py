@@ -23,7 +23,7 @@ from flask import Blueprint, Response, g, request
 from engine.runtime.identity import Identity
 from gateway.bounded import EngineCalls
 from gateway.errors import EngineNotAnswering, OperationNotFound
-from gateway.http.callers import Callers, json_content
+from gateway.http.callers import Callers, json_content, origin_of_request
 from gateway.http.delivery import API, CONTENT_TYPES, Delivery
 from gateway.http.errors import ServerStarting, TooManyWaiting
 from gateway.http.links import LinkSigner
@@ -40,7 +40,6 @@ from gateway.http.requests import (
 from gateway.http.waiting import WaitingRoom, wait_for_end
 from gateway.lifecycle import Lifecycle
 from gateway.operation import Operation, OperationState
-from gateway.origin import Origin
 from gateway.registry import Registry
 from gateway.session import Session
 from gateway.status import describe
@@ -51,7 +50,6 @@ CLIENT_DESCRIPTOR = "gateway.client_descriptor"
 Body = dict[str, object]
 _NAME = "statements"
 
-_USER_AGENT_MAX = 200
 _OPEN_S, _OPEN_WITHOUT_PLACE_S, _END_S = 5.0, 1.0, 1.0
 """How long a request waits at least for a session to open, where no place is left, and for an end to be told."""
 
@@ -129,7 +127,7 @@ class StatementApi:
     def follow(self, statement_id: str, index: int) -> Response:
         """The target of an external link."""
         self.signer.ensure_valid(request.path, request.args.get("expires", ""), request.args.get("signature", ""))
-        operation, delivery = self._find(statement_id, is_linked=True)
+        operation, delivery = self._find(statement_id, linked_part=f"chunk {index}")
         return _document(operation, delivery, index, delivery.format)
 
     def cancel(self, statement_id: str) -> Body:
@@ -160,7 +158,7 @@ class StatementApi:
     def _open(self, asked: SessionRequest, seconds: float) -> Session:
         """A session, opened within `seconds` or not at all."""
         registry, identity = self._registry(), self._identity()
-        origin = Origin("http", request.remote_addr or "", request.user_agent.string[:_USER_AGENT_MAX] or None)
+        origin = origin_of_request()
         return self.calls.run(
             lambda: registry.open_session(
                 identity, settings=asked.settings, catalog=asked.catalog, schema=asked.schema, origin=origin
@@ -192,14 +190,14 @@ class StatementApi:
             self.deliveries[operation] = delivery
         return operation, delivery
 
-    def _find(self, statement_id: str, *, is_linked: bool = False) -> tuple[Operation, Delivery]:
+    def _find(self, statement_id: str, *, linked_part: str | None = None) -> tuple[Operation, Delivery]:
         """A statement of the request's identity; for a link, which carries the right itself, of any."""
         try:
             operation_id = uuid.UUID(statement_id)
         except ValueError:
             raise OperationNotFound() from None
-        if is_linked:
-            operation = self._registry().linked_operation(operation_id)
+        if linked_part is not None:
+            operation = self._registry().linked_operation(operation_id, linked_part, origin_of_request())
         else:
             _, operation = self._registry().find_operation(operation_id, self._identity())
         with self.lock:

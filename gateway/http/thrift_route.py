@@ -20,7 +20,6 @@ from __future__ import annotations
 import json
 import re
 import time
-import uuid
 from http import HTTPStatus
 from typing import Protocol
 
@@ -34,6 +33,7 @@ from gateway.http.errors import CookieRefused, LengthMissing, MethodNotAllowed, 
 from gateway.http.hosts import KnownHosts
 from gateway.http.row_links import RowLinkMaker
 from gateway.http.wire import Answer, Head, Request, format_answer
+from gateway.row_links import LinkedRows
 from gateway.status import describe
 
 CONTENT_TYPE = "application/x-thrift"
@@ -53,8 +53,8 @@ class Conversations(Protocol):
         """For a new connection of the client at `peer`."""
         ...
 
-    def linked_rows(self, operation_id: uuid.UUID, row_offset: int, row_count: int) -> bytes:
-        """The document that a link leads to."""
+    def linked_rows(self, rows: LinkedRows, peer: Peer) -> bytes:
+        """The document that a link leads to, which the client at `peer` follows."""
         ...
 
 
@@ -79,7 +79,7 @@ class ThriftRoute:
         headers, connection.caller = list(_HEADERS), None
         try:
             if self._links.matches(request.head.target.partition("?")[0]):
-                return self._linked(request.head)
+                return self._linked(request.head, connection.client)
             self._ensure_call(request.head)
             identity, cookie = self._log_in(request, connection.client)
             if cookie:
@@ -102,15 +102,14 @@ class ThriftRoute:
         reply = conversation.recall(request.body, caller.identity)
         return None if reply is None else format_answer("200 OK", _HEADERS, [reply], request.head)
 
-    def _linked(self, head: Head) -> Answer:
+    def _linked(self, head: Head, peer: Peer) -> Answer:
         """The target of a link, which needs no credentials beside it."""
         self._hosts.ensure_known(head.value("host") or "localhost")
         if head.method != "GET":
             raise MethodNotAllowed(head.method)
         if self._conversations is None:
             raise ServerStarting()
-        rows = self._links.parse(head.target)
-        content = self._conversations.linked_rows(rows.operation_id, rows.row_offset, rows.row_count)
+        content = self._conversations.linked_rows(self._links.parse(head.target), peer)
         return format_answer("200 OK", [("Content-Type", ARROW_STREAM), _NO_STORE], [content], head)
 
     def _ensure_call(self, head: Head) -> None:

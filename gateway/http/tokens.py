@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from flask import Blueprint
 
 from catalog.tokens import TokenEntry, TokenStore
+from engine.runtime.identity import Identity
 from engine.runtime.tokens import create_token, revoke_token, visible_tokens
-from gateway.http.callers import Callers, json_content
+from gateway.http.callers import Callers, json_content, origin_of_request
 from gateway.http.requests import TokenScope, parse_new_token, parse_token_id
 
 API = "/api/2.0/token"
@@ -20,13 +23,15 @@ def tokens_blueprint(callers: Callers, store: TokenStore | None) -> Blueprint:
     @routes.post(f"{API}/create")
     def create() -> dict[str, Any]:
         identity, asked = callers.identity(), parse_new_token(json_content())
-        token, entry = create_token(
-            store,
-            identity,
-            comment=asked.comment,
-            lifetime_s=asked.lifetime_s,
-            is_read_only=asked.scope is TokenScope.READ_ONLY,
-        )
+        with _recorded(callers, identity, "token.create") as told:
+            token, entry = create_token(
+                store,
+                identity,
+                comment=asked.comment,
+                lifetime_s=asked.lifetime_s,
+                is_read_only=asked.scope is TokenScope.READ_ONLY,
+            )
+            told.append(entry.token_id)
         return {"token_value": token, "token_info": _info(entry)}
 
     @routes.get(f"{API}/list")
@@ -35,11 +40,26 @@ def tokens_blueprint(callers: Callers, store: TokenStore | None) -> Blueprint:
 
     @routes.post(f"{API}/delete")
     def delete() -> dict[str, Any]:
-        identity = callers.identity()
-        revoke_token(store, identity, parse_token_id(json_content()))
+        identity, token_id = callers.identity(), parse_token_id(json_content())
+        with _recorded(callers, identity, "token.revoke") as told:
+            told.append(token_id)
+            revoke_token(store, identity, token_id)
         return {}
 
     return routes
+
+
+@contextmanager
+def _recorded(callers: Callers, identity: Identity, event: str) -> Iterator[list[str]]:
+    """Record that a token is about to be made or revoked, and when that has been tried, of which and with what end."""
+    told: list[str] = []
+    callers.auditor.token_changed(event, "begin", identity, origin_of_request())
+    outcome = "failed"
+    try:
+        yield told
+        outcome = "ok"
+    finally:
+        callers.auditor.token_changed(event, outcome, identity, origin_of_request(), *told)
 
 
 def _info(entry: TokenEntry) -> dict[str, Any]:

@@ -78,13 +78,14 @@ class Workers:
 
     def _work(self) -> None:
         while (connection := self._next()) is not None:
+            answer = self._answer(connection)
+            with self._lock:  # before the client has it: its next request may come at once
+                self._unanswered -= 1
             try:
-                connection.answer(self._answer(connection))
+                connection.answer(answer)
             except BaseException:
                 logger.exception("the connection from %s ended by an error of ours", connection.peer)
                 connection.close()
-            with self._lock:
-                self._unanswered -= 1
             try:
                 self._done(connection)
             except BaseException:

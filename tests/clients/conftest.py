@@ -14,7 +14,7 @@ from py4j.java_gateway import JavaGateway
 
 from catalog.errors import TableNotFound
 from gateway.registry import Registry
-from gateway.tls import TlsServer
+from gateway.tls import TlsFiles, TlsServer
 from tests.certificates import Certificate, make_certificate
 from tests.clients.drivers import Driver, open_driver, start_jvm
 from tests.gateway.arrow_engine import ArrowEngine, fails, modifies, rows
@@ -55,7 +55,8 @@ class Served:
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     certificate = make_certificate(tmp_path_factory.mktemp("tls"))
-    with serving_http(tls=TlsServer(str(certificate.certificate), str(certificate.key))) as live:
+    files = TlsFiles(certificate=str(certificate.certificate), key=str(certificate.key))
+    with serving_http(tls=TlsServer(files)) as live:
         live.engine.tables["lab", "t"] = pa.table({"i": pa.array([1], pa.int32()), "s": ["x"]})
         live.engine.answers |= {
             "SELECT types": rows(TYPES, SQL_TYPES),

@@ -222,7 +222,7 @@ METADATA: list[tuple[Statement, list[tuple[Any, ...]]]] = [
     (ListTables(types=("VIEW",)), []),
     (ListColumns(table_pattern="plain"), [("spark_catalog", "default", "plain", "x", "bigint", True, 1, None, None)]),
     (ListColumns(schema_pattern="broken"), []),
-    (ListFunctions(pattern="abs"), [("abs", None)]),
+    (ListFunctions(pattern="abs"), [(None, None, "abs", None)]),
 ]
 
 

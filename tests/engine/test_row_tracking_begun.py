@@ -57,6 +57,19 @@ def test_every_file_has_ids_that_stay(lake: BareLake, monkeypatch: pytest.Monkey
     assert ids(lake) == before
 
 
+@pytest.mark.parametrize(("more", "is_alone"), [("", True), (", 'x' = 'y'", False)])
+def test_the_commit_that_enables_it_says_so_where_it_does_nothing_else(
+    lake: BareLake, more: str, is_alone: bool
+) -> None:
+    """By delta-spark's tag: its transactions take such a commit up, and fail for any other change of metadata."""
+    lake.answer(f"ALTER TABLE begun SET TBLPROPERTIES ('delta.enableRowTracking' = 'true'{more})")
+    lake.answer("ALTER TABLE begun SET TBLPROPERTIES ('z' = 'z')")
+    logs = sorted((lake.path("begun") / "_delta_log").glob("*.json"))
+    infos = [line["commitInfo"] for log in logs for line in map(json.loads, log.open()) if "commitInfo" in line]
+    told = [info.get("tags", {}).get("rowTrackingEnablementOnly") for info in infos]
+    assert told == [*[None] * (len(logs) - 2), "true" if is_alone else None, None]
+
+
 def test_a_table_without_rows_gets_no_version_for_them(lake: BareLake) -> None:
     lake.answer("CREATE TABLE empty (k INT)")
     lake.answer(BEGIN.replace("begun", "empty"))

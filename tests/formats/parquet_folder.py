@@ -398,6 +398,9 @@ class FolderFormat:
     def load_at(self, location: str, timestamp_ms: int) -> FolderSnapshot:
         raise StatementNotSupported("A time of a folder table")
 
+    def find_reference(self, location: str, name: str) -> None:
+        return None
+
     def folder(self, location: str) -> Storage:
         return open_storage(location)
 

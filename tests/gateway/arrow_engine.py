@@ -292,8 +292,9 @@ class ArrowSession:
                 ]
                 return small_result(FOREIGN_KEY, references)
             case ListFunctions(pattern=pattern):
-                found = [[name, f"The function {name}."] for name in ("abs", "concat") if _like(name, pattern)]
-                return string_rows(["name", "description"], found)
+                names = [name for name in ("abs", "concat") if _like(name, pattern)]
+                found = [[CATALOG, "lab", name, f"The function {name}."] for name in names]
+                return string_rows(["catalog", "schema", "name", "description"], found)
         raise ScriptSyntaxError(type(statement).__name__)
 
     def close(self) -> None:

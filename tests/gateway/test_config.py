@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from catalog.errors import SqlError
 from gateway.config import Config, LogLevel, settings
 from gateway.config_loader import load_config
 from gateway.limits import Limits
@@ -206,3 +207,37 @@ def test_a_value_that_spark_could_not_start_with_is_refused_by_the_name_of_its_s
         file.write_text(f"[{section}]\n{name} = {json.dumps(value)}\n")
         with pytest.raises(ConfigInvalidValue, match=f"gateway.toml sets {key} to .* is expected"):
             load_config(file, {}, {})
+
+
+def test_groups_are_tables_of_a_list(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text(
+        '[statements]\nrunning_max = 10\nscan_bytes_max = 7\n[authentication]\nmethods = ["password"]\n'
+        '[[admission.groups]]\nname = "etl"\nmembers = ["@etl"]\nweight = 2\nrunning_max = 5\n'
+        '[[admission.groups]]\nname = "nightly"\nclasses = ["maintenance"]\nscan_bytes_max = 9\n'
+    )
+    rules = load_config(file, {}, {}).limits().admission
+    etl, nightly = rules.groups
+    assert (etl.members, etl.weight, etl.running_max, etl.running_per_user_max) == (("@etl",), 2, 5, 2)
+    assert (etl.scan_bytes_max, nightly.scan_bytes_max, nightly.running_max) == (7, 9, 10)
+    assert rules.default.running_per_user_max == 5
+    assert Config().limits().admission.default.running_per_user_max == 0  # names prove nothing there
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('name = "etl"\nwieght = 2', "weight"),
+        ("weight = 2", "a name each"),
+        ('name = "default"', "not default or metadata"),
+        ('name = "a b"', "letters"),
+        ('name = "a"\nweight = 0', "from 1 to 1000"),
+        ('name = "a"\nclasses = ["x"]', "read, write, maintenance"),
+        ('name = "a"\n[[admission.groups]]\nname = "a"', "a name each"),
+    ],
+)
+def test_a_group_that_is_wrong_is_refused(tmp_path: Path, table: str, said: str) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text(f"[[admission.groups]]\n{table}\n")
+    with pytest.raises(SqlError, match=said):
+        load_config(file, {}, {})

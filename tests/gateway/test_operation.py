@@ -15,7 +15,8 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.results import ResultStream, sql_field
 from gateway.errors import OperationClosed, ResultNotReady
-from gateway.operation import TRANSITIONS, Operation, OperationState, ResultBuffer
+from gateway.operation import TRANSITIONS, Operation, OperationState
+from gateway.result_buffer import ResultBuffer
 
 SCHEMA = pa.schema([sql_field("id", pa.int64(), "bigint")])
 

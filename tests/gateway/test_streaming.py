@@ -10,7 +10,8 @@ import pytest
 from catalog.errors import SqlError
 from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from gateway.errors import OperationClosed
-from gateway.operation import Operation, OperationState, Page
+from gateway.operation import Operation, OperationState
+from gateway.result_buffer import Page
 from tests.gateway.arrow_engine import Streams
 
 

@@ -23,7 +23,7 @@ from gateway.hs2 import transport
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from gateway.start_errors import HostNotLoopback, TlsUnusable
-from gateway.tls import TlsFailed, TlsServer, TlsSession
+from gateway.tls import TlsFailed, TlsFiles, TlsServer, TlsSession
 from tests.certificates import Certificate, make_certificate
 from tests.gateway.arrow_engine import rows
 from tests.gateway.fuzz import Fuzzer
@@ -45,7 +45,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 
 @pytest.fixture(scope="module")
 def tls(certificate: Certificate) -> TlsServer:
-    return TlsServer(str(certificate.certificate), str(certificate.key))
+    return TlsServer(TlsFiles(certificate=str(certificate.certificate), key=str(certificate.key)))
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_a_certificate_that_cannot_be_used_is_found_before_anything_starts(
 def test_one_file_may_hold_both(certificate: Certificate, tmp_path: Path) -> None:
     both = tmp_path / "both.pem"
     both.write_bytes(certificate.certificate.read_bytes() + certificate.key.read_bytes())
-    assert isinstance(TlsServer(str(both)).begin(), TlsSession)
+    assert isinstance(TlsServer(TlsFiles(certificate=str(both))).begin(), TlsSession)
 
 
 def test_a_renewed_certificate_is_used_from_the_next_client_on(
@@ -153,7 +153,7 @@ def test_a_renewed_certificate_is_used_from_the_next_client_on(
     """Replaced file by file, so that the two do not fit for a moment."""
     (renewed := tmp_path / "renewed").mkdir()
     used, new = make_certificate(tmp_path), make_certificate(renewed)
-    tls, before = TlsServer(str(used.certificate), str(used.key)), used.client_context()
+    tls, before = TlsServer(TlsFiles(certificate=str(used.certificate), key=str(used.key))), used.client_context()
     Pair(tls, before).shake_hands()
     new.certificate.replace(used.certificate)
     Pair(tls, before).shake_hands()

@@ -10,7 +10,6 @@ nobody looks at. Tables that only one statement uses are called `other`, and are
 
 from __future__ import annotations
 
-import json
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,31 +17,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
-
-import numpy as np
-import pyarrow.parquet as pq
 
 from catalog.errors import SqlError
 from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA
 from engine.bind.sources import Sources
 from engine.concurrency.table_locks import TableLocks
 from engine.delta.delta_format import DeltaFormat
-from engine.delta.snapshot.deletion_vectors import load_deleted_rows
 from engine.delta.snapshot.snapshot import Snapshot
-from engine.delta.spec.actions import DeletionVectorDescriptor
-from engine.delta.spec.deletion_vectors import deletion_vector_path
 from engine.main import EngineOptions, open_sources
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.session_state import SessionState
 from engine.statement import parse_statement, run_statement
-from engine.storage.storage import Storage, open_storage
+from engine.storage.storage import Storage
 from engine.table.formats import TableFormats, formats_of
+from tests.interleave.outcomes import Outcome, open_in, outcome, row_ids_given
 from tests.interleave.scheduler import Run, Step, explore
 from tests.interleave.storages import Interposed
 
-Rows = list[tuple[Any, ...]]
 Statement = str | Callable[["Server", "Lane"], object]
 """A text, or what stands for one."""
 
@@ -116,10 +108,6 @@ class Lane:
     hold_all = TableLocks.hold_all
 
 
-def open_in(lake: Path, location: str) -> Storage:
-    return open_storage(location, allowed_roots=(str(lake),))
-
-
 @dataclass
 class Server:
     """One server over a lake; `executors` are what its lanes have in the place of Spark sessions."""
@@ -175,79 +163,6 @@ def is_vacuum(statement: Statement) -> bool:
     return isinstance(statement, str) and statement.startswith("VACUUM")
 
 
-# --- What a run leaves -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The answers of the statements, and the state after them: of each table its rows and its definition."""
-
-    said: tuple[str, ...]
-    tables: str
-
-
-def outcome(lake: Path, said: Sequence[str], *, keeps_all: bool = True) -> Outcome:
-    """Fails where a table is not whole; `keeps_all`: each of its versions, not only the newest."""
-    folders = sorted({path.parent.parent for path in lake.glob("default/*/_delta_log/*.json")})
-    found = {folder.name: state_of(lake, folder) for folder in folders}
-    for folder in folders if keeps_all else ():
-        for path in _named_in_log(folder):
-            assert _file(folder, path).exists(), f"{path} of an older version is gone"
-    return Outcome(tuple(said), json.dumps(found, sort_keys=True, default=str))
-
-
-def state_of(lake: Path, folder: Path) -> dict[str, Any]:
-    """Rows, columns and properties of the newest version; fails if a file is missing, or if one is in no version."""
-    snapshot = Snapshot.load(open_in(lake, str(folder)))
-    referred = set(_named_in_log(folder))
-    stray = {str(path.relative_to(folder)) for path in folder.rglob("*.parquet") if "_delta_log" not in path.parts}
-    assert not stray - referred, f"files in no version: {stray - referred}"
-    return {
-        "rows": sorted(rows_of(snapshot), key=repr),
-        "columns": snapshot.schema.names,
-        "properties": dict(sorted(snapshot.metadata.configuration.items())),
-    }
-
-
-def rows_of(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
-    """The rows, read by nothing of ours but the vectors."""
-    for file in snapshot.files.to_pylist():
-        rows = pq.ParquetFile(_file(Path(snapshot.table_root), file["path"])).read()
-        if file["deletion_vector"] is not None:
-            deleted = load_deleted_rows(snapshot.storage, DeletionVectorDescriptor(**file["deletion_vector"]))
-            rows = rows.take(np.setdiff1d(np.arange(rows.num_rows), deleted))
-        constants = dict(file["partition_values"] or ())
-        for row in rows.to_pylist():
-            yield {name: str(value) for name, value in {**row, **constants}.items() if value is not None}
-
-
-def _named_in_log(folder: Path) -> Iterator[str]:
-    """Files of rows, of changes and of vectors."""
-    for log in folder.glob("_delta_log/*.json"):
-        for line in log.read_text().splitlines():
-            for action in json.loads(line).values():
-                if "path" in action:
-                    yield unquote(action["path"])
-                vector = action.get("deletionVector")
-                if vector and vector["storageType"] == "u":
-                    yield deletion_vector_path(_descriptor(vector))
-
-
-def _descriptor(vector: dict[str, Any]) -> DeletionVectorDescriptor:
-    return DeletionVectorDescriptor(
-        storage_type=vector["storageType"],
-        path_or_inline_dv=vector["pathOrInlineDv"],
-        offset=vector.get("offset"),
-        size_in_bytes=vector["sizeInBytes"],
-        cardinality=vector["cardinality"],
-    )
-
-
-def _file(folder: Path, path: str) -> Path:
-    path = path.removeprefix("file://")
-    return Path(path) if path.startswith("/") else folder / path
-
-
 # --- Every order -----------------------------------------------------------------------------------------------------
 
 
@@ -271,11 +186,12 @@ def explored(
     what is left is of no serial order. The server has run those of `before` by itself.
     """
     beside = any(map(is_vacuum, statements))
+    given = row_ids_given(base)
 
     def make() -> tuple[list[Any], Path]:
         lake = place / "lake"
         shutil.rmtree(lake, ignore_errors=True)
-        shutil.copytree(base, lake)
+        shutil.copytree(base, lake, ignore=shutil.ignore_patterns("*.tmp"))  # what follows a commit may be at work
         server = Server(lake, executors)
         for text in before:
             server.run(text)
@@ -286,7 +202,7 @@ def explored(
     runs: list[tuple[Run, Outcome]] = []
     for run, lake in explore(make, switches_max):
         said = [each if isinstance(each, str) else repr(each) for each in run.results]
-        left = outcome(lake, said, keeps_all=not beside)
+        left = outcome(lake, said, given, keeps_all=not beside)
         runs.append((run, left))
         found[left] = found.get(left, 0) + 1
         if _is_serial(run.order):

@@ -1,10 +1,14 @@
 """Pairs of whole statements that change rows, in every order of their storage steps: always as if one ran after the
-other, in tables with deletion vectors and without, partitioned or not.
+other, in tables with deletion vectors and without, partitioned or not, with a change feed and ids of rows or not.
+
+`INTERRUPTIONS` says how often statements are interrupted at most in the slow tests, twice if it is not set; with one
+interruption a pair takes a fifth of the time.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -36,14 +40,41 @@ STATEMENTS = {
     "ALTER": "ALTER TABLE t SET TBLPROPERTIES ('owner' = 'x')",
     "VACUUM": "VACUUM t RETAIN 0 HOURS",
 }
+BESIDE = {
+    "ADD COLUMN": "ALTER TABLE t ADD COLUMN w INT",
+    "ADD CONSTRAINT": "ALTER TABLE t ADD CONSTRAINT small CHECK (k < 1000)",
+    "SET NOT NULL": "ALTER TABLE t ALTER COLUMN v SET NOT NULL",
+    "mapping": "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+    "vectors-on": "ALTER TABLE t SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+    "vectors-off": "ALTER TABLE t SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')",
+    "tracking": "ALTER TABLE t SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')",
+    "feed": "ALTER TABLE t SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')",
+    "DROP FEATURE": "ALTER TABLE t DROP FEATURE deletionVectors",
+    "REORG": "REORG TABLE t APPLY (PURGE)",
+    "ZORDER": "OPTIMIZE t ZORDER BY (v)",
+    "RESTORE": "RESTORE TABLE t TO VERSION AS OF 1",
+    "TRUNCATE": "TRUNCATE TABLE t",
+    "whole partition": "DELETE FROM t WHERE p = 0",
+    "OVERWRITE": "INSERT OVERWRITE t PARTITION (p = 1) SELECT k, v + 1 FROM t WHERE p = 1",
+    "REPLACE WHERE": "INSERT INTO t REPLACE WHERE k > 15 SELECT k, v + 1, p FROM t WHERE k > 15",
+}
+"""What is paired with statements that change rows, not with each other."""
+
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
+TOLD = "'delta.enableChangeDataFeed' = 'true', 'delta.enableRowTracking' = 'true'"
 LAYOUTS = {
     "vectors": ("", VECTORS),
     "plain": ("", "'a' = 'b'"),
     "vectors in partitions": ("PARTITIONED BY (p)", VECTORS),
     "partitions": ("PARTITIONED BY (p)", "'a' = 'b'"),
+    "vectors, told and tracked": ("", f"{VECTORS}, {TOLD}"),
+    "told and tracked": ("", TOLD),
 }
 PAIRS = list(itertools.combinations_with_replacement(STATEMENTS, 2))
+BESIDE_PAIRS = list(
+    itertools.product(BESIDE, ("INSERT", "INSERT of a count", "UPDATE", "DELETE", "MERGE", "OPTIMIZE", "VACUUM"))
+)
+INTERRUPTIONS = int(os.environ.get("INTERRUPTIONS", "2"))
 QUICK = [("UPDATE", "UPDATE elsewhere"), ("DELETE", "OPTIMIZE")]
 
 
@@ -78,7 +109,8 @@ def executors(spark_driver: SparkDriver) -> Iterator[list[Any]]:
 
 
 def ensure_serializable(base: Path, place: Path, executors: list[Any], pair: tuple[str, str], switches: int) -> None:
-    assert explored(base, place, executors, [STATEMENTS[name] for name in pair], switches).runs > 4
+    texts = STATEMENTS | BESIDE
+    assert explored(base, place, executors, [texts[name] for name in pair], switches).runs > 4
 
 
 @pytest.mark.slow
@@ -87,7 +119,16 @@ def ensure_serializable(base: Path, place: Path, executors: list[Any], pair: tup
 def test_every_interleaving_is_serializable(
     lake_of: Callable[[str], Path], tmp_path: Path, executors: list[Any], pair: tuple[str, str], layout: str
 ) -> None:
-    ensure_serializable(lake_of(layout), tmp_path, executors, pair, 2)
+    ensure_serializable(lake_of(layout), tmp_path, executors, pair, INTERRUPTIONS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["vectors in partitions", "partitions"])
+@pytest.mark.parametrize("pair", BESIDE_PAIRS, ids=" | ".join)
+def test_other_changes_are_serializable_beside_those_of_rows(
+    lake_of: Callable[[str], Path], tmp_path: Path, executors: list[Any], pair: tuple[str, str], layout: str
+) -> None:
+    ensure_serializable(lake_of(layout), tmp_path, executors, pair, INTERRUPTIONS)
 
 
 @pytest.mark.parametrize("pair", QUICK, ids=" | ".join)

@@ -15,6 +15,7 @@ from typing import Any
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.TTransport import TFramedTransport, TTransportBase
 
+from engine.engine import Engine
 from gateway.config_loader import load_config
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
 from gateway.lifecycle import Ports
@@ -45,9 +46,12 @@ def basic(user: str, password: str | None = None) -> dict[str, str]:
 
 
 class SecureHouse:
-    """Serves from `start` to `stop`, with the users of `tests/gateway/authenticators/users.py`."""
+    """Serves from `start` to `stop`, with the users of `tests/gateway/authenticators/users.py`.
 
-    def __init__(self, folder: Path, **flags: object) -> None:
+    Without an engine it has a scripted one.
+    """
+
+    def __init__(self, folder: Path, engine: Engine | None = None, **flags: object) -> None:
         settings = {
             "server.thrift_port": 0,
             "server.http_port": 0,
@@ -59,7 +63,7 @@ class SecureHouse:
         }
         config = load_config(None, {}, settings | {key.replace("__", "."): value for key, value in flags.items()})
         self.engine = ArrowEngine()
-        self._server = Server(config, lambda _: None, lambda *_: self.engine)
+        self._server = Server(config, lambda _: None, lambda *_: engine or self.engine)
         self.ports: Ports
 
     def start(self) -> SecureHouse:

@@ -22,7 +22,7 @@ from thrift.transport.TTransport import TBufferedTransport
 from gateway.authenticators.password_file import remove_user
 from gateway.hs2.gen import ttypes as t
 from gateway.hs2.gen.TCLIService import Client as ThriftClient
-from gateway.start_errors import AuthenticationIncomplete, ConfigInvalidValue
+from gateway.start_errors import AuthenticationIncomplete, ConfigInvalidValue, TlsUnusable
 from tests.certificates import Certificate, make_certificate
 from tests.gateway.hs2.wire import V10, connect, execute, open_session, sasl_frame
 from tests.security.house import STATEMENTS, SecureHouse, Stream, basic
@@ -42,6 +42,18 @@ class Authority:
         now = dt.datetime.now(dt.UTC)
         built = x509.CertificateBuilder(self._name, name, key.public_key(), x509.random_serial_number())
         return built.not_valid_before(now - dt.timedelta(days=9)).not_valid_after(now + dt.timedelta(days=days))
+
+    def revoke(self, *files: str, days: int = 1) -> Path:
+        """The file of a list of these certificates, which is good for `days`."""
+        now = dt.datetime.now(dt.UTC)
+        built = x509.CertificateRevocationListBuilder(self._name, now - dt.timedelta(days=9), now + dt.timedelta(days))
+        for file in files:
+            number = x509.load_pem_x509_certificate(Path(file).read_bytes()).serial_number
+            revoked = x509.RevokedCertificateBuilder(number, now)
+            built = built.add_revoked_certificate(revoked.build())
+        made = self.folder / "revoked.pem"
+        made.write_bytes(built.sign(self._key, hashes.SHA256()).public_bytes(Encoding.PEM))
+        return made
 
     def issue(self, *names: x509.GeneralName, common: str = "x", days: int = 1, is_server: bool = False) -> str:
         """The file of a certificate and its key."""
@@ -141,6 +153,30 @@ def test_who_is_refused(house: SecureHouse, tls: Certificate, authority: Authori
     ):
         with pytest.raises((ssl.SSLError, ConnectionError)):
             ask(house, tls, certificate)
+
+
+def test_a_revoked_certificate_is_refused_as_soon_as_the_list_says_so(
+    folder: Path, tls: Certificate, authority: Authority
+) -> None:
+    ann, bob = authority.issue(email("ann@example.com")), authority.issue(email("bob@example.com"))
+    house = secured(folder, tls, authority, server__tls_client_revocations=str(authority.revoke())).start()
+    try:
+        assert ask(house, tls, ann) == (200, "ann")
+        authority.revoke(ann)
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            ask(house, tls, ann)
+        assert ask(house, tls, bob) == (200, "bob")
+        assert ask(house, tls, "", **basic("ann")) == (200, "ann")
+        authority.revoke(ann, days=-1)
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            ask(house, tls, bob)
+    finally:
+        house.stop()
+
+
+def test_a_list_that_is_none_is_named(folder: Path, tls: Certificate, authority: Authority) -> None:
+    with pytest.raises(TlsUnusable, match=r"no such file.*nowhere\.pem"):
+        secured(folder, tls, authority, server__tls_client_revocations="/nowhere.pem").start()
 
 
 def test_beside_a_certificate_a_password_counts(house: SecureHouse, tls: Certificate, authority: Authority) -> None:

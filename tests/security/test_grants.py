@@ -12,7 +12,7 @@ from catalog.names import SchemaName, TableName
 from catalog.privileges import Privilege
 from catalog.right_changes import CreateFunction
 from engine.runtime.identity import Identity, Method
-from engine.statements.shows import ListColumns, ListSchemas, ListTables
+from engine.statements.shows import ListColumns, ListFunctions, ListSchemas, ListTables
 from tests.security.guarded_lake import GuardedLake
 
 READ = "SELECT * FROM shop.t"
@@ -270,6 +270,9 @@ def test_another_server_reads_what_was_granted(lake: GuardedLake) -> None:
     every = "SHOW FUNCTIONS IN ALL CATALOGS SCHEMA LIKE '%' LIKE '%'"
     assert one.rows("eve", every) == [("f", "shop", "spark_catalog", "", "SCALAR", "spark_catalog.shop.f")]
     assert one.rows("bob", every) == []
+    listed = ListFunctions(catalog=None, schema_pattern="sh%", pattern="f")
+    assert one.rows("eve", listed) == [("spark_catalog", "shop", "f", None)]
+    assert one.rows("bob", listed) == []
     assert GuardedLake(lake.folder, allowed).sources.catalog.view().state == one.sources.catalog.view().state
     one.do("root", "DROP GROUP staff", "DROP EXTERNAL LOCATION files", "DROP FUNCTION shop.f")
     again = GuardedLake(lake.folder, allowed).sources.catalog.view().state

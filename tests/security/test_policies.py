@@ -24,6 +24,8 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
     found = People(GuardedLake(folder), spark_driver)
     for text in (
         "CREATE SCHEMA shop",
+        "CREATE SCHEMA vault",
+        "CREATE TABLE vault.u (id INT)",
         "GRANT USE CATALOG ON CATALOG TO `account users`",
         "GRANT USE SCHEMA, CREATE TABLE, CREATE FUNCTION ON SCHEMA shop TO `account users`",
         "CREATE GROUP auditors WITH USER ann",
@@ -187,6 +189,11 @@ def test_changes_are_filtered_too(people: People) -> None:
     assert people.rows("eve", query) == [("a", 1, "*a", "insert"), ("a", 2, "*a", "insert")]
 
 
+def test_variables_of_the_process_stay_text(people: People) -> None:
+    """Probe 50."""
+    assert people.rows("eve", "SELECT '${env:HOME}', '${system:user.name}'") == [("${env:HOME}", "${system:user.name}")]
+
+
 def test_what_is_copied_is_what_is_seen(people: People) -> None:
     """Probes 44 and 47."""
     people.rows("eve", "INSERT INTO shop.seen SELECT tenant, secret, ssn FROM shop.t")
@@ -230,6 +237,16 @@ REFUSED = (
         "SELECT x FROM (SELECT monotonically_increasing_id() AS x, 1 FROM shop.t)",
         "ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPORTED.FILE_METADATA",
     ),
+    ("eve", "EXECUTE IMMEDIATE 'SELECT ' || '* FROM vault.u'", "TABLE_OR_VIEW_NOT_FOUND"),
+    ("eve", "BEGIN EXECUTE IMMEDIATE 'SELECT * FROM vault.u'; END", "TABLE_OR_VIEW_NOT_FOUND"),
+    ("eve", "DELETE FROM IDENTIFIER('vault.' || 'u')", "TABLE_OR_VIEW_NOT_FOUND"),
+    ("eve", "EXECUTE IMMEDIATE 'EXPLAIN SELECT * FROM shop.t'", FORBIDS),
+    ("eve", "CREATE TABLE shop.d (a STRING, CONSTRAINT c CHECK (shop.mine(a)))", "UNRESOLVED_ROUTINE"),
+    (
+        "eve",
+        "CREATE TABLE shop.d (a STRING, b STRING GENERATED ALWAYS AS (shop.masked(a, a, a)))",
+        "UNRESOLVED_ROUTINE",
+    ),
     ("eve", "SELECT _metadata.file_path FROM shop.t", "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
     ("eve", "ALTER TABLE shop.t DROP ROW FILTER", "INSUFFICIENT_PERMISSIONS"),
     ("eve", "ALTER TABLE shop.t ALTER COLUMN ssn DROP MASK", "INSUFFICIENT_PERMISSIONS"),
@@ -261,7 +278,7 @@ REFUSED = (
 
 @pytest.mark.parametrize(("who", "text", "condition"), REFUSED)
 def test_what_would_tell_is_refused(people: People, who: str, text: str, condition: str) -> None:
-    """Probes 14, 35, 37, 43, 45 and 46."""
+    """Probes 14, 35, 37, 43, 45, 46, 49 and 54."""
     error = people.refuse(who, text)
     assert error.condition == condition
     assert str(HIDDEN) not in error.message.replace(text, "")

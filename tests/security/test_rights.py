@@ -16,7 +16,12 @@ from catalog.names import SchemaName, TableName
 from tests.security.guarded_lake import GuardedLake
 
 NOT_THERE = {"42P01", "42704", "42883", "42P08"}
-KINDS = {"D": {"42501"}, "N": NOT_THERE, "R": {"R"}, "U": {"0A000", "42000", "42601", "42809"}}
+KINDS = {
+    "D": {"42501"},
+    "N": NOT_THERE,
+    "R": {"R"},
+    "U": {"0A000", "42000", "42601", "42621", "42623", "42809", "42K0I"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +171,7 @@ PROBES = [
     (19, "eve", "CREATE OR REPLACE VIEW shop.v AS SELECT * FROM shop.t", "D"),
     (19, "eve", "DROP VIEW shop.v", "D"),
     (19, "eve", "DROP VIEW IF EXISTS shop.v", "D"),
+    (20, "eve", "WITH RECURSIVE r AS (SELECT id FROM shop.u UNION ALL SELECT id FROM r) SELECT * FROM r", "N"),
     (21, "eve", "SELECT * FROM hive_metastore.shop.u", "N"),
     (21, "eve", "SELECT * FROM SPARK_CATALOG.`SHOP`.U", "N"),
     (21, "eve", "SELECT * FROM hive_metastore.SHOP.T", "R"),
@@ -173,6 +179,11 @@ PROBES = [
     (22, "eve", "USE hidden", "N"),
     (22, "bob", "USE SCHEMA shop", "N"),
     (22, "eve", "USE SCHEMA shop", "R"),
+    *((33, "eve", text, "U") for text in (
+        "SET spark.sql.optimizer.excludedRules = x", "SET `spark.sql.optimizer.excludedRules` = x",
+        "RESET spark.sql.optimizer.excludedRules", "SET spark.sql.runSQLOnFiles = true", "SET spark.sql.extensions = x",
+        "SET spark.jars = x", "SET gateway.principal = ann", "SET `authentication.admins` = eve",
+    )),
     (35, "eve", "EXPLAIN SELECT * FROM shop.u", "N"),
     (35, "mal", "EXPLAIN EXTENDED SELECT * FROM shop.t", "D"),
     (35, "eve", "EXPLAIN DELETE FROM shop.t", "D"),
@@ -212,9 +223,40 @@ PROBES = [
     (48, "ann", "COPY INTO shop.t FROM '{lake}/shop/u' FILEFORMAT = PARQUET", "D"),
     (48, "eve", "CONVERT TO DELTA parquet.`{files}/in`", "D"),
     (48, "eve", "CACHE TABLE shop.u", "U"),
+    *((48, "eve", text, "U") for text in (
+        "EXPORT TABLE shop.t TO '/tmp'", "CREATE MATERIALIZED VIEW eves.m AS SELECT * FROM shop.t",
+        "INSERT OVERWRITE LOCAL DIRECTORY '/tmp/x' USING csv SELECT 1",
+        "LOAD DATA INPATH '/etc/passwd' INTO TABLE eves.o",
+    )),
     (49, "eve", "BEGIN SELECT * FROM shop.u; END", "N"),
+    (49, "eve", "BEGIN DECLARE c CURSOR FOR SELECT * FROM shop.u; OPEN c; END", "N"),
+    (49, "eve", "BEGIN IF EXISTS (SELECT 1 FROM shop.u) THEN SELECT 1; END IF; END", "N"),
     (49, "eve", "SELECT * FROM IDENTIFIER('shop.u')", "N"),
+    (49, "eve", "PREPARE p AS SELECT * FROM shop.u", "U"),
+    (49, "eve", "CALL system.u()", "U"),
+    (50, "eve", "SELECT * FROM shop.${{hivevar:x}}", "U"),
+    (53, "eve", "CREATE FUNCTION eves.current_user() RETURNS STRING RETURN 'ann'", "U"),
+    (53, "eve", "CREATE TEMPORARY FUNCTION current_user() RETURNS STRING RETURN 'ann'", "U"),
     (54, "eve", "SET VAR x = (SELECT max(id) FROM shop.u)", "N"),
+    (54, "eve", "DECLARE x = (SELECT max(id) FROM shop.t)", "U"),
+    (54, "eve", "CREATE TABLE eves.d (a INT DEFAULT (SELECT max(id) FROM shop.t))", "U"),
+    (54, "eve", "CREATE TABLE eves.d (a INT, CONSTRAINT c CHECK (a IN (SELECT id FROM shop.t)))", "U"),
+    (54, "eve", "CREATE TABLE eves.d (a INT, b INT GENERATED ALWAYS AS ((SELECT max(id) FROM shop.t)))", "U"),
+    *((55, "eve", text, "U") for text in (
+        *(f"SELECT {name}('java.lang.System', 'getenv')" for name in (
+            "reflect", "java_method", "try_reflect", "`reflect`", "builtin.reflect", "system.builtin.reflect",
+        )),
+        "SELECT xpath('<a/>', 'a')", "SELECT from_xml('<a/>', 'a INT')", "SELECT from_avro(x'00', '{{}}')",
+        "SELECT TRANSFORM (id) USING 'cat' FROM shop.t", "ADD JAR '/tmp/x.jar'", "ADD FILE '/etc/passwd'",
+        "CREATE FUNCTION eves.f AS 'x.Y' USING JAR '/tmp/x.jar'", "CREATE TEMPORARY FUNCTION f AS 'x.Y'",
+    )),
+    *((56, "eve", text, "U") for text in (
+        "CREATE TABLE eves.o (id INT) USING delta OPTIONS (path '/etc')",
+        "CREATE TABLE eves.o (id INT) USING jdbc OPTIONS (url 'jdbc:h2:mem')",
+        "CREATE TABLE eves.o USING csv OPTIONS (path '/etc/passwd')",
+        "CREATE TEMPORARY VIEW j USING jdbc OPTIONS (url 'x')", "SELECT * FROM csv.`/etc/passwd`",
+        "SELECT * FROM read_files('/etc/passwd')",
+    )),
 ]
 # fmt: on
 

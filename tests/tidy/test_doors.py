@@ -13,6 +13,7 @@ from tests.tidy.sources import MODULES, PACKAGES
 
 DOORS = {
     "joserfc": r"gateway/authenticators/(issuer|jwt)\.py$",
+    "cryptography": r"gateway/audit/heads\.py$",
     "ldap3": r"gateway/authenticators/ldap\.py$",
     "argon2": r"gateway/authenticators/passwords\.py$",
     "sqlglot": r"engine/sql/",
@@ -21,6 +22,7 @@ DOORS = {
     "thrift": r"gateway/hs2/",
     "flask": r"gateway/(http/|server\.py$)",
     "werkzeug": r"gateway/http/",
+    "fastavro": r"engine/iceberg/manifests/avro\.py$",
     "fsspec": r"engine/storage/storage\.py$|catalog/(file_store|remote)\.py$",
 }
 # Comes with a library that is declared.

@@ -42,6 +42,12 @@ from engine.types.arrow_types import Array, RecordBatch
 
 ENGINE_INFO = "delta-gateway"
 ROW_IDS_PRESERVED = "delta.rowTracking.preserved"
+ROW_TRACKING_ONLY = "rowTrackingEnablementOnly"
+"""The tag of commits whose metadata does nothing but enable row tracking: delta-spark rebases other commits on them."""
+
+_OF_ROW_TRACKING = {
+    prop.key for prop in (properties.ROW_TRACKING, properties.ROW_ID_COLUMN, properties.ROW_COMMIT_VERSION_COLUMN)
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +84,7 @@ def make_commit_file(staged: StagedCommit, head: Head, level: IsolationLevel, no
     domains = staged.domain_metadata
     if high_water_mark != head.row_id_high_water_mark:
         domains = (*domains, _high_water_mark_domain(high_water_mark))
-    info = _commit_info(staged, config, level, timestamp_ms, in_commit=timestamps)
+    info = _commit_info(staged, head, config, level, timestamp_ms)
     actions: list[Action] = [info]
     if staged.protocol is not None:
         actions.append(staged.protocol)
@@ -151,15 +157,18 @@ def _with_enablement(metadata: Metadata, head: Head, version: int, timestamp_ms:
 
 
 def _commit_info(
-    staged: StagedCommit, config: TableConfig, level: IsolationLevel, timestamp_ms: int, *, in_commit: bool
+    staged: StagedCommit, head: Head, config: TableConfig, level: IsolationLevel, timestamp_ms: int
 ) -> CommitInfo:
+    """`config` governs the table after the commit."""
     described = staged.description
     tags = dict(HIGH_WATER_MARK_ONLY_TAG if described.only_moves_high_water_marks else {})
     if config.is_enabled("rowTracking"):
         # Rows that were rewritten by someone who says nothing of their ids have lost them.
         tags[ROW_IDS_PRESERVED] = "false" if staged.removes.num_rows and not described.keeps_row_ids else "true"
+        if _only_enables_row_tracking(staged, head):
+            tags[ROW_TRACKING_ONLY] = "true"
     return CommitInfo(
-        in_commit_timestamp=timestamp_ms if in_commit else None,
+        in_commit_timestamp=timestamp_ms if config.is_enabled("inCommitTimestamp") else None,
         timestamp=timestamp_ms,
         user_id=described.user_id,
         user_name=described.user_name,
@@ -174,6 +183,19 @@ def _commit_info(
         engine_info=ENGINE_INFO,
         txn_id=staged.txn_id,
     )
+
+
+def _only_enables_row_tracking(staged: StagedCommit, head: Head) -> bool:
+    """The table tracks rows after the commit."""
+    if head.config is None or staged.metadata is None or head.config.is_enabled("rowTracking"):
+        return False
+    before, after = (
+        replace(
+            each, configuration={key: text for key, text in each.configuration.items() if key not in _OF_ROW_TRACKING}
+        )
+        for each in (head.config.metadata, staged.metadata)
+    )
+    return before == after
 
 
 def _parameter(value: Json) -> str | None:

@@ -11,7 +11,7 @@ from engine.enforce.append_only import ensure_rows_may_go
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
 from engine.statements.maintenance import RestoreTable
-from engine.statements.queries import AsOfVersion
+from engine.statements.queries import AsOfTimestamp
 from engine.table.operations import CommitDescription, Json, TableOperation
 
 
@@ -45,6 +45,6 @@ def plan_restore(bound: BoundStatement, statement: RestoreTable) -> RestorePlan:
 
 
 def _parameters(statement: RestoreTable, older: Snapshot) -> dict[str, Json]:
-    if isinstance(statement.to, AsOfVersion):
-        return {"version": str(older.version), "timestamp": None}
-    return {"version": None, "timestamp": statement.to.expression.strip("'")}
+    if isinstance(statement.to, AsOfTimestamp):
+        return {"version": None, "timestamp": statement.to.expression.strip("'")}
+    return {"version": str(older.version), "timestamp": None}

@@ -38,6 +38,11 @@ public final class GatewayDriver {
         return new MixedConditions();
       }
     });
+    root.extensions().injectPlannerStrategy(new scala.runtime.AbstractFunction1() {
+      public Object apply(Object session) {
+        return new WholeSamples();
+      }
+    });
     scala.runtime.AbstractFunction1 stillWanted = new scala.runtime.AbstractFunction1() {
       public Object apply(Object session) {
         return new StillWanted();

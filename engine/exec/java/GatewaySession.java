@@ -7,6 +7,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.CurrentUserContext$;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.classic.SparkSession$;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
@@ -21,7 +22,7 @@ import org.apache.spark.sql.execution.QueryExecution;
  */
 public final class GatewaySession {
   private static final String SCHEDULER_POOL = "spark.scheduler.pool";
-  private static final int CANCELLED_MAX = 1000;
+  private static final int RECENT_MAX = 1000;
   private static final long CANCEL_INTERVAL_MS = 100;
   private static final long INTERRUPT_AFTER_MS = 1000;
 
@@ -44,7 +45,9 @@ public final class GatewaySession {
   /** Id -> thread of each statement that runs. Locked where a thread must not go on to the next statement. */
   private final Map running = new ConcurrentHashMap();
   private final Set exhausted = ConcurrentHashMap.newKeySet();
-  private final Map cancelled = Collections.synchronizedMap(new RecentlyCancelled());
+  private final Map cancelled = Collections.synchronizedMap(new Recent());
+  /** Id -> {@link Lineage} of statements that ended, until it is asked for. */
+  private final Map lineages = Collections.synchronizedMap(new Recent());
 
   /** Sessions of one `pool` share the executors' time as one; `questions` is what {@link FileListing} asks. */
   public GatewaySession(
@@ -62,7 +65,10 @@ public final class GatewaySession {
     final Request parsed = new Request(request);
     return (byte[]) within(parsed, new Work() {
       public Object apply() throws Exception {
-        return new Statement(spark, guard, parsed, GatewaySession.this).run();
+        Statement statement = new Statement(spark, guard, parsed, GatewaySession.this);
+        byte[] frame = statement.run();
+        keepLineage(parsed, statement.asked());
+        return frame;
       }
     });
   }
@@ -82,7 +88,10 @@ public final class GatewaySession {
     final Request parsed = new Request(request);
     return (String) within(parsed, new Work() {
       public Object apply() throws Exception {
-        return new Assignment(new Statement(spark, guard, parsed, GatewaySession.this), spark, guard, parsed).values();
+        Statement statement = new Statement(spark, guard, parsed, GatewaySession.this);
+        String values = new Assignment(statement, spark, guard, parsed).values();
+        keepLineage(parsed, statement.asked());
+        return values;
       }
     });
   }
@@ -95,9 +104,20 @@ public final class GatewaySession {
       public Object apply() throws Exception {
         Statement statement = new Statement(spark, guard, parsed, GatewaySession.this);
         QueryExecution query = writer.enforced(statement.analyzed(), guard, parsed.id);
-        return writer.write(statement.atItsTime(query));
+        String files = writer.write(statement.atItsTime(query));
+        keepLineage(parsed, query.analyzed());
+        return files;
       }
     });
+  }
+
+  private void keepLineage(Request request, LogicalPlan analyzed) throws Exception {
+    if (request.tellsLineage && analyzed != null) lineages.put(request.id, Lineage.of(analyzed));
+  }
+
+  /** See {@link Lineage#of}, of the last query of a statement that asked for it; null where there is none. */
+  public String lineage(String statementId) {
+    return (String) lineages.remove(statementId);
   }
 
   /** Spark's own plan text; `mode` is simple, extended, codegen, cost or formatted. The files are chosen besides. */
@@ -214,7 +234,7 @@ public final class GatewaySession {
     SparkSession$.MODULE$.setActiveSession(spark);
     user.set(request.principal);
     context.setJobGroup(request.id, "statement " + request.id, INTERRUPT_TASKS);
-    context.setLocalProperty(SCHEDULER_POOL, pool);
+    context.setLocalProperty(SCHEDULER_POOL, request.pool == null ? pool : request.pool);
     CURRENT.set(new Object[] {this, request.id});
     running.put(request.id, Thread.currentThread());
     try {
@@ -250,10 +270,10 @@ public final class GatewaySession {
     exhausted.remove(id);
   }
 
-  /** A statement may be cancelled when it has just ended; its id must not stay for ever. */
-  private static final class RecentlyCancelled extends LinkedHashMap {
+  /** A statement may be cancelled when it has just ended, and nobody may ask for what is kept of it. */
+  private static final class Recent extends LinkedHashMap {
     protected boolean removeEldestEntry(Map.Entry eldest) {
-      return size() > CANCELLED_MAX;
+      return size() > RECENT_MAX;
     }
   }
 }

@@ -30,6 +30,10 @@ final class Request {
   final long resultBytesMax;
   /** Whether the first rows are announced while others are computed. */
   final boolean announcesRows;
+  /** What its tasks share Spark's time in; null: what those of its session do. */
+  final String pool;
+  /** Whether it is asked where its columns come from. */
+  final boolean tellsLineage;
 
   Request(String json) throws Exception {
     JsonNode node = JSON.readTree(json);
@@ -41,7 +45,9 @@ final class Request {
     variables = new Variables(node.get("variables"));
     spoolPath = node.get("spool").textValue();
     resultBytesMax = node.get("result_bytes_max").longValue();
+    pool = node.get("pool").textValue();
     announcesRows = node.get("announces_rows").booleanValue();
+    tellsLineage = node.get("tells_lineage").booleanValue();
     JsonNode listed = node.get("scans");
     scans = new Scan[listed.size()];
     for (int i = 0; i < scans.length; i++) scans[i] = new Scan((JsonNode) listed.get(i));

@@ -50,6 +50,7 @@ final class Statement {
   private final GatewaySession session;
   private final String timeZone;
   private Relations relations;
+  private LogicalPlan asked;
 
   Statement(SparkSession spark, PlanGuard guard, Request request, GatewaySession session) {
     this.spark = spark;
@@ -88,6 +89,11 @@ final class Statement {
     return guarded(execution, execution.analyzed());
   }
 
+  /** The query that was analyzed, over the scans as the text names them. */
+  LogicalPlan asked() {
+    return asked;
+  }
+
   LogicalPlan parsed() throws Exception {
     return Parameters.parse(spark, request.text, request.parameters, timeZone);
   }
@@ -98,6 +104,7 @@ final class Statement {
     session.ensureLive(request.id);
     QueryExecution execution = planned(relations().inPlaceOfNames(local));
     analyze(execution);
+    asked = execution.analyzed();
     return execution;
   }
 

@@ -108,7 +108,7 @@ def new_entry(bound: BoundStatement, target: FreeName, policies: Policies = NO_P
         name=target.name,
         location=target.location,
         managed=target.managed,
-        format=target.own.name,
+        format=target.found.format if target.found is not None else target.own.name,
         owner=bound.state.principal,
         policies=policies,
     )

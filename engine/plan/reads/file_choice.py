@@ -27,22 +27,26 @@ from engine.table.snapshot import TableSnapshot
 
 @dataclass(frozen=True)
 class FileChoice:
-    """The files of one snapshot, asked by condition; safe to share between threads."""
+    """The files of one snapshot, asked by condition; safe to share between threads.
+
+    `rows` are the positions of those that a scan has, ascending; None: all.
+    """
 
     label: str
     snapshot: TableSnapshot
+    rows: pa.Array | None = None
     _prunings: dict[tzinfo | None, FilePruning] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def choose(self, predicate: Predicate, zone: tzinfo | None) -> ChosenFiles:
         """As :meth:`Choice.choose`."""
         if predicate == ALWAYS:
-            return ChosenFiles(None, self._read(None, self.snapshot.num_files))
+            return ChosenFiles(None, self._read(None, len(self._own(self.snapshot.files["size"]))))
         pruning = self._pruning(zone)
         derived = derive(predicate, self.snapshot.columns(zone), self._generated)
         whole = conjunction(tuple(part for part in (predicate, derived) if part != ALWAYS))
-        by_partition = int(np.count_nonzero(pruning.partition_mask(whole).mask))
-        kept = pruning.prune(whole)
+        by_partition = int(np.count_nonzero(self._own_mask(pruning.partition_mask(whole).mask)))
+        kept = self._own_mask(pruning.prune(whole))
         return ChosenFiles(None if kept.all() else pa.array(np.flatnonzero(kept)), self._read(kept, by_partition))
 
     def _pruning(self, zone: tzinfo | None) -> FilePruning:
@@ -52,17 +56,23 @@ class FileChoice:
             return self._prunings[zone]
 
     def _read(self, kept: Mask | None, by_partition: int) -> TableRead:
-        total = self.snapshot.size_bytes
-        sizes = self.snapshot.files["size"]
+        sizes = self._own(self.snapshot.files["size"])
+        total = self.snapshot.size_bytes if self.rows is None else pc.sum(sizes).as_py() or 0
         return TableRead(
             label=self.label,
             version=self.snapshot.version,
-            files_total=self.snapshot.num_files,
+            files_total=len(sizes),
             bytes_total=total,
             files_partition=by_partition,
-            files=self.snapshot.num_files if kept is None else int(np.count_nonzero(kept)),
+            files=len(sizes) if kept is None else int(np.count_nonzero(kept)),
             bytes=total if kept is None else pc.sum(sizes.filter(pa.array(kept))).as_py() or 0,
         )
+
+    def _own(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        return column if self.rows is None else column.take(self.rows)
+
+    def _own_mask(self, mask: Mask) -> Mask:
+        return mask if self.rows is None else mask[self.rows.to_numpy(zero_copy_only=False)]
 
     @cached_property
     def _generated(self) -> dict[str, GenerationExpression]:

@@ -18,14 +18,14 @@ from engine.bind.bound import (
 )
 from engine.errors.statement_errors import TableWithoutColumns
 from engine.plan.reads.policies import PolicyTexts, policy_text
-from engine.plan.reads.scans import change_scan, files_scan, scan_of, unfiltered_scan, with_row_ids_if_asked
+from engine.plan.reads.scans import change_scan, files_scan, read_scan, unfiltered_scan, with_row_ids_if_asked
 from engine.plans.reads import ReadPlan, ViewScan
 from engine.runtime.session_state import is_temporary
 from engine.sql.query.bodies import expression_in
 from engine.sql.query.composed import Names
 from engine.sql.query.splice import Edit, splice
 from engine.statements.queries import Query
-from engine.table.scan import Scan
+from engine.table.scan import ComposedScan, Scan
 from engine.types.schema import StructType
 
 
@@ -79,7 +79,7 @@ class Reading:
     def name(self, relation: BoundRelation) -> str:
         match relation:
             case BoundTable(snapshot=snapshot, policy=policy):
-                key = (snapshot.table_root, snapshot.version, policy)
+                key = (snapshot.table_root, snapshot.version, snapshot.schema.to_json(), policy)
                 return self._once(key, lambda: self._table(relation))
             case BoundChanges(table=table, feed=feed):
                 changes_key = (table.snapshot.table_root, feed.versions, table.policy)
@@ -102,15 +102,21 @@ class Reading:
     def scan(self, table: BoundTable) -> str:
         if not table.snapshot.schema.fields:
             raise TableWithoutColumns(table.label)
-        self.scans.append(scan_of(self._new_names.new("scan"), table))
-        return self.scans[-1].relation
+        return self._add(read_scan(self._new_names.new("scan"), table))
+
+    def _add(self, scan: Scan | ComposedScan, *, is_hidden: bool = False) -> str:
+        """The name under which the rows of a table are read, of one scan or of a query over several."""
+        parts = tuple(part.scan for part in scan.parts) if isinstance(scan, ComposedScan) else (scan,)
+        self.scans += (replace(each, is_hidden=True) for each in parts) if is_hidden else parts
+        if isinstance(scan, ComposedScan):
+            self.views.append(ViewScan(relation=scan.relation, label=scan.label, text=scan.text, columns=()))
+        return scan.relation
 
     def _table(self, table: BoundTable) -> str:
         if table.policy is None:
             return self.scan(table)
         scan = unfiltered_scan(self._new_names.new("scan"), table)
-        self.scans.append(replace(scan, is_hidden=True))
-        return self._policed(table, table.snapshot.schema, scan.relation)
+        return self._policed(table, table.snapshot.schema, self._add(scan, is_hidden=True))
 
     def _policed(self, table: BoundTable, schema: StructType, relation: str) -> str:
         """The name under which the rows of `relation` are read: its own, or that of a view that hides some."""

@@ -8,14 +8,22 @@ from engine.bind.bound import BoundChanges, BoundFiles, BoundTable
 from engine.errors.table_errors import MalformedLogEntry, naming
 from engine.plan.reads.change_choice import ChangeChoice
 from engine.plan.reads.file_choice import FileChoice
+from engine.plan.reads.listed_choice import ListedChoice
 from engine.plans.reads import ReadPlan
 from engine.table.changes import ChangeFiles
 from engine.table.operations import TableOperation
-from engine.table.scan import FILE_METADATA, RowTracking, Scan
+from engine.table.scan import FILE_METADATA, ComposedScan, RowTracking, Scan, ScanPart
 from engine.types.schema import PrimitiveType, StructField, StructType
 
 
 def scan_of(relation: str, table: BoundTable) -> Scan:
+    """As :func:`read_scan`, for a table that is changed: its files hold its rows, which are known by their places."""
+    scan = read_scan(relation, table)
+    assert isinstance(scan, Scan), "a format whose tables are changed reads them by one scan"
+    return scan
+
+
+def read_scan(relation: str, table: BoundTable) -> Scan | ComposedScan:
     """The scan that the rewritten text calls `relation`.
 
     Raises, by name, what of the table we cannot read (`TableSnapshot.ensure_supported`, `TableSnapshot.scan`).
@@ -24,12 +32,21 @@ def scan_of(relation: str, table: BoundTable) -> Scan:
     return unfiltered_scan(relation, table)
 
 
-def unfiltered_scan(relation: str, table: BoundTable) -> Scan:
-    """As :func:`scan_of`, for who applies the table's policy above it."""
+def unfiltered_scan(relation: str, table: BoundTable) -> Scan | ComposedScan:
+    """As :func:`read_scan`, for who applies the table's policy above it."""
     with naming(table.label):
         table.snapshot.ensure_supported(TableOperation.READ)
         scan = table.snapshot.scan(relation, table.label)
-    return replace(scan, choice=FileChoice(table.label, table.snapshot))
+    if isinstance(scan, ComposedScan):
+        return replace(scan, parts=tuple(_chosen(part, table) for part in scan.parts))
+    return replace(scan, choice=FileChoice(table.label, table.snapshot), name=table.own_label)
+
+
+def _chosen(part: ScanPart, table: BoundTable) -> ScanPart:
+    if part.rows is None:
+        return part
+    choice = FileChoice(table.label, table.snapshot, part.rows)
+    return replace(part, scan=replace(part.scan, choice=choice, name=table.own_label))
 
 
 def row_id_columns(label: str, tracking: RowTracking | None) -> tuple[StructField, ...]:
@@ -58,6 +75,7 @@ def change_scan(relation: str, changes: BoundChanges, kind: ChangeFiles) -> Scan
     return Scan(
         relation=relation,
         label=changes.table.label,
+        name=changes.table.own_label,
         table_root=changes.table.snapshot.table_root,
         schema=feed.schema,
         layout=kind.layout,
@@ -73,10 +91,13 @@ def files_scan(relation: str, files: BoundFiles) -> Scan:
     return Scan(
         relation=relation,
         label=files.label,
+        name=files.root,
         table_root=files.root,
         schema=files.schema or StructType(()),
-        partition_columns=(),
+        partition_columns=files.partition_columns,
         files=files.files,
         format=files.format,
         infers=files.schema is None,
+        choice=ListedChoice(files) if files.partition_columns else None,
+        is_hidden=True,
     )

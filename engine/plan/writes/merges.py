@@ -24,7 +24,7 @@ from engine.errors.change_errors import (
 )
 from engine.errors.column_errors import ColumnNotFound, DuplicateColumns
 from engine.errors.statement_errors import StatementNotSupported
-from engine.plan.reads.scans import row_id_columns, scan_of
+from engine.plan.reads.scans import read_scan, row_id_columns
 from engine.plan.reads.target_reads import TargetReading, arranged, bitmaps, policy_of_target
 from engine.plan.rules.allowed_expressions import condition_refusals
 from engine.plan.rules.assignments import assigned_values, assignment_refusals, own_path
@@ -46,6 +46,7 @@ from engine.statements.merges import ClauseKind, DeleteAction, Merge, MergeClaus
 from engine.statements.queries import TargetQuery
 from engine.statements.writes import Assignment
 from engine.table.definition import TableDefinition
+from engine.table.scan import Scan
 
 MERGE = "MERGE"
 _UNCONDITIONAL: Mapping[ClauseKind, type[SqlError]] = {
@@ -132,11 +133,12 @@ class _Merging:
         self._reading = TargetReading(table, queries, taken, policy=policy, apart=statement.is_of_one_name)
         found = self._relations[id(statement.source)]
         table_alone = found[0] if statement.is_table else None
-        is_whole = isinstance(table_alone, BoundTable) and table_alone.policy is None
-        self.source_table = table_alone if isinstance(table_alone, BoundTable) and is_whole else None
         relation, metadata = self._reading.names.new("source"), self._reading.names.new("place")
-        if self.source_table is not None:
-            scan = scan_of(relation, self.source_table)
+        is_whole = isinstance(table_alone, BoundTable) and table_alone.policy is None
+        scan = read_scan(relation, table_alone) if isinstance(table_alone, BoundTable) and is_whole else None
+        self.source_table: BoundTable | None = None
+        if isinstance(scan, Scan) and isinstance(table_alone, BoundTable):
+            self.source_table = table_alone
             self.source = replace(scan, metadata=metadata, row_tracking=None)
         else:
             self.source = kept_scan(relation, columns, table.snapshot.table_root, metadata)

@@ -1,8 +1,9 @@
 """One table of a query as a value: its name, its time travel, and the refusal of names that are files.
 
-Rule for two-part names: ``delta.`/path` `` is the Delta table at a path. ``format.`…` `` is refused as a query of files
-where the second part is no plain word (letters, digits, `_`) and the first is a file format that Spark knows, or where
-the second part holds a slash. So a schema that is really called `csv` keeps working, for tables with plain names.
+Rule for two-part names: ``delta.`/path` `` is the Delta table at a path, ``iceberg.`/path` `` the Iceberg table there.
+``format.`…` `` is refused as a query of files where the second part is no plain word (letters, digits, `_`) and the
+first is a file format that Spark knows, or where the second part holds a slash. So a schema that is really called `csv`
+keeps working, for tables with plain names.
 
 Time travel may be written as a clause, as a suffix of the name (`t@v3`), or at the end of a quoted path
 (``delta.`/p@v3` ``), which Delta reads as a suffix too; a path that really ends so cannot be named.
@@ -16,9 +17,10 @@ from datetime import datetime
 from sqlglot import exp
 
 from catalog.errors import TooManyNameParts
+from catalog.names import DELTA, ICEBERG
 from engine.sql.dialect.dialect import SPAN, SUFFIX, TABLE_QUERY, SyntaxFailure
 from engine.sql.dialect.errors import InvalidTimeTravel, SeveralTimeTravels, UnsupportedClause, UnsupportedPathRelation
-from engine.statements.queries import AsOfTimestamp, AsOfVersion, Relation, Span, TimeTravel
+from engine.statements.queries import AsOfReference, AsOfTimestamp, AsOfVersion, Relation, Span, TimeTravel
 
 FILE_FORMATS = frozenset(
     {
@@ -29,7 +31,6 @@ FILE_FORMATS = frozenset(
             "csv",
             "excel",
             "hudi",
-            "iceberg",
             "image",
             "jdbc",
             "json",
@@ -45,7 +46,8 @@ FILE_FORMATS = frozenset(
 _PARTS_MAX = 3
 _WORD = re.compile(r"\w+")
 _PATH_SUFFIX = re.compile(r"(?s)(.+)@(?:[vV]([0-9]{1,18})|([0-9]{17}))")
-_VERSION = re.compile(r"[0-9]{1,18}")
+_VERSION = re.compile(r"[0-9]{1,20}")
+"""Ids of snapshots have up to 20 digits."""
 _TIMESTAMP_SUFFIX = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})", re.ASCII)
 
 
@@ -105,7 +107,7 @@ def ensure_not_files(parts: tuple[str, ...]) -> None:
 
 def is_file_name(parts: tuple[str, ...]) -> bool:
     """Whether Spark would read a name as files, by the rule above."""
-    if len(parts) != 2 or parts[0].lower() == "delta":
+    if len(parts) != 2 or parts[0].lower() in (DELTA, ICEBERG):
         return False
     is_word = _WORD.fullmatch(parts[1]) is not None
     return "/" in parts[1] or (parts[0].lower() in FILE_FORMATS and not is_word)
@@ -128,9 +130,9 @@ def _time_travel(version: exp.Version, text: str) -> TimeTravel:
     start, end = version.meta[SPAN]
     value = version.expression.this
     if version.this == "VERSION":
-        if not _VERSION.fullmatch(value):
+        if not value or version.args["kind"] == "@" and not _VERSION.fullmatch(value):
             raise InvalidTimeTravel(text[start:end])
-        return AsOfVersion(int(value))
+        return AsOfVersion(int(value)) if _VERSION.fullmatch(value) else AsOfReference(value)
     if version.args["kind"] == "@":
         return parse_timestamp_suffix(value)
     return AsOfTimestamp(value)

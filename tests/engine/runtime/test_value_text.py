@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
 
 import pyarrow as pa
@@ -130,6 +130,19 @@ def test_every_spelling_of_a_zone(zone: str, text: str) -> None:
 def test_a_summer_and_a_winter_timestamp_have_their_own_offsets() -> None:
     values = pa.array([dt.datetime(2024, 1, 1), dt.datetime(2024, 7, 1)], NTZ).cast(TS)
     assert to_text(values, "timestamp", "Europe/Paris").to_pylist() == ["2024-01-01 01:00:00", "2024-07-01 02:00:00"]
+
+
+@given(st.data(), st.integers(1, 38), st.integers(0, 3))
+def test_decimals_have_as_many_digits_as_their_scale(data: st.DataObject, precision: int, start: int) -> None:
+    scale = data.draw(st.integers(0, precision))
+    least = data.draw(st.sampled_from([-(10**precision) + 1, 0, min(10**scale, 10**precision - 1)]))
+    most = data.draw(st.sampled_from([10**precision - 1, min(10**scale, 10**precision - 1)]))
+    drawn = data.draw(st.lists(st.none() | st.integers(least, most), max_size=6))
+    with localcontext(prec=38):
+        cells = [None if number is None else Decimal(number).scaleb(-scale) for number in drawn]
+    values = pa.array(cells, pa.decimal128(precision, scale)).slice(start)
+    expected = [None if cell is None else format(cell, "f") for cell in cells[start:]]
+    assert to_text(values, f"decimal({precision},{scale})", "UTC").to_pylist() == expected
 
 
 @given(st.lists(st.none() | st.lists(st.none() | st.text(max_size=6), max_size=4), max_size=6), st.integers(0, 6))

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from catalog.audit_table import trail_files
 from gateway.audit import trail as trail_module
 from gateway.audit.chain import GAP, verify
 from gateway.audit.errors import AuditNotWritten, AuditTrailBroken, AuditTrailInUse
-from gateway.audit.trail import Trail, trail_contents, trail_files
+from gateway.audit.trail import Trail, trail_contents
 
 
 def held(folder: Path) -> int:

@@ -89,6 +89,8 @@ def test_shapes() -> None:
     assert [row["ORDINAL_POSITION"] for row in from_zero] == [0, 1]
     (function,) = listed(ListFunctions(pattern="abs"), metadata.FUNCTION_SHAPE)
     assert function == {
+        "FUNCTION_CAT": "spark_catalog",
+        "FUNCTION_SCHEM": "lab",
         "FUNCTION_NAME": "abs",
         "REMARKS": "The function abs.",
         "FUNCTION_TYPE": 1,

@@ -42,6 +42,7 @@ KINDS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "double": (pa.float64(), st.floats()),
     "string": (pa.string(), st.text(max_size=20)),
     "varchar(20)": (pa.string(), st.text(max_size=20)),
+    "char(3)": (pa.string(), st.text("ab0", min_size=3, max_size=3)),
     "binary": (pa.binary(), st.binary(max_size=20)),
     "void": (pa.null(), st.none()),
     "variant": (pa.string(), st.sampled_from(["1", '{"a":1}'])),

@@ -305,6 +305,7 @@ def test_calls_that_wait_hold_up_nobody(live: Live) -> None:
 def test_calls_leave_connections_to_others() -> None:
     with serving_http(connections_max=10) as live:
         session = open_session(client_of(live))
+        assert eventually(lambda: live.server.connection_count() == 0)  # that of the session's client is gone
         body = call("ExecuteStatement", t.TExecuteStatementReq(session, "SLEEP 60"))
         waiting = [send(live, body) for _ in range(9)]
         assert eventually(lambda: len(live.registry.operations()) == 9)
@@ -318,6 +319,20 @@ def test_calls_leave_connections_to_others() -> None:
             assert eventually(lambda: post(connection, **basic("ada"))[0] == 200)
         for one in waiting:
             one.close()
+
+
+def test_a_connection_that_has_carried_calls_may_idle_for_longer() -> None:
+    """hive-driver is busy with a million rows for more than a minute, and does not connect again for the next call."""
+    with serving_http(idle_s=0.6) as live, connection_to(live) as busy, connection_to(live) as other:
+        other.connect()
+        assert post(busy)[0] == 200
+        connected = busy.sock
+        assert other.sock.recv(1) == b""  # the server has ended it
+        assert eventually(lambda: live.server.connection_count() == 1)
+        assert post(busy)[0] == 200 and busy.sock is connected
+    with serving_http(call_idle_s=0.1) as live, connection_to(live) as busy:
+        assert post(busy)[0] == 200
+        assert eventually(lambda: live.server.connection_count() == 0)
 
 
 def test_a_statement_whose_handle_is_known_outlives_its_connection(live: Live) -> None:

@@ -102,3 +102,14 @@ def test_a_handler_that_raises_costs_no_thread(caplog: pytest.LogCaptureFixture)
         assert one.answered.wait(60)
     assert caplog.text.count("ended by an error of ours") == 3
     pool.stop()
+
+
+def test_a_request_is_no_more_counted_when_its_answer_leaves() -> None:
+    """A client sends the next one as soon as it has that, and is not to be refused for it."""
+    pool, seen = Pool(1, 1), list[bool]()
+    (one,) = pool.put(1)
+    one.answer = lambda answer: (seen.append(pool.workers.is_full), one.answered.set())  # type: ignore[assignment]
+    assert pool.workers.is_full
+    pool.let_go.set()
+    assert one.answered.wait(60) and seen == [False]
+    pool.stop()

@@ -158,6 +158,18 @@ EXPLAINED: tuple[Explained, ...] = (
         case="insert replace, vectors",
     ),
     Explained(
+        path=r"commitInfo\.operationMetrics\.num(Files|OutputRows|CopiedRows|DeletionVectors(Added|Removed|Updated))",
+        why="files that REPLACE WHERE marks are no new files; it counts them as such, and their rows as copies",
+        holds=lambda ours, theirs: theirs == ABSENT or int(ours) < int(theirs),
+        case=r"table \d+",
+    ),
+    Explained(
+        path=r"add\.\d+\.baseRowId",
+        why="the new files of a version get ids in the order in which they come",
+        holds=lambda ours, theirs: ABSENT not in (ours, theirs),
+        case=r"table \d+",
+    ),
+    Explained(
         path=r"add\.\d+\.stats\.tightBounds",
         why="bounds are tight where nothing is said",
         holds=lambda ours, theirs: ours == ABSENT and theirs is True,

@@ -118,8 +118,14 @@ class _Table:
         return f"ALTER TABLE {{t}} RENAME COLUMN {old} TO {new}"
 
     def switch_on(self) -> str:
-        """Not row tracking: rows that are there get ids in an order of files that each engine chooses."""
-        key = self.random.choice(("enableDeletionVectors", "enableTypeWidening"))
+        """What is off, for delta-spark writes a version that changes nothing otherwise. Not row tracking: rows that are
+        there get ids in an order of files that each engine chooses.
+        """
+        keys = [key for key in ("enableDeletionVectors", "enableTypeWidening") if key not in self.properties]
+        if not keys:
+            return self.delete()
+        key = self.random.choice(keys)
+        self.properties[key] = "true"
         return f"ALTER TABLE {{t}} SET TBLPROPERTIES ('delta.{key}' = 'true')"
 
     def step(self) -> str:
@@ -143,5 +149,6 @@ def random_case(seed: int) -> Case:
     table.choose()
     columns = ", ".join(f"{name} {kind}" for name, kind in table.columns.items())
     clauses = f"PARTITIONED BY ({', '.join(table.layout)})" if table.layout else ""
+    properties = dict(table.properties)
     steps = (table.insert(), *(table.step() for _ in range(_STEPS)))
-    return made(columns, *steps, clauses=clauses, **table.properties)
+    return made(columns, *steps, clauses=clauses, **properties)

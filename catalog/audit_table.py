@@ -1,0 +1,98 @@
+"""`system.access.audit`: the audit trail as a relation, for administrators. Pure, but for :func:`trail_files`.
+
+The columns of Databricks' table of that name come first, then our own; `system.audit` is a short name for it. Its rows
+are the lines of the trail's files, one file a day, which the server writes (`gateway/audit`) and a statement reads
+(`engine/bind/audit_rows.py`): both take the names of files from here. `event_date` is the day of the file. A line may
+be of an earlier moment where the clock was set back, never of a later day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from catalog.entries import SchemaEntry, ViewColumn, ViewEntry
+from catalog.names import SchemaName, TableName, fold
+
+SYSTEM_CATALOG = "system"
+AUDIT_SCHEMA = SchemaName(SYSTEM_CATALOG, "access")
+AUDIT_TABLE = TableName(SYSTEM_CATALOG, AUDIT_SCHEMA.schema, "audit")
+
+_OBJECTS = "array<struct<name: string, kind: string, use: string, version: bigint, via_view: string>>"
+_FROM = "array<struct<relation: string, column: string, transformation: string>>"
+
+AUDIT_COLUMNS: Mapping[str, str] = MappingProxyType(
+    {
+        "account_id": "string",
+        "workspace_id": "string",
+        "version": "string",
+        "event_time": "timestamp",
+        "event_date": "date",
+        "source_ip_address": "string",
+        "user_agent": "string",
+        "session_id": "string",
+        "user_identity": "struct<email: string, subject_name: string>",
+        "service_name": "string",
+        "action_name": "string",
+        "request_id": "string",
+        "request_params": "map<string, string>",
+        "response": "struct<status_code: int, error_message: string, result: string>",
+        "audit_level": "string",
+        "event_id": "string",
+        "identity_metadata": "struct<run_by: string, run_as: string>",
+        "seq": "bigint",
+        "outcome": "string",
+        "sqlstate": "string",
+        "error_condition": "string",
+        "authentication_method": "string",
+        "client_id": "string",
+        "wire": "string",
+        "statement_kind": "string",
+        "statement_text": "string",
+        "statement_sha256": "string",
+        "objects": _OBJECTS,
+        "column_lineage": f"array<struct<target: string, column: string, sources: {_FROM}>>",
+        "columns_used": "array<struct<name: string, read: array<string>, written: array<string>>>",
+        "commits": "array<struct<name: string, version: bigint>>",
+        "rows_modified": "bigint",
+        "bytes_out": "bigint",
+        "duration_ms": "bigint",
+    }
+)
+
+
+def is_audit_schema(schema: SchemaName) -> bool:
+    return schema == AUDIT_SCHEMA
+
+
+def is_audit_alias(name: TableName) -> bool:
+    """Whether it is `system.audit` in some catalog, which counts where no table has that name."""
+    return (fold(name.schema), fold(name.table)) == (SYSTEM_CATALOG, AUDIT_TABLE.table)
+
+
+def audit_schema() -> SchemaEntry:
+    return SchemaEntry(name=AUDIT_SCHEMA, comment="Who did what")
+
+
+def audit_view() -> ViewEntry:
+    return ViewEntry(
+        name=AUDIT_TABLE,
+        text=f"TABLE {AUDIT_TABLE}",
+        current=AUDIT_SCHEMA,
+        columns=tuple(ViewColumn(name=name, source=name, type=kind) for name, kind in AUDIT_COLUMNS.items()),
+    )
+
+
+def file_name(day: str) -> str:
+    """Of the file of a day, such as `2026-01-31`."""
+    return f"audit-{day}.jsonl"
+
+
+def day_of(path: Path) -> str:
+    return path.stem.removeprefix("audit-")
+
+
+def trail_files(folder: Path) -> list[Path]:
+    """Of a trail, the oldest first."""
+    return sorted(folder.glob("audit-????-??-??.jsonl"))

@@ -1,0 +1,36 @@
+"""The schemas and views that are there without having been made: `information_schema` and `system.access`. Pure.
+
+Their names are reserved. `information_schema` is in every catalog and in `system`, which is no catalog of the lists;
+`system.access` is there for administrators alone, and for everybody where privileges do not count.
+"""
+
+from __future__ import annotations
+
+from catalog.audit_table import AUDIT_TABLE, audit_schema, audit_view, is_audit_schema
+from catalog.entries import SchemaEntry, ViewEntry
+from catalog.information_schema import RELATIONS, information_schema, information_view, is_information_schema
+from catalog.names import SchemaName, TableName, fold
+
+
+def is_system_schema(schema: SchemaName) -> bool:
+    return is_information_schema(schema) or is_audit_schema(schema)
+
+
+def system_schema(schema: SchemaName) -> SchemaEntry:
+    """The entry of a schema that is one."""
+    return audit_schema() if is_audit_schema(schema) else information_schema(schema.catalog)
+
+
+def system_view(name: TableName) -> ViewEntry | None:
+    """The view of that name in a system schema; None where there is none."""
+    if is_audit_schema(name.schema_name):
+        return audit_view() if fold(name.table) == AUDIT_TABLE.table else None
+    return information_view(name)
+
+
+def system_views(schema: SchemaName) -> list[ViewEntry]:
+    """All views of a system schema."""
+    if is_audit_schema(schema):
+        return [audit_view()]
+    views = (information_view(TableName(schema.catalog, schema.schema, name)) for name in RELATIONS)
+    return [view for view in views if view is not None]

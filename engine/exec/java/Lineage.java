@@ -1,0 +1,284 @@
+package deltagateway;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.OuterReference;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
+import org.apache.spark.sql.catalyst.plans.logical.CTERelationRef;
+import org.apache.spark.sql.catalyst.plans.logical.Except;
+import org.apache.spark.sql.catalyst.plans.logical.Expand;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.Intersect;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.catalyst.plans.logical.UnionLoop;
+import org.apache.spark.sql.catalyst.plans.logical.UnionLoopRef;
+import org.apache.spark.sql.catalyst.plans.logical.Window;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+
+/**
+ * Which columns of its scans an analyzed query reads, and which of them the values of each of its columns are made of.
+ *
+ * An attribute has an id, which is followed from the scans up: through aliases, by position through unions and common
+ * table expressions, into subqueries. A node that is not known here passes everything on to its new columns, so that
+ * what is missing is never a column that was read. What only decides which rows there are, or in which order (WHERE, ON,
+ * GROUP BY, ORDER BY, EXISTS, IN, EXCEPT), is told once, for the whole query.
+ */
+final class Lineage {
+  /** In ascending order of what happened to the values; of a column that is read in several ways the last counts. */
+  private static final String[] KINDS = {"IDENTITY", "TRANSFORMATION", "AGGREGATION"};
+
+  private static final int TRANSFORMED = 1, AGGREGATED = 2;
+
+  /** Id of an attribute to its sources: `relation NUL column` to the position of its kind. */
+  private final Map sources = new HashMap();
+  /** Id of a common table expression or a loop to the sources of its columns, in their order. */
+  private final Map definitions = new HashMap();
+  private final Map rows = new LinkedHashMap();
+
+  private Lineage() {}
+
+  /** `columns`: name and sources of each; `rows`: what decides on rows. A source is relation, column and kind. */
+  static String of(LogicalPlan analyzed) throws Exception {
+    Lineage lineage = new Lineage();
+    lineage.visit(analyzed);
+    ObjectNode told = Request.JSON.createObjectNode();
+    ArrayNode columns = told.putArray("columns");
+    boolean isCommand = analyzed.output().isEmpty() && analyzed.children().size() == 1;
+    LogicalPlan query = isCommand ? (LogicalPlan) analyzed.children().apply(0) : analyzed;
+    for (Iterator all = Scala.list(query.output()).iterator(); all.hasNext(); ) {
+      Attribute column = (Attribute) all.next();
+      ObjectNode each = columns.addObject();
+      each.put("name", column.name());
+      add(each.putArray("sources"), lineage.known(column));
+    }
+    add(told.putArray("rows"), lineage.rows);
+    return Request.JSON.writeValueAsString(told);
+  }
+
+  private static void add(ArrayNode told, Map found) {
+    for (Iterator all = found.entrySet().iterator(); all.hasNext(); ) {
+      Map.Entry each = (Map.Entry) all.next();
+      String[] place = ((String) each.getKey()).split("\0", 2);
+      told.addArray().add(place[0]).add(place[1]).add(KINDS[((Integer) each.getValue()).intValue()]);
+    }
+  }
+
+  private void visit(LogicalPlan plan) {
+    if (plan instanceof LogicalRelation) {
+      scan((LogicalRelation) plan);
+      return;
+    }
+    if (plan instanceof CTERelationRef) {
+      copy(plan, definitions.get(Long.valueOf(((CTERelationRef) plan).cteId())));
+      return;
+    }
+    if (plan instanceof UnionLoopRef) {
+      copy(plan, definitions.get(Long.valueOf(((UnionLoopRef) plan).loopId())));
+      return;
+    }
+    if (plan instanceof WithCTE) {
+      List defined = Scala.list(((WithCTE) plan).cteDefs());
+      for (int i = 0; i < defined.size(); i++) define((CTERelationDef) defined.get(i));
+      visit(((WithCTE) plan).plan());
+      return;
+    }
+    if (plan instanceof UnionLoop) {
+      UnionLoop loop = (UnionLoop) plan;
+      visit(loop.anchor());
+      definitions.put(Long.valueOf(loop.id()), columnsOf(loop.anchor()));
+      visit(loop.recursion());
+      byPosition(plan);
+      return;
+    }
+    List children = Scala.list(plan.children());
+    for (int i = 0; i < children.size(); i++) visit((LogicalPlan) children.get(i));
+    own(plan);
+  }
+
+  private void define(CTERelationDef defined) {
+    visit(defined.child());
+    definitions.put(Long.valueOf(defined.id()), columnsOf(defined.child()));
+  }
+
+  /** The expressions of a node, whose children are known. */
+  private void own(LogicalPlan plan) {
+    if (plan instanceof Project) {
+      named(Scala.list(((Project) plan).projectList()));
+    } else if (plan instanceof Aggregate) {
+      named(Scala.list(((Aggregate) plan).aggregateExpressions()));
+      decide(Scala.list(((Aggregate) plan).groupingExpressions()));
+    } else if (plan instanceof Window) {
+      named(Scala.list(((Window) plan).windowExpressions()));
+    } else if (plan instanceof Union) {
+      byPosition(plan);
+    } else if (plan instanceof Generate) {
+      Map found = of((Expression) ((Generate) plan).generator(), TRANSFORMED);
+      List made = Scala.list(((Generate) plan).generatorOutput());
+      for (int i = 0; i < made.size(); i++) put((Attribute) made.get(i), found);
+    } else if (plan instanceof Expand) {
+      expanded((Expand) plan);
+    } else if (plan instanceof Except || plan instanceof Intersect) {
+      List children = Scala.list(plan.children());
+      for (int i = 0; i < children.size(); i++) {
+        for (Iterator all = columnsOf((LogicalPlan) children.get(i)).iterator(); all.hasNext(); ) {
+          merge(rows, (Map) all.next(), 0);
+        }
+      }
+    } else {
+      decide(Scala.list(plan.expressions()));
+    }
+    passOn(plan);
+  }
+
+  /** Columns of a node that nothing above says anything of are made of all that it has. */
+  private void passOn(LogicalPlan plan) {
+    Map everything = null;
+    List output = Scala.list(plan.output());
+    for (int i = 0; i < output.size(); i++) {
+      Attribute column = (Attribute) output.get(i);
+      if (sources.containsKey(id(column))) continue;
+      if (everything == null) {
+        everything = new LinkedHashMap();
+        List children = Scala.list(plan.children());
+        for (int j = 0; j < children.size(); j++) {
+          for (Iterator all = columnsOf((LogicalPlan) children.get(j)).iterator(); all.hasNext(); ) {
+            merge(everything, (Map) all.next(), TRANSFORMED);
+          }
+        }
+        List expressions = Scala.list(plan.expressions());
+        for (int j = 0; j < expressions.size(); j++) {
+          merge(everything, of((Expression) expressions.get(j), TRANSFORMED), TRANSFORMED);
+        }
+      }
+      put(column, everything);
+    }
+  }
+
+  private void scan(LogicalRelation leaf) {
+    if (!(leaf.relation() instanceof HadoopFsRelation)) return;
+    HadoopFsRelation relation = (HadoopFsRelation) leaf.relation();
+    if (!(relation.location() instanceof ListedFileIndex)) return;
+    String name = ((ListedFileIndex) relation.location()).scan().relation;
+    List output = Scala.list(leaf.output());
+    for (int i = 0; i < output.size(); i++) {
+      Attribute column = (Attribute) output.get(i);
+      Map own = new LinkedHashMap();
+      own.put(name + "\0" + column.name(), Integer.valueOf(0));
+      put(column, own);
+    }
+  }
+
+  private void copy(LogicalPlan leaf, Object defined) {
+    if (defined == null) return;
+    List output = Scala.list(leaf.output()), columns = (List) defined;
+    for (int i = 0; i < output.size() && i < columns.size(); i++) put((Attribute) output.get(i), (Map) columns.get(i));
+  }
+
+  private void byPosition(LogicalPlan plan) {
+    List output = Scala.list(plan.output()), children = Scala.list(plan.children());
+    for (int i = 0; i < output.size(); i++) {
+      Map found = new LinkedHashMap();
+      for (int j = 0; j < children.size(); j++) {
+        List columns = Scala.list(((LogicalPlan) children.get(j)).output());
+        if (i < columns.size()) merge(found, known((Attribute) columns.get(i)), 0);
+      }
+      put((Attribute) output.get(i), found);
+    }
+  }
+
+  private void expanded(Expand plan) {
+    List output = Scala.list(plan.output()), projections = Scala.list(plan.projections());
+    for (int i = 0; i < output.size(); i++) {
+      Map found = new LinkedHashMap();
+      for (int j = 0; j < projections.size(); j++) {
+        merge(found, of((Expression) ((scala.collection.Seq) projections.get(j)).apply(i), 0), 0);
+      }
+      put((Attribute) output.get(i), found);
+    }
+  }
+
+  private void named(List expressions) {
+    for (int i = 0; i < expressions.size(); i++) {
+      Object each = expressions.get(i);
+      if (each instanceof Alias) put(((Alias) each).toAttribute(), of(((Alias) each).child(), 0));
+    }
+  }
+
+  private void decide(List expressions) {
+    for (int i = 0; i < expressions.size(); i++) merge(rows, of((Expression) expressions.get(i), 0), 0);
+  }
+
+  /** The sources of a value; `kind` is what has become of them on the way already. */
+  private Map of(Expression expression, int kind) {
+    Map found = new LinkedHashMap();
+    gather(expression, kind, found);
+    return found;
+  }
+
+  private void gather(Expression expression, int kind, Map found) {
+    if (expression instanceof Attribute) {
+      merge(found, known((Attribute) expression), kind);
+      return;
+    }
+    if (expression instanceof OuterReference) {
+      gather((Expression) ((OuterReference) expression).e(), kind, found);
+      return;
+    }
+    if (expression instanceof Alias) {
+      gather(((Alias) expression).child(), kind, found);
+      return;
+    }
+    int own = Math.max(kind, expression instanceof AggregateExpression ? AGGREGATED : TRANSFORMED);
+    if (expression instanceof SubqueryExpression) {
+      LogicalPlan plan = (LogicalPlan) ((SubqueryExpression) expression).plan();
+      visit(plan);
+      for (Iterator all = columnsOf(plan).iterator(); all.hasNext(); ) merge(found, (Map) all.next(), own);
+    }
+    List children = Scala.list(expression.children());
+    for (int i = 0; i < children.size(); i++) gather((Expression) children.get(i), own, found);
+  }
+
+  private List columnsOf(LogicalPlan plan) {
+    List output = Scala.list(plan.output()), found = new ArrayList();
+    for (int i = 0; i < output.size(); i++) found.add(known((Attribute) output.get(i)));
+    return found;
+  }
+
+  private static Object id(Attribute column) {
+    return Long.valueOf(column.exprId().id());
+  }
+
+  private Map known(Attribute column) {
+    Map found = (Map) sources.get(id(column));
+    return found == null ? new LinkedHashMap() : found;
+  }
+
+  private void put(Attribute column, Map found) {
+    sources.put(id(column), found);
+  }
+
+  private static void merge(Map into, Map from, int kind) {
+    for (Iterator all = from.entrySet().iterator(); all.hasNext(); ) {
+      Map.Entry each = (Map.Entry) all.next();
+      Integer before = (Integer) into.get(each.getKey());
+      int now = Math.max(kind, ((Integer) each.getValue()).intValue());
+      if (before == null || before.intValue() < now) into.put(each.getKey(), Integer.valueOf(now));
+    }
+  }
+}

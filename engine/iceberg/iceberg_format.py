@@ -1,0 +1,178 @@
+"""Iceberg as one of the formats of `engine.table`. Its tables are read; whatever would change one is refused by name.
+
+A table is a folder with metadata, or a metadata file: that is the table as the file says, whatever was committed since.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from threading import Lock
+from typing import NoReturn
+
+from engine.iceberg.manifests.decoded import Decoded
+from engine.iceberg.snapshot.metadata_files import folder_of, is_metadata_file, newest_metadata
+from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
+from engine.iceberg.spec.errors import (
+    IcebergFileNotFound,
+    IcebergOperationNotSupported,
+    IcebergSnapshotNotFound,
+    IcebergTableNotFound,
+)
+from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata, parse_metadata
+from engine.storage.storage import FileStatus, Storage
+from engine.table.changes import Bound
+from engine.table.definition import TableDefinition
+from engine.table.definition_changes import DefinitionChange
+from engine.table.operations import CommitDescription
+from engine.table.rules import TableRules
+from engine.table.snapshot import TableSnapshot
+from engine.table.transaction import DataFile
+from engine.types.schema import StructType
+
+_SNAPSHOTS_MAX = 200
+
+
+class IcebergFormat:
+    """`open` gives the folder at a location; what is decoded of immutable files is kept within `cache_bytes`."""
+
+    name = FORMAT
+
+    def __init__(self, open: Callable[[str], Storage], cache_bytes: int) -> None:
+        self._open = open
+        self._decoded = Decoded(cache_bytes)
+        self._lock = Lock()
+        self._snapshots: OrderedDict[tuple[object, ...], IcebergSnapshot] = OrderedDict()
+        self._cache_bytes = cache_bytes
+
+    def load(self, location: str, version: int | None = None) -> IcebergSnapshot:
+        """Raises `IcebergTableNotFound`, `IcebergSnapshotNotFound`, `MalformedIcebergFile`,
+        `IcebergFeatureNotSupported`.
+        """
+        storage, name, metadata, status = self._metadata(location)
+        if version is None:
+            current = metadata.current_snapshot_id
+            return self._snapshot(storage, name, status, metadata, current, metadata.current_schema_id)
+        if version == NO_VERSION and metadata.current_snapshot_id is None:
+            return self._snapshot(storage, name, status, metadata, None, metadata.current_schema_id)
+        info = metadata.snapshots.get(version)
+        if info is None:
+            raise IcebergSnapshotNotFound(storage.root, str(version))
+        return self._snapshot(storage, name, status, metadata, version, _schema_of(metadata, info))
+
+    def find(self, location: str) -> IcebergSnapshot | None:
+        try:
+            return self.load(location)
+        except IcebergTableNotFound:
+            return None
+
+    def load_at(self, location: str, timestamp_ms: int) -> IcebergSnapshot:
+        """The snapshot that was current at a time, by the log of current snapshots."""
+        storage, name, metadata, status = self._metadata(location)
+        found = [id for time, id in metadata.snapshot_log if time <= timestamp_ms]
+        info = metadata.snapshots.get(found[-1]) if found else None
+        if info is None:
+            raise IcebergSnapshotNotFound(storage.root, f"of {timestamp_ms} ms since the epoch, or before")
+        return self._snapshot(storage, name, status, metadata, info.snapshot_id, _schema_of(metadata, info))
+
+    def find_reference(self, location: str, name: str) -> IcebergSnapshot | None:
+        """A tag has the columns of its snapshot, a branch those of the table. Raises `IcebergSnapshotNotFound`."""
+        storage, file, metadata, status = self._metadata(location)
+        reference = metadata.refs.get(name)
+        info = None if reference is None else metadata.snapshots.get(reference.snapshot_id)
+        if reference is None or info is None:
+            raise IcebergSnapshotNotFound(storage.root, f"with the name {name}")
+        schema = metadata.current_schema_id if reference.is_branch else _schema_of(metadata, info)
+        return self._snapshot(storage, file, status, metadata, info.snapshot_id, schema)
+
+    def _metadata(self, location: str) -> tuple[Storage, str, TableMetadata, FileStatus]:
+        if is_metadata_file(location):
+            storage, name = self._open(folder_of(location)), location
+        else:
+            storage = self._open(location)
+            name = newest_metadata(storage)
+        try:
+            status = storage.stat(name)
+            key = ("metadata", storage.root, name, status)
+            metadata = self._decoded.get(
+                key,
+                lambda: parse_metadata(storage.read_bytes(name), name, storage.root),
+                lambda found: 4 * status.size + 1000 * (1 + len(found.snapshots)),
+            )
+        except (FileNotFoundError, NotADirectoryError) as error:
+            if is_metadata_file(location):
+                raise IcebergTableNotFound(location) from error
+            raise IcebergFileNotFound(storage.root, name) from error
+        return storage, name, metadata, status
+
+    def _snapshot(
+        self,
+        storage: Storage,
+        name: str,
+        status: FileStatus,
+        metadata: TableMetadata,
+        snapshot_id: int | None,
+        schema_id: int,
+    ) -> IcebergSnapshot:
+        """The one that another statement has made of the same metadata, or a new one."""
+        key = (storage.root, name, status, snapshot_id, schema_id)
+        with self._lock:
+            found = self._snapshots.get(key)
+            if found is None:
+                found = self._snapshots[key] = IcebergSnapshot(
+                    storage=storage,
+                    metadata_name=name,
+                    metadata=metadata,
+                    info=None if snapshot_id is None else metadata.snapshots[snapshot_id],
+                    iceberg_schema=metadata.schemas[schema_id],
+                    decoded=self._decoded,
+                )
+            self._snapshots.move_to_end(key)
+            self._drop_old()
+        return found
+
+    def _drop_old(self) -> None:
+        """Keeps the newest snapshots within the limits; who uses one that is dropped keeps it."""
+        kept = 0
+        for position, key in enumerate(reversed(list(self._snapshots))):
+            kept += self._snapshots[key].num_bytes
+            if position >= _SNAPSHOTS_MAX or (position and kept > self._cache_bytes):
+                del self._snapshots[key]
+
+    def folder(self, location: str) -> Storage:
+        return self._open(location)
+
+    def stored_properties(self, written: Mapping[str, str]) -> Mapping[str, str]:
+        return written
+
+    def describe_files(
+        self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
+    ) -> NoReturn:
+        raise IcebergOperationNotSupported(folder.root, "Writing")
+
+    def define(
+        self,
+        label: str,
+        schema: StructType,
+        partition_columns: tuple[str, ...],
+        changes: Iterable[DefinitionChange],
+        settings: Mapping[str, str],
+    ) -> NoReturn:
+        raise IcebergOperationNotSupported(label, "Creating")
+
+    def create(
+        self, location: str, definition: TableDefinition, description: CommitDescription, now_ms: int
+    ) -> NoReturn:
+        raise IcebergOperationNotSupported(location, "Creating")
+
+    def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> NoReturn:
+        raise IcebergOperationNotSupported(label, "Writing")
+
+    def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> NoReturn:
+        raise IcebergOperationNotSupported(snapshot.table_root, "Reading the changes of")
+
+
+def _schema_of(metadata: TableMetadata, info: SnapshotInfo) -> int:
+    """The columns of an older snapshot are those that it was written with."""
+    known = info.schema_id is not None and info.schema_id in metadata.schemas
+    return info.schema_id if known and info.schema_id is not None else metadata.current_schema_id

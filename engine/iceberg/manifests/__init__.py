@@ -1,0 +1,1 @@
+"""Manifest lists and manifests: Avro files decoded into Arrow."""

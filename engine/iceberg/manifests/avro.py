@@ -1,0 +1,219 @@
+"""Avro files as rows of Python values, with the names that the caller gives to Iceberg's field ids.
+
+Writers differ in the names and the order of fields, so a field is known by the `field-id` in the file's own schema. The
+schema is rewritten for the decoder: fields get the names of :data:`NAMES`, and types lose what a decoder would make of
+them (texts that are no UTF-8, dates beyond Python's years): values stay what Avro stores, numbers and bytes.
+
+A block is decoded with one call, as an Avro array of its records. Blocks are decompressed here, so that all codecs of
+Avro are known wherever Arrow knows them.
+
+Source: Apache Avro specification, "Object Container Files"; Iceberg table specification, "Manifests", "Appendix A".
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from fastavro import parse_schema, schemaless_reader
+
+from engine.iceberg.spec.errors import MalformedIcebergFile
+
+_MAGIC = b"Obj\x01"
+_SYNC_BYTES = 16
+_BLOCK_BYTES_MAX = 1 << 30
+_HEADER = parse_schema({"type": "map", "values": "bytes"})
+_SNAPPY_CHECKSUM_BYTES = 4
+
+NAMES: Mapping[int, str] = {
+    0: "status",
+    1: "snapshot_id",
+    2: "data_file",
+    3: "sequence_number",
+    4: "file_sequence_number",
+    100: "file_path",
+    101: "file_format",
+    102: "partition",
+    103: "record_count",
+    104: "file_size_in_bytes",
+    108: "column_sizes",
+    109: "value_counts",
+    110: "null_value_counts",
+    125: "lower_bounds",
+    128: "upper_bounds",
+    131: "key_metadata",
+    132: "split_offsets",
+    134: "content",
+    135: "equality_ids",
+    137: "nan_value_counts",
+    140: "sort_order_id",
+    142: "first_row_id",
+    143: "referenced_data_file",
+    144: "content_offset",
+    145: "content_size_in_bytes",
+    500: "manifest_path",
+    501: "manifest_length",
+    502: "partition_spec_id",
+    503: "added_snapshot_id",
+    504: "added_files_count",
+    505: "existing_files_count",
+    506: "deleted_files_count",
+    507: "partitions",
+    509: "contains_null",
+    510: "lower_bound",
+    511: "upper_bound",
+    512: "added_rows_count",
+    513: "existing_rows_count",
+    514: "deleted_rows_count",
+    515: "sequence_number",
+    516: "min_sequence_number",
+    517: "content",
+    518: "contains_nan",
+    519: "key_metadata",
+    520: "first_row_id",
+}
+"""What rows call the fields that are read; `key` and `value` are those of maps."""
+_KEYS = frozenset([117, 119, 121, 126, 129, 138])
+_VALUES = frozenset([118, 120, 122, 127, 130, 139])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AvroRows:
+    """`metadata` is that of the file's header. Fields of partitions are called by their id, as text."""
+
+    rows: list[dict[str, Any]]
+    metadata: Mapping[str, bytes]
+
+
+def read_avro(data: bytes, source: str) -> AvroRows:
+    """Raises `MalformedIcebergFile`, `MemoryError`, and nothing else, whatever the bytes are."""
+    try:
+        return _read(data, source)
+    except (MalformedIcebergFile, MemoryError):
+        raise
+    except Exception as error:  # the decoder raises whatever Python does over bytes that make no sense
+        raise MalformedIcebergFile(source, f"no Avro file ({type(error).__name__}: {str(error)[:100]})") from error
+
+
+def _read(data: bytes, source: str) -> AvroRows:
+    if data[:4] != _MAGIC:
+        raise MalformedIcebergFile(source, "no Avro file")
+    stream = io.BytesIO(data)
+    stream.seek(len(_MAGIC))
+    metadata: dict[str, bytes] = schemaless_reader(stream, _HEADER, None)
+    sync = stream.read(_SYNC_BYTES)
+    schema = parse_schema({"type": "array", "items": _renamed(json.loads(metadata["avro.schema"]))})
+    codec = metadata.get("avro.codec", b"null").decode()
+    rows: list[dict[str, Any]] = []
+    while stream.tell() < len(data):
+        count, size = _read_long(stream), _read_long(stream)
+        if count < 0 or not 0 <= size <= len(data) - stream.tell():
+            raise MalformedIcebergFile(source, "a block ends behind the file")
+        block = _decompressed(stream.read(size), codec, source)
+        if count > len(block) and count > 0:
+            raise MalformedIcebergFile(source, "a block has more records than bytes")
+        found: list[dict[str, Any]] = schemaless_reader(io.BytesIO(_as_long(count) + block + b"\0"), schema, None)
+        if len(found) != count:
+            raise MalformedIcebergFile(source, f"a block has {len(found)} records and says {count}")
+        rows += found
+        if stream.read(_SYNC_BYTES) != sync:
+            raise MalformedIcebergFile(source, "a block does not end with the marker of the file")
+    return AvroRows(rows=rows, metadata=metadata)
+
+
+def _decompressed(block: bytes, codec: str, source: str) -> bytes:
+    match codec:
+        case "null":
+            return block
+        case "deflate":
+            inflater = zlib.decompressobj(-15)
+            found = inflater.decompress(block, _BLOCK_BYTES_MAX)
+            if not inflater.eof:
+                raise MalformedIcebergFile(source, "a compressed block is cut off, or larger than a gigabyte")
+            return found
+        case "snappy":
+            block = block[:-_SNAPPY_CHECKSUM_BYTES]
+            return bytes(pa.decompress(block, _snappy_size(block), codec="snappy"))
+        case "zstandard":
+            stream = pa.CompressedInputStream(pa.BufferReader(block), "zstd")
+            return bytes(stream.read(_BLOCK_BYTES_MAX))
+        case _:
+            raise MalformedIcebergFile(source, f"its codec {codec!r} is not known")
+
+
+def _snappy_size(block: bytes) -> int:
+    """What a block of Snappy has at its front: its size as a varint."""
+    size = shift = 0
+    for byte in block[:5]:
+        size |= (byte & 0x7F) << shift
+        shift += 7
+        if not byte & 0x80:
+            break
+    if size > _BLOCK_BYTES_MAX:
+        raise ValueError("a block is larger than a gigabyte")
+    return size
+
+
+def _read_long(stream: io.BytesIO) -> int:
+    number = shift = 0
+    while True:
+        (byte,) = stream.read(1)
+        number |= (byte & 0x7F) << shift
+        if not byte & 0x80:
+            return (number >> 1) ^ -(number & 1)
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number of more than 64 bits")
+
+
+def _as_long(number: int) -> bytes:
+    pieces = bytearray()
+    number = (number << 1) ^ (number >> 63)
+    while number > 0x7F:
+        pieces.append((number & 0x7F) | 0x80)
+        number >>= 7
+    pieces.append(number)
+    return bytes(pieces)
+
+
+def _renamed(schema: Any, in_partition: bool = False) -> Any:
+    """The schema with our names for its fields, and without logical types."""
+    if isinstance(schema, list):
+        return [_renamed(branch, in_partition) for branch in schema]
+    if not isinstance(schema, dict):
+        return "bytes" if schema == "string" else schema
+    match schema.get("type"):
+        case "record":
+            fields = [_renamed_field(field, in_partition) for field in schema["fields"]]
+            return {"type": "record", "name": schema["name"], "fields": fields}
+        case "array":
+            return {"type": "array", "items": _renamed(schema["items"])}
+        case "map":
+            return {"type": "map", "values": _renamed(schema["values"])}
+        case "fixed":
+            return {"type": "fixed", "name": schema["name"], "size": schema["size"]}
+        case "enum":
+            return {"type": "enum", "name": schema["name"], "symbols": schema["symbols"]}
+        case inner:
+            return _renamed(inner, in_partition)
+
+
+def _renamed_field(field: dict[str, Any], in_partition: bool) -> dict[str, Any]:
+    number = field.get("field-id")
+    is_partition = not in_partition and number == 102
+    if in_partition:
+        name = f"p{number}" if isinstance(number, int) else f"x_{field['name']}"
+    elif number in _KEYS:
+        name = "key"
+    elif number in _VALUES:
+        name = "value"
+    elif number is None:
+        name = f"x_{field['name']}"
+    else:
+        name = NAMES.get(number, f"x{number}")
+    return {"name": name, "type": _renamed(field["type"], is_partition)}

@@ -1,0 +1,237 @@
+"""Which rows of data files are deleted by position: from vectors, and from files of positions.
+
+A deletion vector is that of one data file, and takes the place of all files of positions for it; it has the bytes that
+Delta's has, so it is handed on as a descriptor. A file of positions applies to the data files that it names and that
+are in its partition and not newer than it; the positions become vectors here. Data files are named by the very text of
+their manifest.
+
+Source: Iceberg table specification, "Scan Planning", "Position Delete Files", "Deletion Vectors"; Puffin
+`deletion-vector-v1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from engine.iceberg.manifests.decoded import Decoded
+from engine.iceberg.manifests.manifest import EQUALITY_DELETES, POSITION_DELETES, metric
+from engine.iceberg.snapshot.live_files import PARTITION
+from engine.iceberg.snapshot.places import Places
+from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
+from engine.storage.deletion_vectors import ABSOLUTE, DELETION_VECTOR, FRAME_BYTES, Rows
+from engine.storage.storage import Storage
+from engine.storage.vector_files import VectorRow, inline_vector
+
+FILE_PATH_ID, POSITION_ID = 2_147_483_546, 2_147_483_545
+"""Field ids of the columns of a file of positions."""
+_FIELD_ID = b"PARQUET:field_id"
+_PUFFIN = "puffin"
+_PARQUET = "parquet"
+_OFFSET_MAX = 2**31 - 1
+
+Positions = Mapping[str, Rows]
+"""Deleted rows of data files, by path as manifests have it; ascending, without duplicates."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteReader:
+    """Reads files of positions of one table, each once."""
+
+    storage: Storage
+    places: Places
+    decoded: Decoded
+
+    def positions(self, path: str, size: int) -> Positions:
+        """Raises `MalformedIcebergFile`."""
+        key = ("positions", self.storage.root, path, size)
+        return self.decoded.get(key, lambda: self._read(path), lambda found: sum(map(_bytes, found.values())) + 200)
+
+    def _read(self, path: str) -> Positions:
+        try:
+            with self.storage.open_input(self.places.path(path)) as file:
+                parquet = pq.ParquetFile(file)
+                names = [_column(parquet.schema_arrow, *each) for each in _COLUMNS]
+                rows = parquet.read(columns=names)
+        except (pa.ArrowException, OSError) as error:
+            raise MalformedIcebergFile(path, str(error)[:100]) from error
+        paths, positions = rows[names[0]].cast(pa.string()), rows[names[1]].cast(pa.int64())
+        if paths.null_count or positions.null_count or (len(positions) and pc.min(positions).as_py() < 0):
+            raise MalformedIcebergFile(path, "a deleted position is null or negative")
+        return _by_path(paths, positions)
+
+
+_COLUMNS = ((FILE_PATH_ID, "file_path"), (POSITION_ID, "pos"))
+
+
+def _column(schema: pa.Schema, number: int, name: str) -> str:
+    """By its id; some writers leave ids out, and the names are those of the specification."""
+    ids = [each.name for each in schema if (each.metadata or {}).get(_FIELD_ID) == str(number).encode()]
+    if ids:
+        return str(ids[0])
+    if name not in schema.names:
+        raise pa.ArrowInvalid(f"there is no column {name}")
+    return name
+
+
+def _by_path(paths: pa.ChunkedArray, positions: pa.ChunkedArray) -> Positions:
+    if not len(paths):
+        return {}
+    encoded = paths.combine_chunks().dictionary_encode()
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    codes, rows = encoded.indices.to_numpy(), positions.to_numpy()
+    order = np.lexsort((rows, codes))
+    codes, rows = codes[order], rows[order]
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    names = encoded.dictionary.to_pylist()
+    return {
+        names[codes[start]]: np.unique(part) for start, part in zip(starts, np.split(rows, starts)[1:], strict=True)
+    }
+
+
+def _bytes(rows: Rows) -> int:
+    return int(rows.nbytes) + 100
+
+
+def vectors(data: pa.Table, deletes: pa.Table, reader: DeleteReader, table: str) -> pa.Array:
+    """The deletion vector of each data file, of `DELETION_VECTOR`; null where no row of it is deleted by position.
+
+    Raises `MalformedIcebergFile`, `IcebergFeatureNotSupported`.
+    """
+    found = deletes.filter(pc.equal(deletes["content"], POSITION_DELETES))
+    if not found.num_rows:
+        return pa.nulls(data.num_rows, DELETION_VECTOR)
+    kinds = pc.utf8_lower(found["file_format"])
+    odd = pc.invert(pc.is_in(kinds, value_set=pa.array([_PUFFIN, _PARQUET])))
+    if pc.any(odd).as_py():
+        raise IcebergFeatureNotSupported(
+            table, f"position deletes in {found['file_format'].filter(odd)[0].as_py()} files"
+        )
+    is_vector = pc.equal(kinds, _PUFFIN)
+    described = _described(data, found.filter(is_vector), reader.places)
+    positions = _positions(data, found.filter(pc.invert(is_vector)), reader, described)
+    rows: list[VectorRow | None] = [None] * data.num_rows
+    for place, deleted in positions.items():
+        rows[place] = inline_vector(deleted)
+    for place, vector in described.items():
+        rows[place] = vector
+    return pa.array(rows, DELETION_VECTOR)
+
+
+def _rows_of(data: pa.Table) -> Mapping[str, int]:
+    return {path: row for row, path in enumerate(data["file_path"].to_pylist())}
+
+
+def _described(data: pa.Table, entries: pa.Table, places: Places) -> dict[int, VectorRow]:
+    """Descriptors of deletion vectors, by the row of their data file."""
+    if not entries.num_rows:
+        return {}
+    rows = _rows_of(data)
+    sequences, partitions = data["sequence_number"].to_numpy(), data[PARTITION].to_numpy()
+    found: dict[int, VectorRow] = {}
+    for entry in entries.select(_VECTOR_COLUMNS).to_pylist():
+        place = rows.get(entry["referenced_data_file"])
+        if entry["referenced_data_file"] is None or None in (entry["content_offset"], entry["content_size_in_bytes"]):
+            raise MalformedIcebergFile(entry["file_path"], "a deletion vector in it has no place or no data file")
+        if place is None:
+            continue
+        if place in found:
+            raise MalformedIcebergFile(entry["file_path"], f"{entry['referenced_data_file']} has two deletion vectors")
+        if entry["sequence_number"] < sequences[place] or entry[PARTITION] != partitions[place]:
+            raise MalformedIcebergFile(
+                entry["file_path"], "a deletion vector is older than its data file, or elsewhere"
+            )
+        if not 0 <= entry["content_offset"] <= _OFFSET_MAX or entry["content_size_in_bytes"] < FRAME_BYTES:
+            raise MalformedIcebergFile(entry["file_path"], "a deletion vector lies where none can")
+        found[place] = {
+            "storage_type": ABSOLUTE,
+            "path_or_inline_dv": reader_path(places, entry["file_path"]),
+            "offset": entry["content_offset"],
+            "size_in_bytes": entry["content_size_in_bytes"] - FRAME_BYTES,
+            "cardinality": entry["record_count"],
+        }
+    return found
+
+
+_VECTOR_COLUMNS = [
+    "file_path",
+    "referenced_data_file",
+    "content_offset",
+    "content_size_in_bytes",
+    "record_count",
+    "sequence_number",
+    PARTITION,
+]
+
+
+def reader_path(places: Places, text: str) -> str:
+    """The absolute path that a text of the metadata leads to."""
+    path = places.path(text)
+    return path if path.startswith("/") or "://" in path else f"{places.root}/{path}"
+
+
+def _positions(
+    data: pa.Table, entries: pa.Table, reader: DeleteReader, described: Mapping[int, Any]
+) -> dict[int, Rows]:
+    """Deleted rows out of files of positions, by the row of the data file; none of files with a vector."""
+    if not entries.num_rows:
+        return {}
+    rows = _rows_of(data)
+    sequences, partitions = data["sequence_number"].to_numpy(), data[PARTITION].to_numpy()
+    counts = data["record_count"].to_numpy()
+    found: dict[int, list[Rows]] = {}
+    for entry in (
+        entries.select(["file_path", "file_size_in_bytes", "sequence_number", PARTITION])
+        .append_column("only", _only_paths(entries))
+        .to_pylist()
+    ):
+        if entry["only"] is not None and not _applies(rows.get(entry["only"]), entry, sequences, partitions, described):
+            continue
+        deleted = reader.positions(entry["file_path"], entry["file_size_in_bytes"])
+        for path, part in deleted.items():
+            place = rows.get(path)
+            if place is not None and _applies(place, entry, sequences, partitions, described):
+                found.setdefault(place, []).append(part[part < counts[place]])
+    unions = {place: _union(parts) for place, parts in found.items()}
+    return {place: deleted for place, deleted in unions.items() if len(deleted)}
+
+
+def _applies(place: int | None, entry: Any, sequences: Any, partitions: Any, described: Mapping[int, Any]) -> bool:
+    if place is None or place in described:
+        return False
+    return bool(entry["sequence_number"] >= sequences[place] and entry[PARTITION] == partitions[place])
+
+
+def _only_paths(entries: pa.Table) -> pa.Array:
+    """The data file that a file of positions is about, where it says that it is about one alone."""
+    low, high = metric(entries, "lower_bounds", FILE_PATH_ID), metric(entries, "upper_bounds", FILE_PATH_ID)
+    same = pc.if_else(pc.fill_null(pc.equal(low, high), False), low, pa.scalar(None, pa.binary()))
+    named = entries["referenced_data_file"].combine_chunks()
+    named = named if isinstance(named, pa.Array) else pa.concat_arrays(named.chunks)
+    return pc.coalesce(named.cast(pa.binary()), same).cast(pa.string())
+
+
+def _union(parts: Sequence[Rows]) -> Rows:
+    return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
+
+
+def equality_deletes(deletes: pa.Table, table: str) -> pa.Table:
+    """The entries of equality deletes. Raises `MalformedIcebergFile`, `IcebergFeatureNotSupported`."""
+    found = deletes.filter(pc.equal(deletes["content"], EQUALITY_DELETES))
+    if not found.num_rows:
+        return found
+    odd = pc.not_equal(pc.utf8_lower(found["file_format"]), _PARQUET)
+    if pc.any(odd).as_py():
+        raise IcebergFeatureNotSupported(
+            table, f"equality deletes in {found['file_format'].filter(odd)[0].as_py()} files"
+        )
+    lengths = pc.fill_null(pc.list_value_length(found["equality_ids"]), 0)
+    if pc.any(pc.equal(lengths, 0)).as_py():
+        raise MalformedIcebergFile(found["file_path"].filter(pc.equal(lengths, 0))[0].as_py(), "it names no columns")
+    return found

@@ -1,0 +1,138 @@
+"""What data files say of their own columns: field ids, or names for a name mapping.
+
+Only asked for where a table has a name mapping, or defaults inside of nested columns; a file is looked at once.
+
+Source: Iceberg table specification, "Name Mapping Serialization", "Column Projection"; "Appendix A: Parquet".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.iceberg.manifests.decoded import Decoded
+from engine.iceberg.spec.errors import MalformedIcebergFile
+from engine.storage.storage import Storage
+
+_FIELD_ID = b"PARQUET:field_id"
+_AT_ONCE = 8
+_ENTRY_BYTES = 200
+NAME_MAPPING = "schema.name-mapping.default"
+
+
+@dataclass(frozen=True, slots=True)
+class MappedName:
+    """Names that a field has in files without ids, and what is mapped inside of it; `id` None: no field of ours."""
+
+    id: int | None
+    names: tuple[str, ...]
+    fields: tuple[MappedName, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileColumns:
+    """`ids` are the fields that a file has. `names` are what it calls them, None where it has their ids itself."""
+
+    ids: frozenset[int]
+    names: tuple[tuple[int, str], ...] | None
+
+
+def parse_name_mapping(text: str) -> tuple[MappedName, ...]:
+    """Raises `MalformedIcebergFile`."""
+    try:
+        return _mapped(json.loads(text))
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise MalformedIcebergFile(f"The table property {NAME_MAPPING}", str(error)[:100]) from error
+
+
+def _mapped(values: Any) -> tuple[MappedName, ...]:
+    return tuple(
+        MappedName(
+            id=value.get("field-id"),
+            names=tuple(str(name) for name in value.get("names") or ()),
+            fields=_mapped(value.get("fields") or ()),
+        )
+        for value in values
+    )
+
+
+def read_footers(
+    storage: Storage, paths: Sequence[str], mapping: tuple[MappedName, ...] | None, decoded: Decoded
+) -> list[FileColumns]:
+    """For each data file. Raises `MalformedIcebergFile` for a file without ids where there is no mapping."""
+
+    def schema_of(path: str) -> pa.Schema:
+        return decoded.get(("footer", storage.root, path), lambda: _schema(storage, path), _size)
+
+    with ThreadPoolExecutor(_AT_ONCE, "footers") as threads:
+        schemas = list(threads.map(schema_of, paths))
+    return [_columns(schema, mapping, path) for schema, path in zip(schemas, paths, strict=True)]
+
+
+def _schema(storage: Storage, path: str) -> pa.Schema:
+    try:
+        with storage.open_input(path) as file:
+            return pq.read_schema(file)
+    except (pa.ArrowException, OSError) as error:
+        raise MalformedIcebergFile(path, str(error)[:100]) from error
+
+
+def _size(schema: pa.Schema) -> int:
+    return _ENTRY_BYTES * (len(schema) + 1)
+
+
+def _columns(schema: pa.Schema, mapping: tuple[MappedName, ...] | None, path: str) -> FileColumns:
+    ids = frozenset(_ids(list(schema)))
+    if ids:
+        return FileColumns(ids, None)
+    if mapping is None:
+        raise MalformedIcebergFile(path, f"its columns have no ids, and the table has no property {NAME_MAPPING}")
+    names = tuple(_names(list(schema), mapping))
+    return FileColumns(frozenset(id for id, _ in names), names)
+
+
+def _ids(fields: Sequence[pa.Field]) -> Iterator[int]:
+    for field in fields:
+        text = (field.metadata or {}).get(_FIELD_ID)
+        if text is not None and int(text) >= 0:
+            yield int(text)
+        yield from _ids([inner for _, inner in _inner(field.type)])
+
+
+def _names(fields: Sequence[pa.Field], mapping: Sequence[MappedName]) -> Iterator[tuple[int, str]]:
+    by_name: Mapping[str, MappedName] = {name: each for each in mapping for name in each.names}
+    for field in fields:
+        found = by_name.get(field.name)
+        if found is None:
+            continue
+        if found.id is not None:
+            yield found.id, field.name
+        yield from _inner_names(field, found)
+
+
+def _inner_names(field: pa.Field, found: MappedName) -> Iterator[tuple[int, str]]:
+    if pa.types.is_struct(field.type):
+        yield from _names(list(field.type), found.fields)
+        return
+    for part, inner in _inner(field.type):
+        mapped = next((each for each in found.fields if part in each.names), None)
+        if mapped is not None:
+            if mapped.id is not None:
+                yield mapped.id, part
+            yield from _inner_names(inner, mapped)
+
+
+def _inner(type_: pa.DataType) -> list[tuple[str, pa.Field]]:
+    if pa.types.is_struct(type_):
+        return [(field.name, field) for field in type_]
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return [("element", type_.value_field)]
+    if pa.types.is_map(type_):
+        return [("key", type_.key_field), ("value", type_.item_field)]
+    return []

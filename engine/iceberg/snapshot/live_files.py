@@ -1,0 +1,217 @@
+"""The live files of a snapshot: the entries of its manifests with what they inherit.
+
+One row a file, in the order of the manifests. Sequence numbers and snapshot ids that an entry lacks are those of its
+manifest; a first row id that is null follows from the manifest's and the rows of the entries before it. What is checked
+is what a wrong answer would follow from: numbers that may not be inherited, a data file that is live twice, encrypted
+files, contents that are not known.
+
+Source: Iceberg table specification, "Manifest Entry Fields", "Sequence Number Inheritance", "First Row ID Inheritance".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.iceberg.manifests.decoded import Decoded
+from engine.iceberg.manifests.manifest import (
+    ADDED,
+    DATA,
+    DELETED,
+    ENTRIES,
+    EQUALITY_DELETES,
+    EXISTING,
+    PARTITION_PREFIX,
+    decode_manifest,
+)
+from engine.iceberg.manifests.manifest_list import Manifest
+from engine.iceberg.spec.errors import MalformedIcebergFile
+
+SPEC_ID = "spec_id"
+PARTITION = "partition"
+"""A number for each pair of a spec and a partition of it."""
+
+LIVE = pa.schema([*ENTRIES, (SPEC_ID, pa.int32())])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveFiles:
+    """`data` and `deletes` have the columns of `LIVE`, `PARTITION` and those of partition values (`p<field id>`)."""
+
+    data: pa.Table
+    deletes: pa.Table
+
+
+def live_files(
+    manifests: Iterable[Manifest],
+    read_all: Callable[[list[str]], Iterator[bytes]],
+    decoded: Decoded,
+    root: str,
+    format_version: int,
+) -> LiveFiles:
+    """`root` is a part of the keys of `decoded`. Raises `MalformedIcebergFile`, and what `read_all` raises."""
+    listed = list(manifests)
+    tables = _decode_all(listed, read_all, decoded, root)
+    found = [_inherited(table, manifest, format_version) for table, manifest in zip(tables, listed, strict=True)]
+    data = _concat([table for table, each in zip(found, listed, strict=True) if not each.has_deletes])
+    deletes = _concat([table for table, each in zip(found, listed, strict=True) if each.has_deletes])
+    _ensure_contents(data, deletes)
+    codes = partition_codes([data, deletes])
+    data, deletes = (table.append_column(PARTITION, code) for table, code in zip((data, deletes), codes, strict=True))
+    return LiveFiles(data=data, deletes=deletes)
+
+
+def _decode_all(
+    manifests: list[Manifest], read_all: Callable[[list[str]], Iterator[bytes]], decoded: Decoded, root: str
+) -> list[pa.Table]:
+    """Each manifest once; files that have to be read are fetched ahead together."""
+    tables: list[pa.Table | None] = []
+    missing: list[int] = []
+    for position, manifest in enumerate(manifests):
+        try:
+            tables.append(decoded.get(_key(root, manifest), _absent, _size))
+        except _Absent:
+            tables.append(None)
+            missing.append(position)
+    for position, data in zip(missing, read_all([manifests[each].path for each in missing]), strict=True):
+        manifest = manifests[position]
+        table = decode_manifest(data, manifest.path)
+        tables[position] = decoded.get(_key(root, manifest), partial(_same, table), _size)
+    return [table for table in tables if table is not None]
+
+
+def _same(table: pa.Table) -> pa.Table:
+    return table
+
+
+class _Absent(Exception):
+    """What is not decoded yet."""
+
+
+def _absent() -> pa.Table:
+    raise _Absent()
+
+
+def _key(root: str, manifest: Manifest) -> tuple[object, ...]:
+    return ("manifest", root, manifest.path, manifest.length)
+
+
+def _size(table: pa.Table) -> int:
+    return int(table.nbytes)
+
+
+def _inherited(entries: pa.Table, manifest: Manifest, format_version: int) -> pa.Table:
+    """The live entries of one manifest, with all that they take from it."""
+    status = entries["status"]
+    wrong = pc.any(pc.invert(pc.is_in(status, value_set=pa.array([EXISTING, ADDED, DELETED], pa.int8())))).as_py()
+    if wrong:
+        raise MalformedIcebergFile(manifest.path, "an entry has a status that is not known")
+    if entries["key_metadata"].null_count < entries.num_rows:
+        raise MalformedIcebergFile(manifest.path, "it names encrypted files")
+    entries = _with(entries, "first_row_id", _row_ids(entries, manifest))
+    live = entries.filter(pc.not_equal(status, DELETED))
+    live = _with(
+        live, "snapshot_id", pc.fill_null(live["snapshot_id"], pa.scalar(manifest.added_snapshot_id, pa.int64()))
+    )
+    for name in ("sequence_number", "file_sequence_number"):
+        live = _with(live, name, _sequence_numbers(live, name, manifest, format_version))
+    return live.append_column(SPEC_ID, pa.array(np.full(live.num_rows, manifest.spec_id, np.int32)))
+
+
+def _sequence_numbers(live: pa.Table, name: str, manifest: Manifest, format_version: int) -> Any:
+    numbers = live[name]
+    if not numbers.null_count:
+        return numbers
+    # Entries of a v1 manifest have none, whatever the version of the table is now; their manifest's number is 0.
+    inherits = format_version == 1 or manifest.sequence_number == 0
+    if not inherits and pc.any(pc.and_(numbers.is_null(), pc.equal(live["status"], EXISTING))).as_py():
+        raise MalformedIcebergFile(manifest.path, f"an existing entry has no {name}, which only added ones inherit")
+    return pc.fill_null(numbers, manifest.sequence_number)
+
+
+def _row_ids(entries: pa.Table, manifest: Manifest) -> Any:
+    """Null ids count on from the manifest's, each by the rows of the entries before it that have none of their own."""
+    ids = entries["first_row_id"]
+    if manifest.first_row_id is None or manifest.has_deletes or not ids.null_count:
+        return ids
+    unset = ids.is_null().to_numpy()
+    counts = np.where(unset, entries["record_count"].to_numpy(), 0)
+    first = manifest.first_row_id + np.cumsum(counts) - counts
+    return pc.if_else(ids.is_null(), pa.array(first, pa.int64()), ids)
+
+
+def _with(table: pa.Table, name: str, values: Any) -> pa.Table:
+    at = table.schema.get_field_index(name)
+    return table.set_column(at, table.schema.field(at), values)
+
+
+def _concat(tables: list[pa.Table]) -> pa.Table:
+    """Tables of different specs have different columns of partition values; those that one lacks are null in it."""
+    if not tables:
+        return LIVE.empty_table()
+    try:
+        return pa.concat_tables(tables, promote_options="default").combine_chunks()
+    except pa.ArrowException as error:
+        raise MalformedIcebergFile("The manifests", f"their partition values do not fit ({str(error)[:80]})") from error
+
+
+def _ensure_contents(data: pa.Table, deletes: pa.Table) -> None:
+    paths = data["file_path"]
+    if pc.count_distinct(paths).as_py() < len(paths):
+        counts = pc.value_counts(paths)
+        twice = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")[0].as_py()
+        raise MalformedIcebergFile("The manifest list", f"{twice} is live twice, so its rows would be doubled")
+    if pc.any(pc.not_equal(data["content"], DATA)).as_py():
+        raise MalformedIcebergFile("A manifest of data files", "it names a file of deletes")
+    contents = deletes["content"]
+    if pc.any(pc.or_(pc.less_equal(contents, DATA), pc.greater(contents, EQUALITY_DELETES))).as_py():
+        raise MalformedIcebergFile("A manifest of deletes", "it names a file of a content that is not known")
+    for name in ("record_count", "file_size_in_bytes"):
+        for table in (data, deletes):
+            least = pc.min(table[name]).as_py()
+            if least is not None and least < 0:
+                raise MalformedIcebergFile("A manifest", f"a file has the {name} {least}")
+
+
+def partition_codes(tables: list[pa.Table]) -> list[pa.Array]:
+    """For each row a number that is the same where spec and partition values are; NaN equals NaN."""
+    names = sorted({name for table in tables for name in table.column_names if _is_partition(name)})
+    rows = sum(table.num_rows for table in tables)
+    codes = np.concatenate([table[SPEC_ID].to_numpy() for table in tables]).astype(np.int64)
+    for name in names:
+        kinds = [table.schema.field(name).type for table in tables if name in table.column_names]
+        kind = next((each for each in kinds if not pa.types.is_null(each)), pa.null())
+        if pa.types.is_null(kind):
+            continue
+        pieces = [
+            table[name].cast(kind) if name in table.column_names else pa.chunked_array([pa.nulls(table.num_rows, kind)])
+            for table in tables
+        ]
+        column = pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks], kind)
+        if pa.types.is_floating(kind):  # by its bits: -0.0 and 0.0 are two partitions
+            filled = column.fill_null(0.0).to_numpy()
+            bits = np.where(np.isnan(filled), np.float64("nan"), filled).view(np.int64)
+            column = pa.chunked_array([pa.array(bits, mask=column.is_null().to_numpy())])
+        found = column.combine_chunks().dictionary_encode() if len(column) else None
+        if found is None:
+            continue
+        found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+        index = found.indices.fill_null(len(found.dictionary)).to_numpy().astype(np.int64)
+        pairs = codes * (len(found.dictionary) + 1) + index
+        codes = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    assert len(codes) == rows
+    result, first = [], 0
+    for table in tables:
+        result.append(pa.array(codes[first : first + table.num_rows], pa.int64()))
+        first += table.num_rows
+    return result
+
+
+def _is_partition(name: str) -> bool:
+    return name.startswith(PARTITION_PREFIX) and name[1:].isdecimal()

@@ -1,0 +1,334 @@
+"""A snapshot of an Iceberg table, as `engine.table` asks for it.
+
+The metadata file is read when the table is loaded; manifests when files are first asked for. Both never change, so what
+was decoded is kept from one statement to the next (`engine.iceberg.manifests.decoded`). The version of a snapshot is
+its id, which orders nothing; a table without rows has the version 0.
+
+Source: Iceberg table specification, "Snapshots", "Scan Planning".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.iceberg.manifests.decoded import Decoded
+from engine.iceberg.manifests.manifest import metric
+from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
+from engine.iceberg.snapshot.column_types import table_schema
+from engine.iceberg.snapshot.definition import COMMENT, IcebergDefinition
+from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
+from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
+from engine.iceberg.snapshot.live_files import LiveFiles, live_files
+from engine.iceberg.snapshot.places import Places
+from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
+from engine.iceberg.snapshot.scans import ScanSource, build_scan, needs_footers
+from engine.iceberg.spec.errors import (
+    IcebergFeatureNotSupported,
+    IcebergFileNotFound,
+    IcebergOperationNotSupported,
+)
+from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
+from engine.iceberg.spec.types import IcebergSchema, SimpleType
+from engine.pruning.metadata_answers import CountedFiles
+from engine.pruning.pruning import FilePruning
+from engine.pruning.table_columns import TableColumns
+from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.storage.storage import Storage
+from engine.table.definition_changes import DefinitionChange
+from engine.table.details import TableDetails
+from engine.table.history import HISTORY_SCHEMA
+from engine.table.operations import TableOperation
+from engine.table.row_files import RowFiles
+from engine.table.rules import Constraint
+from engine.table.scan import ComposedScan, Scan
+from engine.types.schema import StructType
+
+FORMAT = "iceberg"
+NO_VERSION = 0
+"""Of a table that has no snapshot."""
+_PARQUET = "parquet"
+
+
+@dataclass(frozen=True, eq=False)
+class IcebergSnapshot:
+    """Immutable; safe to share between threads.
+
+    `metadata_name` is the file of the metadata, relative to the table's folder. `info` is the snapshot that is read,
+    None for a table without rows; `iceberg_schema` are its columns.
+    """
+
+    storage: Storage
+    metadata_name: str
+    metadata: TableMetadata
+    info: SnapshotInfo | None
+    iceberg_schema: IcebergSchema
+    decoded: Decoded
+
+    format = FORMAT
+    checks: tuple[Constraint, ...] = ()
+    partition_generations: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def version(self) -> int:
+        return self.info.snapshot_id if self.info else NO_VERSION
+
+    @property
+    def table_root(self) -> str:
+        return self.storage.root
+
+    @property
+    def label(self) -> str:
+        """How messages call the table, until they know better."""
+        return self.storage.root
+
+    @cached_property
+    def schema(self) -> StructType:
+        return table_schema(self.iceberg_schema.struct, self.label)
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """None: files are planned by their partitions, but rows hold the columns that these are made from."""
+        return ()
+
+    @property
+    def rules(self) -> IcebergDefinition:
+        return self.definition
+
+    @cached_property
+    def details(self) -> TableDetails:
+        metadata = self.metadata
+        return TableDetails(
+            id=metadata.table_uuid,
+            description=metadata.properties.get(COMMENT),
+            created_ms=metadata.metadata_log[0].timestamp_ms if metadata.metadata_log else None,
+            modified_ms=self.info.timestamp_ms if self.info else metadata.last_updated_ms,
+            properties={**metadata.properties, "format-version": str(metadata.format_version)},
+        )
+
+    def creating_properties(self, label: str) -> list[tuple[str, str]]:
+        return sorted((key, value) for key, value in self.details.properties.items() if value is not None)
+
+    @cached_property
+    def definition(self) -> IcebergDefinition:
+        return IcebergDefinition(name=self.label, schema=self.schema, table_details=self.details)
+
+    def redefined(self, label: str, changes: Iterable[DefinitionChange]) -> NoReturn:
+        raise IcebergOperationNotSupported(label, "Changing the definition of")
+
+    def replaced(
+        self,
+        label: str,
+        schema: StructType,
+        partition_columns: tuple[str, ...],
+        changes: Iterable[DefinitionChange],
+        settings: Mapping[str, str],
+    ) -> NoReturn:
+        raise IcebergOperationNotSupported(label, "Replacing")
+
+    @property
+    def row_files(self) -> RowFiles:
+        raise IcebergOperationNotSupported(self.label, "Changing or removing rows of")
+
+    def ensure_supported(self, operation: TableOperation) -> None:
+        self.definition.ensure_supported(operation)
+
+    # --- Files ---
+
+    @property
+    def places(self) -> Places:
+        return Places(self.storage.root, self.metadata.location)
+
+    @cached_property
+    def manifests(self) -> tuple[Manifest, ...]:
+        """Raises `IcebergFileNotFound`, `MalformedIcebergFile`, `LogPathNotAllowed`."""
+        info = self.info
+        if info is None:
+            return ()
+        if info.key_id is not None:
+            raise IcebergFeatureNotSupported(self.label, "encryption")
+        if info.manifest_list is None:
+            return tuple(named_manifest(path, info.snapshot_id, self.read) for path in info.manifests)
+        key = ("manifest list", self.storage.root, info.manifest_list, info.snapshot_id)
+        name = info.manifest_list
+        return self.decoded.get(
+            key, lambda: decode_manifest_list(self.read(name), name), lambda found: 400 * len(found)
+        )
+
+    def read(self, path: str) -> bytes:
+        """A file that the metadata names."""
+        try:
+            return self.storage.read_bytes(self.places.path(path))
+        except FileNotFoundError as error:
+            raise IcebergFileNotFound(self.label, path) from error
+
+    def _read_all(self, paths: list[str]) -> Iterator[bytes]:
+        try:
+            yield from self.storage.read_many([self.places.path(path) for path in paths])
+        except FileNotFoundError as error:
+            raise IcebergFileNotFound(self.label, str(error.filename or error)) from error
+
+    @cached_property
+    def live_files(self) -> LiveFiles:
+        """Raises as `live_files`."""
+        return live_files(self.manifests, self._read_all, self.decoded, self.storage.root, self.metadata.format_version)
+
+    @cached_property
+    def files(self) -> pa.Table:
+        """Row for row beside `live_files.data`."""
+        found = self.live_files
+        reader = DeleteReader(self.storage, self.places, self.decoded)
+        return self._as_scanned(found.data, vectors(found.data, found.deletes, reader, self.label))
+
+    def _as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
+        """With the columns that every `Scan.files` has, and deletion vectors. Raises `LogPathNotAllowed`."""
+        count = entries.num_rows
+        empty = pa.MapArray.from_arrays(
+            pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
+        )
+        files = pa.table(
+            {
+                "path": self.places.paths(entries["file_path"]),
+                "size": entries["file_size_in_bytes"],
+                "modification_time": pa.array(np.zeros(count, np.int64)),
+                "partition_values": empty,
+                "deletion_vector": pa.nulls(count, DELETION_VECTOR) if deleted is None else deleted,
+            }
+        ).combine_chunks()
+        for batch in files.to_batches():
+            self.storage.confinement.ensure_files(batch)
+        return files
+
+    @property
+    def num_files(self) -> int:
+        return int(self.live_files.data.num_rows)
+
+    @cached_property
+    def size_bytes(self) -> int:
+        return int(pc.sum(self.live_files.data["file_size_in_bytes"]).as_py() or 0)
+
+    @property
+    def num_bytes(self) -> int:
+        """About what the snapshot holds in memory, beside what was decoded."""
+        return sum(int(table.nbytes) for name in ("files",) if (table := self.__dict__.get(name)) is not None)
+
+    @cached_property
+    def _equality(self) -> pa.Table:
+        return equality_deletes(self.live_files.deletes, self.label)
+
+    def scan(self, relation: str, label: str) -> Scan | ComposedScan:
+        """Raises, by name, for files that this release does not read."""
+        table_schema(self.iceberg_schema.struct, label)  # for what it refuses
+        data = self.live_files.data
+        self._ensure_parquet(data, label)
+        mapping = self.metadata.properties.get(NAME_MAPPING)
+        footers = None
+        if needs_footers(self.iceberg_schema, mapping is not None):
+            names = None if mapping is None else parse_name_mapping(mapping)
+            footers = read_footers(self.storage, self.files["path"].to_pylist(), names, self.decoded)
+        equality = self._equality
+        source = ScanSource(
+            root=self.storage.root,
+            schema=self.iceberg_schema,
+            schemas=self.metadata.schemas,
+            specs=self.metadata.specs,
+            files=self.files,
+            data=data,
+            equality=equality,
+            equality_files=self._as_scanned(equality),
+            footers=footers,
+            allowed_roots=self.storage.confinement.places,
+        )
+        return build_scan(source, relation, label)
+
+    def _ensure_parquet(self, data: pa.Table, label: str) -> None:
+        other = pc.not_equal(pc.utf8_lower(data["file_format"]), _PARQUET)
+        if pc.any(other).as_py():
+            raise IcebergFeatureNotSupported(label, f"data files of the format {data['file_format'].filter(other)[0]}")
+
+    # --- What is known of them ---
+
+    def columns(self, time_zone: tzinfo | None = None) -> TableColumns:
+        return TableColumns(schema=self.schema, time_zone=time_zone)
+
+    @cached_property
+    def _knowledge(self) -> FileKnowledge:
+        return FileKnowledge(self.live_files.data, self.iceberg_schema, self.metadata.specs)
+
+    def pruning(self, time_zone: tzinfo | None = None) -> FilePruning:
+        return IcebergPruning(self.columns(time_zone), self._knowledge)
+
+    def partition_texts(self) -> pa.Table:
+        return pa.table({"": pa.nulls(self.num_files)}).select([])
+
+    def counted_files(self) -> CountedFiles:
+        """With equality deletes the number of rows of a file is not known. Columns with parts have no bounds here."""
+        data = self.live_files.data
+        counts = data["record_count"]
+        if self._equality.num_rows:
+            counts = pa.chunked_array([pa.nulls(data.num_rows, pa.int64())])
+        columns = [
+            column
+            for column in self.iceberg_schema.fields
+            if isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
+        ]
+        return CountedFiles(
+            files=self.files,
+            statistics=pa.table(
+                {
+                    "num_records": counts,
+                    "tight_bounds": pa.nulls(data.num_rows, pa.bool_()),
+                    "min_values": _bounds(data, columns, "lower_bounds"),
+                    "max_values": _bounds(data, columns, "upper_bounds"),
+                    "null_count": _struct(
+                        {column.name: metric(data, "null_value_counts", column.id) for column in columns}, data.num_rows
+                    ),
+                }
+            ),
+        )
+
+    def history(self, limit: int | None = None) -> pa.Table:
+        """The snapshots that this one was made from, newest first."""
+        rows: list[dict[str, Any]] = []
+        info, seen = self.info, set[int]()
+        while info is not None and info.snapshot_id not in seen and (limit is None or len(rows) < limit):
+            seen.add(info.snapshot_id)
+            rows.append(
+                {
+                    "version": info.snapshot_id if info.snapshot_id < 1 << 63 else None,
+                    "timestamp": info.timestamp_ms,
+                    "operation": (info.operation or "").upper() or None,
+                    "readVersion": info.parent_id if (info.parent_id or 0) < 1 << 63 else None,
+                    "operationMetrics": [(key, value) for key, value in info.summary.items() if key != "operation"],
+                }
+            )
+            info = self.metadata.snapshots.get(info.parent_id) if info.parent_id is not None else None
+        return pa.Table.from_pylist(rows, HISTORY_SCHEMA)
+
+    def last_write_of(self, app_id: str) -> int | None:
+        return None
+
+    def is_gone(self) -> bool:
+        try:
+            return not self.storage.exists(self.metadata_name)
+        except OSError:
+            return False
+
+
+def _bounds(data: pa.Table, columns: Any, name: str) -> pa.Array:
+    return _struct(
+        {column.name: decode_bounds(metric(data, name, column.id), column.type) for column in columns}, data.num_rows
+    )
+
+
+def _struct(columns: Mapping[str, pa.Array], count: int) -> pa.Array:
+    if not columns:
+        return pa.array([{}] * count, pa.struct([]))
+    return pa.StructArray.from_arrays(list(columns.values()), list(columns))

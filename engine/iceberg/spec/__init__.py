@@ -1,0 +1,1 @@
+"""Values of the Iceberg specification: table metadata, schemas, partition specs and transforms."""

@@ -1,0 +1,82 @@
+"""Reads foreign JSON: each value is checked for its kind where it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from engine.iceberg.spec.errors import MalformedIcebergFile
+
+T = TypeVar("T")
+
+
+class JsonObject:
+    """An object of a metadata file; what is missing or of another kind raises `MalformedIcebergFile`."""
+
+    __slots__ = ("_source", "_values", "_what")
+
+    def __init__(self, value: Any, what: str, source: str) -> None:
+        if not isinstance(value, dict):
+            raise MalformedIcebergFile(source, f"{what} is no object")
+        self._values: Mapping[str, Any] = value
+        self._what, self._source = what, source
+
+    def __contains__(self, key: str) -> bool:
+        return self._values.get(key) is not None
+
+    def get(self, key: str) -> Any:
+        return self._values.get(key)
+
+    def error(self, detail: str) -> MalformedIcebergFile:
+        return MalformedIcebergFile(self._source, f"{self._what} {detail}")
+
+    def integer(self, key: str, default: int | None = None) -> int:
+        """A whole number of 64 bits, with a sign or without (some writers have such snapshot ids)."""
+        found = self._taken(key, int, default)
+        if isinstance(found, bool) or not -(1 << 63) <= found < 1 << 64:
+            raise self.error(f"has {found!r} for {key}")
+        return found
+
+    def optional_integer(self, key: str) -> int | None:
+        return self.integer(key) if key in self else None
+
+    def text(self, key: str, default: str | None = None) -> str:
+        return self._taken(key, str, default)
+
+    def flag(self, key: str) -> bool:
+        """False where there is none."""
+        return self._taken(key, bool, False)
+
+    def objects(self, key: str) -> list[JsonObject]:
+        """The objects of a list; none where there is no list."""
+        found: list[Any] = self._taken(key, list, [])
+        return [JsonObject(value, f"{self._what}.{key}", self._source) for value in found]
+
+    def child(self, key: str) -> JsonObject:
+        return JsonObject(self._values.get(key), f"{self._what}.{key}", self._source)
+
+    def named_objects(self, key: str) -> dict[str, JsonObject]:
+        """The objects of an object, by key; none where there is none."""
+        found: dict[str, Any] = self._taken(key, dict, {})
+        return {name: JsonObject(value, f"{self._what}.{key}", self._source) for name, value in found.items()}
+
+    def texts(self, key: str) -> dict[str, str]:
+        """An object of texts; none where there is none. Others are taken for their JSON."""
+        found: dict[str, Any] = self._taken(key, dict, {})
+        return {name: value if isinstance(value, str) else str(value) for name, value in found.items()}
+
+    def integers(self, key: str) -> tuple[int, ...]:
+        found: list[Any] = self._taken(key, list, [])
+        if not all(isinstance(value, int) and not isinstance(value, bool) for value in found):
+            raise self.error(f"has {found!r} for {key}")
+        return tuple(found)
+
+    def _taken(self, key: str, kind: type[T], default: T | None) -> T:
+        value = self._values.get(key)
+        if value is None and default is not None:
+            return default
+        if value is None:
+            raise self.error(f"has no {key}")
+        if not isinstance(value, kind):
+            raise self.error(f"has {str(value)[:80]!r} for {key}")
+        return value

@@ -1,0 +1,215 @@
+"""Table metadata: one JSON file for each version of a table, which holds all of it but the files.
+
+Keys that are not known are ignored; what is needed and missing, or makes no sense, is an error that names the file.
+
+Source: Iceberg table specification, "Table Metadata Fields", "Snapshots", "Snapshot References".
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
+from engine.iceberg.spec.json_values import JsonObject
+from engine.iceberg.spec.partitions import PartitionSpec, read_spec_fields
+from engine.iceberg.spec.types import IcebergSchema, read_schema
+
+FORMAT_VERSION_MAX = 3
+MAIN = "main"
+_GZIP = b"\x1f\x8b"
+_NO_SNAPSHOT = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotInfo:
+    """A snapshot as the metadata lists it. `manifests` are paths, of v1 tables without manifest lists."""
+
+    snapshot_id: int
+    parent_id: int | None
+    sequence_number: int
+    timestamp_ms: int
+    manifest_list: str | None
+    manifests: tuple[str, ...]
+    summary: Mapping[str, str]
+    schema_id: int | None
+    key_id: str | None = None
+
+    @property
+    def operation(self) -> str | None:
+        return self.summary.get("operation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A branch or a tag; ages in milliseconds."""
+
+    name: str
+    snapshot_id: int
+    is_branch: bool
+    min_snapshots_to_keep: int | None = None
+    max_snapshot_age_ms: int | None = None
+    max_ref_age_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedMetadata:
+    timestamp_ms: int
+    file: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMetadata:
+    """One version of a table. `snapshot_log` has pairs of milliseconds and snapshot id, oldest first."""
+
+    format_version: int
+    table_uuid: str | None
+    location: str
+    last_sequence_number: int
+    last_updated_ms: int
+    schemas: Mapping[int, IcebergSchema]
+    current_schema_id: int
+    specs: Mapping[int, PartitionSpec]
+    default_spec_id: int
+    properties: Mapping[str, str]
+    current_snapshot_id: int | None
+    snapshots: Mapping[int, SnapshotInfo] = field(default_factory=lambda: MappingProxyType({}))
+    snapshot_log: tuple[tuple[int, int], ...] = ()
+    metadata_log: tuple[LoggedMetadata, ...] = ()
+    refs: Mapping[str, Reference] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def schema(self) -> IcebergSchema:
+        return self.schemas[self.current_schema_id]
+
+    @property
+    def spec(self) -> PartitionSpec:
+        return self.specs[self.default_spec_id]
+
+
+def parse_metadata(data: bytes, source: str, table: str) -> TableMetadata:
+    """Raises `MalformedIcebergFile`, and `IcebergFeatureNotSupported` for a version that is not known."""
+    try:
+        text = gzip.decompress(data) if data.startswith(_GZIP) else data
+        value: Any = json.loads(text)
+    except (ValueError, OSError, EOFError, zlib.error, RecursionError) as error:
+        raise MalformedIcebergFile(source, f"no JSON ({str(error)[:100]})") from error
+    root = JsonObject(value, "the metadata", source)
+    version = root.integer("format-version")
+    if version > FORMAT_VERSION_MAX:
+        raise IcebergFeatureNotSupported(table, f"the format version {version}")
+    if version < 1:
+        raise root.error(f"has the format version {version}")
+    return _read(root, version, source)
+
+
+def _read(root: JsonObject, version: int, source: str) -> TableMetadata:
+    schemas, current_schema = _schemas(root, version, source)
+    specs, default_spec = _specs(root, version)
+    snapshots = {each.snapshot_id: each for each in map(_snapshot, root.objects("snapshots"))}
+    current = root.optional_integer("current-snapshot-id")
+    if version > 1:
+        for key in ("table-uuid", "last-partition-id", "sort-orders", "last-sequence-number"):
+            if key not in root:
+                raise root.error(f"has no {key}")
+    refs = {name: _reference(name, each) for name, each in root.named_objects("refs").items()}
+    if current is None or current == _NO_SNAPSHOT:
+        current = refs[MAIN].snapshot_id if MAIN in refs else None
+    if current is not None and current not in snapshots:
+        raise root.error(f"has no snapshot {current}, which is the current one")
+    if current is not None and MAIN not in refs:
+        refs[MAIN] = Reference(name=MAIN, snapshot_id=current, is_branch=True)
+    return TableMetadata(
+        format_version=version,
+        table_uuid=root.text("table-uuid", "") or None,
+        location=root.text("location").rstrip("/"),
+        last_sequence_number=root.integer("last-sequence-number", 0),
+        last_updated_ms=root.integer("last-updated-ms"),
+        schemas=MappingProxyType(schemas),
+        current_schema_id=current_schema,
+        specs=MappingProxyType(specs),
+        default_spec_id=default_spec,
+        properties=MappingProxyType(root.texts("properties")),
+        current_snapshot_id=current,
+        snapshots=MappingProxyType(snapshots),
+        snapshot_log=tuple(
+            (each.integer("timestamp-ms"), each.integer("snapshot-id")) for each in root.objects("snapshot-log")
+        ),
+        metadata_log=tuple(
+            LoggedMetadata(timestamp_ms=each.integer("timestamp-ms"), file=each.text("metadata-file"))
+            for each in root.objects("metadata-log")
+        ),
+        refs=MappingProxyType(refs),
+    )
+
+
+def _schemas(root: JsonObject, version: int, source: str) -> tuple[dict[int, IcebergSchema], int]:
+    schemas = {each.schema_id: each for each in (read_schema(value, source) for value in root.objects("schemas"))}
+    if not schemas and version == 1:
+        single = read_schema(root.child("schema"), source)
+        return {single.schema_id: single}, single.schema_id
+    if not schemas:
+        raise root.error("has no schemas")
+    current = root.integer("current-schema-id")
+    if current not in schemas:
+        raise root.error(f"has no schema {current}, which is the current one")
+    return schemas, current
+
+
+def _specs(root: JsonObject, version: int) -> tuple[dict[int, PartitionSpec], int]:
+    specs = {
+        each.spec_id: each
+        for each in (
+            PartitionSpec(spec_id=value.integer("spec-id"), fields=read_spec_fields(value.objects("fields")))
+            for value in root.objects("partition-specs")
+        )
+    }
+    if not specs and version == 1:
+        single = PartitionSpec(spec_id=0, fields=read_spec_fields(root.objects("partition-spec")))
+        return {0: single}, 0
+    if not specs:
+        raise root.error("has no partition-specs")
+    default = root.integer("default-spec-id")
+    if default not in specs:
+        raise root.error(f"has no partition spec {default}, which is the default")
+    return specs, default
+
+
+def _snapshot(value: JsonObject) -> SnapshotInfo:
+    manifests: Any = value.get("manifests")
+    manifests = manifests if isinstance(manifests, list) else []
+    if not all(isinstance(path, str) for path in manifests):
+        raise value.error("has manifests that are no paths")
+    snapshot_id = value.integer("snapshot-id")
+    if "manifest-list" not in value and value.get("manifests") is None:
+        raise value.error(f"{snapshot_id} has no manifest-list")
+    return SnapshotInfo(
+        snapshot_id=snapshot_id,
+        parent_id=value.optional_integer("parent-snapshot-id"),
+        sequence_number=value.integer("sequence-number", 0),
+        timestamp_ms=value.integer("timestamp-ms"),
+        manifest_list=value.text("manifest-list", "") or None,
+        manifests=tuple(manifests),
+        summary=MappingProxyType(value.texts("summary")),
+        schema_id=value.optional_integer("schema-id"),
+        key_id=value.text("key-id", "") or None,
+    )
+
+
+def _reference(name: str, value: JsonObject) -> Reference:
+    kind = value.text("type")
+    if kind not in ("branch", "tag"):
+        raise value.error(f"has a reference {name} of type {kind[:20]!r}")
+    return Reference(
+        name=name,
+        snapshot_id=value.integer("snapshot-id"),
+        is_branch=kind == "branch",
+        min_snapshots_to_keep=value.optional_integer("min-snapshots-to-keep"),
+        max_snapshot_age_ms=value.optional_integer("max-snapshot-age-ms"),
+        max_ref_age_ms=value.optional_integer("max-ref-age-ms"),
+    )

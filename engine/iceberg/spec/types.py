@@ -1,0 +1,225 @@
+"""Schemas of Iceberg tables: fields with ids that never change, whatever their names do.
+
+Data files hold a column by its id, so names, order and, within limits, types may differ between a file and the table.
+
+Source: Iceberg table specification, "Schemas and Data Types", "Appendix C: JSON serialization".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeAlias
+
+from engine.iceberg.spec.errors import MalformedIcebergFile
+from engine.iceberg.spec.json_values import JsonObject
+
+FIELD_ID_MAX = 2_147_483_447
+"""Higher ids are those of metadata columns."""
+_DEPTH_MAX = 100
+_PARAMETERS = re.compile(r"(decimal|fixed|geometry|geography)\s*[\[(](.*)[\])]", re.DOTALL)
+_DECIMAL = re.compile(r"\s*(\d{1,2})\s*,\s*(\d{1,2})\s*")
+
+
+class Kind(Enum):
+    """Types without fields of their own; the value is the name in JSON."""
+
+    BOOLEAN = "boolean"
+    INT = "int"
+    LONG = "long"
+    FLOAT = "float"
+    DOUBLE = "double"
+    DECIMAL = "decimal"
+    DATE = "date"
+    TIME = "time"
+    TIMESTAMP = "timestamp"
+    TIMESTAMPTZ = "timestamptz"
+    TIMESTAMP_NS = "timestamp_ns"
+    TIMESTAMPTZ_NS = "timestamptz_ns"
+    STRING = "string"
+    UUID = "uuid"
+    FIXED = "fixed"
+    BINARY = "binary"
+    UNKNOWN = "unknown"
+    VARIANT = "variant"
+    GEOMETRY = "geometry"
+    GEOGRAPHY = "geography"
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleType:
+    """`precision` and `scale` are of decimals, `length` of fixed."""
+
+    kind: Kind
+    precision: int = 0
+    scale: int = 0
+    length: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ListType:
+    element: IcebergField
+
+
+@dataclass(frozen=True, slots=True)
+class MapOfType:
+    key: IcebergField
+    value: IcebergField
+
+
+@dataclass(frozen=True, slots=True)
+class StructOfType:
+    fields: tuple[IcebergField, ...]
+
+    def field(self, id: int) -> IcebergField | None:
+        """The field directly in the struct that has this id."""
+        return next((field for field in self.fields if field.id == id), None)
+
+
+IcebergType: TypeAlias = SimpleType | ListType | MapOfType | StructOfType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcebergField:
+    """A column, or a part of a nested one. `initial_default` is JSON: the value in files that lack the field."""
+
+    id: int
+    name: str
+    type: IcebergType
+    required: bool
+    doc: str | None = None
+    initial_default: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcebergSchema:
+    schema_id: int
+    struct: StructOfType
+    identifier_ids: tuple[int, ...] = ()
+
+    @property
+    def fields(self) -> tuple[IcebergField, ...]:
+        return self.struct.fields
+
+
+def walk(type_: IcebergType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], IcebergField]]:
+    """Every field below a type, parents first, with its path; elements, keys and values are fields too."""
+    for field in children(type_):
+        yield (*path, field.name), field
+        yield from walk(field.type, (*path, field.name))
+
+
+def children(type_: IcebergType) -> tuple[IcebergField, ...]:
+    """The fields directly in a type."""
+    match type_:
+        case StructOfType(fields):
+            return fields
+        case ListType(element):
+            return (element,)
+        case MapOfType(key, value):
+            return (key, value)
+        case SimpleType():
+            return ()
+
+
+def type_name(type_: IcebergType) -> str:
+    """As in JSON, for messages."""
+    match type_:
+        case SimpleType(kind=Kind.DECIMAL):
+            return f"decimal({type_.precision},{type_.scale})"
+        case SimpleType(kind=Kind.FIXED):
+            return f"fixed[{type_.length}]"
+        case SimpleType():
+            return type_.kind.value
+        case ListType():
+            return "list"
+        case MapOfType():
+            return "map"
+        case StructOfType():
+            return "struct"
+
+
+def read_schema(value: JsonObject, source: str) -> IcebergSchema:
+    """Raises `MalformedIcebergFile`."""
+    if value.get("type") != "struct":
+        raise value.error("is no struct")
+    struct = _read_struct(value, source, 0)
+    ids = [field.id for _, field in walk(struct)]
+    if len(set(ids)) < len(ids):
+        raise value.error("has two fields of one id")
+    if any(not 0 <= number <= FIELD_ID_MAX for number in ids):
+        raise value.error(f"has a field id that is not between 0 and {FIELD_ID_MAX}")
+    return IcebergSchema(
+        schema_id=value.integer("schema-id", 0),
+        struct=struct,
+        identifier_ids=value.integers("identifier-field-ids"),
+    )
+
+
+def _read_struct(value: JsonObject, source: str, depth: int) -> StructOfType:
+    if "fields" not in value and value.get("fields") != []:
+        raise value.error("has no fields")
+    fields = tuple(
+        IcebergField(
+            id=field.integer("id"),
+            name=field.text("name"),
+            type=_read_type(field.get("type"), field, source, depth + 1),
+            required=field.flag("required"),
+            doc=field.text("doc", "") or None,
+            initial_default=field.get("initial-default"),
+        )
+        for field in value.objects("fields")
+    )
+    names = [field.name for field in fields]
+    if len(set(names)) < len(names):
+        raise value.error("has two fields of one name")
+    return StructOfType(fields)
+
+
+def _read_type(value: Any, holder: JsonObject, source: str, depth: int) -> IcebergType:
+    if depth > _DEPTH_MAX:
+        raise holder.error(f"is nested more than {_DEPTH_MAX} levels deep")
+    if isinstance(value, str):
+        return parse_type(value, source)
+    inner = JsonObject(value, "type", source)
+    match inner.get("type"):
+        case "struct":
+            return _read_struct(inner, source, depth)
+        case "list":
+            return ListType(_read_part(inner, "element", source, depth))
+        case "map":
+            key = _read_part(inner, "key", source, depth, always=True)
+            return MapOfType(key, _read_part(inner, "value", source, depth))
+        case other:
+            raise inner.error(f"is {str(other)[:40]!r}, which is no type")
+
+
+def _read_part(inner: JsonObject, name: str, source: str, depth: int, *, always: bool = False) -> IcebergField:
+    return IcebergField(
+        id=inner.integer(f"{name}-id"),
+        name=name,
+        type=_read_type(inner.get(name), inner, source, depth + 1),
+        required=always or inner.flag(f"{name}-required"),
+    )
+
+
+def parse_type(text: str, source: str) -> SimpleType:
+    """A type without fields from its name. Raises `MalformedIcebergFile`."""
+    match = _PARAMETERS.fullmatch(text.strip())
+    name, inner = (match[1], match[2]) if match else (text.strip(), "")
+    try:
+        kind = Kind(name)
+    except ValueError:
+        raise MalformedIcebergFile(source, f"{text[:60]!r} is no type") from None
+    if kind is Kind.DECIMAL:
+        parts = _DECIMAL.fullmatch(inner)
+        if parts is None or not 1 <= int(parts[1]) <= 38 or int(parts[2]) > int(parts[1]):
+            raise MalformedIcebergFile(source, f"{text[:60]!r} is no decimal type")
+        return SimpleType(kind, precision=int(parts[1]), scale=int(parts[2]))
+    if kind is Kind.FIXED:
+        if not inner.strip().isdecimal():
+            raise MalformedIcebergFile(source, f"{text[:60]!r} has no length")
+        return SimpleType(kind, length=int(inner))
+    return SimpleType(kind)

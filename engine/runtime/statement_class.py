@@ -1,0 +1,40 @@
+"""What kind of work a statement is, as its first words tell: enough to choose a queue, before anything is parsed."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+
+class StatementClass(StrEnum):
+    METADATA = "metadata"
+    """Answered from the catalog and logs, in no time."""
+    READ = "read"
+    WRITE = "write"
+    MAINTENANCE = "maintenance"
+
+
+_HEAD_CHARS = 4096
+_COMMENTS = re.compile(r"(?s)(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*")
+_WORDS = re.compile(r"[A-Za-z_]+")
+_METADATA = frozenset({"SHOW", "DESCRIBE", "DESC", "USE", "SET", "RESET"})
+_READ = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE", "EXPLAIN"})
+_MAINTENANCE = frozenset({"OPTIMIZE", "VACUUM", "ANALYZE", "RESTORE", "FSCK", "REORG", "CONVERT", "MSCK", "SYNC"})
+_QUERIES = frozenset({("DESCRIBE", "QUERY"), ("DESC", "QUERY"), ("SET", "VAR"), ("SET", "VARIABLE")})
+"""Which have a query behind them."""
+
+
+def class_of(text: str) -> StatementClass:
+    """Of SQL text. What is not understood counts as a write, the most careful one."""
+    begin = _COMMENTS.match(text[:_HEAD_CHARS])
+    at = begin.end() if begin else 0
+    if text[at : at + 1] == "(":
+        return StatementClass.READ
+    words = tuple(word.upper() for word in _WORDS.findall(text[at : at + 64])[:2])
+    head = words[0] if words and text[at : at + len(words[0])].upper() == words[0] else ""
+    if head in _METADATA:
+        has_query = words in _QUERIES or "(" in text or head.startswith("DESC") and "SELECT" in text.upper()
+        return StatementClass.READ if has_query else StatementClass.METADATA
+    if head in _READ:
+        return StatementClass.READ
+    return StatementClass.MAINTENANCE if head in _MAINTENANCE else StatementClass.WRITE

@@ -1,0 +1,148 @@
+"""Signed heads of a trail: what tells that its last lines are missing, or that all of it was written anew.
+
+A head is the number and the digest of a line. It is signed with a private key of Ed25519 (RFC 8032) every :data:`LINES`
+lines, and :data:`SECONDS` seconds after a line that no head covers yet. Heads are lines of JSON in a file of their own,
+best on another machine: {"seq", "digest", "time", "signature"}, with the base64 of the signature of the text
+`delta-gateway-audit-head`, seq, digest and time, each on a line.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime as dt
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+
+from catalog.secret_files import read_secret
+from gateway.audit.chain import Head
+from gateway.audit.errors import AuditKeyUnusable, AuditNotWritten
+
+LINES, SECONDS = 1000, 60.0
+_PREFIX = "delta-gateway-audit-head"
+logger = logging.getLogger(__name__)
+
+
+class HeadSigner:
+    """Signs the heads that it is told of; thread-safe. A head that cannot be written is logged, and tried again."""
+
+    def __init__(self, key: Ed25519PrivateKey, file: Path, *, lines: int = LINES, seconds: float = SECONDS) -> None:
+        """Raises `AuditNotWritten`."""
+        self._key, self._lines, self._seconds = key, lines, seconds
+        self._lock = threading.Lock()
+        """Guards all below."""
+        self._newest = self._signed = Head()
+        self._timer: threading.Timer | None = None
+        self._is_closed = False
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        try:
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._file = os.open(file, flags, 0o600)
+        except OSError as error:
+            raise AuditNotWritten(str(file), error.strerror or str(error)) from error
+
+    def note(self, head: Head) -> None:
+        """The trail has a new line."""
+        with self._lock:
+            self._newest = head
+            if head.seq - self._signed.seq >= self._lines:
+                self._sign()
+            elif self._timer is None and not self._is_closed:
+                self._timer = threading.Timer(self._seconds, self._sign_in_time)
+                self._timer.name, self._timer.daemon = "audit-head", True
+                self._timer.start()
+
+    def close(self) -> None:
+        """Sign the last line."""
+        with self._lock:
+            self._is_closed = True
+            if self._timer is not None:
+                self._timer.cancel()
+            self._sign()
+            os.close(self._file)
+
+    def _sign_in_time(self) -> None:
+        with self._lock:
+            self._timer = None
+            if not self._is_closed:
+                self._sign()
+
+    def _sign(self) -> None:
+        head = self._newest
+        if head.seq <= self._signed.seq:
+            return
+        try:
+            line = format_head(self._key, head, time.time())
+            if os.write(self._file, line + b"\n") != len(line) + 1:
+                raise OSError(0, "the disk is full")
+        except OSError:
+            logger.exception("a head of the audit trail could not be written")
+            return
+        self._signed = head
+
+
+def format_head(key: Ed25519PrivateKey, head: Head, time_s: float) -> bytes:
+    """The line, without its newline."""
+    moment = dt.datetime.fromtimestamp(time_s, dt.UTC).isoformat(timespec="milliseconds")
+    signature = base64.b64encode(key.sign(_signed_text(head.seq, head.digest, moment))).decode()
+    return json.dumps({"seq": head.seq, "digest": head.digest, "time": moment, "signature": signature}).encode()
+
+
+def read_heads(lines: Iterable[bytes], key: Ed25519PublicKey) -> Mapping[int, str]:
+    """The digests by the numbers of their lines. Raises ValueError, which names the line that is not signed by `key`.
+
+    A line that is cut is left out: a killed server leaves it.
+    """
+    found: dict[int, str] = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            told = json.loads(line)
+        except ValueError:
+            continue
+        try:
+            key.verify(
+                base64.b64decode(told["signature"], validate=True),
+                _signed_text(told["seq"], told["digest"], told["time"]),
+            )
+        except (InvalidSignature, KeyError, TypeError, binascii.Error):
+            raise ValueError(f"head {number} is not signed with this key") from None
+        if found.setdefault(told["seq"], told["digest"]) != told["digest"]:
+            raise ValueError(f"head {number} contradicts the one before it of line {told['seq']}")
+    return found
+
+
+def _signed_text(seq: object, digest: object, moment: object) -> bytes:
+    return "\n".join((_PREFIX, str(seq), str(digest), str(moment))).encode()
+
+
+def private_key(path: Path) -> Ed25519PrivateKey:
+    """Of a PEM file that nobody else may read. Raises `AuditKeyUnusable`, and what reading a secret raises."""
+    try:
+        key = load_pem_private_key(read_secret(path), None)
+    except (ValueError, TypeError) as error:
+        raise AuditKeyUnusable(str(path), "it holds no private key in PEM without a password") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise AuditKeyUnusable(str(path), "its key is not one of Ed25519")
+    return key
+
+
+def public_key(path: Path) -> Ed25519PublicKey:
+    """Of a PEM file. Raises `AuditKeyUnusable`."""
+    try:
+        key = load_pem_public_key(path.read_bytes())
+    except OSError as error:
+        raise AuditKeyUnusable(str(path), (error.strerror or str(error)).lower()) from error
+    except ValueError as error:
+        raise AuditKeyUnusable(str(path), "it holds no public key in PEM") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise AuditKeyUnusable(str(path), "its key is not one of Ed25519")
+    return key

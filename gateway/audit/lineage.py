@@ -1,0 +1,61 @@
+"""Which columns a statement read and wrote, and from which of them others were made, as fields of a trail's line. Pure.
+
+`columns`: of each table the columns that were read and written. `lineage`: for each column of a table that was written,
+or of the result, the columns whose values it is made of. Both are bounded, and say how much was left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from engine.runtime.accesses import ColumnLineage, ColumnSource
+from gateway.trace import Trace
+
+TARGETS_MAX, SOURCES_MAX = 1000, 200
+
+
+def traced(trace: Trace) -> dict[str, Any]:
+    """The fields that the end of a statement has."""
+    columns = merged(column for told in trace.lineage for column in told.columns)
+    others = (source for told in trace.lineage for source in told.others)
+    fields: dict[str, Any] = {}
+    if used := _used(columns, others):
+        fields["columns"] = used
+    if columns:
+        fields["lineage"] = [_shown(column) for column in columns[:TARGETS_MAX]]
+    if len(columns) > TARGETS_MAX:
+        fields["lineage_omitted"] = len(columns) - TARGETS_MAX
+    if trace.commits:
+        fields["commits"] = [{"name": each.relation, "version": each.version} for each in trace.commits]
+    return fields
+
+
+def merged(columns: Iterable[ColumnLineage]) -> list[ColumnLineage]:
+    """Each column once, with the sources that it has in all queries of a statement."""
+    sources: dict[tuple[str | None, str], dict[ColumnSource, None]] = {}
+    for column in columns:
+        sources.setdefault((column.target, column.column), {}).update(dict.fromkeys(column.sources))
+    return [ColumnLineage(target, name, tuple(found)) for (target, name), found in sources.items()]
+
+
+def _used(columns: list[ColumnLineage], others: Iterable[ColumnSource]) -> list[dict[str, Any]]:
+    read: dict[str, dict[str, None]] = {}
+    written: dict[str, dict[str, None]] = {}
+    for source in (*(source for column in columns for source in column.sources), *others):
+        read.setdefault(source.relation, {})[source.column] = None
+    for column in columns:
+        if column.target is not None:
+            written.setdefault(column.target, {})[column.column] = None
+    return [
+        {"name": name, "read": list(read.get(name, {})), "written": list(written.get(name, {}))}
+        for name in dict.fromkeys((*read, *written))
+    ]
+
+
+def _shown(column: ColumnLineage) -> dict[str, Any]:
+    sources = [
+        {"relation": source.relation, "column": source.column, "transformation": source.transformation}
+        for source in column.sources[:SOURCES_MAX]
+    ]
+    return {"target": column.target, "column": column.column, "sources": sources}

@@ -1,0 +1,21 @@
+"""What is known of a statement's run besides its result: what it touched, what its queries read, what it committed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from engine.runtime.accesses import Commit, Lineage, StatementAccess
+from engine.runtime.context import StatementContext
+
+
+@dataclass(slots=True)
+class Trace:
+    """Added to on the statement's thread, and read when it has ended. A script has those of all its statements."""
+
+    accesses: list[StatementAccess] = field(default_factory=list)
+    lineage: list[Lineage] = field(default_factory=list)
+    commits: list[Commit] = field(default_factory=list)
+
+    def following(self, context: StatementContext) -> StatementContext:
+        """The context of a run that this is told of."""
+        return replace(context, on_lineage=self.lineage.append, on_commit=self.commits.append)

@@ -1,0 +1,444 @@
+"""What is read of metadata and manifests, without Spark: versions of the metadata, files and what they inherit, answers
+from metadata, what is broken.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from catalog.errors import SqlError
+from engine.iceberg.iceberg_format import IcebergFormat
+from engine.iceberg.snapshot.snapshot import IcebergSnapshot
+from engine.iceberg.spec.metadata import parse_metadata
+from engine.pruning.predicates import And, Column, Compare, In, IsNotNull, IsNull, Literal, Not, Operator, Predicate
+from engine.storage.storage import open_storage
+from engine.table.scan import ComposedScan, Scan
+from engine.types.schema import DecimalType, PrimitiveType
+from tests.engine.iceberg.handmade import HandmadeTable
+from tests.paths import TESTDATA
+
+ID = {"id": 1, "name": "id", "required": False, "type": "long"}
+
+
+def load(folder: Path, version: int | None = None) -> IcebergSnapshot:
+    return IcebergFormat(open_storage, 1 << 26).load(str(folder), version)
+
+
+def scan(folder: Path) -> Scan | ComposedScan:
+    return load(folder).scan("t", "t")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> HandmadeTable:
+    return HandmadeTable(tmp_path / "t")
+
+
+# --- Metadata ---------------------------------------------------------------------------------------------------------
+
+
+def rename(table: HandmadeTable, *names: str, hint: str | None = None) -> None:
+    """The table's only metadata file gets these names."""
+    folder = table.folder / "metadata"
+    data = (folder / "v1.metadata.json").read_bytes()
+    (folder / "v1.metadata.json").unlink()
+    (folder / "version-hint.text").unlink()
+    for name in names:
+        (folder / name).write_bytes(gzip.compress(data) if ".gz" in name else data)
+    if hint is not None:
+        (folder / "version-hint.text").write_text(hint)
+
+
+@pytest.mark.parametrize(
+    ("names", "hint", "expected"),
+    [
+        (["v1.metadata.json", "v2.metadata.json"], "1", "v2.metadata.json"),
+        (["v1.metadata.json", "v2.metadata.json"], None, "v2.metadata.json"),
+        (["v9.metadata.json", "v10.metadata.json"], None, "v10.metadata.json"),
+        (["v3.metadata.json"], "1", "v3.metadata.json"),
+        (["v1.gz.metadata.json", "v2.metadata.json.gz"], "1", "v2.metadata.json.gz"),
+        (["v1.metadata.json", "v2.metadata.json"], "no number", "v2.metadata.json"),
+        (["00000-a.metadata.json", "00001-b.metadata.json"], None, "00001-b.metadata.json"),
+        (["00000-a.metadata.json", "00001-b.metadata.json"], "00000-a", "00000-a.metadata.json"),
+        (["vfinal.metadata.json"], None, "vfinal.metadata.json"),
+        (["v1.metadata.json"], "../../v1", "v1.metadata.json"),
+    ],
+)
+def test_the_newest_metadata_is_found(table: HandmadeTable, names: list[str], hint: str | None, expected: str) -> None:
+    table.commit(table.data({"id": [1]}))
+    rename(table, *names, hint=hint)
+    found = load(table.folder)
+    assert (found.metadata_name, found.num_files) == (f"metadata/{expected}", 1)
+
+
+@pytest.mark.parametrize(
+    ("names", "condition"),
+    [
+        ([], "ICEBERG_TABLE_NOT_FOUND"),
+        (["00001-a.metadata.json", "00001-b.metadata.json"], "ICEBERG_METADATA_AMBIGUOUS"),
+    ],
+)
+def test_no_metadata_and_several_newest_are_refused(table: HandmadeTable, names: list[str], condition: str) -> None:
+    table.commit(table.data({"id": [1]}))
+    rename(table, *names)
+    with pytest.raises(SqlError) as caught:
+        load(table.folder)
+    assert caught.value.condition == condition
+
+
+@pytest.mark.foreign
+@pytest.mark.parametrize(
+    ("name", "condition"),
+    [
+        ("TableMetadataV1Valid", None),
+        ("TableMetadataV2Valid", None),
+        ("TableMetadataV2ValidMinimal", None),
+        ("TableMetadataV3ValidMinimal", None),
+        ("TableMetadataStatisticsFiles", None),
+        ("TableMetadataPartitionStatisticsFiles", None),
+        ("TableMetadataUnsupportedVersion", "ICEBERG_FEATURE_NOT_SUPPORTED"),
+        ("TableMetadataV1MissingSchemaType", "ICEBERG_METADATA_MALFORMED"),
+        ("TableMetadataV2CurrentSchemaNotFound", "ICEBERG_METADATA_MALFORMED"),
+        ("TableMetadataV2MissingLastPartitionId", "ICEBERG_METADATA_MALFORMED"),
+        ("TableMetadataV2MissingPartitionSpecs", "ICEBERG_METADATA_MALFORMED"),
+        ("TableMetadataV2MissingSchemas", "ICEBERG_METADATA_MALFORMED"),
+        ("TableMetadataV2MissingSortOrder", "ICEBERG_METADATA_MALFORMED"),
+    ],
+)
+def test_metadata_of_the_reference_implementation(name: str, condition: str | None) -> None:
+    data = (TESTDATA / f"iceberg/metadata/{name}.json").read_bytes()
+    try:
+        parse_metadata(data, name, "t")
+        found = None
+    except SqlError as error:
+        found = error.condition
+    assert found == condition
+
+
+# --- Files ------------------------------------------------------------------------------------------------------------
+
+
+def test_entries_inherit_from_their_manifest(table: HandmadeTable) -> None:
+    table.version = 3
+    files = [table.data({"id": list(range(count))}) for count in (2, 3, 4)]
+    table.commit({**files[0]}, {**files[1], "first_row_id": 50}, {**files[2], "_sequence_number": 0})
+    table.listed[0]["first_row_id"] = 100
+    table.commit(table.data({"id": [9]}, _status=0, _snapshot_id=5, _sequence_number=1, _file_sequence_number=1))
+    data = load(table.folder).live_files.data
+    assert data.select(["snapshot_id", "sequence_number", "file_sequence_number", "first_row_id"]).to_pylist() == [
+        {"snapshot_id": 1001, "sequence_number": 1, "file_sequence_number": 1, "first_row_id": 100},
+        {"snapshot_id": 1001, "sequence_number": 1, "file_sequence_number": 1, "first_row_id": 50},
+        {"snapshot_id": 1001, "sequence_number": 0, "file_sequence_number": 1, "first_row_id": 102},
+        {"snapshot_id": 5, "sequence_number": 1, "file_sequence_number": 1, "first_row_id": None},
+    ]
+
+
+def test_deleted_entries_are_no_files(table: HandmadeTable) -> None:
+    table.commit(
+        table.data({"id": [1]}), table.data({"id": [2]}, _status=2, _sequence_number=1, _file_sequence_number=1)
+    )
+    assert load(table.folder).num_files == 1
+
+
+def test_a_manifest_is_decoded_once_for_all_snapshots(table: HandmadeTable) -> None:
+    table.commit(table.data({"id": [1]}))
+    table.commit(table.data({"id": [2]}))
+    opened = IcebergFormat(open_storage, 1 << 26)
+    first = opened.load(str(table.folder))
+    assert first.num_files == 2
+    for path in (table.folder / "metadata").glob("m1-*.avro"):
+        path.unlink()
+    table.commit(table.data({"id": [3]}))
+    assert opened.load(str(table.folder)).num_files == 3
+    assert opened.load(str(table.folder), first.version).num_files == 2
+    with pytest.raises(SqlError, match="ICEBERG_FILE_NOT_FOUND|is not there"):
+        assert load(table.folder).num_files
+
+
+def test_the_snapshot_of_two_statements_is_one(table: HandmadeTable) -> None:
+    table.commit(table.data({"id": [1]}))
+    opened = IcebergFormat(open_storage, 1 << 26)
+    assert opened.load(str(table.folder)) is opened.load(str(table.folder))
+
+
+# --- What is known of files -------------------------------------------------------------------------------------------
+
+
+def metrics(low: bytes | None, high: bytes | None, nulls: int | None = 0, id: int = 1) -> dict[str, Any]:
+    return {
+        "lower_bounds": {} if low is None else {id: low},
+        "upper_bounds": {} if high is None else {id: high},
+        "null_value_counts": {} if nulls is None else {id: nulls},
+    }
+
+
+def long(value: int) -> bytes:
+    return value.to_bytes(8, "little", signed=True)
+
+
+def kept(folder: Path, predicate: Predicate) -> list[int]:
+    return np.flatnonzero(load(folder).pruning().prune(predicate)).tolist()
+
+
+def compare(name: str, operator: str, value: Any, type_: Any = None) -> Predicate:
+    literal = Literal.of(value) if type_ is None else Literal(value, type_)
+    return Compare(Operator(operator), Column((name,)), literal)
+
+
+def test_files_are_pruned_by_metrics(table: HandmadeTable) -> None:
+    rows = {"id": [1]}
+    table.commit(
+        table.data(rows, **metrics(long(1), long(5))),
+        table.data(rows, **metrics((7).to_bytes(4, "little"), (9).to_bytes(4, "little"))),
+        table.data(rows, **metrics(None, None, 1)),
+        table.data(rows, **metrics(None, None, None)),
+        table.data(rows, **metrics(b"odd", b"odd")),
+    )
+    assert kept(table.folder, compare("id", ">", 5)) == [1, 3, 4]
+    assert kept(table.folder, compare("ID", "=", 3)) == [0, 3, 4]
+    assert kept(table.folder, IsNull(Column(("id",)))) == [2, 3]
+    assert kept(table.folder, IsNotNull(Column(("id",)))) == [0, 1, 3, 4]
+    assert kept(table.folder, Not(compare("id", "<", 7))) == [1, 3, 4]
+
+
+PARTITIONED: list[tuple[str, str, Any, list[Any], Predicate, list[int]]] = [
+    ("identity", "long", "long", [1, 2, None], compare("c", ">=", 2), [1]),
+    ("identity", "long", "long", [1, 2, None], IsNull(Column(("c",))), [2]),
+    ("identity", "string", "string", ["a", "", None], compare("c", "=", ""), [1]),
+    ("bucket[16]", "long", "int", [3, 8, None], compare("c", "=", 34), [0]),
+    ("bucket[16]", "long", "int", [3, 8, 9], In(Column(("c",)), (Literal.of(34), Literal.of(-1))), [0, 1]),
+    ("bucket[16]", "long", "int", [3, 8], compare("c", ">", 34), [0, 1]),
+    ("bucket[16]", "string", "int", [9, 3], compare("c", "=", "iceberg"), [0]),
+    ("bucket[16]", "decimal(9,2)", "int", [3, 8], compare("c", "=", 14.20, DecimalType(9, 2)), [0, 1]),
+    ("truncate[10]", "long", "long", [-10, 0, 10], compare("c", "<", -1), [0]),
+    ("truncate[3]", "string", "string", ["ice", "id", "zz"], compare("c", "=", "iceberg"), [0]),
+    ("truncate[3]", "string", "string", ["ice", "id", "zz"], compare("c", ">", "idx"), [2]),
+    (
+        "day",
+        "timestamp",
+        "int",
+        [10, 11],
+        compare("c", ">", 11 * 86_400_000_000 - 1, PrimitiveType.TIMESTAMP_NTZ),
+        [0, 1],
+    ),
+    (
+        "day",
+        "timestamp",
+        "int",
+        [10, 11],
+        compare("c", ">", 11 * 86_400_000_000 + 5_000, PrimitiveType.TIMESTAMP_NTZ),
+        [1],
+    ),
+    ("year", "date", "int", [50, 52], compare("c", "<", 19000 - 366, PrimitiveType.DATE), [0]),
+    ("void", "long", "long", [None, None], compare("c", ">", 1), [0, 1]),
+    ("unheard of", "long", "string", ["x", "y"], compare("c", ">", 1), [0, 1]),
+    ("identity", "double", "double", [0.5, float("nan"), 2.0], compare("c", "<", 1.0), [0, 1]),
+]
+
+
+@pytest.mark.parametrize(("transform", "kind", "avro", "values", "predicate", "expected"), PARTITIONED)
+def test_files_are_pruned_by_partition_values(
+    tmp_path: Path, transform: str, kind: str, avro: Any, values: list[Any], predicate: Predicate, expected: list[int]
+) -> None:
+    spec = {"spec-id": 0, "fields": [{"source-id": 2, "field-id": 1000, "name": "p", "transform": transform}]}
+    column = {"id": 2, "name": "c", "required": False, "type": kind}
+    table = HandmadeTable(tmp_path / "t", columns=[ID, column], specs=[spec], partition=[(1000, "p", avro)])
+    table.commit(*(table.data({"id": [1]}, partition={"p": value}) for value in values))
+    assert kept(table.folder, predicate) == expected
+    assert np.flatnonzero(load(table.folder).pruning().partition_mask(predicate).mask).tolist() == expected
+
+
+def test_partition_values_and_metrics_are_taken_together(tmp_path: Path) -> None:
+    spec = {"spec-id": 0, "fields": [{"source-id": 1, "field-id": 1000, "name": "p", "transform": "truncate[100]"}]}
+    table = HandmadeTable(tmp_path / "t", specs=[spec], partition=[(1000, "p", "long")])
+    table.commit(
+        *(table.data({"id": [1]}, partition={"p": 100}, **metrics(long(low), long(199))) for low in (100, 150))
+    )
+    assert kept(table.folder, And((compare("id", ">", 100), compare("id", "<", 120)))) == [0]
+
+
+def test_a_column_of_an_old_spec_may_be_gone(tmp_path: Path) -> None:
+    spec = {"spec-id": 0, "fields": [{"source-id": 77, "field-id": 1000, "name": "p", "transform": "identity"}]}
+    table = HandmadeTable(tmp_path / "t", specs=[spec, {"spec-id": 1, "fields": []}], partition=[(1000, "p", "long")])
+    table.commit(table.data({"id": [1]}, partition={"p": 5}))
+    assert kept(table.folder, compare("id", ">", 0)) == [0]
+    assert isinstance(scan(table.folder), Scan)
+
+
+def test_counts_are_known_but_with_equality_deletes(table: HandmadeTable) -> None:
+    first = table.data({"id": [1, 2, 3]})
+    table.commit(first, table.positions([first["file_path"]] * 2, [1, 7]))
+    assert load(table.folder).counted_files().live_rows().tolist() == [2]
+    table.commit(table.equality({"id": [5]}, [1]))
+    assert load(table.folder).counted_files().live_rows().tolist() == [-1]
+
+
+# --- What is broken ---------------------------------------------------------------------------------------------------
+
+
+def first_file(table: HandmadeTable) -> dict[str, Any]:
+    return table.data({"id": [1, 2]})
+
+
+BROKEN: list[tuple[str, Any, str]] = [
+    ("a file twice", lambda t, f: t.commit(f, f), "ICEBERG_METADATA_MALFORMED"),
+    ("an encrypted file", lambda t, f: t.commit({**f, "key_metadata": b"k"}), "ICEBERG_METADATA_MALFORMED"),
+    ("an encrypted snapshot", lambda t, f: t.commit(f, **{"key-id": "k"}), "ICEBERG_FEATURE_NOT_SUPPORTED"),
+    ("a status of 7", lambda t, f: t.commit({**f, "_status": 7}), "ICEBERG_METADATA_MALFORMED"),
+    ("an existing entry without a number", lambda t, f: t.commit({**f, "_status": 0}), "ICEBERG_METADATA_MALFORMED"),
+    ("an ORC file", lambda t, f: t.commit({**f, "file_format": "ORC"}), "ICEBERG_FEATURE_NOT_SUPPORTED"),
+    ("a negative size", lambda t, f: t.commit({**f, "file_size_in_bytes": -1}), "ICEBERG_METADATA_MALFORMED"),
+    ("a negative count", lambda t, f: t.commit({**f, "record_count": -1}), "ICEBERG_METADATA_MALFORMED"),
+    ("a path that leads away", lambda t, f: t.commit({**f, "file_path": "/etc/passwd"}), "LOG_PATH_NOT_ALLOWED"),
+    ("dots", lambda t, f: t.commit({**f, "file_path": f"{t.location}/../x"}), "LOG_PATH_NOT_ALLOWED"),
+    ("an unknown spec", lambda t, f: t.commit(f, spec=5), "ICEBERG_METADATA_MALFORMED"),
+    ("a type that is not known", lambda t, f: typed(t, f, "variant"), "ICEBERG_FEATURE_NOT_SUPPORTED"),
+    ("a type that is none", lambda t, f: typed(t, f, "number"), "ICEBERG_METADATA_MALFORMED"),
+    ("a field id of a metadata column", lambda t, f: numbered(t, f, 2_147_483_545), "ICEBERG_METADATA_MALFORMED"),
+    ("a field id twice", lambda t, f: numbered(t, f, 1), "ICEBERG_METADATA_MALFORMED"),
+    (
+        "equality deletes by no column",
+        lambda t, f: t.commit(f, t.equality({"id": [1]}, [])),
+        "ICEBERG_METADATA_MALFORMED",
+    ),
+    ("… by an unknown one", lambda t, f: t.commit(f, t.equality({"id": [1]}, [9])), "ICEBERG_METADATA_MALFORMED"),
+    ("two vectors", lambda t, f: t.commit(f, *vectors_of(t, f), *vectors_of(t, f)), "ICEBERG_METADATA_MALFORMED"),
+    ("an old vector", lambda t, f: old_vector(t, f), "ICEBERG_METADATA_MALFORMED"),
+    (
+        "a vector without a place",
+        lambda t, f: t.commit(f, {**vectors_of(t, f)[0], "content_offset": None}),
+        "ICEBERG_METADATA_MALFORMED",
+    ),
+    ("a missing manifest", lambda t, f: removed(t, f, "m1-"), "ICEBERG_FILE_NOT_FOUND"),
+    ("a missing manifest list", lambda t, f: removed(t, f, "snap-"), "ICEBERG_FILE_NOT_FOUND"),
+    ("position deletes that are no Parquet", lambda t, f: t.commit(f, no_parquet(t, f)), "ICEBERG_METADATA_MALFORMED"),
+    ("equality deletes in Avro", lambda t, f: t.commit(f, deletes_in_avro(t)), "ICEBERG_FEATURE_NOT_SUPPORTED"),
+]
+
+
+def typed(table: HandmadeTable, file: Any, kind: str) -> None:
+    table.columns = [ID, {"id": 2, "name": "x", "required": False, "type": kind}]
+    table.commit(file)
+
+
+def numbered(table: HandmadeTable, file: Any, id: int) -> None:
+    table.columns = [ID, {"id": id, "name": "x", "required": False, "type": "int"}]
+    table.commit(file)
+
+
+def vectors_of(table: HandmadeTable, file: Any) -> list[dict[str, Any]]:
+    return table.vectors({file["file_path"]: [0]})
+
+
+def old_vector(table: HandmadeTable, file: Any) -> None:
+    table.commit({**file, "_sequence_number": 9})
+    table.commit(*vectors_of(table, file))
+
+
+def removed(table: HandmadeTable, file: Any, prefix: str) -> None:
+    table.commit(file)
+    for path in (table.folder / "metadata").glob(f"{prefix}*"):
+        path.unlink()
+
+
+def no_parquet(table: HandmadeTable, file: Any) -> dict[str, Any]:
+    found = table.positions([file["file_path"]], [0])
+    (table.folder / found["file_path"].removeprefix(f"{table.location}/")).write_bytes(b"PAR1 no")
+    return found
+
+
+def deletes_in_avro(table: HandmadeTable) -> dict[str, Any]:
+    return table.equality({"id": [1]}, [1], file_format="avro")
+
+
+@pytest.mark.parametrize(("name", "make", "condition"), BROKEN, ids=[each[0] for each in BROKEN])
+def test_what_is_broken_or_not_supported_is_refused_by_name(
+    table: HandmadeTable, name: str, make: Any, condition: str
+) -> None:
+    make(table, first_file(table))
+    with pytest.raises(SqlError) as caught:
+        scan(table.folder)
+        assert load(table.folder).schema
+    assert caught.value.condition == condition
+
+
+NAMED = {
+    "ICEBERG_METADATA_MALFORMED",
+    "ICEBERG_FILE_NOT_FOUND",
+    "ICEBERG_FEATURE_NOT_SUPPORTED",
+    "LOG_PATH_NOT_ALLOWED",
+}
+
+
+@pytest.mark.parametrize("kind", ["*.metadata.json", "snap-*.avro", "m*.avro"])
+def test_bytes_that_were_changed_end_in_a_named_error_or_in_an_answer(table: HandmadeTable, kind: str) -> None:
+    chance = random.Random(kind)
+    first = table.data({"id": [1, 2]}, **metrics(long(1), long(2)))
+    table.commit(first, table.positions([first["file_path"]], [0]), table.equality({"id": [2]}, [1]))
+    paths = sorted((table.folder / "metadata").glob(kind))
+    whole = {path: path.read_bytes() for path in paths}
+    refused = 0
+    for _ in range(100):
+        path = chance.choice(paths)
+        data = bytearray(whole[path])
+        for _ in range(chance.randrange(1, 4)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        if chance.random() < 0.2:
+            del data[chance.randrange(len(data)) :]
+        path.write_bytes(bytes(data))
+        try:
+            scan(table.folder)
+            load(table.folder).counted_files()
+        except SqlError as error:
+            assert error.condition in NAMED | {"ICEBERG_TABLE_NOT_FOUND"}, error
+            refused += 1
+        path.write_bytes(whole[path])
+    assert refused > 10
+
+
+def test_json_that_is_no_metadata_is_refused_by_name(table: HandmadeTable) -> None:
+    chance = random.Random(5)
+    table.commit(first_file(table))
+    path = table.folder / "metadata/v1.metadata.json"
+    whole = json.loads(path.read_text())
+    for key in whole:
+        for value in (None, [], {}, "x", -5, 2**70, [None], {"a": 1}, [[]], True):
+            path.write_text(json.dumps({**whole, key: value}))
+            try:
+                scan(table.folder)
+            except SqlError as error:
+                assert error.condition in NAMED | {"ICEBERG_TABLE_NOT_FOUND"}, (key, value, error)
+    snapshot = whole["snapshots"][0]
+    for key in snapshot:
+        for value in (None, [], {}, "x", -5, 2**70, chance.random()):
+            path.write_text(json.dumps({**whole, "snapshots": [{**snapshot, key: value}]}))
+            try:
+                scan(table.folder)
+            except SqlError as error:
+                assert error.condition in NAMED, (key, value, error)
+
+
+def test_deep_types_are_refused(table: HandmadeTable) -> None:
+    kind: Any = "int"
+    for depth in range(300):
+        kind = {"type": "list", "element-id": 1000 + depth, "element-required": False, "element": kind}
+    table.columns = [ID, {"id": 2, "name": "x", "required": False, "type": kind}]
+    table.commit(first_file(table))
+    with pytest.raises(SqlError) as caught:
+        load(table.folder)
+    assert caught.value.condition == "ICEBERG_METADATA_MALFORMED"
+
+
+def test_what_was_decoded_stays_within_its_limit(table: HandmadeTable) -> None:
+    for number in range(20):
+        table.commit(table.data({"id": pa.array([number], pa.int64())}))
+    opened = IcebergFormat(open_storage, 20_000)
+    assert opened.load(str(table.folder)).num_files == 20
+    assert opened._decoded.num_bytes <= 20_000

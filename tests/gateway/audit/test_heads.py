@@ -1,0 +1,109 @@
+"""Signed heads: when they are written, and what they show of a trail that was changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from catalog.audit_table import trail_files
+from catalog.errors import SqlError
+from gateway.audit.chain import Head, follow, format_line
+from gateway.audit.heads import HeadSigner, private_key, public_key, read_heads
+from gateway.audit.trail import Trail
+from gateway.cli_audit import main
+from tests.gateway.http.conftest import eventually
+
+KEY = Ed25519PrivateKey.generate()
+PEM, PKCS8 = Encoding.PEM, PrivateFormat.PKCS8
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """With both halves of the key, and a trail of seven lines of which every second was signed, and the last."""
+    (tmp_path / "key.pem").write_bytes(KEY.private_bytes(PEM, PKCS8, NoEncryption()))
+    (tmp_path / "key.pem").chmod(0o600)
+    (tmp_path / "public.pem").write_bytes(KEY.public_key().public_bytes(PEM, PublicFormat.SubjectPublicKeyInfo))
+    signer = HeadSigner(private_key(tmp_path / "key.pem"), tmp_path / "heads.jsonl", lines=2, seconds=1000)
+    trail = Trail(tmp_path / "audit", signer=signer)
+    for number in range(7):
+        trail.write({"event": "e", "number": number})
+    trail.close()
+    return tmp_path
+
+
+def heads(folder: Path) -> list[bytes]:
+    return (folder / "heads.jsonl").read_bytes().splitlines()
+
+
+def verified(folder: Path) -> int:
+    return main(
+        ["verify", str(folder / "audit"), "--heads", str(folder / "heads.jsonl"), "--key", str(folder / "public.pem")]
+    )
+
+
+def test_heads_are_signed_every_so_many_lines_and_at_the_end(folder: Path) -> None:
+    assert list(read_heads(heads(folder), public_key(folder / "public.pem"))) == [2, 4, 6, 7]
+    assert verified(folder) == 0
+    assert (folder / "heads.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_line_is_covered_after_a_while(tmp_path: Path) -> None:
+    signer = HeadSigner(KEY, tmp_path / "heads.jsonl", seconds=0.05)
+    signer.note(Head(1, "a" * 64))
+    assert eventually(lambda: len(heads(tmp_path)) == 1)
+    signer.note(Head(2, "b" * 64))
+    assert eventually(lambda: len(heads(tmp_path)) == 2)
+    signer.close()
+    assert len(heads(tmp_path)) == 2
+
+
+def test_lines_that_are_missing_at_the_end_are_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (file,) = trail_files(folder / "audit")
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:5]))
+    assert main(["verify", str(folder / "audit")]) == 0  # the chain alone does not tell
+    assert verified(folder) == 1 and "a head of line 7" in capsys.readouterr().err
+
+
+def test_a_trail_that_was_written_anew_is_noticed(folder: Path) -> None:
+    (file,) = trail_files(folder / "audit")
+    head, lines = Head(), []
+    for _ in range(7):
+        lines.append(format_line(head, {"event": "forged"}))
+        head = follow(head, lines[-1])
+    file.write_bytes(b"\n".join(lines) + b"\n")
+    assert main(["verify", str(folder / "audit")]) == 0
+    assert verified(folder) == 1
+
+
+@pytest.mark.parametrize("field", ["seq", "digest", "time", "signature"])
+def test_a_head_that_was_changed_is_noticed(folder: Path, field: str) -> None:
+    told = [json.loads(line) for line in heads(folder)]
+    told[1][field] = told[0][field] if field != "time" else "2000-01-01T00:00:00.000+00:00"
+    (folder / "heads.jsonl").write_text("\n".join(map(json.dumps, told)))
+    assert verified(folder) == 1
+
+
+def test_a_head_that_is_cut_says_nothing(folder: Path) -> None:
+    content = (folder / "heads.jsonl").read_bytes()
+    (folder / "heads.jsonl").write_bytes(content[:-30])
+    assert verified(folder) == 0
+
+
+def test_keys_that_are_none_are_refused(folder: Path) -> None:
+    other = folder / "other.pem"
+    other.write_bytes(generate_private_key(SECP256R1()).private_bytes(PEM, PKCS8, NoEncryption()))
+    other.chmod(0o600)
+    for path in (other, folder / "public.pem", folder / "missing.pem"):
+        path.chmod(0o600) if path.exists() else None
+        with pytest.raises(SqlError):
+            private_key(path)
+    with pytest.raises(SqlError):
+        public_key(folder / "key.pem")
+    (folder / "key.pem").chmod(0o644)
+    with pytest.raises(SqlError):
+        private_key(folder / "key.pem")
