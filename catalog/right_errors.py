@@ -170,3 +170,9 @@ class PoliciesOfSchema(SqlError, condition="ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPO
     table: str
     container: str
     template = "{table} stays in {container}, whose policies would not hold for it elsewhere."
+
+
+@dataclass(eq=False)
+class PrincipalUnclear(SqlError, condition="PRINCIPAL_DOES_NOT_EXIST.UNKNOWN_KIND", sqlstate="0P000"):
+    name: str
+    template = "The catalog knows neither a user nor a group {name}. Write USER or GROUP before the name."

@@ -23,6 +23,7 @@ from engine.bind.bound import BoundInBody, BoundRelation, BoundStatement, BoundT
 from engine.errors.policy_errors import ColumnUsedByPolicy, PolicyForbidsStatement
 from engine.sql.expressions import parse_any_expression
 from engine.statements.alters import (
+    AddColumns,
     AddConstraint,
     AlterColumn,
     AlterTable,
@@ -141,6 +142,8 @@ def _changed(change: TableChange, table: BoundTable) -> tuple[str, ...]:
             return (parts[0],)
         case AlterColumn(parts=parts) if change.sql_type is not None:
             return (parts[0],)
+        case AddColumns(columns=columns):
+            return tuple(column.parts[0] for column in columns if len(column.parts) > 1)
         case ReplaceColumns():
             return tuple(table.snapshot.schema.names)
         case _:

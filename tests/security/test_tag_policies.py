@@ -85,6 +85,7 @@ REFUSED = (
     ("ann", "DESCRIBE POLICY hide ON SCHEMA shop", "42704"),
     ("ann", HIDE.replace("shop.hide", "shop.no") + MATCH, "42883"),
     ("ann", HIDE + MATCH.replace("(t, '*')", "(t)"), "0A000"),
+    ("ann", HIDE.replace("`account users`", "unknown") + MATCH, "0P000"),
     ("ann", HIDE.replace("COLUMN MASK", "ROW FILTER"), "0A000"),
     ("ann", HIDE + MATCH.replace("ON COLUMN s", ""), "42601"),
     ("ann", HIDE + MATCH.replace("ON COLUMN s", "ON COLUMN x"), "42601"),
@@ -148,6 +149,7 @@ def test_what_a_policy_looks_at_stays(lake: GuardedLake) -> None:
         "DROP COLUMN ssn",
         "ALTER COLUMN ssn TYPE INT",
         "REPLACE COLUMNS (id BIGINT)",
+        "ADD COLUMN ssn.x INT",
     ):
         assert lake.outcome("ann", f"ALTER TABLE shop.t {text}") == "2BP01", text
     lake.do("ann", "CREATE TABLE shop.mine (a INT)")

@@ -7,8 +7,9 @@ from typing import assert_never
 from catalog.entries import FunctionEntry, ServerEntry
 from catalog.named_policies import NamedPolicy, PolicyKind
 from catalog.names import TableName, fold
-from catalog.right_changes import Securable, principal_of
-from catalog.right_errors import FunctionNotFound, PolicyNotFound
+from catalog.privileges import Principal, PrincipalKind
+from catalog.right_changes import Securable, known_users, principal_of
+from catalog.right_errors import FunctionNotFound, PolicyNotFound, PrincipalUnclear
 from catalog.rights import kind_of
 from catalog.tag_changes import CreatePolicy as CreatePolicyChange
 from catalog.tag_changes import DropPolicy as DropPolicyChange
@@ -19,7 +20,7 @@ from engine.errors.column_errors import ColumnNotFound
 from engine.errors.policy_errors import PolicyNotPossible
 from engine.plans.ddl import CatalogPlan
 from engine.sql.query.bodies import is_deterministic
-from engine.statements.rights import AlterTags, CreatePolicy, DropPolicy, TagStatement
+from engine.statements.rights import AlterTags, CreatePolicy, DropPolicy, PrincipalName, TagStatement
 from engine.types.sql_types import same_sql_type
 
 
@@ -68,14 +69,23 @@ def _policy(bound: BoundStatement, statement: CreatePolicy) -> NamedPolicy:
         name=statement.name,
         kind=statement.kind,
         function=name,
-        to=tuple(principal_of(bound.view.state, each.name, each.kind) for each in statement.to),
-        but=tuple(principal_of(bound.view.state, each.name, each.kind) for each in statement.but),
+        to=tuple(_principal(bound, each) for each in statement.to),
+        but=tuple(_principal(bound, each) for each in statement.but),
         when=statement.when,
         matches=statement.matches,
         on_column=statement.on_column,
         arguments=statement.arguments,
         comment=statement.comment,
     )
+
+
+def _principal(bound: BoundStatement, name: PrincipalName) -> Principal:
+    """A group of log-ins that the catalog does not know of must not be taken for a user: nobody would be meant."""
+    state = bound.view.state
+    principal = principal_of(state, name.name, name.kind)
+    if name.kind is None and principal.kind is PrincipalKind.USER and name.name not in known_users(state):
+        raise PrincipalUnclear(name.name)
+    return principal
 
 
 def _unsuited(function: FunctionEntry, statement: CreatePolicy) -> str | None:

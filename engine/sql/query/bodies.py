@@ -6,7 +6,7 @@ texts of arguments come in the places of parameters.
 
 A body with queries names columns of tables too, and a name in it means a column of these first, and a parameter then,
 as in Spark. So the parameters are columns of a relation of one row with the function's name, whose values are the
-arguments: `(SELECT body FROM (SELECT argument AS parameter, …) AS function)`. Nothing in the body is in sight of an
+arguments: `(SELECT body FROM (SELECT argument, …) AS function(parameter, …))`. Nothing in the body is in sight of an
 argument, and nothing around the call is in sight of the body, but what an argument brings in.
 """
 
@@ -165,10 +165,12 @@ def queried_call(call: Call, entry: FunctionEntry, body: Query, first: int) -> I
     """
     text = splice(body, [f"{_MARK}{_RELATION}{first + at}{_MARK}" for at in range(len(body.relations))])
     values = ", ".join(
-        f"CAST(({_MARK}{number}{_MARK}) AS {parameter.type}) AS {quote(parameter.name)}"
+        # Not called as the parameter: what is called so is in sight of the values behind it.
+        f"CAST(({_MARK}{number}{_MARK}) AS {parameter.type}) AS `__argument {number}`"
         for number, parameter in enumerate(entry.parameters)
     )
-    rows = f" FROM (SELECT {values}) AS {quote(entry.name.table)}" if values else ""
+    names = ", ".join(quote(parameter.name) for parameter in entry.parameters)
+    rows = f" FROM (SELECT {values}) AS {quote(entry.name.table)}({names})" if values else ""
     alias = f" AS {quote('.'.join(call.name_parts))}" if call.is_column else ""
     selected = text[len(_HEAD) :].rstrip("\n")
     whole = f"(SELECT CAST(({selected}\n) AS {entry.returns}){rows}){alias}"

@@ -76,7 +76,7 @@ INLINED = [
      "SELECT 1+CAST((CAST(((SELECT b FROM `s0` AS `t`)) AS INT)) AS INT) FROM `s1` u"),
     ("SELECT 1+f(a) FROM t", "EXISTS (SELECT 1 FROM s.x AS m WHERE m.k = x)", ("x",),
      "SELECT 1+(SELECT CAST((EXISTS (SELECT 1 FROM `s1` AS m WHERE m.k = x)\n) AS INT) "
-     "FROM (SELECT CAST((a) AS INT) AS `x`) AS `f`) FROM `s0` AS `t`"),
+     "FROM (SELECT CAST((a) AS INT) AS `__argument 0`) AS `f`(`x`)) FROM `s0` AS `t`"),
     ("SELECT f()", "(SELECT 1)", (), "SELECT (SELECT CAST(((SELECT 1)\n) AS INT)) AS `f`"),
 ]  # fmt: skip
 
