@@ -425,7 +425,7 @@ NOT_MADE = (
     ("CREATE TABLE shop.x (a INT MASK shop.of_int)", NOT_POSSIBLE),
     ("CREATE TABLE shop.x (a INT) WITH ROW FILTER shop.by_chance ON ()", NOT_POSSIBLE),
     ("CREATE TABLE shop.x (a INT) WITH ROW FILTER shop.nosuch ON (a)", "ROUTINE_NOT_FOUND"),
-    ("CREATE TABLE shop.x (a INT) WITH ROW FILTER shop.of_int ON (b)", "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
+    ("CREATE TABLE shop.x (a INT) WITH ROW FILTER shop.of_int ON (b)", "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA"),
     ("CREATE TABLE delta.`{folder}/x` (a INT) WITH ROW FILTER shop.of_int ON (a)", NOT_POSSIBLE),
     ("CREATE TABLE shop.x LOCATION '{folder}/x' WITH ROW FILTER shop.of_int ON (a) AS SELECT 1 AS a", NOT_POSSIBLE),
     ("CREATE OR REPLACE TABLE shop.r2 (a INT) WITH ROW FILTER shop.of_int ON (a)", "UNSUPPORTED_STATEMENT"),
