@@ -125,7 +125,7 @@ def test_a_view_on_views_sees_no_more(people: People) -> None:
         assert _outcome(people, query.format(t="shop.vv AS t")) == _outcome(people, query.format(t=COPY))
 
 
-@pytest.mark.parametrize("query", [QUERIES[0], *QUERIES[17:]])
+@pytest.mark.parametrize("query", [QUERIES[0], *QUERIES[17:24]])
 def test_a_mapping_table_decides(people: People, query: str) -> None:
     """Probe 28: a filter that is a join for Spark. Who may not read the mapping table is shown what it says."""
     expected, found = (_outcome(people, query.format(t=each)) for each in (COPY, "shop.by_map AS t"))
