@@ -51,7 +51,9 @@ def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> 
         "catalog_privileges": partial(_catalog_privileges, view, catalog),
         "catalogs": partial(_catalogs, view, catalog),
         "check_constraints": partial(_check_constraints, listed),
+        "catalog_tags": partial(_catalog_tags, view, catalog),
         "column_masks": partial(_column_masks, view, catalog),
+        "column_tags": partial(_column_tags, view, catalog),
         "columns": partial(_columns, listed),
         "constraint_column_usage": partial(_constraint_column_usage, listed),
         "constraint_table_usage": partial(_constraint_table_usage, listed),
@@ -62,6 +64,8 @@ def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> 
         "routine_privileges": partial(_routine_privileges, view, catalog),
         "routines": partial(_routines, view, catalog),
         "row_filters": partial(_row_filters, view, catalog),
+        "schema_tags": partial(_schema_tags, view, catalog),
+        "table_tags": partial(_table_tags, view, catalog),
         "schema_privileges": partial(_schema_privileges, view, catalog),
         "schemata": partial(_schemata, view, catalog),
         "table_constraints": partial(_table_constraints, listed),
@@ -124,6 +128,29 @@ def _policed(view: CatalogView, catalog: str | None) -> Iterator[TableEntry]:
     for entry in view.find_relations(catalog, matches_all, matches_all):
         if isinstance(entry, TableEntry) and entry.policies and view.tells_all(entry):
             yield entry
+
+
+def _catalog_tags(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in view.catalogs():
+        if catalog is None or entry.name == CatalogName(catalog):
+            yield from ((*entry.name.parts, *tag) for tag in entry.tags.own)
+
+
+def _schema_tags(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in view.find_schemas(catalog):
+        yield from ((*entry.name.parts, *tag) for tag in entry.tags.own)
+
+
+def _table_tags(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in view.find_relations(catalog, matches_all, matches_all):
+        if isinstance(entry, TableEntry):
+            yield from ((*entry.name.parts, *tag) for tag in entry.tags.own)
+
+
+def _column_tags(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in view.find_relations(catalog, matches_all, matches_all):
+        if isinstance(entry, TableEntry):
+            yield from ((*entry.name.parts, column, *tag) for column, tags in entry.tags.columns for tag in tags)
 
 
 def _listed(call: PolicyFunction) -> str:

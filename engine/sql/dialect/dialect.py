@@ -283,6 +283,8 @@ class _Parser(PipeParser):
             if not self._match_set((TokenType.NUMBER, TokenType.STRING)):
                 self.raise_error("a version number is expected after AS OF")
             text = value.text
+            if value.token_type == TokenType.NUMBER:
+                return self._spanned(exp.Version(this=kind, kind="AS OF", expression=exp.Literal.number(text)), start)
         else:
             time = self._parse_bitwise()
             if time is None:
