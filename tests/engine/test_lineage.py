@@ -106,7 +106,8 @@ def test_columns_of_writes(people: Watched) -> None:
     assert commits[0].version == 2
     lineage, _ = people.told("MERGE INTO shop.u USING shop.t s ON u.a = s.a WHEN MATCHED THEN UPDATE SET x = s.c")
     columns, others = shown(lineage)
-    assert columns["u.x"] == "t.c:I u.x:I" and columns["u.a"] == "u.a:I" and "t.a" in others and "t.b" not in others
+    assert "t.c:I" in columns["u.x"].split() and columns["u.a"] == "u.a:I"
+    assert "t.a" in others and "t.b" not in others
 
 
 def test_nothing_is_asked_where_nobody_wants_to_know(people: Watched) -> None:
