@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from catalog.audit_table import SYSTEM_CATALOG, is_audit_schema
+from catalog.audit_table import is_audit_schema
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
 from catalog.errors import (
@@ -25,7 +25,6 @@ from catalog.errors import (
 )
 from catalog.names import (
     NAME_BYTES_MAX,
-    CatalogName,
     Matcher,
     SchemaName,
     TableName,
@@ -53,7 +52,7 @@ from engine.bind.bound import (
     references,
 )
 from engine.bind.functions import Functions, ensure_names_known
-from engine.bind.information_rows import information_query
+from engine.bind.information_rows import information_view
 from engine.bind.metadata_parts import relation_or_part
 from engine.bind.policies import bind_policies, policed_at, policies_of
 from engine.bind.sight import free_path_owners, path_owners, seen_by
@@ -300,10 +299,7 @@ class Binder:
         """
         if is_audit_schema(entry.name.schema_name):
             return audit_rows(self.audit_folder)
-        is_system = entry.name.schema_name.catalog_name == CatalogName(SYSTEM_CATALOG)
-        catalog = None if is_system else entry.name.catalog
-        text = information_query(entry, self.view, catalog, lambda: self.listed(catalog, matches_all, matches_all))
-        return BoundView(entry=entry, query=Query(text=text), relations=())
+        return information_view(entry, self.view, lambda catalog: self.listed(catalog, matches_all, matches_all))
 
     def table(self, parts: tuple[str, ...], view: CatalogView | None = None) -> BoundTable:
         """A name that must be a table's, looked up in `view` if given."""

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
+from catalog.audit_table import SYSTEM_CATALOG
 from catalog.entries import FunctionEntry, SecurableEntry, TableEntry, ViewEntry
 from catalog.information_schema import RELATIONS
 from catalog.names import CatalogName, TableName, matches_all
@@ -17,7 +18,8 @@ from catalog.policies import PolicyFunction
 from catalog.rights import kind_of
 from catalog.shown_grants import effective_grants
 from catalog.view import CatalogView
-from engine.bind.bound import BoundTable, ColumnInfo, NamedRelation
+from engine.bind.bound import BoundTable, BoundView, ColumnInfo, NamedRelation
+from engine.statements.queries import Query
 from engine.table.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 from engine.types.schema import StructField
 from engine.types.type_sizes import type_sizes
@@ -27,7 +29,17 @@ Listed = Callable[[], Iterable[NamedRelation]]
 """The tables and views, each with its log looked into."""
 
 
-def information_query(entry: ViewEntry, view: CatalogView, catalog: str | None, listed: Listed) -> str:
+def information_view(
+    entry: ViewEntry, view: CatalogView, listed: Callable[[str | None], Iterable[NamedRelation]]
+) -> BoundView:
+    """One of the views of a catalog, or of all where it is `system`'s; `listed` has what is in one, or in all."""
+    is_system = entry.name.schema_name.catalog_name == CatalogName(SYSTEM_CATALOG)
+    catalog = None if is_system else entry.name.catalog
+    text = _query(entry, view, catalog, partial(listed, catalog))
+    return BoundView(entry=entry, query=Query(text=text), relations=())
+
+
+def _query(entry: ViewEntry, view: CatalogView, catalog: str | None, listed: Listed) -> str:
     """A query that answers the rows of the view `entry` for one catalog, or for all of them."""
     name = entry.name.table
     columns = RELATIONS[name]
