@@ -99,6 +99,8 @@ def file_list(scan: Scan, rows: pa.Array | None = None) -> pa.Table:
         "modification_time": pc.fill_null(files["modification_time"].cast(pa.int64()), 0),  # some writers leave it out
     }
     constants = [_values_of(files["partition_values"], key) for key in _layout(scan).partition_keys]
+    if scan.empty_is_null:
+        constants = [_without_empty(texts) for texts in constants]
     for name in vectors:
         constants.append(pa.chunked_array([vector_texts(chunk) for chunk in files[name].chunks], pa.string()))
     constants += [_without_nulls(files, name).cast(pa.string()) for name in row_tracking]
@@ -110,6 +112,12 @@ def _without_nulls(files: pa.Table, name: str) -> pa.ChunkedArray:
         path = files["path"].filter(files[name].is_null())[0].as_py()
         raise MalformedLogEntry(f"The entry of {path}", f"it has no {name}, though the table tracks its rows")
     return files[name]
+
+
+def _without_empty(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pc.min(pc.binary_length(texts)).as_py() != 0:
+        return texts
+    return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
 
 
 def _values_of(maps: pa.ChunkedArray, key: str) -> pa.ChunkedArray:

@@ -150,6 +150,8 @@ class Scan:
     """What the record of what was read calls the table, who may not be named to the reader."""
     is_hidden: bool = False
     """Nothing is told of what is read of it."""
+    empty_is_null: bool = True
+    """Whether an empty partition value is null, as in Delta's log, or an empty text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

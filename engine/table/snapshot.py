@@ -20,6 +20,7 @@ from engine.storage.storage import Storage
 from engine.table.definition import TableDefinition
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
+from engine.table.metadata_table import MetadataTable
 from engine.table.operations import TableOperation
 from engine.table.row_files import RowFiles
 from engine.table.rules import Constraint, TableRules
@@ -152,6 +153,10 @@ class TableSnapshot(Protocol):
         """The newest `limit` commits (None: all that are known) up to this version, newest first; of
         :data:`HISTORY_SCHEMA`.
         """
+        ...
+
+    def metadata_table(self, name: str) -> MetadataTable | None:
+        """Rows about the table that are read as `<table>.<name>`; None where the format has none of this name."""
         ...
 
     def last_write_of(self, app_id: str) -> int | None:

@@ -190,6 +190,9 @@ class FolderSnapshot:
     ) -> FolderDefinition:
         return _redefined(FolderDefinition(schema=schema, partition_columns=partition_columns), changes)
 
+    def metadata_table(self, name: str) -> None:
+        return None
+
     def last_write_of(self, app_id: str) -> int | None:
         return None
 

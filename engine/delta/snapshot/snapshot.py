@@ -170,6 +170,9 @@ class Snapshot:
         """By application id."""
         return self._state.set_transactions
 
+    def metadata_table(self, name: str) -> None:
+        """Delta has statements for what its log says."""
+
     def last_write_of(self, app_id: str) -> int | None:
         """The version of an application's last transaction."""
         last = self.set_transactions.get(app_id)

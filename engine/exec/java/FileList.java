@@ -27,8 +27,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * Data files of one scan and their constants, decoded from an Arrow stream.
  *
  * The stream has the columns path (text), size (bytes), modification time (ms) and then one text column for each
- * constant: the value as the log serializes it, parsed here by Spark's own cast in the session's time zone. Null and
- * the empty string are null. Files with equal constants form a group, so that a filter is evaluated once for all of them.
+ * constant: the value as the log serializes it, parsed here by Spark's own cast in the session's time zone. Null is null. Files with equal constants form a group, so that a filter is evaluated once for all of them.
  */
 public final class FileList {
   private static final int FIRST_CONSTANT = 3;
@@ -141,7 +140,7 @@ public final class FileList {
     }
 
     private Object value(int column, String text) {
-      if (text == null || text.isEmpty()) return null;
+      if (text == null) return null;
       Object known = parsed[column].get(text);
       if (known == null) {
         known = parse(text, fields[column].dataType(), timeZone);

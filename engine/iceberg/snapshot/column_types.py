@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import time
 from typing import Any, assert_never
+from uuid import UUID
 
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
 from engine.iceberg.spec.types import (
@@ -69,6 +70,7 @@ _SQL_NAMES: Mapping[Kind, str] = {
     Kind.TIMESTAMPTZ: "TIMESTAMP",
 }
 _IN_NO_FILE = "\0"
+_FILLED_BY_SQL = frozenset([Kind.BINARY, Kind.FIXED, Kind.UUID, Kind.TIME])
 _EXISTS_DEFAULT = "EXISTS_DEFAULT"
 """Spark's key in the metadata of a column for the value that rows of older files have."""
 _TOO_EXACT = "A timestamp of an Iceberg table has nanoseconds, which Spark has no type for."
@@ -127,15 +129,15 @@ def file_type(type_: IcebergType, names: Mapping[int, str] | None = None) -> Dat
 def file_field(field: IcebergField, names: Mapping[int, str] | None = None, *, is_column: bool = False) -> StructField:
     """A field as files have it. `is_column`: one of the table's own, for which Spark fills in the default."""
     metadata: dict[str, Any] = {} if names is not None else {FIELD_ID: field.id}
-    if is_column and field.initial_default is not None and isinstance(field.type, SimpleType):
+    if is_column and field.initial_default is not None and not has_sql_default(field):
         metadata[_EXISTS_DEFAULT] = default_sql(field.type, field.initial_default)
     name = f"{_IN_NO_FILE}{field.id}" if names is None else names.get(field.id, f"{_IN_NO_FILE}{field.id}")
     return StructField(name, file_type(field.type, names), True, metadata)
 
 
-def scanned_field(field: IcebergField) -> StructField:
-    """A column of a scan: by its name in the table, of the type that is read."""
-    return StructField(field.name, _scanned_type(field.type), True)
+def scanned_field(field: IcebergField, name: str | None = None) -> StructField:
+    """A column of a scan: by its name in the table or another one, of the type that is read."""
+    return StructField(name or field.name, _scanned_type(field.type), True)
 
 
 def _scanned_type(type_: IcebergType) -> DataType:
@@ -152,11 +154,13 @@ def _scanned_type(type_: IcebergType) -> DataType:
             assert_never(type_)
 
 
-def has_nested_default(field: IcebergField) -> bool:
-    """Whether only SQL can fill in what files lack of a column: a default inside of it, or of a nested type."""
-    if isinstance(field.type, SimpleType):
-        return False
-    return field.initial_default is not None or any(each.initial_default is not None for _, each in walk(field.type))
+def has_sql_default(column: IcebergField) -> bool:
+    """Whether only SQL can fill in what files lack of a column: a default inside of it, or one of a type for which
+    Spark's reader has none.
+    """
+    if isinstance(column.type, SimpleType):
+        return column.initial_default is not None and column.type.kind in _FILLED_BY_SQL
+    return column.initial_default is not None or any(each.initial_default is not None for _, each in walk(column.type))
 
 
 def quoted(name: str) -> str:
@@ -249,11 +253,11 @@ def _default_sql(type_: IcebergType, value: Any) -> str:
         case SimpleType(kind=Kind.STRING):
             return text_sql(value)
         case SimpleType(kind=Kind.UUID):
-            return f"X'{bytes.fromhex(value.replace('-', '')).hex()}'"
+            return text_sql(str(UUID(value)))
         case SimpleType(kind=Kind.FIXED | Kind.BINARY):
             return f"X'{bytes.fromhex(value).hex()}'"
         case SimpleType(kind=Kind.TIME):
-            return f"CAST({_micros_of_day(value)} AS BIGINT)"
+            return text_sql(_time_text(value))
         case SimpleType(kind=Kind.TIMESTAMP_NS | Kind.TIMESTAMPTZ_NS):
             raise ValueError(value)
         case SimpleType(kind=Kind.DECIMAL):
@@ -276,9 +280,10 @@ def _default_sql(type_: IcebergType, value: Any) -> str:
             assert_never(type_)
 
 
-def _micros_of_day(text: str) -> int:
-    moment = time.fromisoformat(text)
-    return ((moment.hour * 60 + moment.minute) * 60 + moment.second) * 1_000_000 + moment.microsecond
+def _time_text(text: str) -> str:
+    """As Spark shows times: without zeros at the end of a fraction."""
+    whole, dot, fraction = time.fromisoformat(text).isoformat().partition(".")
+    return f"{whole}{dot}{fraction.rstrip('0')}"
 
 
 def _plain(value: Any) -> str:

@@ -54,14 +54,20 @@ def live_files(
     decoded: Decoded,
     root: str,
     format_version: int,
+    *,
+    is_whole: bool = True,
 ) -> LiveFiles:
-    """`root` is a part of the keys of `decoded`. Raises `MalformedIcebergFile`, and what `read_all` raises."""
+    """`root` is a part of the keys of `decoded`. `is_whole`: these are the manifests of one snapshot.
+
+    Raises `MalformedIcebergFile`, and what `read_all` raises.
+    """
     listed = list(manifests)
     tables = _decode_all(listed, read_all, decoded, root)
     found = [_inherited(table, manifest, format_version) for table, manifest in zip(tables, listed, strict=True)]
     data = _concat([table for table, each in zip(found, listed, strict=True) if not each.has_deletes])
     deletes = _concat([table for table, each in zip(found, listed, strict=True) if each.has_deletes])
-    _ensure_contents(data, deletes)
+    if is_whole:
+        _ensure_contents(data, deletes)
     codes = partition_codes([data, deletes])
     data, deletes = (table.append_column(PARTITION, code) for table, code in zip((data, deletes), codes, strict=True))
     return LiveFiles(data=data, deletes=deletes)

@@ -1,13 +1,21 @@
-"""Values of partitions as constants of files: texts on the way to Spark, which SQL turns into values again.
+"""Values of partitions as constants of files.
 
-The texts do not depend on a session's zone, and tell an empty string from null.
+They travel to Spark as texts, which it casts to the column's type (`constant_texts`), or, for types whose values have
+no such text, which SQL turns into values again (`partition_texts`, `partition_sql`). No text depends on the zone of a
+session, and an empty one is not null.
 """
 
 from __future__ import annotations
 
+import base64
+import math
+from collections.abc import Callable, Mapping
+from datetime import timedelta
 from decimal import Context, Decimal
-from typing import Any
+from typing import Any, TypeAlias
+from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
 
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
@@ -16,24 +24,40 @@ from engine.iceberg.spec.partitions import PartitionField
 from engine.iceberg.spec.types import Kind, SimpleType, type_name
 
 _EXACT = Context(prec=100)
-_NUMBERS = {Kind.INT: "INT", Kind.LONG: "BIGINT", Kind.FLOAT: "FLOAT", Kind.DOUBLE: "DOUBLE", Kind.BOOLEAN: "BOOLEAN"}
+
+
+def is_constant(type_: SimpleType) -> bool:
+    """Whether Spark casts a text to the column's type."""
+    return type_.kind in _CONSTANTS or type_.kind is Kind.DECIMAL
+
+
+def constant_texts(data: pa.Table, field: PartitionField, type_: SimpleType) -> pa.Array:
+    """The text of the field's value in each file, for Spark's cast. Raises `MalformedIcebergFile`."""
+    return _texts(data, field, type_, _CONSTANTS.get(type_.kind, _text))
 
 
 def partition_texts(data: pa.Table, field: PartitionField, type_: SimpleType) -> pa.Array:
     """The text of the field's value in each file, for `partition_sql`. Raises `MalformedIcebergFile`."""
+    return _texts(data, field, type_, _text)
+
+
+def _texts(data: pa.Table, field: PartitionField, type_: SimpleType, text: TextOf) -> pa.Array:
     name = f"{PARTITION_PREFIX}{field.field_id}"
     if name not in data.column_names:
         return pa.nulls(data.num_rows, pa.string())
+    known: dict[Any, str | None] = {None: None}
     try:
-        return pa.array([_text(value, type_) for value in data[name].to_pylist()], pa.string())
+        values = data[name].to_pylist()
+        for value in values:
+            if value not in known:
+                known[value] = text(value, type_)
+        return pa.array([known[value] for value in values], pa.string())
     except (TypeError, ValueError, OverflowError) as error:
         what = f"the partition value of {field.name} is no {type_name(type_)}"
         raise MalformedIcebergFile("A manifest", what) from error
 
 
-def _text(value: Any, type_: SimpleType) -> str | None:
-    if value is None:
-        return None
+def _text(value: Any, type_: SimpleType) -> str:
     if isinstance(value, bytes):
         if type_.kind is Kind.DECIMAL:
             unscaled = Decimal(int.from_bytes(value, "big", signed=True))
@@ -46,28 +70,79 @@ def _text(value: Any, type_: SimpleType) -> str | None:
     return str(value)
 
 
-def partition_sql(name: str, type_: SimpleType) -> str:
-    """The value of a constant of this name, as the table shows it."""
-    binary = f"unhex(substring({name}, 2))"
+def _plain(value: Any, type_: SimpleType) -> str:
+    if isinstance(value, bytes):
+        raise TypeError(value)
+    return _text(value, type_)
+
+
+def _string(value: Any, type_: SimpleType) -> str:
+    if not isinstance(value, bytes):
+        raise TypeError(value)
+    return value.decode()
+
+
+def _date(value: Any, type_: SimpleType) -> str:
+    return str(np.datetime64(_whole(value), "D"))
+
+
+def _timestamp(value: Any, type_: SimpleType) -> str:
+    return str(np.datetime64(_whole(value), "us"))
+
+
+def _instant(value: Any, type_: SimpleType) -> str:
+    return f"{_timestamp(value, type_)}Z"
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(value)
+    return value
+
+
+TextOf: TypeAlias = Callable[[Any, SimpleType], str]
+_CONSTANTS: Mapping[Kind, TextOf] = {
+    Kind.BOOLEAN: _plain,
+    Kind.INT: _plain,
+    Kind.LONG: _plain,
+    Kind.FLOAT: _plain,
+    Kind.DOUBLE: _plain,
+    Kind.DATE: _date,
+    Kind.TIMESTAMP: _timestamp,
+    Kind.TIMESTAMPTZ: _instant,
+    Kind.STRING: _string,
+}
+
+
+def json_value(value: Any, type_: SimpleType) -> Any:
+    """A partition value as JSON, for `MetadataTable`. Raises `TypeError`, `ValueError`, `OverflowError`."""
     match type_.kind:
-        case Kind.STRING:
-            return f"CAST({binary} AS STRING)"
+        case Kind.BOOLEAN | Kind.INT | Kind.LONG:
+            return value
+        case Kind.FLOAT | Kind.DOUBLE:
+            return value if math.isfinite(value) else str(value).replace("inf", "Infinity").replace("nan", "NaN")
         case Kind.BINARY | Kind.FIXED:
-            return binary
+            return base64.b64encode(value).decode()
         case Kind.UUID:
-            return (
-                f"regexp_replace(substring({name}, 2), '(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}})', '$1-$2-$3-$4-$5')"
-            )
-        case Kind.DATE:
-            return f"date_from_unix_date(CAST({name} AS INT))"
-        case Kind.TIMESTAMPTZ:
-            return f"timestamp_micros(CAST({name} AS BIGINT))"
-        case Kind.TIMESTAMP:
-            return f"timestampadd(MICROSECOND, CAST({name} AS BIGINT), TIMESTAMP_NTZ'1970-01-01 00:00:00')"
+            return str(UUID(bytes=value))
+        case Kind.TIME:
+            return str(timedelta(microseconds=_whole(value)))
+        case _:
+            return _CONSTANTS.get(type_.kind, _text)(value, type_)
+
+
+_UUID_PARTS = "(.{8})(.{4})(.{4})(.{4})(.{12})"
+
+
+def partition_sql(name: str, type_: SimpleType) -> str:
+    """The value of such a text under this name, as the table shows it."""
+    match type_.kind:
+        case Kind.BINARY | Kind.FIXED:
+            return f"unhex(substring({name}, 2))"
+        case Kind.UUID:
+            return f"regexp_replace(substring({name}, 2), '{_UUID_PARTS}', '$1-$2-$3-$4-$5')"
         case Kind.TIME:
             moment = f"timestampadd(MICROSECOND, CAST({name} AS BIGINT), TIMESTAMP_NTZ'1970-01-01 00:00:00')"
             return f"substring(CAST({moment} AS STRING), 12)"
-        case Kind.DECIMAL:
-            return f"CAST({name} AS DECIMAL({type_.precision},{type_.scale}))"
         case _:
-            return f"CAST({name} AS {_NUMBERS.get(type_.kind, 'STRING')})"
+            return "NULL"

@@ -2,9 +2,10 @@
 
 Most tables are one group: files that are read by field ids, with deletion vectors. There are more where
 
-- files lack a column, and its value is that of their partition (an identity transform: tables that were migrated);
+- they have different partition specs, or partition values of types for which Spark has no constants: a column is the
+  value of its partition (an identity transform) whether files have it or, as in tables that were migrated, do not;
 - files have no ids, and a name mapping says which columns are which;
-- files lack fields inside of columns that have a default;
+- files lack fields whose default only SQL can fill in;
 - equality deletes apply to some files: their rows are those without a match among the deleted keys. A key deletes rows
   of older files alone, so of each key the newest sequence number is kept, and compared with that of a row's file.
 
@@ -22,19 +23,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from engine.iceberg.manifests.manifest import metric
 from engine.iceberg.snapshot.column_types import (
     file_field,
-    has_nested_default,
+    has_sql_default,
     quoted,
     scanned_field,
     shown_sql,
 )
 from engine.iceberg.snapshot.footers import FileColumns
 from engine.iceberg.snapshot.live_files import PARTITION, SPEC_ID
-from engine.iceberg.snapshot.partition_values import partition_sql, partition_texts
+from engine.iceberg.snapshot.partition_values import constant_texts, is_constant, partition_sql, partition_texts
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType, walk
@@ -71,8 +70,8 @@ class _Group:
     rows: Codes
     names: Mapping[int, str] | None = None
     """What the files call the fields; None: they have ids."""
-    filled: tuple[PartitionField, ...] = ()
-    """Columns that the files may lack, with the value of their partition."""
+    constants: tuple[PartitionField, ...] = ()
+    """Columns that have the value of the file's partition, and that files may lack."""
     missing: frozenset[int] = frozenset()
     """Fields inside of columns that the files lack, which have a default."""
 
@@ -100,7 +99,7 @@ class _Deletes:
 
 def needs_footers(schema: IcebergSchema, has_mapping: bool) -> bool:
     """Whether reading the table takes a look at what its files say of their columns."""
-    return has_mapping or any(has_nested_default(column) for column in schema.fields)
+    return has_mapping or any(has_sql_default(column) for column in schema.fields)
 
 
 def build_scan(source: ScanSource, relation: str, label: str) -> Scan | ComposedScan:
@@ -118,13 +117,34 @@ class _Builder:
     def build(self) -> Scan | ComposedScan:
         source = self.source
         groups, deletes = list(_groups(source)), list(_equality(source, self.label))
-        is_plain = len(groups) == 1 and not deletes and not groups[0].filled
-        if is_plain and all(shown_sql("x", column, groups[0].missing) is None for column in source.schema.fields):
-            return self._scan(self.relation, source.schema.fields, source.files, groups[0])
+        if len(groups) == 1 and not deletes and self._is_plain(groups[0]):
+            files, keys = self._with_partition(source.files, groups[0])
+            return self._scan(self.relation, source.schema.fields, files, groups[0], keys=keys)
         texts = [text for group in groups for text in self._texts(group, deletes)]
         return ComposedScan(
             relation=self.relation, label=self.label, parts=tuple(self.parts), text="\nUNION ALL\n".join(texts)
         )
+
+    def _is_plain(self, group: _Group) -> bool:
+        """Whether the columns of the files are those of the table."""
+        columns = self.source.schema.fields
+        if len({column.name.casefold() for column in columns}) < len(columns):
+            return False  # Spark finds columns without regard to case
+        if any(not is_constant(_type_of(self.source.schema, each)) for each in group.constants):
+            return False
+        return all(shown_sql("x", column, group.missing) is None for column in columns)
+
+    def _with_partition(self, files: pa.Table, group: _Group) -> tuple[pa.Table, tuple[str, ...]]:
+        """Files with the partition values that Spark takes for constants, and the names of these columns."""
+        found = [(each, _type_of(self.source.schema, each)) for each in group.constants]
+        data = self.source.data.take(pa.array(group.rows)) if found else self.source.data
+        names = _OwnNames(self.source.schema)
+        constants = {
+            names.column(column): constant_texts(data, each, kind)
+            for each, kind in found
+            if is_constant(kind) and (column := self.source.schema.struct.field(each.source_id)) is not None
+        }
+        return _with_constants(files, constants), tuple(constants)
 
     def _texts(self, group: _Group, deletes: Sequence[_Deletes]) -> Iterator[str]:
         """The files of a group to which equality deletes apply are read apart from the others."""
@@ -140,19 +160,23 @@ class _Builder:
 
     def _rows(self, group: _Group, deletes: Sequence[_Deletes]) -> str:
         """The rows of a group's files without those that `deletes` match."""
-        names = _OwnNames(self.source.schema)
-        columns, files = self.source.schema.fields, self.source.files.take(pa.array(group.rows))
-        constants: dict[str, Any] = {}
-        shown = {column.id: self._shown(column, group, names, constants) for column in columns}
+        names, columns = _OwnNames(self.source.schema), self.source.schema.fields
+        files, keys = self._with_partition(self.source.files.take(pa.array(group.rows)), group)
+        added: dict[str, Any] = {}
+        listed = []
+        for column in columns:
+            shown = self._shown(column, group, names, added) or quoted(names.column(column))
+            listed.append(f"{shown} AS {quoted(column.name)}")
         dropped = {key.id: key for each in deletes for key in each.keys if key.is_dropped}
         extra = [replace(key.column, name=names.key(key.id)) for key in dropped.values()]
         if deletes:
-            constants[names.sequence] = self.source.data["sequence_number"]
-            constants[names.partition] = self.source.data[PARTITION]
-        files = _with_constants(files, {name: values.take(pa.array(group.rows)) for name, values in constants.items()})
-        scan = self._scan(f"{self.relation}_{len(self.parts)}", (*columns, *extra), files, group, tuple(constants))
+            data = self.source.data.take(pa.array(group.rows))
+            added[names.sequence], added[names.partition] = data["sequence_number"], data[PARTITION]
+        files = _with_constants(files, added)
+        scan = self._scan(
+            f"{self.relation}_{len(self.parts)}", (*columns, *extra), files, group, tuple(added), keys=keys
+        )
         self.parts.append(ScanPart(scan=scan, rows=pa.array(group.rows)))
-        listed = [f"{shown[column.id] or quoted(column.name)} AS {quoted(column.name)}" for column in columns]
         if not deletes:
             return f"SELECT {', '.join(listed)} FROM {scan.relation}"
         listed += [
@@ -163,15 +187,18 @@ class _Builder:
         selected = ", ".join(f"d.{quoted(column.name)}" for column in columns)
         return "\n".join([f"SELECT {selected} FROM (SELECT {', '.join(listed)} FROM {scan.relation}) AS d", *joins])
 
-    def _shown(self, column: IcebergField, group: _Group, names: _OwnNames, constants: dict[str, Any]) -> str | None:
-        """What the table shows of a column; one that comes from the partition becomes a constant of the files."""
-        filled = next((each for each in group.filled if each.source_id == column.id), None)
-        if filled is None:
-            return shown_sql(quoted(column.name), column, group.missing)
-        assert isinstance(column.type, SimpleType)
-        name = names.filled(column.id)
-        constants[name] = partition_texts(self.source.data, filled, column.type)
-        return partition_sql(quoted(name), column.type)
+    def _shown(self, column: IcebergField, group: _Group, names: _OwnNames, added: dict[str, Any]) -> str | None:
+        """What the table shows of a column. Partition values that Spark has no constants for come as texts."""
+        name = quoted(names.column(column))
+        field = next((each for each in group.constants if each.source_id == column.id), None)
+        shown = shown_sql(name, column, group.missing)
+        if field is None or not isinstance(column.type, SimpleType):
+            return shown
+        if is_constant(column.type):
+            return None
+        own = names.filled(column.id)
+        added[own] = partition_texts(self.source.data.take(pa.array(group.rows)), field, column.type)
+        return f"coalesce({partition_sql(quoted(own), column.type)}, {shown or name})"
 
     def _without(self, deletes: _Deletes, names: _OwnNames, number: int) -> str:
         """The join that leaves out the rows that these deletes match."""
@@ -185,10 +212,8 @@ class _Builder:
             relation, tuple(columns.values()), files, _Group(rows=np.empty(0, np.int64)), tuple(constants)
         )
         self.parts.append(ScanPart(scan=scan, rows=None))
-        listed = [
-            f"{shown_sql(quoted(column.name), column) or quoted(column.name)} AS {quoted(column.name)}"
-            for column in columns.values()
-        ]
+        scanned = [(column, quoted(names.column(column))) for column in columns.values()]
+        listed = [f"{shown_sql(name, column) or name} AS {quoted(column.name)}" for column, name in scanned]
         listed += [f"CAST({quoted(name)} AS BIGINT) AS {quoted(name)}" for name in constants]
         keys = [(f"k{position}", _path_sql(key.path)) for position, key in enumerate(deletes.keys)]
         keys += [] if deletes.is_global else [("p", quoted(names.partition))]
@@ -211,18 +236,25 @@ class _Builder:
         columns: Sequence[IcebergField],
         files: pa.Table,
         group: _Group,
-        constants: tuple[str, ...] = (),
+        added: tuple[str, ...] = (),
+        keys: tuple[str, ...] = (),
     ) -> Scan:
-        own = tuple(StructField(name, PrimitiveType.STRING) for name in constants)
+        """`added` are constants that are no columns, as texts; `keys` columns that are constants."""
+        names = _OwnNames(self.source.schema)
+        own = tuple(StructField(name, PrimitiveType.STRING) for name in added)
+        scanned = tuple(scanned_field(column, names.column(column)) for column in columns)
         stored = tuple(file_field(column, group.names, is_column=True) for column in columns)
         return Scan(
             relation=relation,
             label=self.label,
             table_root=self.source.root,
-            schema=StructType((*map(scanned_field, columns), *own)),
-            layout=FileLayout(schema=StructType((*stored, *own)), partition_keys=constants, by_id=group.names is None),
-            partition_columns=constants,
+            schema=StructType((*scanned, *own)),
+            layout=FileLayout(
+                schema=StructType((*stored, *own)), partition_keys=(*keys, *added), by_id=group.names is None
+            ),
+            partition_columns=(*keys, *added),
             files=files,
+            empty_is_null=False,
             allowed_roots=self.source.allowed_roots,
         )
 
@@ -238,6 +270,13 @@ class _OwnNames:
         self._stem = stem
         self.sequence, self.partition = f"{stem}_sequence", f"{stem}_partition"
 
+        names = [column.name.casefold() for column in schema.fields]
+        self._twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else set()
+
+    def column(self, column: IcebergField) -> str:
+        """What a column is called in a scan: its name, unless that of another differs from it in case alone."""
+        return f"{self._stem}_column_{column.id}" if column.name.casefold() in self._twice else column.name
+
     def filled(self, id: int) -> str:
         return f"{self._stem}_{id}"
 
@@ -245,27 +284,32 @@ class _OwnNames:
         return f"{self._stem}_key_{id}"
 
 
+def _type_of(schema: IcebergSchema, field: PartitionField) -> SimpleType:
+    """Of the column that a partition value is of."""
+    column = schema.struct.field(field.source_id)
+    assert column is not None and isinstance(column.type, SimpleType)
+    return column.type
+
+
 def _path_sql(path: Sequence[str]) -> str:
     return ".".join(map(quoted, path))
 
 
 def _with_constants(files: pa.Table, constants: Mapping[str, Any]) -> pa.Table:
-    """Files whose partition values are these texts or numbers, by name."""
+    """Files with these texts or numbers, by name, beside the partition values that they have."""
     if not constants:
         return files
-    names = list(constants)
-    columns = [
-        pa.chunked_array(values).combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-        for values in constants.values()
-    ]
-    texts = [_one(values).cast(pa.string()) for values in columns]
-    count, width = files.num_rows, len(names)
-    order = pa.array(np.arange(count * width).reshape(width, count).T.ravel())
-    items = pa.concat_arrays(texts).take(order) if count else pa.array([], pa.string())
-    keys = pa.array(names * count, pa.string())
-    offsets = pa.array(np.arange(count + 1) * width, pa.int32())
+    count, old = files.num_rows, _one(files["partition_values"])
+    kept = len(old.keys) // count if count else 0
+    keys = [*old.keys[:kept].to_pylist(), *constants]
+    columns = [old.items.take(pa.array(np.arange(count) * kept + place)) for place in range(kept)]
+    columns += [_one(values).cast(pa.string()) for values in constants.values()]
+    order = pa.array(np.arange(count * len(keys)).reshape(len(keys), count).T.ravel())
+    items = pa.concat_arrays(columns).take(order) if count else pa.array([], pa.string())
+    offsets = pa.array(np.arange(count + 1) * len(keys), pa.int32())
     at = files.schema.get_field_index("partition_values")
-    return files.set_column(at, files.schema.field(at), pa.MapArray.from_arrays(offsets, keys, items))
+    values = pa.MapArray.from_arrays(offsets, pa.array(keys * count, pa.string()), items)
+    return files.set_column(at, files.schema.field(at), values)
 
 
 def _one(values: Any) -> pa.Array:
@@ -274,82 +318,43 @@ def _one(values: Any) -> pa.Array:
 
 def _groups(source: ScanSource) -> Iterator[_Group]:
     """Every file in one group; at least one group."""
-    rows = np.arange(source.files.num_rows)
-    kinds: dict[Any, list[int]] = {}
-    if source.footers is None:
-        for filled, members in _filled(source, rows):
-            yield _Group(rows=members, filled=filled)
-        return
-    nested = frozenset(
-        each.id for column in source.schema.fields for _, each in walk(column.type) if each.initial_default is not None
-    ) | frozenset(
-        column.id
-        for column in source.schema.fields
-        if has_nested_default(column) and column.initial_default is not None
-    )
-    identities = _identities(source)
-    for at, (found, spec) in enumerate(zip(source.footers, source.data[SPEC_ID].to_pylist(), strict=True)):
-        filled = tuple(each for each in identities.get(spec, ()) if each.source_id not in found.ids)
-        kinds.setdefault((found.names, filled, nested - found.ids), []).append(at)
+    rows, specs = np.arange(source.files.num_rows), source.data[SPEC_ID].to_numpy()
+    unknown = specs[~np.isin(specs, list(source.specs))]
+    if len(unknown):
+        raise MalformedIcebergFile("The manifest list", f"the partition spec {unknown[0]} is not in the metadata")
+    constants = {spec.spec_id: _identities(source.schema, spec) for spec in source.specs.values()}
+    kinds: dict[Any, list[Codes]] = {}
+    for spec in np.unique(specs).tolist():
+        members = rows[specs == spec]
+        if source.footers is None:
+            kinds.setdefault((None, constants[spec], frozenset()), []).append(members)
+            continue
+        for row in members.tolist():
+            found = source.footers[row]
+            key = (found.names, constants[spec], _sql_defaults(source.schema) - found.ids)
+            kinds.setdefault(key, []).append(np.array([row]))
     if not kinds:
         yield _Group(rows=rows)
-    for (names, filled, missing), places in kinds.items():
-        yield _Group(
-            rows=np.array(places, np.int64),
-            names=None if names is None else dict(names),
-            filled=filled,
-            missing=missing,
-        )
+    for (names, constant, missing), pieces in kinds.items():
+        found_rows = np.sort(np.concatenate(pieces))
+        yield _Group(rows=found_rows, names=None if names is None else dict(names), constants=constant, missing=missing)
 
 
-def _identities(source: ScanSource) -> Mapping[int, tuple[PartitionField, ...]]:
-    """By spec, the columns of the table that are its partition values."""
-    simple = {column.id for column in source.schema.fields if isinstance(column.type, SimpleType)}
-    return {
-        spec.spec_id: tuple(
-            each for each in spec.fields if each.transform.kind is TransformKind.IDENTITY and each.source_id in simple
-        )
-        for spec in source.specs.values()
-    }
+def _sql_defaults(schema: IcebergSchema) -> frozenset[int]:
+    """Fields whose default only SQL can fill in."""
+    columns = [column for column in schema.fields if has_sql_default(column)]
+    inner = (each for column in columns for _, each in walk(column.type))
+    return frozenset(each.id for each in (*columns, *inner) if each.initial_default is not None)
 
 
-def _filled(source: ScanSource, rows: Codes) -> Iterator[tuple[tuple[PartitionField, ...], Codes]]:
-    """Files by the columns that they may lack: those whose metrics do not tell that they have them."""
-    data = source.data
-    masks: dict[int, npt.NDArray[np.bool_]] = {}
-    specs = data[SPEC_ID].to_numpy()
-    possible = [each for fields in _identities(source).values() for each in fields]
-    for each in possible:
-        if each.source_id not in masks:
-            masks[each.source_id] = _may_lack(data, each.source_id)
-    lacking: dict[tuple[PartitionField, ...], list[Codes]] = {}
-    for spec, fields in _identities(source).items():
-        members = rows[specs == spec]
-        if not len(members):
-            continue
-        table = (
-            np.column_stack([masks[each.source_id][members] for each in fields])
-            if fields
-            else np.zeros((len(members), 0), bool)
-        )
-        for pattern in np.unique(table, axis=0):
-            chosen = tuple(each for each, is_lacking in zip(fields, pattern, strict=True) if is_lacking)
-            lacking.setdefault(chosen, []).append(members[(table == pattern).all(axis=1)])
-    unknown = rows[~np.isin(specs, list(source.specs))]
-    if len(unknown):
-        raise MalformedIcebergFile(
-            "The manifest list", f"the partition spec {specs[unknown[0]]} is not in the metadata"
-        )
-    if not lacking:
-        yield (), rows
-    for lacked, pieces in lacking.items():
-        yield lacked, np.sort(np.concatenate(pieces))
-
-
-def _may_lack(data: pa.Table, id: int) -> npt.NDArray[np.bool_]:
-    unknown = [metric(data, name, id).is_null() for name in ("value_counts", "null_value_counts", "lower_bounds")]
-    mask: npt.NDArray[np.bool_] = pc.and_(pc.and_(*unknown[:2]), unknown[2]).to_numpy(zero_copy_only=False)
-    return mask
+def _identities(schema: IcebergSchema, spec: PartitionSpec) -> tuple[PartitionField, ...]:
+    """The columns of the table whose values are those of the partition. Of the same column twice, the first."""
+    simple = {column.id for column in schema.fields if isinstance(column.type, SimpleType)}
+    found: dict[int, PartitionField] = {}
+    for each in spec.fields:
+        if each.transform.kind is TransformKind.IDENTITY and each.source_id in simple:
+            found.setdefault(each.source_id, each)
+    return tuple(found.values())
 
 
 def _equality(source: ScanSource, label: str) -> Iterator[_Deletes]:

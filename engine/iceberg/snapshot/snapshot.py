@@ -9,10 +9,11 @@ Source: Iceberg table specification, "Snapshots", "Scan Planning".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
+from itertools import islice
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,6 +28,7 @@ from engine.iceberg.snapshot.definition import COMMENT, IcebergDefinition
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
 from engine.iceberg.snapshot.live_files import LiveFiles, live_files
+from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
 from engine.iceberg.snapshot.scans import ScanSource, build_scan, needs_footers
@@ -38,16 +40,18 @@ from engine.iceberg.spec.errors import (
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
 from engine.pruning.metadata_answers import CountedFiles
+from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
-from engine.storage.deletion_vectors import DELETION_VECTOR
+from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
 from engine.table.history import HISTORY_SCHEMA
+from engine.table.metadata_table import MetadataTable
 from engine.table.operations import TableOperation
-from engine.table.row_files import RowFiles
-from engine.table.rules import Constraint
+from engine.table.row_files import FilePredicate, RowFiles
+from engine.table.rules import Constraint, TableRules
 from engine.table.scan import ComposedScan, Scan
 from engine.types.schema import StructType
 
@@ -135,7 +139,7 @@ class IcebergSnapshot:
 
     @property
     def row_files(self) -> RowFiles:
-        raise IcebergOperationNotSupported(self.label, "Changing or removing rows of")
+        return IcebergRowFiles(self)
 
     def ensure_supported(self, operation: TableOperation) -> None:
         self.definition.ensure_supported(operation)
@@ -149,9 +153,9 @@ class IcebergSnapshot:
     @cached_property
     def manifests(self) -> tuple[Manifest, ...]:
         """Raises `IcebergFileNotFound`, `MalformedIcebergFile`, `LogPathNotAllowed`."""
-        info = self.info
-        if info is None:
-            return ()
+        return () if self.info is None else self._listed(self.info)
+
+    def _listed(self, info: SnapshotInfo) -> tuple[Manifest, ...]:
         if info.key_id is not None:
             raise IcebergFeatureNotSupported(self.label, "encryption")
         if info.manifest_list is None:
@@ -199,6 +203,7 @@ class IcebergSnapshot:
                 "size": entries["file_size_in_bytes"],
                 "modification_time": pa.array(np.zeros(count, np.int64)),
                 "partition_values": empty,
+                "record_count": entries["record_count"],
                 "deletion_vector": pa.nulls(count, DELETION_VECTOR) if deleted is None else deleted,
             }
         ).combine_chunks()
@@ -296,21 +301,30 @@ class IcebergSnapshot:
 
     def history(self, limit: int | None = None) -> pa.Table:
         """The snapshots that this one was made from, newest first."""
-        rows: list[dict[str, Any]] = []
-        info, seen = self.info, set[int]()
-        while info is not None and info.snapshot_id not in seen and (limit is None or len(rows) < limit):
-            seen.add(info.snapshot_id)
-            rows.append(
-                {
-                    "version": info.snapshot_id if info.snapshot_id < 1 << 63 else None,
-                    "timestamp": info.timestamp_ms,
-                    "operation": (info.operation or "").upper() or None,
-                    "readVersion": info.parent_id if (info.parent_id or 0) < 1 << 63 else None,
-                    "operationMetrics": [(key, value) for key, value in info.summary.items() if key != "operation"],
-                }
-            )
-            info = self.metadata.snapshots.get(info.parent_id) if info.parent_id is not None else None
+        rows: list[dict[str, Any]] = [
+            {
+                "version": info.snapshot_id if info.snapshot_id < 1 << 63 else None,
+                "timestamp": info.timestamp_ms,
+                "operation": (info.operation or "").upper() or None,
+                "readVersion": info.parent_id if (info.parent_id or 0) < 1 << 63 else None,
+                "operationMetrics": [(key, value) for key, value in info.summary.items() if key != "operation"],
+            }
+            for info in islice(ancestry(self.metadata, self.info), limit)
+        ]
         return pa.Table.from_pylist(rows, HISTORY_SCHEMA)
+
+    def metadata_table(self, name: str) -> MetadataTable | None:
+        source = TableMetadataSource(
+            self.metadata, self.info, f"{self.metadata.location}/{self.metadata_name}", self._listed, self._entries
+        )
+        return metadata_table(source, name)
+
+    def _entries(self, manifests: Sequence[Manifest]) -> Iterator[pa.Table]:
+        """The live entries of some manifests."""
+        found = live_files(
+            manifests, self._read_all, self.decoded, self.storage.root, self.metadata.format_version, is_whole=False
+        )
+        yield from (found.data, found.deletes)
 
     def last_write_of(self, app_id: str) -> int | None:
         return None
@@ -320,6 +334,35 @@ class IcebergSnapshot:
             return not self.storage.exists(self.metadata_name)
         except OSError:
             return False
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergRowFiles:
+    """Files of a table from which rows are taken, for statements that change another one."""
+
+    snapshot: IcebergSnapshot
+
+    def scan(self, rules: TableRules, files: pa.Table, relation: str, label: str) -> Scan:
+        found = self.snapshot.scan(relation, label)
+        if not isinstance(found, Scan):
+            raise IcebergOperationNotSupported(label, "Changing or removing rows of")
+        return replace(found, files=files)
+
+    def readable(self, files: pa.Table) -> pa.Table:
+        return files
+
+    def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
+        return lambda files: pa.repeat(True, files.num_rows)
+
+    def live_rows(self, files: pa.Table) -> pa.Array:
+        deleted = pc.fill_null(pc.struct_field(files["deletion_vector"], "cardinality"), 0)
+        return pc.subtract(files["record_count"], deleted)
+
+    def deleted_rows(self, files: pa.Table) -> NoReturn:
+        raise IcebergOperationNotSupported(self.snapshot.label, "Changing or removing rows of")
+
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> NoReturn:
+        raise IcebergOperationNotSupported(self.snapshot.label, "Changing or removing rows of")
 
 
 def _bounds(data: pa.Table, columns: Any, name: str) -> pa.Array:

@@ -43,10 +43,11 @@ FILE_FORMATS = frozenset(
 )
 """First parts, in lower case, that make a two-part name a query of files or of a service."""
 
-_PARTS_MAX = 3
+_PARTS_MAX = 4
+"""Of a table, and of a part of its metadata."""
 _WORD = re.compile(r"\w+")
 _PATH_SUFFIX = re.compile(r"(?s)(.+)@(?:[vV]([0-9]{1,18})|([0-9]{17}))")
-_VERSION = re.compile(r"[0-9]{1,20}")
+_VERSION = re.compile(r"[0-9]{1,19}")
 """Ids of snapshots have up to 20 digits."""
 _TIMESTAMP_SUFFIX = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})", re.ASCII)
 
@@ -130,9 +131,11 @@ def _time_travel(version: exp.Version, text: str) -> TimeTravel:
     start, end = version.meta[SPAN]
     value = version.expression.this
     if version.this == "VERSION":
-        if not value or version.args["kind"] == "@" and not _VERSION.fullmatch(value):
-            raise InvalidTimeTravel(text[start:end])
-        return AsOfVersion(int(value)) if _VERSION.fullmatch(value) else AsOfReference(value)
+        if _VERSION.fullmatch(value) and int(value) < 1 << 63:
+            return AsOfVersion(int(value))
+        if version.expression.is_string and version.args["kind"] != "@" and not value.isdecimal() and value:
+            return AsOfReference(value)
+        raise InvalidTimeTravel(text[start:end])
     if version.args["kind"] == "@":
         return parse_timestamp_suffix(value)
     return AsOfTimestamp(value)

@@ -145,7 +145,7 @@ def test_files_without_ids_are_read_by_the_name_mapping(session: LakeSession, la
 def test_files_without_ids_are_refused_where_nothing_maps_them(session: LakeSession, lake: Path) -> None:
     table = new(lake, "unmapped")
     table.commit(table.data({"id": [1]}, {}))
-    assert refuse(session, "SELECT * FROM unmapped").condition == "ICEBERG_METADATA_MALFORMED"
+    assert refuse(session, "SELECT * FROM unmapped").condition == "FAILED_READ_FILE.NO_FIELD_IDS"
 
 
 IDENTITY = [{"spec-id": 0, "fields": [{"source-id": 2, "field-id": 1000, "name": "name", "transform": "identity"}]}]
@@ -198,7 +198,7 @@ def test_rows_are_deleted_by_position_in_files_that_are_not_newer(session: LakeS
     second = table.data({"id": [10, 11]})
     table.commit(table.positions([first["file_path"]] * 3, [9, 0, 0]), second)
     table.commit(table.positions([second["file_path"], first["file_path"]], [1, 5]))
-    assert answer(session, "SELECT count(*), min(id), max(id), sum(id) FROM positions") == [(9, 1, 10, 41)]
+    assert answer(session, "SELECT count(*), min(id), max(id), sum(id) FROM positions") == [(8, 1, 10, 41)]
     assert answer(session, "SELECT count(*) FROM positions VERSION AS OF 1001") == [(10,)]
     third = table.data({"id": [20, 21]}, _sequence_number=9)
     table.commit(table.positions([third["file_path"]], [0]), third)
@@ -386,3 +386,67 @@ def test_a_moved_table_is_read_where_it_is(session: LakeSession, lake: Path) -> 
     table.commit(first, table.positions([first["file_path"]], [0]))
     (lake / "before").rename(lake / "after")
     assert answer(session, "SELECT * FROM after") == [(2, "b")]
+
+
+METADATA: list[tuple[str, list[Any]]] = [
+    (
+        "SELECT snapshot_id, parent_id, operation FROM made.snapshots",
+        [(1001, None, "append"), (1002, 1001, "append"), (1003, 1002, "append")],
+    ),
+    ("SELECT unix_millis(made_current_at), is_current_ancestor FROM made.history LIMIT 1", [(1700000060000, True)]),
+    (
+        "SELECT name, type, snapshot_id FROM made.refs",
+        [("audit", "BRANCH", 1001), ("first", "TAG", 1001), ("main", "BRANCH", 1003)],
+    ),
+    ("SELECT content, partition_spec_id, added_data_files_count FROM made.manifests", [(0, 0, 1)] * 3),
+    (
+        "SELECT content, record_count, lower_bounds[1], null_value_counts[1] FROM spark_catalog.default.made.files",
+        [(0, 1, None, None)] * 3,
+    ),
+    ("SELECT count(*) FROM default.made.data_files VERSION AS OF 1002", [(2,)]),
+    ("SELECT count(*) FROM made.delete_files", [(0,)]),
+    (
+        "SELECT status, snapshot_id, sequence_number, data_file.record_count FROM made.entries",
+        [(1, 1001, 1, 1), (1, 1002, 2, 1), (1, 1003, 3, 1)],
+    ),
+    ("SELECT spec_id, record_count, file_count FROM made.partitions", [(0, 3, 3)]),
+    ("SELECT count(*) FROM made.all_data_files", [(3,)]),
+    ("SELECT latest_snapshot_id FROM made.metadata_log_entries", [(None,)]),
+    (
+        "SELECT s.operation FROM made m JOIN made.snapshots s ON s.snapshot_id = 1000 + m.id WHERE m.id = 2",
+        [("append",)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), METADATA)
+def test_metadata_is_read_as_tables(made: LakeSession, text: str, expected: list[Any]) -> None:
+    assert answer(made, text) == sorted(expected, key=str)
+
+
+def test_metadata_of_partitioned_tables(session: LakeSession, lake: Path) -> None:
+    spec = {"spec-id": 0, "fields": [{"source-id": 3, "field-id": 1000, "name": "d", "transform": "day"}]}
+    table = new(
+        lake, "by_day", columns=[ID, column(3, "at", "timestamp")], specs=[spec], partition=[(1000, "d", "int")]
+    )
+    first = table.data({"id": [1]}, partition={"d": 19000}, lower_bounds={1: b"\x01"})
+    table.commit(first, table.data({"id": [2, 3]}, partition={"d": None}))
+    table.commit(table.positions([first["file_path"]], [0], partition={"d": 19000}))
+    assert answer(
+        session, "SELECT string(partition.d), record_count, position_delete_file_count FROM by_day.partitions"
+    ) == [
+        ("2022-01-08", 1, 1),
+        (None, 2, 0),
+    ]
+    assert answer(session, "SELECT content, hex(lower_bounds[1]), partition.d IS NULL FROM by_day.files") == [
+        (0, "01", False),
+        (0, None, True),
+        (1, None, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT * FROM made.nothing", "SELECT * FROM plain.snapshots", "SELECT * FROM none.files"]
+)
+def test_there_is_no_other_metadata(made: LakeSession, text: str) -> None:
+    assert refuse(made, text).condition == "TABLE_OR_VIEW_NOT_FOUND"

@@ -16,7 +16,7 @@ from engine.sql.dialect.errors import (
 )
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.parser import parse
-from engine.statements.queries import AsOfTimestamp, AsOfVersion, Query, Relation, TimeTravel
+from engine.statements.queries import AsOfReference, AsOfTimestamp, AsOfVersion, Query, Relation, TimeTravel
 
 _GRAMMAR = {
     *("any", "between", "case", "cast", "exists", "extract", "in", "not", "overlay"),
@@ -64,6 +64,7 @@ def test_a_name_is_read_without_its_quotes(source: str, parts: tuple[str, ...], 
     [
         ("t version as of 3", AsOfVersion(3), "t version as of 3"),
         ("s.t VERSION AS OF 0 x", AsOfVersion(0), "s.t VERSION AS OF 0"),
+        ("t version as of 'audit'", AsOfReference("audit"), "t version as of 'audit'"),
         ("t for version as of '12' as x", AsOfVersion(12), "t for version as of '12'"),
         ("t for system_version as of 3", AsOfVersion(3), "t for system_version as of 3"),
         ("t system_version as of 3 where a", AsOfVersion(3), "t system_version as of 3"),
@@ -135,7 +136,9 @@ def test_a_lone_word_of_time_travel_is_an_alias(source: str) -> None:
         ("t@20241331120000000", InvalidTimeTravel),
         ("t@2024", InvalidTimeTravel),
         ("t@v1.5", StatementSyntaxError),
-        ("t version as of 'x'", InvalidTimeTravel),
+        ("t version as of x", StatementSyntaxError),
+        ("t version as of ''", InvalidTimeTravel),
+        ("t version as of '9223372036854775808'", InvalidTimeTravel),
         ("t version as of 1.5", InvalidTimeTravel),
         ("t version as of 99999999999999999999", InvalidTimeTravel),
         ("delta.`/p@20241331120000000`", InvalidTimeTravel),

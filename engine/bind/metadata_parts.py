@@ -1,0 +1,41 @@
+"""Names of a query that are no table's and no view's, but of a part of a table's metadata: `<table>.snapshots`.
+
+A table or view of such a name comes first. Parts show values of rows (bounds, partitions), so nobody reads them whom a
+policy hides rows or values from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from catalog.errors import CatalogNotFound, SchemaNotFound, TableNotFound, TooManyNameParts
+from engine.bind.bound import BoundMetadata, BoundTable, NamedRelation
+from engine.errors.policy_errors import PolicyForbidsStatement
+
+_NOT_FOUND = (CatalogNotFound, SchemaNotFound, TableNotFound, TooManyNameParts)
+
+
+def relation_or_part(
+    parts: tuple[str, ...], look: Callable[[tuple[str, ...]], NamedRelation]
+) -> NamedRelation | BoundMetadata:
+    """What a name means; `look` finds tables and views, and what it raises is raised where the name means nothing."""
+    try:
+        return look(parts)
+    except _NOT_FOUND:
+        found = _part(parts, look) if len(parts) > 1 else None
+        if found is None:
+            raise
+        return found
+
+
+def _part(parts: tuple[str, ...], look: Callable[[tuple[str, ...]], NamedRelation]) -> BoundMetadata | None:
+    try:
+        table = look(parts[:-1])
+    except _NOT_FOUND:
+        return None
+    content = table.snapshot.metadata_table(parts[-1]) if isinstance(table, BoundTable) else None
+    if content is None or not isinstance(table, BoundTable):
+        return None
+    if table.policy is not None:
+        raise PolicyForbidsStatement(f"Reading {parts[-1]}", table.label)
+    return BoundMetadata(table=table, part=parts[-1], content=content)

@@ -1,0 +1,404 @@
+"""What the metadata of a table says, as tables: snapshots and references, manifests, files, partitions.
+
+Names and columns are those of Iceberg's Spark runtime. Tables of files are those of the snapshot that is read; with
+`all_` before the name they are of every snapshot that the metadata lists, each file once a manifest.
+
+Source: Iceberg documentation, "Inspecting tables"; table specification, "Manifests", "Snapshots".
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from engine.iceberg.manifests.manifest import DATA, EQUALITY_DELETES, PARTITION_PREFIX, POSITION_DELETES
+from engine.iceberg.manifests.manifest_list import Manifest
+from engine.iceberg.snapshot.column_types import table_type
+from engine.iceberg.snapshot.live_files import SPEC_ID
+from engine.iceberg.snapshot.partition_values import json_value
+from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
+from engine.iceberg.spec.partitions import PartitionField, TransformKind
+from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, StructOfType, walk
+from engine.table.metadata_table import MetadataTable
+from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
+
+Row: TypeAlias = Mapping[str, Any]
+_LONG, _INT, _TEXT, _FLAG = PrimitiveType.LONG, PrimitiveType.INTEGER, PrimitiveType.STRING, PrimitiveType.BOOLEAN
+_TIME, _BYTES = PrimitiveType.TIMESTAMP, PrimitiveType.BINARY
+_COUNTS, _BOUNDS = MapType(_INT, _LONG), MapType(_INT, _BYTES)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _columns(**types: DataType) -> StructType:
+    return StructType(tuple(StructField(name, kind) for name, kind in types.items()))
+
+
+HISTORY = _columns(made_current_at=_TIME, snapshot_id=_LONG, parent_id=_LONG, is_current_ancestor=_FLAG)
+SNAPSHOTS = _columns(
+    committed_at=_TIME,
+    snapshot_id=_LONG,
+    parent_id=_LONG,
+    operation=_TEXT,
+    manifest_list=_TEXT,
+    summary=MapType(_TEXT, _TEXT),
+)
+REFS = _columns(
+    name=_TEXT,
+    type=_TEXT,
+    snapshot_id=_LONG,
+    max_reference_age_in_ms=_LONG,
+    min_snapshots_to_keep=_INT,
+    max_snapshot_age_in_ms=_LONG,
+)
+METADATA_LOG = _columns(
+    timestamp=_TIME, file=_TEXT, latest_snapshot_id=_LONG, latest_schema_id=_INT, latest_sequence_number=_LONG
+)
+_SUMMARY = _columns(contains_null=_FLAG, contains_nan=_FLAG, lower_bound=_TEXT, upper_bound=_TEXT)
+MANIFESTS = _columns(
+    content=_INT,
+    path=_TEXT,
+    length=_LONG,
+    partition_spec_id=_INT,
+    added_snapshot_id=_LONG,
+    added_data_files_count=_INT,
+    existing_data_files_count=_INT,
+    deleted_data_files_count=_INT,
+    added_delete_files_count=_INT,
+    existing_delete_files_count=_INT,
+    deleted_delete_files_count=_INT,
+    partition_summaries=ArrayType(_SUMMARY),
+)
+
+
+class TableMetadataSource:
+    """What the tables are made of. `files` gives the entries of manifests, data files and deletes."""
+
+    def __init__(
+        self,
+        metadata: TableMetadata,
+        info: SnapshotInfo | None,
+        metadata_file: str,
+        manifests: Callable[[SnapshotInfo], Sequence[Manifest]],
+        entries: Callable[[Sequence[Manifest]], Iterator[pa.Table]],
+    ) -> None:
+        self.metadata, self.info, self.metadata_file = metadata, info, metadata_file
+        self._manifests, self.entries = manifests, entries
+
+    def manifests(self, *, of_all: bool) -> list[Manifest]:
+        infos = list(self.metadata.snapshots.values()) if of_all else [self.info] if self.info else []
+        found: dict[str, Manifest] = {}
+        for info in infos:
+            for manifest in self._manifests(info):
+                found.setdefault(manifest.path, manifest)
+        return list(found.values())
+
+
+def metadata_table(source: TableMetadataSource, name: str) -> MetadataTable | None:
+    """The table of a name, in any case; None where there is none."""
+    name = name.lower()
+    of_all, kind = name.startswith("all_"), name.removeprefix("all_")
+    if not of_all and kind in _OF_METADATA:
+        schema, rows = _OF_METADATA[kind]
+        return MetadataTable(schema=schema, rows=tuple(rows(source)))
+    if kind == "manifests":
+        manifests = source.manifests(of_all=of_all)
+        return MetadataTable(schema=MANIFESTS, rows=tuple(_manifest_row(source.metadata, each) for each in manifests))
+    if kind in _CONTENTS:
+        return _files(source, kind, of_all=of_all)
+    if kind == "entries":
+        return _entries(source, of_all=of_all)
+    if kind == "partitions" and not of_all:
+        return _partitions(source)
+    return None
+
+
+# --- Of the metadata alone --------------------------------------------------------------------------------------------
+
+
+def time_text(ms: int) -> str:
+    return (_EPOCH + timedelta(milliseconds=ms)).isoformat()
+
+
+def _history(source: TableMetadataSource) -> Iterator[Row]:
+    current = source.metadata.snapshots.get(source.metadata.current_snapshot_id or -1)
+    ancestors = {info.snapshot_id for info in ancestry(source.metadata, current)}
+    for at_ms, snapshot_id in source.metadata.snapshot_log:
+        info = source.metadata.snapshots.get(snapshot_id)
+        yield {
+            "made_current_at": time_text(at_ms),
+            "snapshot_id": snapshot_id,
+            "parent_id": None if info is None else info.parent_id,
+            "is_current_ancestor": snapshot_id in ancestors,
+        }
+
+
+def ancestry(metadata: TableMetadata, info: SnapshotInfo | None) -> Iterator[SnapshotInfo]:
+    """A snapshot and those that it was made from, as far as the metadata lists them."""
+    seen: set[int] = set()
+    while info is not None and info.snapshot_id not in seen:
+        seen.add(info.snapshot_id)
+        yield info
+        info = None if info.parent_id is None else metadata.snapshots.get(info.parent_id)
+
+
+def _snapshots(source: TableMetadataSource) -> Iterator[Row]:
+    for info in source.metadata.snapshots.values():
+        yield {
+            "committed_at": time_text(info.timestamp_ms),
+            "snapshot_id": info.snapshot_id,
+            "parent_id": info.parent_id,
+            "operation": info.operation,
+            "manifest_list": info.manifest_list,
+            "summary": [{"key": key, "value": text} for key, text in info.summary.items() if key != "operation"],
+        }
+
+
+def _refs(source: TableMetadataSource) -> Iterator[Row]:
+    for ref in sorted(source.metadata.refs.values(), key=lambda ref: (ref.name != MAIN, ref.name)):
+        yield {
+            "name": ref.name,
+            "type": "BRANCH" if ref.is_branch else "TAG",
+            "snapshot_id": ref.snapshot_id,
+            "max_reference_age_in_ms": ref.max_ref_age_ms,
+            "min_snapshots_to_keep": ref.min_snapshots_to_keep,
+            "max_snapshot_age_in_ms": ref.max_snapshot_age_ms,
+        }
+
+
+def _metadata_log(source: TableMetadataSource) -> Iterator[Row]:
+    metadata = source.metadata
+    files = [(each.timestamp_ms, each.file) for each in metadata.metadata_log]
+    for at_ms, file in (*files, (metadata.last_updated_ms, source.metadata_file)):
+        past = [id for time, id in metadata.snapshot_log if time <= at_ms]
+        info = metadata.snapshots.get(past[-1]) if past else None
+        yield {
+            "timestamp": time_text(at_ms),
+            "file": file,
+            "latest_snapshot_id": past[-1] if past else None,
+            "latest_schema_id": None if info is None else info.schema_id,
+            "latest_sequence_number": None if info is None else info.sequence_number,
+        }
+
+
+_OF_METADATA: Mapping[str, tuple[StructType, Callable[[TableMetadataSource], Iterable[Row]]]] = {
+    "history": (HISTORY, _history),
+    "snapshots": (SNAPSHOTS, _snapshots),
+    "refs": (REFS, _refs),
+    "metadata_log_entries": (METADATA_LOG, _metadata_log),
+}
+
+
+# --- Of manifests -----------------------------------------------------------------------------------------------------
+
+
+def _manifest_row(metadata: TableMetadata, manifest: Manifest) -> Row:
+    counts = [manifest.added[0], manifest.existing[0], manifest.deleted[0]]
+    data, deletes = ([0, 0, 0], counts) if manifest.has_deletes else (counts, [0, 0, 0])
+    spec = metadata.specs.get(manifest.spec_id)
+    fields = () if spec is None else spec.fields
+    return {
+        "content": 1 if manifest.has_deletes else 0,
+        "path": manifest.path,
+        "length": manifest.length,
+        "partition_spec_id": manifest.spec_id,
+        "added_snapshot_id": manifest.added_snapshot_id,
+        **dict(zip(_COUNT_COLUMNS, (*data, *deletes), strict=True)),
+        "partition_summaries": [
+            {
+                "contains_null": each.contains_null,
+                "contains_nan": each.contains_nan,
+                "lower_bound": _bound_text(metadata.schema, field, each.lower),
+                "upper_bound": _bound_text(metadata.schema, field, each.upper),
+            }
+            for field, each in zip(fields, manifest.partitions, strict=False)
+        ],
+    }
+
+
+_COUNT_COLUMNS = [field.name for field in MANIFESTS.fields if field.name.endswith("_count")]
+
+
+def _bound_text(schema: IcebergSchema, field: PartitionField, data: bytes | None) -> str | None:
+    """A serialized partition value for people to read."""
+    kind = result_type(schema, field)
+    if data is None or kind is None:
+        return None
+    value: Any = data
+    if kind.kind in _WHOLE:
+        value = int.from_bytes(data, "little", signed=True)
+    elif kind.kind is Kind.BOOLEAN:
+        value = data != b"\0"
+    elif kind.kind in (Kind.FLOAT, Kind.DOUBLE):
+        return None
+    try:
+        return str(json_value(value, kind))
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+_WHOLE = frozenset([Kind.INT, Kind.LONG, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMPTZ])
+
+
+def result_type(schema: IcebergSchema, field: PartitionField) -> SimpleType | None:
+    """The type of a field's partition values; None where it is not known."""
+    found = next((each.type for _, each in walk(StructOfType(schema.fields)) if each.id == field.source_id), None)
+    match field.transform.kind:
+        case TransformKind.BUCKET | TransformKind.YEAR | TransformKind.MONTH | TransformKind.HOUR:
+            return SimpleType(Kind.INT)
+        case TransformKind.DAY:
+            return SimpleType(Kind.DATE)
+        case TransformKind.IDENTITY | TransformKind.TRUNCATE:
+            return found if isinstance(found, SimpleType) else None
+        case TransformKind.VOID | TransformKind.UNKNOWN:
+            return None
+
+
+class _Partitions:
+    """Partition values of all specs as one struct: a field for each field id, by its newest name."""
+
+    def __init__(self, metadata: TableMetadata) -> None:
+        self._fields: dict[int, tuple[PartitionField, SimpleType]] = {}
+        for spec in sorted(metadata.specs.values(), key=lambda spec: spec.spec_id):
+            for field in spec.fields:
+                kind = result_type(metadata.schema, field)
+                if kind is not None:
+                    self._fields[field.field_id] = (field, kind)
+
+    @property
+    def schema(self) -> StructType | None:
+        fields = tuple(
+            StructField(field.name, table_type(kind, "")) for field, kind in self._fields.values() if _is_shown(kind)
+        )
+        return StructType(fields) if fields else None
+
+    def of(self, row: Row) -> Row:
+        return {
+            field.name: _shown_value(row.get(f"{PARTITION_PREFIX}{id}"), kind)
+            for id, (field, kind) in self._fields.items()
+            if _is_shown(kind)
+        }
+
+
+def _is_shown(kind: SimpleType) -> bool:
+    return kind.kind not in (Kind.VARIANT, Kind.GEOMETRY, Kind.GEOGRAPHY, Kind.UNKNOWN)
+
+
+def _shown_value(value: Any, kind: SimpleType) -> Any:
+    try:
+        return None if value is None else json_value(value, kind)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+_FILE_TYPES: Mapping[str, DataType] = {
+    "content": _INT,
+    "file_path": _TEXT,
+    "file_format": _TEXT,
+    SPEC_ID: _INT,
+    "record_count": _LONG,
+    "file_size_in_bytes": _LONG,
+    "column_sizes": _COUNTS,
+    "value_counts": _COUNTS,
+    "null_value_counts": _COUNTS,
+    "nan_value_counts": _COUNTS,
+    "lower_bounds": _BOUNDS,
+    "upper_bounds": _BOUNDS,
+    "key_metadata": _BYTES,
+    "split_offsets": ArrayType(_LONG),
+    "equality_ids": ArrayType(_INT),
+    "sort_order_id": _INT,
+    "first_row_id": _LONG,
+    "referenced_data_file": _TEXT,
+    "content_offset": _LONG,
+    "content_size_in_bytes": _LONG,
+}
+_CONTENTS: Mapping[str, frozenset[int]] = {
+    "files": frozenset([DATA, POSITION_DELETES, EQUALITY_DELETES]),
+    "data_files": frozenset([DATA]),
+    "delete_files": frozenset([POSITION_DELETES, EQUALITY_DELETES]),
+}
+
+
+def _file_schema(partitions: _Partitions) -> StructType:
+    fields = [StructField(name, kind) for name, kind in _FILE_TYPES.items()]
+    if partitions.schema is not None:
+        fields.insert(4, StructField("partition", partitions.schema))
+    return StructType(tuple(fields))
+
+
+def _file_row(row: Row, partitions: _Partitions) -> Row:
+    shown = {name: row[name] for name in _FILE_TYPES}
+    for name in ("lower_bounds", "upper_bounds"):
+        shown[name] = [{"key": pair["key"], "value": _base64(pair["value"])} for pair in row[name] or ()]
+    return {**shown, "key_metadata": _base64(row["key_metadata"]), "partition": partitions.of(row)}
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode()
+
+
+def _rows(source: TableMetadataSource, *, of_all: bool) -> Iterator[Row]:
+    for table in source.entries(source.manifests(of_all=of_all)):
+        yield from table.to_pylist()
+
+
+def _files(source: TableMetadataSource, kind: str, *, of_all: bool) -> MetadataTable:
+    partitions, contents = _Partitions(source.metadata), _CONTENTS[kind]
+    rows = (_file_row(row, partitions) for row in _rows(source, of_all=of_all) if row["content"] in contents)
+    return MetadataTable(schema=_file_schema(partitions), rows=tuple(rows))
+
+
+def _entries(source: TableMetadataSource, *, of_all: bool) -> MetadataTable:
+    partitions = _Partitions(source.metadata)
+    schema = StructType(
+        (
+            *_columns(status=_INT, snapshot_id=_LONG, sequence_number=_LONG, file_sequence_number=_LONG).fields,
+            StructField("data_file", _file_schema(partitions)),
+        )
+    )
+    own = [field.name for field in schema.fields[:-1]]
+    rows = (
+        {**{name: row[name] for name in own}, "data_file": _file_row(row, partitions)}
+        for row in _rows(source, of_all=of_all)
+    )
+    return MetadataTable(schema=schema, rows=tuple(rows))
+
+
+_PARTITION_COUNTS = {
+    "record_count": _LONG,
+    "file_count": _INT,
+    "total_data_file_size_in_bytes": _LONG,
+    "position_delete_record_count": _LONG,
+    "position_delete_file_count": _INT,
+    "equality_delete_record_count": _LONG,
+    "equality_delete_file_count": _INT,
+}
+
+
+def _partitions(source: TableMetadataSource) -> MetadataTable:
+    partitions = _Partitions(source.metadata)
+    found: dict[Any, dict[str, Any]] = {}
+    for row in _rows(source, of_all=False):
+        value = partitions.of(row)
+        key = (row[SPEC_ID], tuple("NaN" if _is_nan(each) else each for each in value.values()))
+        total = found.setdefault(
+            key, {"partition": value, "spec_id": row[SPEC_ID], **dict.fromkeys(_PARTITION_COUNTS, 0)}
+        )
+        prefix = {POSITION_DELETES: "position_delete_", EQUALITY_DELETES: "equality_delete_"}.get(row["content"], "")
+        total[f"{prefix}record_count"] += row["record_count"]
+        total[f"{prefix}file_count"] += 1
+        if row["content"] == DATA:
+            total["total_data_file_size_in_bytes"] += row["file_size_in_bytes"]
+    fields = [StructField("spec_id", _INT), *(StructField(name, kind) for name, kind in _PARTITION_COUNTS.items())]
+    if partitions.schema is not None:
+        fields.insert(0, StructField("partition", partitions.schema))
+    return MetadataTable(schema=StructType(tuple(fields)), rows=tuple(found.values()))
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)

@@ -1,0 +1,61 @@
+"""Rows of the metadata of a table, as the text of a query: one JSON literal that Spark takes apart.
+
+Spark's JSON has maps with keys of text alone, so others come as lists of pairs.
+"""
+
+from __future__ import annotations
+
+import json
+
+from engine.table.metadata_table import MetadataTable
+from engine.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from engine.types.sql_types import format_sql_type
+
+
+def metadata_query(table: MetadataTable) -> str:
+    """A query that answers the rows under the names of their columns."""
+    fields = ", ".join(
+        f"{_quoted(field)}: {format_sql_type(_stored(field.data_type))}" for field in table.schema.fields
+    )
+    shown = ", ".join(f"{_shown(field)} AS {_quoted(field)}" for field in table.schema.fields)
+    rows = _literal(json.dumps(table.rows, ensure_ascii=False))
+    return f"SELECT {shown} FROM (SELECT inline(from_json({rows}, 'ARRAY<STRUCT<{_escaped(fields)}>>')))"
+
+
+def _quoted(field: StructField) -> str:
+    return "`" + field.name.replace("`", "``") + "`"
+
+
+def _literal(text: str) -> str:
+    return f"'{_escaped(text)}'"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "\\'")
+
+
+def _stored(kind: DataType) -> DataType:
+    """The type as JSON has it."""
+    match kind:
+        case MapType(key, value):
+            pair = StructType((StructField("key", key), StructField("value", value)))
+            return ArrayType(pair)
+        case StructType(fields):
+            return StructType(tuple(StructField(field.name, _stored(field.data_type)) for field in fields))
+        case ArrayType(element):
+            return ArrayType(_stored(element))
+        case _:
+            return kind
+
+
+def _shown(field: StructField, around: str = "") -> str:
+    """The SQL of a column, of what JSON has. Maps are columns, or fields of one that is a struct."""
+    path = f"{around}{_quoted(field)}"
+    match field.data_type:
+        case MapType():
+            return f"map_from_entries({path})"
+        case StructType(fields) if any(isinstance(each.data_type, MapType) for each in fields):
+            inner = ", ".join(f"{_shown(each, f'{path}.')} AS {_quoted(each)}" for each in fields)
+            return f"struct({inner})"
+        case _:
+            return path
