@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -68,3 +69,16 @@ def test_an_early_name_of_a_property_counts(session: LakeSession, lake: Path) ->
     run(session, "ALTER TABLE early UNSET TBLPROPERTIES ('delta.appendOnly')")
     run(session, "INSERT OVERWRITE early VALUES (5)")
     assert rows(session, "SELECT a FROM early") == [(5,)]
+
+
+def test_a_file_is_read_to_its_end_whatever_size_the_log_says(session: LakeSession, lake: Path) -> None:
+    """Spark's splits end where the log says, and the row group may lie in none of them."""
+    folder = lake / "default" / "short"
+    write_table(folder, [column("a", "long")], pa.table({"a": range(10_000)}))
+    log = folder / f"_delta_log/{0:020}.json"
+    size = (folder / "part-0.parquet").stat().st_size
+    for said in (size // 3, 100, 3 * size):
+        log.write_text(log.read_text().replace(f'"size": {size}', f'"size": {said}'))
+        path = shutil.copytree(folder, lake / "default" / f"short_{said}")
+        log.write_text(log.read_text().replace(f'"size": {said}', f'"size": {size}'))
+        assert rows(session, f"SELECT count(a), sum(a) FROM {path.name}") == [(10_000, 49_995_000)]

@@ -274,11 +274,11 @@ class IcebergSnapshot:
         return pa.table({"": pa.nulls(self.num_files)}).select([])
 
     def counted_files(self) -> CountedFiles:
-        """With equality deletes the number of rows of a file is not known. Columns with parts have no bounds here."""
+        """With equality deletes nobody knows how many rows of a file are left. Nested columns have no bounds here."""
         data = self.live_files.data
-        counts = data["record_count"]
+        counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
-            counts = pa.chunked_array([pa.nulls(data.num_rows, pa.int64())])
+            counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
         columns = [
             column
             for column in self.iceberg_schema.fields
@@ -289,7 +289,7 @@ class IcebergSnapshot:
             statistics=pa.table(
                 {
                     "num_records": counts,
-                    "tight_bounds": pa.nulls(data.num_rows, pa.bool_()),
+                    "tight_bounds": tight,
                     "min_values": _bounds(data, columns, "lower_bounds"),
                     "max_values": _bounds(data, columns, "upper_bounds"),
                     "null_count": _struct(

@@ -48,7 +48,8 @@ _PARTS_MAX = 4
 _WORD = re.compile(r"\w+")
 _PATH_SUFFIX = re.compile(r"(?s)(.+)@(?:[vV]([0-9]{1,18})|([0-9]{17}))")
 _VERSION = re.compile(r"[0-9]{1,20}")
-"""Ids of snapshots have up to 20 digits."""
+_VERSION_MAX = 2**64 - 1
+"""Of ids of snapshots, some of which have no sign."""
 _TIMESTAMP_SUFFIX = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})", re.ASCII)
 
 
@@ -131,9 +132,11 @@ def _time_travel(version: exp.Version, text: str) -> TimeTravel:
     start, end = version.meta[SPAN]
     value = version.expression.this
     if version.this == "VERSION":
-        if not value or version.args["kind"] == "@" and not _VERSION.fullmatch(value):
+        if _VERSION.fullmatch(value) and int(value) <= _VERSION_MAX:
+            return AsOfVersion(int(value))
+        if not value or version.args["kind"] == "@" or text[end - 1] not in "'\"":
             raise InvalidTimeTravel(text[start:end])
-        return AsOfVersion(int(value)) if _VERSION.fullmatch(value) else AsOfReference(value)
+        return AsOfReference(value)
     if version.args["kind"] == "@":
         return parse_timestamp_suffix(value)
     return AsOfTimestamp(value)

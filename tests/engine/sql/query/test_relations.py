@@ -16,7 +16,7 @@ from engine.sql.dialect.errors import (
 )
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS
 from engine.sql.parser import parse
-from engine.statements.queries import AsOfTimestamp, AsOfVersion, Query, Relation, TimeTravel
+from engine.statements.queries import AsOfReference, AsOfTimestamp, AsOfVersion, Query, Relation, TimeTravel
 
 _GRAMMAR = {
     *("any", "between", "case", "cast", "exists", "extract", "in", "not", "overlay"),
@@ -66,6 +66,8 @@ def test_a_name_is_read_without_its_quotes(source: str, parts: tuple[str, ...], 
         ("s.t VERSION AS OF 0 x", AsOfVersion(0), "s.t VERSION AS OF 0"),
         ("t for version as of '12' as x", AsOfVersion(12), "t for version as of '12'"),
         ("t for system_version as of 3", AsOfVersion(3), "t for system_version as of 3"),
+        ("t version as of 9223372036854775808", AsOfVersion(2**63), "t version as of 9223372036854775808"),
+        ("t version as of 'a branch' x", AsOfReference("a branch"), "t version as of 'a branch'"),
         ("t system_version as of 3 where a", AsOfVersion(3), "t system_version as of 3"),
         ("t timestamp as of '2024-01-01' x", AsOfTimestamp("'2024-01-01'"), "t timestamp as of '2024-01-01'"),
         (
@@ -135,7 +137,8 @@ def test_a_lone_word_of_time_travel_is_an_alias(source: str) -> None:
         ("t@20241331120000000", InvalidTimeTravel),
         ("t@2024", InvalidTimeTravel),
         ("t@v1.5", StatementSyntaxError),
-        ("t version as of 'x'", InvalidTimeTravel),
+        ("t version as of ''", InvalidTimeTravel),
+        ("t@v'x'", InvalidTimeTravel),
         ("t version as of 1.5", InvalidTimeTravel),
         ("t version as of 99999999999999999999", InvalidTimeTravel),
         ("delta.`/p@20241331120000000`", InvalidTimeTravel),
