@@ -97,6 +97,10 @@ class IcebergSnapshot:
     def schema(self) -> StructType:
         return table_schema(self.iceberg_schema.struct, self.label)
 
+    def ensure_known_types(self) -> None:
+        """Raises `IcebergFeatureNotSupported` for a column of a type that no table here has."""
+        table_schema(self.iceberg_schema.struct, self.label)
+
     @property
     def partition_columns(self) -> tuple[str, ...]:
         """None: files are planned by their partitions, but rows hold the columns that these are made from."""
@@ -230,7 +234,6 @@ class IcebergSnapshot:
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""
-        table_schema(self.iceberg_schema.struct, label)  # for what it refuses
         data = self.live_files.data
         self._ensure_parquet(data, label)
         mapping = self.metadata.properties.get(NAME_MAPPING)
