@@ -53,6 +53,7 @@ AUDIT_COLUMNS: Mapping[str, str] = MappingProxyType(
         "statement_sha256": "string",
         "objects": _OBJECTS,
         "column_lineage": f"array<struct<target: string, column: string, sources: {_FROM}>>",
+        "denied": "struct<privilege: string, on: string>",
         "columns_used": "array<struct<name: string, read: array<string>, written: array<string>>>",
         "commits": "array<struct<name: string, version: bigint>>",
         "rows_modified": "bigint",

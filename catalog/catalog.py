@@ -53,6 +53,7 @@ from catalog.errors import (
     SchemaNotEmpty,
     TableAlreadyExists,
 )
+from catalog.named_policies import NamedPolicy
 from catalog.names import CatalogName, SchemaName, TableName, ensure_new_part
 from catalog.places import Places
 from catalog.policy_changes import SetColumnMask, SetRowFilter
@@ -73,6 +74,7 @@ from catalog.right_changes import (
 from catalog.roots import AllowedRoots, configured_location
 from catalog.state import CatalogState
 from catalog.store import CatalogStore
+from catalog.tag_changes import CreatePolicy, DropPolicy, SetTags
 from catalog.view import CatalogView
 
 __all__ = ["Catalog", "CatalogView"]
@@ -201,6 +203,8 @@ class Catalog:
                 return [*(_adopt_schema(view, commented) if isinstance(commented, SchemaName) else ()), change]
             case GrantPrivileges(on=on) | SetOwner(on=on):
                 return [*_adopt(view, on), change]
+            case SetTags(on=on) | CreatePolicy(on=on) | DropPolicy(on=on):
+                return [*_adopt(view, on), change]
             case SetRowFilter(table=policed) | SetColumnMask(table=policed):
                 return [*_adopt(view, Securable(Kind.TABLE, policed)), change]
             case RevokePrivileges(on=on):
@@ -222,7 +226,14 @@ def _schemas_of(change: Change) -> tuple[SchemaName, ...]:
     match change:
         case CreateCatalog() | DropCatalog() | RecordClone() | ForgetClone():
             return ()
-        case GrantPrivileges(on=on) | RevokePrivileges(on=on) | SetOwner(on=on):
+        case (
+            GrantPrivileges(on=on)
+            | RevokePrivileges(on=on)
+            | SetOwner(on=on)
+            | SetTags(on=on)
+            | CreatePolicy(on=on)
+            | DropPolicy(on=on)
+        ):
             schema = on.name.schema_name if isinstance(on.name, TableName) else on.name
             return (schema,) if isinstance(schema, SchemaName) else ()
         case CreateGroup() | ChangeGroup() | DropGroup() | CreateLocation() | DropLocation():
@@ -267,6 +278,10 @@ def _new_parts(change: Change) -> tuple[str, ...]:
         case GrantPrivileges() | RevokePrivileges() | SetOwner() | ChangeGroup() | DropGroup():
             return ()
         case DropLocation() | DropFunction() | SetRowFilter() | SetColumnMask():
+            return ()
+        case CreatePolicy(policy=NamedPolicy(name=part)):
+            return (part,)
+        case SetTags() | DropPolicy():
             return ()
         case RecordClone() | ForgetClone():
             return ()

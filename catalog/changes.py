@@ -26,7 +26,15 @@ from catalog.errors import (
     ViewExpected,
 )
 from catalog.names import CatalogName, SchemaName, TableName, ensure_valid_part
-from catalog.policy_changes import PolicyChange, SetColumnMask, SetRowFilter, apply_policy, ensure_unused
+from catalog.policy_changes import (
+    PolicyChange,
+    SetColumnMask,
+    SetRowFilter,
+    apply_policy,
+    ensure_functions,
+    ensure_unused,
+)
+from catalog.privileges import group
 from catalog.right_changes import (
     ChangeGroup,
     CreateFunction,
@@ -42,6 +50,15 @@ from catalog.right_changes import (
     apply_right,
 )
 from catalog.state import DEFAULT_CATALOG_NAME, DEFAULT_SCHEMA_NAME, CatalogState
+from catalog.tag_changes import (
+    CreatePolicy,
+    DropPolicy,
+    SetTags,
+    TagChange,
+    apply_tags,
+    ensure_not_named,
+    ensure_stays,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +166,7 @@ Change = (
     | ForgetClone
     | RightChange
     | PolicyChange
+    | TagChange
 )
 
 
@@ -168,6 +186,7 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
         case DropSchema(name_, cascade):
             return _drop_schema(state, name_, cascade)
         case CreateTable(table, replace_):
+            ensure_functions(state, table.policies)
             return _put_relation(state, table, replace_)
         case CreateView(view, replace_):
             return _put_relation(state, view, replace_)
@@ -180,6 +199,7 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
                 raise ViewExpected(str(table_name))
             return _without_relation(state, table_name)
         case RenameTable(old, new):
+            ensure_stays(state, old, new)
             renamed = replace(_relation(state, old), name=new)
             return _put_relation(_without_relation(state, old), renamed, False)
         case SetLocation(moved, location):
@@ -196,12 +216,16 @@ def _apply(state: CatalogState, change: Change) -> CatalogState:
             | SetOwner()
             | CreateGroup()
             | ChangeGroup()
-            | DropGroup()
             | CreateLocation()
             | DropLocation()
             | CreateFunction()
         ):
             return apply_right(state, change)
+        case DropGroup(group_name):
+            ensure_not_named(state, group(group_name))
+            return apply_right(state, change)
+        case SetTags() | CreatePolicy() | DropPolicy():
+            return apply_tags(state, change)
         case DropFunction(function):
             ensure_unused(state, (function,))
             return apply_right(state, change)
@@ -244,7 +268,7 @@ def _drop_schema(state: CatalogState, name: SchemaName, cascade: bool) -> Catalo
         raise SchemaNotFound(str(name))
     inside = {entry.name for entry in state.relations_of(name)}
     functions = {entry.name for entry in state.functions_of(name)}
-    ensure_unused(state, functions, but=inside)
+    ensure_unused(state, functions, but={*inside, name})
     if (inside or functions) and not cascade:
         raise SchemaNotEmpty(str(name))
     return replace(
@@ -265,7 +289,7 @@ def _put_relation(state: CatalogState, entry: Relation, may_replace: bool) -> Ca
     if present is not None:
         entry = replace(entry, grants=present.grants)  # the owner is who wrote the new text, as which a view is read
         if isinstance(entry, TableEntry) and isinstance(present, TableEntry):
-            entry = replace(entry, policies=present.policies)
+            entry = replace(entry, policies=present.policies, tags=present.tags, named_policies=present.named_policies)
     kept = {key: relation for key, relation in state.relations.items() if key != entry.name}
     return replace(state, relations={**kept, entry.name: entry})
 

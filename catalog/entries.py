@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from catalog.named_policies import NamedPolicy
 from catalog.names import DELTA, CatalogName, SchemaName, TableName, fold
 from catalog.policies import NO_POLICIES, Policies
 from catalog.privileges import Grant, Principal, PrincipalKind
+from catalog.tags import NO_TAGS, Tags
 
 JsonObject = Mapping[str, object]
 
@@ -32,6 +34,8 @@ class CatalogEntry:
     owner: str | None = None
     owner_kind: PrincipalKind = PrincipalKind.USER
     grants: tuple[Grant, ...] = ()
+    tags: Tags = NO_TAGS
+    named_policies: tuple[NamedPolicy, ...] = ()
     comment: str | None = None
     extra: JsonObject = field(default_factory=dict, hash=False)
 
@@ -45,6 +49,8 @@ class SchemaEntry:
     owner: str | None = None
     owner_kind: PrincipalKind = PrincipalKind.USER
     grants: tuple[Grant, ...] = ()
+    tags: Tags = NO_TAGS
+    named_policies: tuple[NamedPolicy, ...] = ()
     comment: str | None = None
     extra: JsonObject = field(default_factory=dict, hash=False)
 
@@ -63,6 +69,8 @@ class TableEntry:
     owner: str | None = None
     owner_kind: PrincipalKind = PrincipalKind.USER
     grants: tuple[Grant, ...] = ()
+    tags: Tags = NO_TAGS
+    named_policies: tuple[NamedPolicy, ...] = ()
     policies: Policies = NO_POLICIES
     comment: str | None = None
     created_ms: int | None = None

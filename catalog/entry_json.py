@@ -35,6 +35,7 @@ from catalog.entries import (
 from catalog.names import CatalogName, SchemaName, TableName
 from catalog.policies import ColumnMask, Policies, PolicyArgument, PolicyFunction
 from catalog.privileges import Grant, Principal, PrincipalKind, Privilege
+from catalog.tag_json import TAG_KEYS, TagFields, tags_from_json, tags_json
 
 
 class MalformedEntry(ValueError):
@@ -53,10 +54,10 @@ def to_json(entry: Entry) -> dict[str, object]:
             members = [_principal_json(member) for member in entry.members]
             return {"kind": "group", "name": entry.name, "members": members, **entry.extra}
         case CatalogEntry(name=name):
-            own = {"kind": "catalog", "name": name.catalog, **_common_json(entry)}
+            own = {"kind": "catalog", "name": name.catalog, **_common_json(entry), **tags_json(entry)}
         case SchemaEntry(name=name_):
             own = {"kind": "schema", "catalog": name_.catalog, "name": name_.schema, "location": entry.location}
-            own |= _common_json(entry)
+            own |= {**_common_json(entry), **tags_json(entry)}
         case TableEntry():
             own = {
                 "kind": "table",
@@ -67,6 +68,7 @@ def to_json(entry: Entry) -> dict[str, object]:
                 **_common_json(entry),
                 "created_ms": entry.created_ms,
                 **_policies_json(entry.policies),
+                **tags_json(entry),
             }
         case ViewEntry():
             own = {
@@ -146,12 +148,14 @@ def from_json(value: object) -> Entry:
     match kind:
         case "catalog":
             common = fields.common()
-            return CatalogEntry(name=CatalogName(fields.text("name")), **common, extra=fields.rest())
+            name = CatalogName(fields.text("name"))
+            return CatalogEntry(name=name, **common, **fields.tags(), extra=fields.rest())
         case "schema":
             return SchemaEntry(
                 name=SchemaName(fields.text("catalog"), fields.text("name")),
                 location=fields.optional_text("location"),
                 **fields.common(),
+                **fields.tags(),
                 extra=fields.rest(),
             )
         case "table":
@@ -162,6 +166,7 @@ def from_json(value: object) -> Entry:
                 managed=fields.flag("managed"),
                 **fields.common(),
                 policies=fields.policies(),
+                **fields.tags(),
                 created_ms=fields.optional_integer("created_ms"),
                 extra=fields.rest(),
             )
@@ -319,6 +324,14 @@ class _Fields:
             row_filter=filters[0].policy() if filters else None,
             masks=tuple(ColumnMask(column, item.policy()) for column, item in masks),
         )
+
+    def tags(self) -> TagFields:
+        """Read strictly, too: policies depend on them."""
+        taken = {key: self._left.pop(key) for key in TAG_KEYS if key in self._left}
+        try:
+            return tags_from_json(taken)
+        except (KeyError, TypeError, ValueError) as error:
+            raise MalformedEntry(f"its tags or policies are not understood: {error}") from error
 
     def policy(self) -> PolicyFunction:
         (function,) = self._objects("function", is_one=True) or [_Fields({})]

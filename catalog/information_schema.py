@@ -26,6 +26,7 @@ def _columns(text: str) -> Columns:
 
 
 _TABLE = "table_catalog, table_schema, table_name"
+_TAG = "tag_name, tag_value"
 _GRANT, _PRIVILEGE = "grantor, grantee", "privilege_type, is_grantable, inherited_from"
 _SPECIFIC = "specific_catalog, specific_schema, specific_name"
 _ROUTINE = "routine_catalog, routine_schema, routine_name"
@@ -34,9 +35,11 @@ _CONSTRAINT = "constraint_catalog, constraint_schema, constraint_name"
 RELATIONS: Mapping[str, Columns] = MappingProxyType(
     {
         "catalog_privileges": _columns(f"{_GRANT}, catalog_name, {_PRIVILEGE}"),
+        "catalog_tags": _columns(f"catalog_name, {_TAG}"),
         "catalogs": _columns("catalog_name, catalog_owner, comment"),
         "check_constraints": _columns(f"{_CONSTRAINT}, check_clause, sql_path"),
         "column_masks": _columns(f"{_TABLE}, column_name, mask_catalog, mask_schema, mask_name, using_columns"),
+        "column_tags": _columns(f"catalog_name, schema_name, table_name, column_name, {_TAG}"),
         "columns": _columns(
             f"{_TABLE}, column_name, ordinal_position int, column_default, is_nullable, full_data_type, data_type, "
             "character_maximum_length bigint, numeric_precision int, numeric_precision_radix int, numeric_scale int, "
@@ -63,9 +66,11 @@ RELATIONS: Mapping[str, Columns] = MappingProxyType(
         ),
         "row_filters": _columns(f"{_TABLE}, filter_catalog, filter_schema, filter_name, target_columns"),
         "schema_privileges": _columns(f"{_GRANT}, catalog_name, schema_name, {_PRIVILEGE}"),
+        "schema_tags": _columns(f"catalog_name, schema_name, {_TAG}"),
         "schemata": _columns("catalog_name, schema_name, schema_owner, comment, storage_location"),
         "table_constraints": _columns(f"{_CONSTRAINT}, {_TABLE}, constraint_type, is_deferrable, enforced"),
         "table_privileges": _columns(f"{_GRANT}, {_TABLE}, {_PRIVILEGE}"),
+        "table_tags": _columns(f"catalog_name, schema_name, table_name, {_TAG}"),
         "tables": _columns(
             f"{_TABLE}, table_type, is_insertable_into, table_owner, comment, created timestamp, "
             "data_source_format, storage_path"

@@ -8,10 +8,11 @@ from typing import assert_never
 
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import TableExpected, TableNotFound
-from catalog.names import TableName
+from catalog.names import SchemaName, TableName
 from catalog.policies import Policies, PolicyFunction
 from catalog.right_errors import FunctionNotFound, FunctionUsedByPolicy
 from catalog.state import CatalogState
+from catalog.tag_changes import levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +49,28 @@ def apply_policy(state: CatalogState, change: PolicyChange) -> CatalogState:
             policies = entry.policies.with_mask(column, call)
         case _:
             assert_never(change)
-    for each in policies.functions:
-        if each.function not in state.functions:
-            raise FunctionNotFound(str(each.function))
+    ensure_functions(state, policies)
     changed = replace(entry, policies=policies)
     return replace(state, relations={**state.relations, entry.name: changed})
 
 
-def ensure_unused(state: CatalogState, functions: Iterable[TableName], but: Iterable[TableName] = ()) -> None:
+def ensure_functions(state: CatalogState, policies: Policies) -> None:
+    """Raise `FunctionNotFound` where one is gone."""
+    for each in policies.functions:
+        if each.function not in state.functions:
+            raise FunctionNotFound(str(each.function))
+
+
+def ensure_unused(
+    state: CatalogState, functions: Iterable[TableName], but: Iterable[TableName | SchemaName] = ()
+) -> None:
     """Raise `FunctionUsedByPolicy` where a table that is not among `but` would lose what decides about it."""
-    wanted, going = set(functions), set(but)
+    wanted = set(functions)
+    going: set[object] = set(but)
+    for level in levels(state):
+        for policy in level.named_policies:
+            if policy.function in wanted and level.name not in going:
+                raise FunctionUsedByPolicy(str(policy.function), f"tables, by the policy {policy.name}")
     for entry in state.relations.values():
         if isinstance(entry, TableEntry) and entry.name not in going:
             for each in entry.policies.functions:

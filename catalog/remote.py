@@ -23,6 +23,7 @@ from typing import Any
 
 import fsspec
 
+from catalog.credentials import options_for
 from catalog.errors import StorageNotAvailable, StoreSchemeNotSupported
 from catalog.files import (
     LOG_FOLDER,
@@ -192,7 +193,7 @@ def _chosen(locations: Sequence[str], answers: Iterable[bool]) -> list[str]:
 
 def _open(url: str, options: Mapping[str, Any] | None) -> Any:
     try:
-        return fsspec.core.url_to_fs(url, **dict(options or {}))[0]
+        return fsspec.core.url_to_fs(url, **dict(options_for(url) if options is None else options))[0]
     except (ImportError, ValueError) as error:
         raise StorageNotAvailable(url, str(error)) from error
 

@@ -134,15 +134,15 @@ def apply_right(state: CatalogState, change: RightChange) -> CatalogState:
             entry = recorded(state, on)
             new = [Grant(principal, each, grantor) for each in privileges]
             kept = [each for each in entry.grants if each not in new]
-            return _with_entry(state, replace(entry, grants=(*kept, *new)))
+            return with_entry(state, replace(entry, grants=(*kept, *new)))
         case RevokePrivileges(on, principal, privileges):
             entry = recorded(state, on)
-            return _with_entry(state, replace(entry, grants=_without(entry.grants, principal, privileges)))
+            return with_entry(state, replace(entry, grants=_without(entry.grants, principal, privileges)))
         case SetOwner(on, owner):
             _ensure_one_kind(state, owner)
             owned = recorded(state, on)
             assert not isinstance(owned, ServerEntry)
-            return _with_entry(state, replace(owned, owner=owner.name, owner_kind=owner.kind))
+            return with_entry(state, replace(owned, owner=owner.name, owner_kind=owner.kind))
         case CreateGroup(entry_):
             return _create_group(state, entry_)
         case ChangeGroup(name, added, removed):
@@ -232,7 +232,8 @@ def _owned(state: CatalogState) -> Iterable[OwnedEntry]:
     yield from state.locations.values()
 
 
-def _with_entry(state: CatalogState, entry: SecurableEntry) -> CatalogState:
+def with_entry(state: CatalogState, entry: SecurableEntry) -> CatalogState:
+    """The state with another entry of an object that is recorded."""
     match entry:
         case ServerEntry():
             return replace(state, server=entry)
@@ -288,7 +289,7 @@ def _drop_group(state: CatalogState, gone: GroupEntry) -> CatalogState:
             if changed.owner is not None and fold(changed.owner) == gone.key:
                 changed = replace(changed, owner=None, owner_kind=PrincipalKind.USER)
         if changed is not entry:
-            state = _with_entry(state, changed)
+            state = with_entry(state, changed)
     groups = {
         key: replace(entry, members=tuple(each for each in entry.members if each != principal))
         if principal in entry.members

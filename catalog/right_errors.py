@@ -120,3 +120,59 @@ class OwnerNotYours(SqlError, condition="INSUFFICIENT_PERMISSIONS.OWNER", sqlsta
         "Insufficient privileges: User cannot give a view or function to {owner}, as whom it would be read. Give it to "
         "yourself or to a group of yours, or ask an administrator."
     )
+
+
+@dataclass(eq=False)
+class PoliciesConflict(
+    SqlError, condition="ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPORTED.MULTIPLE_FILTERS", sqlstate="0A000"
+):
+    table: str
+    what: str
+    template = "{table} cannot be read, since it has more than one {what}. Ask its owner which policy is to hold."
+
+
+@dataclass(eq=False)
+class PolicyNotClear(SqlError, condition="ROW_COLUMN_ACCESS.POLICY_NOT_CLEAR", sqlstate="0A000"):
+    table: str
+    reason: str
+    template = "{table} cannot be read, since it is not clear what a policy hides: {reason}. Ask its owner."
+
+
+@dataclass(eq=False)
+class PolicyAlreadyExists(SqlError, condition="POLICY_ALREADY_EXISTS", sqlstate="42710"):
+    policy: str
+    on: str
+    template = "There is a policy {policy} on {on} already. CREATE OR REPLACE POLICY puts another one in its place."
+
+
+@dataclass(eq=False)
+class PolicyNotFound(SqlError, condition="POLICY_NOT_FOUND", sqlstate="42704"):
+    policy: str
+    on: str
+    template = "There is no policy {policy} on {on}. SHOW POLICIES shows those that there are."
+
+
+@dataclass(eq=False)
+class PolicyOnKind(SqlError, condition="POLICY_ON_SECURABLE_TYPE_NOT_SUPPORTED", sqlstate="0A000"):
+    kind: str
+    template = "There are tags and policies of catalogs, schemas and tables, and not of a {kind}."
+
+
+@dataclass(eq=False)
+class GroupUsedByPolicy(SqlError, condition="CANNOT_DROP_GROUP_IN_USE", sqlstate="2BP01"):
+    group: str
+    policy: str
+    template = "The policy {policy} is for members of the group {group}, or exempts them. Change that policy first."
+
+
+@dataclass(eq=False)
+class PoliciesOfSchema(SqlError, condition="ROW_LEVEL_SECURITY_FEATURE_NOT_SUPPORTED.RENAME", sqlstate="0A000"):
+    table: str
+    container: str
+    template = "{table} stays in {container}, whose policies would not hold for it elsewhere."
+
+
+@dataclass(eq=False)
+class PrincipalUnclear(SqlError, condition="PRINCIPAL_DOES_NOT_EXIST.UNKNOWN_KIND", sqlstate="0P000"):
+    name: str
+    template = "The catalog knows neither a user nor a group {name}. Write USER or GROUP before the name."

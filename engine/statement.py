@@ -21,6 +21,7 @@ from catalog.errors import SqlError, TableAlreadyExists
 from engine.analyze.analyze import analyze
 from engine.authorize.accesses import access_of
 from engine.authorize.authorize import authorize
+from engine.authorize.policies import answers_work, hides_work
 from engine.bind.bind import bind
 from engine.bind.binder import Binder
 from engine.bind.bound import Outcome
@@ -99,10 +100,17 @@ def run_statement(
     run = Run(executor=executor, context=replace(context, variables=state.visible), parameters=own)
     way = _Way(state=state, sources=sources, run=run)
     if isinstance(statement, Vacuum):  # reads no rows, and asks who does
-        return _carried(statement, _planned(statement, way), way)
+        return _told(statement, _carried(statement, _planned(statement, way), way), context)
     with sources.pins.statement(run.context.now_ms) as uses:
         watching = replace(sources, formats=watched(sources.formats, uses))
-        return _run_pinned(statement, replace(way, sources=watching), parameters)
+        return _told(statement, _run_pinned(statement, replace(way, sources=watching), parameters), context)
+
+
+def _told(statement: RoadStatement, outcome: Outcome, context: StatementContext) -> Outcome:
+    """Without rows about work that is not to be told."""
+    if not (context.profile.hides_work and answers_work(statement)):
+        return outcome
+    return replace(outcome, result=outcome.result.limited(0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +212,8 @@ def _planned(statement: SingleStatement, way: _Way) -> Plan:
     cancel.ensure_live()
     authorized = authorize(bound)
     run.context.on_authorized(access_of(authorized))
+    if hides_work(authorized.bound):
+        run.context.profile.hide_work()
     analyzed = analyze(authorized, run)
     cancel.ensure_live()
     plan = plan_statement(analyzed, way.sources.planners)

@@ -72,9 +72,11 @@ class Admission:
     def add(self, operation: Operation, now: float) -> None:
         """Let it wait. Raises `TooManyQueued`."""
         group = self._find(operation)
-        if group.queued >= group.rules.queued_max:
-            raise TooManyQueued(group.rules.name, group.rules.queued_max, group.retry_after_s())
         user = operation.identity.principal
+        own_max, own = group.rules.queued_per_user_max, len(group.waiting.get(user, ()))
+        if own >= own_max or group.queued >= group.rules.queued_max:
+            count, whose = (own_max, user) if own >= own_max else (group.rules.queued_max, f"group {group.rules.name}")
+            raise TooManyQueued(whose, count, group.retry_after_s())
         group.waiting.setdefault(user, OrderedDict())[operation] = now
         group.queued += 1
         self._group_of[operation] = group

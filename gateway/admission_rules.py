@@ -28,6 +28,11 @@ class GroupRules:
     scan_bytes_max: int = 0
     """Bytes of data files that one statement may read; 0: no limit."""
 
+    @property
+    def queued_per_user_max(self) -> int:
+        """Where users have a share of what runs, nobody fills more than half of the queue."""
+        return (self.queued_max + 1) // 2 if self.running_per_user_max else self.queued_max
+
     def takes(self, identity: Identity, kind: StatementClass) -> bool:
         if self.classes and kind not in self.classes:
             return False

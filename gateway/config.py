@@ -17,6 +17,7 @@ from engine.runtime.identity import Method
 from gateway.config_admission import AdmissionSection, GroupTable, admission_rules
 from gateway.config_authentication import AuthenticationSection, JwtSection, LdapSection
 from gateway.config_fields import NETWORKS_RULE, Rule, setting
+from gateway.config_storage import CredentialTable, StorageSection
 from gateway.limits import Limits
 
 ENVIRONMENT_PREFIX = "GATEWAY_"
@@ -296,6 +297,20 @@ class AuditSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LineageSection:
+    """Events of OpenLineage: which statement read and wrote which tables and columns. They need audit.folder."""
+
+    url: str = setting(
+        "",
+        "Where events are sent, such as http://marquez:5000/api/v1/lineage; each at least once. Empty: none are.",
+        rule=_URL_RULE,
+    )
+    namespace: str = setting("delta-gateway", "Namespace of jobs and datasets.")
+    token_file: str = setting("", "File with a token that is sent as a bearer's; of the mode 0600.")
+    folder: str = setting("", "Folder of events that wait to be sent. Empty: `lineage` in audit.folder.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSection:
     """What the server writes to its standard error."""
 
@@ -314,9 +329,11 @@ class Config:
     sessions: SessionsSection = field(default_factory=SessionsSection)
     statements: StatementsSection = field(default_factory=StatementsSection)
     admission: AdmissionSection = field(default_factory=AdmissionSection)
+    storage: StorageSection = field(default_factory=StorageSection)
     results: ResultsSection = field(default_factory=ResultsSection)
     spark: SparkSection = field(default_factory=SparkSection)
     audit: AuditSection = field(default_factory=AuditSection)
+    lineage: LineageSection = field(default_factory=LineageSection)
     log: LogSection = field(default_factory=LogSection)
 
     def limits(self) -> Limits:
@@ -344,7 +361,7 @@ class Config:
 
 ENUMS: tuple[type[StrEnum], ...] = (LogLevel, StatementText, OnFailure)
 """The kinds of settings that have one of a few values."""
-TABLES: Mapping[Any, type] = {tuple[GroupTable, ...]: GroupTable}
+TABLES: Mapping[Any, type] = {tuple[GroupTable, ...]: GroupTable, tuple[CredentialTable, ...]: CredentialTable}
 """The kinds of settings that are lists of tables, and what a table has."""
 SECTIONS: Mapping[str, type] = get_type_hints(Config)
 

@@ -113,7 +113,8 @@ def _typed(setting: Setting, entry: Given) -> object:
     if isinstance(value, int | float) and not _is_within(value, setting):
         raise ConfigInvalidValue(setting.name, entry.source, _show(entry.value), _expected(setting))
     if setting.rule and not setting.rule.holds(value):
-        raise ConfigInvalidValue(setting.name, entry.source, _show(entry.value), setting.rule.expected)
+        shown = "what is there" if setting.kind in TABLES else _show(entry.value)  # which may hold a secret
+        raise ConfigInvalidValue(setting.name, entry.source, shown, setting.rule.expected)
     return value
 
 

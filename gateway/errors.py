@@ -87,12 +87,14 @@ class NestedParameter(SqlError, condition="UNSUPPORTED_FEATURE.PARAMETER_TYPE", 
 
 @dataclass(eq=False)
 class TooManyQueued(SqlError, condition="TOO_MANY_QUEUED_STATEMENTS", sqlstate="53400"):
-    group: str
+    """`whose` is a user, or a group."""
+
+    whose: str
     limit: int
     retry_after_s: int
     template = (
-        "{limit} statements of the group {group} wait for their turn, and no more are taken. Run the statement again "
-        "in {retry_after_s} s."
+        "{limit} statements of {whose} wait for their turn, and no more are taken. Run the statement again in "
+        "{retry_after_s} s."
     )
 
 

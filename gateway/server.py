@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from catalog.credentials import use_credentials
 from catalog.errors import SqlError
 from engine.engine import Engine
 from engine.exec.session import SparkOptions, Supervision
@@ -26,6 +27,7 @@ from gateway.audit.start import make_auditor
 from gateway.authenticators.exchange import Authenticator
 from gateway.authenticators.start import make_authenticator, open_issuer, open_tokens
 from gateway.config import Config
+from gateway.config_storage import open_credentials
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
 from gateway.http.hosts import KnownHosts
@@ -53,6 +55,7 @@ EngineFactory = Callable[[Config, Progress, OnFailure], Engine]
 
 def open_lake_engine(config: Config, progress: Progress, on_failure: OnFailure) -> Engine:
     """The engine over the configured lake; `on_failure` is told when it fails for good."""
+    use_credentials(open_credentials(config.storage))
     options = EngineOptions(
         lake_folder=config.lake.folder,
         catalog_folder=config.lake.catalog_folder or f"{config.lake.folder.rstrip('/')}/.catalog",
@@ -127,10 +130,12 @@ class Server:
             self._progress("stopping")
 
     def _start(self, parts: ExitStack) -> Ports:
-        config, auditor = self._config.server, make_auditor(self._config.audit)
+        config, auditor = self._config.server, make_auditor(self._config.audit, self._config.lineage)
         parts.callback(auditor.close)
         tokens, issuer = open_tokens(self._config), open_issuer(self._config)
-        authenticator: Authenticator = RecordedLogIns(make_authenticator(self._config, tokens, issuer), auditor)
+        authenticator: Authenticator = RecordedLogIns(
+            make_authenticator(self._config, tokens, issuer, auditor.reloaded), auditor
+        )
         ensure_port_free("thrift", config.host, config.thrift_port)
         ensure_port_free("http", config.host, config.http_port)
         if config.port_file:
@@ -144,7 +149,7 @@ class Server:
                 client_authorities=config.tls_client_authorities if takes_certificates else "",
                 client_revocations=config.tls_client_revocations,
             )
-            tls = TlsServer(files)
+            tls = TlsServer(files, auditor.reloaded)
         own_name = f"[{config.host}]" if ":" in config.host else config.host
         hosts = KnownHosts((own_name, *config.http_hosts, urlsplit(config.public_url).netloc))
         options = HttpOptions(

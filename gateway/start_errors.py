@@ -119,3 +119,10 @@ class LakeNotFound(SqlError, condition="LAKE_NOT_FOUND", sqlstate="58030"):
     template = (
         "There is no folder {folder} to serve. Make it, or name another one; without a folder a sample lake is served."
     )
+
+
+@dataclass(eq=False)
+class CredentialInvalid(SqlError, condition="STORAGE_CREDENTIAL_INVALID", sqlstate="F0000"):
+    name: str
+    reason: str
+    template = "The storage credential {name} cannot be used: {reason}."

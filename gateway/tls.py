@@ -16,6 +16,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
+from gateway.reloads import OnReload, ignore_reload
 from gateway.start_errors import TlsUnusable
 
 logger = logging.getLogger(__name__)
@@ -54,9 +55,9 @@ class TlsServer:
     cannot be used then leave the former certificate in use until they change again.
     """
 
-    def __init__(self, files: TlsFiles) -> None:
+    def __init__(self, files: TlsFiles, on_reload: OnReload = ignore_reload) -> None:
         """Raises :class:`TlsUnusable`."""
-        self._files = files
+        self._files, self._on_reload = files, on_reload
         self._lock = threading.Lock()
         self._read = files.stamps()
         self._context = _load(files)
@@ -74,8 +75,10 @@ class TlsServer:
             self._context = _load(self._files)
         except TlsUnusable as error:
             logger.warning("the former certificate stays in use: %s", error)
+            self._on_reload(self._files.certificate, False)
         else:
             logger.info("the certificate %s was read again", self._files.certificate)
+            self._on_reload(self._files.certificate, True)
 
 
 def _stamp(path: str) -> tuple[int, int] | None:

@@ -62,7 +62,7 @@ def analyze(authorized: AuthorizedStatement, analyzer: Analyzer) -> AnalyzedStat
                 return AnalyzedStatement(bound=bound)
             return _with_columns(bound, read_plan(call.probe, bound.relations), analyzer)
         case CreateFunction(probe=probe):
-            return _with_columns(bound, read_plan(probe, ()), analyzer)
+            return _with_columns(bound, read_plan(probe, bound.relations), analyzer)
         case CreateTable(query=query):
             if query is None or isinstance(bound.target, TakenName):
                 return AnalyzedStatement(bound=bound)

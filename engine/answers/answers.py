@@ -10,6 +10,7 @@ from engine.answers.find import find_objects
 from engine.answers.foreign import answer_foreign
 from engine.answers.keys import find_keys, list_keys
 from engine.answers.lists import list_objects
+from engine.answers.policies import answer_policies
 from engine.answers.rights import answer_rights
 from engine.answers.session import reset_setting, set_setting, show_settings, use_catalog, use_schema
 from engine.answers.shows import show
@@ -23,7 +24,7 @@ from engine.answers.tables import (
 from engine.bind.bound import BoundStatement, Outcome
 from engine.statements.foreign import Refresh, ShowAbsent
 from engine.statements.functions import DescribeFunction
-from engine.statements.rights import ShowGrants, ShowGroups, ShowLocations, ShowUsers
+from engine.statements.rights import DescribePolicy, ShowGrants, ShowGroups, ShowLocations, ShowPolicies, ShowUsers
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
     DescribeDetail,
@@ -99,6 +100,8 @@ def answer(statement: AnsweredStatement, bound: BoundStatement) -> Outcome:
             return list_keys(bound, statement)
         case ShowGrants() | ShowGroups() | ShowUsers() | ShowLocations():
             return answer_rights(bound, statement)
+        case ShowPolicies() | DescribePolicy():
+            return answer_policies(bound, statement)
         case Refresh() | ShowAbsent():
             return answer_foreign(statement)
         case ListSchemas() | ListTables() | ListColumns() | ListFunctions():

@@ -16,13 +16,13 @@ from catalog.rights import kind_of
 from catalog.shown_grants import effective_grants, own_grants
 from engine.bind.bound import BoundStatement, Outcome
 from engine.runtime.results import string_rows
-from engine.statements.rights import RightQuestion, ShowGrants, ShowGroups, ShowLocations, ShowUsers
+from engine.statements.rights import GrantQuestion, ShowGrants, ShowGroups, ShowLocations, ShowUsers
 
 GRANT_COLUMNS = ("Principal", "ActionType", "ObjectType", "ObjectKey")
 """Databricks'."""
 
 
-def answer_rights(bound: BoundStatement, statement: RightQuestion) -> Outcome:
+def answer_rights(bound: BoundStatement, statement: GrantQuestion) -> Outcome:
     """The rows of one question."""
     match statement:
         case ShowGrants():

@@ -12,6 +12,7 @@ from engine.bind.bound import (
     BoundChanges,
     BoundFiles,
     BoundFunction,
+    BoundInBody,
     BoundMetadata,
     BoundRelation,
     BoundStatement,
@@ -22,7 +23,7 @@ from engine.bind.bound import (
     Target,
 )
 from engine.runtime.accesses import Access, StatementAccess, Use
-from engine.statements.rights import ShowGrants
+from engine.statements.rights import RightQuestion
 from engine.statements.statement import AnsweredStatement
 
 _TABLE, _VIEW, _FILES, _FUNCTION = "TABLE", "VIEW", "FILES", "FUNCTION"
@@ -61,7 +62,7 @@ def _securable(bound: BoundStatement) -> Iterator[Access]:
     entry = bound.securable
     if entry is None:
         return
-    use = Use.DESCRIBE if isinstance(bound.statement, ShowGrants) else Use.GRANT
+    use = Use.DESCRIBE if isinstance(bound.statement, RightQuestion) else Use.GRANT
     name = "" if isinstance(entry, ServerEntry) else str(entry.name)
     yield Access(name=name, kind=kind_of(entry).value, use=use)
 
@@ -75,8 +76,11 @@ def _functions(functions: Iterable[BoundFunction], via_view: str | None) -> Iter
 def _relations(relations: Iterable[BoundRelation], use: Use, via_view: str | None) -> Iterator[Access]:
     for relation in relations:
         match relation:
-            case BoundTable():
+            case BoundTable(policy=policy):
                 yield _table(relation, use, via_view)
+                yield from () if policy is None else _relations(policy.relations, use, relation.label)
+            case BoundInBody(called=called, relation=named):
+                yield from _relations((named,), use, via_view or str(called.name))
             case BoundChanges(table=table) | BoundMetadata(table=table):
                 yield _table(table, use, via_view)
             case BoundFiles(root=root):

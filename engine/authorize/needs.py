@@ -22,6 +22,7 @@ from engine.bind.bound import (
     BoundChanges,
     BoundFiles,
     BoundFunction,
+    BoundInBody,
     BoundMetadata,
     BoundRelation,
     BoundStatement,
@@ -58,9 +59,17 @@ from engine.statements.maintenance import (
     Vacuum,
 )
 from engine.statements.merges import Merge
-from engine.statements.policies import AlterColumnMask, AlterRowFilter
+from engine.statements.policies import AlterColumnMask, AlterRowFilter, NewPolicy
 from engine.statements.queries import DescribeQuery, Explain, Query
-from engine.statements.rights import RightStatement, ShowGrants, ShowGroups, ShowLocations, ShowUsers
+from engine.statements.rights import (
+    DescribePolicy,
+    RightStatement,
+    ShowGrants,
+    ShowGroups,
+    ShowLocations,
+    ShowPolicies,
+    ShowUsers,
+)
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
     DescribeDetail,
@@ -133,6 +142,7 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
             yield from (*_on_target(bound, Privilege.MODIFY), *_reads(bound.relations))
         case CreateTable() | CreateTableLike() | CloneTable():
             yield from (*_new_table(bound, statement.table_parts), *_reads(bound.relations))
+            yield from _policy_functions(bound, statement.policies if isinstance(statement, CreateTable) else ())
         case ConvertTable(path=path):
             is_new = path is not None
             yield from _new_table(bound, statement.table_parts) if is_new else _on_target(bound, Privilege.MANAGE)
@@ -154,6 +164,7 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
             replaced = bound.view.unrestricted.find_function(name) if statement.or_replace else None
             if replaced is not None:
                 yield Need(Privilege.MANAGE, replaced)
+            yield from _reads(bound.relations, _definer_of(bound, statement))
         case DropFunction():
             if bound.securable is not None:
                 yield Need(Privilege.MANAGE, bound.securable)
@@ -190,6 +201,8 @@ def _answered(bound: BoundStatement, statement: AnsweredStatement) -> Needs:
             | DescribeFunction()
         ):  # what is visible may be described
             return ()
+        case ShowPolicies() | DescribePolicy():
+            return [] if bound.securable is None else [Need(Privilege.MANAGE, bound.securable)]
         case ShowCatalogs() | ShowSchemas() | ShowTables() | ShowTableExtended() | ShowViews() | ShowFunctions():
             return ()  # lists have what is visible alone
         case FindSchemas() | FindTables() | FindColumns() | FindFunctions() | FindKeys():
@@ -255,6 +268,13 @@ def _new_table(bound: BoundStatement, parts: tuple[str, ...]) -> Needs:
             pass
         case _:
             assert_never(target)
+
+
+def _policy_functions(bound: BoundStatement, policies: Iterable[NewPolicy]) -> Needs:
+    for each in policies:
+        function = bound.view.find_function(TableName.from_parts(each.function_parts, bound.state.current))
+        if function is not None:
+            yield Need(Privilege.EXECUTE, function)
 
 
 def _new_view(bound: BoundStatement, statement: CreateView) -> Needs:
@@ -376,10 +396,17 @@ def _reads(relations: Iterable[BoundRelation], definer: Definer | None = None) -
 
 
 def _read(relation: BoundRelation, definer: Definer | None) -> Needs:
-    """SELECT on what is named; what a view of the catalog names in its turn its owner has to have."""
+    """SELECT on what is named; what a view of the catalog, the body of a function, or a policy names in its turn its
+    owner has to have.
+    """
     match relation:
-        case BoundTable():
+        case BoundTable(policy=policy):
             yield from _on_table(relation, Privilege.SELECT, definer)
+            if policy is not None:
+                yield from _reads(policy.relations, Definer(None, (definer and definer.label) or relation.label))
+        case BoundInBody(function=function, called=called, relation=named):
+            label = (definer and definer.label) or label_of(called)
+            yield from _read(named, Definer(owner_of(function), label))
         case BoundChanges(table=table) | BoundMetadata(table=table):
             yield from _on_table(table, Privilege.SELECT, definer)
         case BoundFiles(owners=owners):

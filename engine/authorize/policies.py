@@ -1,26 +1,29 @@
-"""What no statement may do with a table that has a row filter or column masks, whoever asks.
+"""What no statement may do with a table that has a row filter or column masks, whoever asks; and what is not told of a
+table that a principal reads through a view alone.
 
-Queries read it through its policies, and so does all that takes its rows from a query; rows may be added to it. All
-else that would tell of what is stored (its files, its history, how many rows an UPDATE found, whether all rows satisfy
-a constraint) is refused, and so is a change of a column that a policy uses. Pure, over what was bound.
+Queries read it through its policies, and so does all that takes its rows from a query; rows may be added to it. DELETE,
+UPDATE and MERGE change the rows that a query would find (`engine.plan.reads.policed_target`), unless a rule of the
+table would look at a masked column of a row that changes: whether it is satisfied would tell of the value. All else
+that would tell of what is stored (its files, its history, whether all rows satisfy a constraint), or would remove rows
+that are hidden, is refused, and so is a change of a column that a policy uses.
+
+Who reads a view sees its rows, and not how many files its tables have: without SELECT on all of these there is no
+EXPLAIN of it. Where either holds, a statement's progress tells nothing of its work, and what maintains a table does not
+answer what it did. Pure, over what was bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import assert_never
-
-from engine.bind.bound import (
-    BoundChanges,
-    BoundFiles,
-    BoundMetadata,
-    BoundRelation,
-    BoundStatement,
-    BoundTable,
-    BoundView,
-)
+from catalog.entries import LocationEntry
+from catalog.names import fold
+from catalog.privileges import Privilege
+from catalog.right_errors import InsufficientPermissions
+from catalog.rights import label_of
+from engine.bind.bound import BoundInBody, BoundRelation, BoundStatement, BoundTable, tables_of
 from engine.errors.policy_errors import ColumnUsedByPolicy, PolicyForbidsStatement
+from engine.sql.expressions import parse_any_expression
 from engine.statements.alters import (
+    AddColumns,
     AddConstraint,
     AlterColumn,
     AlterTable,
@@ -31,16 +34,17 @@ from engine.statements.alters import (
 )
 from engine.statements.copies import CopyInto
 from engine.statements.explains import ExplainWrite
-from engine.statements.maintenance import AnalyzeTable, GenerateManifest, Optimize, Vacuum
+from engine.statements.maintenance import AnalyzeTable, GenerateManifest, Optimize, Reorg, RepairTable, Vacuum
 from engine.statements.merges import Merge
 from engine.statements.queries import Explain
 from engine.statements.shows import DescribeDetail, DescribeHistory, ShowPartitions
 from engine.statements.tables import CloneTable
-from engine.statements.variables import SingleStatement
-from engine.statements.writes import Delete, Insert, TruncateTable, Update
+from engine.statements.variables import RoadStatement, SingleStatement
+from engine.statements.writes import Insert, TruncateTable, Update
 
+_ON_PLACE = Privilege.READ_FILES
 _TELLS_OF_SOURCES = (Explain, ExplainWrite, CloneTable, DescribeDetail, DescribeHistory, ShowPartitions)
-_TELLS_OF_TARGET = (Delete, Update, Merge, TruncateTable, ExplainWrite, GenerateManifest, AnalyzeTable, CopyInto)
+_TELLS_OF_TARGET = (TruncateTable, ExplainWrite, GenerateManifest, AnalyzeTable, CopyInto)
 _NAMES = {
     Explain: "EXPLAIN",
     ExplainWrite: "EXPLAIN",
@@ -56,50 +60,77 @@ _NAMES = {
 }
 
 
+def hides_work(bound: BoundStatement) -> bool:
+    """Whether it is not to be told what the statement does on the way to its rows."""
+    if isinstance(bound.target, BoundTable) and bound.target.is_policed:
+        return True
+    return any(table.is_policed or _is_hidden(bound, table) for table in tables_of(bound.relations))
+
+
+def answers_work(statement: RoadStatement) -> bool:
+    """Whether all that the statement answers is what it did."""
+    return isinstance(statement, Optimize | Reorg | RepairTable | Vacuum)
+
+
+def _is_hidden(bound: BoundStatement, table: BoundTable) -> bool:
+    """Whether the principal may not read the table by itself: it is in the text of a view or function."""
+    rights = bound.view.rights
+    entries = (table.entry,) if table.name is not None else table.owners
+    if rights is None:
+        return False
+    privileges = ((entry, _ON_PLACE if isinstance(entry, LocationEntry) else Privilege.SELECT) for entry in entries)
+    return any(rights.missing(privilege, entry) is not None for entry, privilege in privileges)
+
+
 def ensure_hides(bound: BoundStatement) -> None:
-    """Raises `PolicyForbidsStatement`, `ColumnUsedByPolicy`."""
+    """Raises `PolicyForbidsStatement`, `ColumnUsedByPolicy`, `InsufficientPermissions`."""
     statement, target = bound.statement, bound.target
     if isinstance(statement, _TELLS_OF_SOURCES):
-        for table in _tables(bound.relations):
+        for table in tables_of(bound.relations):
             _refuse_if_policed(statement, table)
-    if not isinstance(target, BoundTable) or not target.policies:
+    if isinstance(statement, Explain | ExplainWrite):
+        for relation in bound.relations:
+            if not isinstance(relation, BoundTable) and any(_is_hidden(bound, each) for each in tables_of((relation,))):
+                raise InsufficientPermissions(Privilege.SELECT.value, f"what {_called(relation)} reads")
+    if isinstance(statement, AlterTable) and isinstance(target, BoundTable):
+        for column in (column for change in statement.changes for column in _changed(change, target)):
+            if target.entry.policies.uses(column) or target.entry.tags.of_column(column):
+                raise ColumnUsedByPolicy(column, target.label)
+    if not isinstance(target, BoundTable) or not target.is_policed:
         return
     replaces = isinstance(statement, Insert) and (statement.overwrite or statement.replace is not None)
     if replaces or isinstance(statement, _TELLS_OF_TARGET):
         _refuse_if_policed(statement, target)
-    if isinstance(statement, Vacuum) and statement.dry_run:
-        raise PolicyForbidsStatement("VACUUM DRY RUN", target.label)
+    if isinstance(statement, Update | Merge):
+        _ensure_rules_tell_nothing(statement, target)
+    if isinstance(statement, Vacuum | RepairTable) and statement.dry_run:
+        name = "VACUUM" if isinstance(statement, Vacuum) else "FSCK REPAIR TABLE"
+        raise PolicyForbidsStatement(f"{name} DRY RUN", target.label)
     if isinstance(statement, Optimize) and statement.condition is not None:
         raise PolicyForbidsStatement("OPTIMIZE WHERE", target.label)
     if isinstance(statement, AlterTable):
         for change in statement.changes:
             if isinstance(change, AddConstraint) or (isinstance(change, AlterColumn) and change.nullable is False):
                 raise PolicyForbidsStatement("A constraint that stored rows are checked for", target.label)
-            for column in _changed(change, target):
-                if target.policies.uses(column):
-                    raise ColumnUsedByPolicy(column, target.label)
+
+
+def _called(relation: BoundRelation) -> str:
+    return label_of(relation.called) if isinstance(relation, BoundInBody) else relation.label
 
 
 def _refuse_if_policed(statement: SingleStatement, table: BoundTable) -> None:
-    if table.policies:
+    if table.is_policed:
         kind = type(statement)
         raise PolicyForbidsStatement(_NAMES.get(kind, kind.__name__.upper()), table.label)
 
 
-def _tables(relations: Iterable[BoundRelation]) -> Iterator[BoundTable]:
-    """Those that are named, and those that views name."""
-    for relation in relations:
-        match relation:
-            case BoundTable():
-                yield relation
-            case BoundChanges(table=table) | BoundMetadata(table=table):
-                yield table
-            case BoundView(relations=inner):
-                yield from _tables(inner)
-            case BoundFiles():
-                pass
-            case _:
-                assert_never(relation)
+def _ensure_rules_tell_nothing(statement: Update | Merge, table: BoundTable) -> None:
+    """Constraints and generated columns are evaluated on a changed row with the stored values of other columns."""
+    masked, rules = {fold(mask.column) for mask in table.policies.masks}, table.snapshot.rules
+    texts = [*(constraint.expression for constraint in rules.constraints), *rules.generations.values()]
+    if masked and any(fold(path[0]) in masked for text in texts for path in parse_any_expression(text).columns):
+        what = f"{type(statement).__name__.upper()}, where a constraint or generated column uses a masked column,"
+        raise PolicyForbidsStatement(what, table.label)
 
 
 def _changed(change: TableChange, table: BoundTable) -> tuple[str, ...]:
@@ -111,6 +142,8 @@ def _changed(change: TableChange, table: BoundTable) -> tuple[str, ...]:
             return (parts[0],)
         case AlterColumn(parts=parts) if change.sql_type is not None:
             return (parts[0],)
+        case AddColumns(columns=columns):
+            return tuple(column.parts[0] for column in columns if len(column.parts) > 1)
         case ReplaceColumns():
             return tuple(table.snapshot.schema.names)
         case _:

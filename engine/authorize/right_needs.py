@@ -7,16 +7,20 @@ from typing import assert_never
 
 from catalog.conditions import AdminNeed, AnyNeed, Need, OwnerNeed
 from catalog.entries import FunctionEntry, ServerEntry, ViewEntry
+from catalog.names import TableName
 from catalog.privileges import Privilege
 from catalog.right_changes import principal_of
 from engine.bind.bound import BoundStatement
 from engine.statements.rights import (
     AlterGroup,
     AlterOwner,
+    AlterTags,
     CreateGroup,
     CreateLocation,
+    CreatePolicy,
     DropGroup,
     DropLocation,
+    DropPolicy,
     GrantRights,
     RevokeRights,
     RightStatement,
@@ -33,6 +37,16 @@ def right_needs(bound: BoundStatement, statement: RightStatement) -> Iterator[An
                 yield OwnerNeed(principal_of(bound.view.state, owner.name, owner.kind))
         case CreateGroup() | AlterGroup() | DropGroup():
             yield AdminNeed()
+        case AlterTags():
+            assert bound.securable is not None
+            yield Need(Privilege.APPLY_TAG, bound.securable)
+        case CreatePolicy(function_parts=parts):
+            yield from _managed(bound)
+            function = bound.view.find_function(TableName.from_parts(parts, bound.state.current))
+            if function is not None:
+                yield Need(Privilege.EXECUTE, function)
+        case DropPolicy():
+            yield from _managed(bound)
         case CreateLocation():
             yield Need(Privilege.CREATE_EXTERNAL_LOCATION, bound.view.state.server)
         case _:

@@ -78,7 +78,7 @@ _LINE = _struct(
         (
             *("event", "outcome", "sqlstate", "condition", "principal", "real_user", "user", "method", "client_id"),
             *("peer", "wire", "user_agent", "session", "statement", "kind", "text", "text_sha256"),
-            *("token_id", "reason", "part"),
+            *("token_id", "reason", "part", "file"),
         ),
         _STRING,
     ),
@@ -90,6 +90,7 @@ _LINE = _struct(
             sources=ArrayType(_struct(relation=_STRING, column=_STRING, transformation=_STRING)),
         )
     ),
+    denied=_struct(privilege=_STRING, on=_STRING),
     columns=ArrayType(_struct(name=_STRING, read=ArrayType(_STRING), written=ArrayType(_STRING))),
     commits=ArrayType(_struct(name=_STRING, version=_LONG)),
     rows_modified=_LONG,
@@ -99,7 +100,7 @@ _LINE = _struct(
 )
 """What is read of a line; the last column is the file's."""
 
-_PARAMETERS = {"statement": "text"} | {name: name for name in ("kind", "user", "token_id", "reason", "part")}
+_PARAMETERS = {"statement": "text"} | {name: name for name in ("kind", "user", "token_id", "reason", "part", "file")}
 _VALUES = {
     "account_id": "CAST(NULL AS STRING)",
     "workspace_id": "CAST(NULL AS STRING)",
@@ -135,6 +136,7 @@ _VALUES = {
     "statement_sha256": "text_sha256",
     "objects": "objects",
     "column_lineage": "lineage",
+    "denied": "denied",
     "columns_used": "columns",
     "commits": "commits",
     "rows_modified": "rows_modified",

@@ -50,7 +50,7 @@ from engine.statements.maintenance import (
     RestoreTable,
 )
 from engine.statements.merges import Merge
-from engine.statements.policies import AlterColumnMask, AlterRowFilter
+from engine.statements.policies import AlterColumnMask, AlterRowFilter, PolicyCall
 from engine.statements.queries import (
     DescribeQuery,
     Explain,
@@ -58,7 +58,11 @@ from engine.statements.queries import (
 )
 from engine.statements.rights import (
     AlterOwner,
+    AlterTags,
+    CreatePolicy,
+    DescribePolicy,
     DropLocation,
+    DropPolicy,
     GrantRights,
     RevokeRights,
     RightStatement,
@@ -66,6 +70,7 @@ from engine.statements.rights import (
     ShowGrants,
     ShowGroups,
     ShowLocations,
+    ShowPolicies,
     ShowUsers,
 )
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
@@ -139,6 +144,10 @@ def _securable(statement: SingleStatement, binder: Binder) -> SecurableEntry | N
     match statement:
         case GrantRights(securable=name) | RevokeRights(securable=name) | AlterOwner(securable=name):
             return bind_securable(name, binder)
+        case AlterTags(securable=name) | CreatePolicy(securable=name) | DropPolicy(securable=name):
+            return bind_securable(name, binder)
+        case ShowPolicies(securable=name) | DescribePolicy(securable=name):
+            return bind_securable(name, binder)
         case ShowGrants(securable=SecurableName() as name):
             return bind_securable(name, binder)
         case DropLocation(name=location, if_exists=if_exists):
@@ -156,7 +165,9 @@ def _named(
     binder: Binder,
 ) -> tuple[Target | None, tuple[BoundRelation, ...]]:
     """What the statement writes, makes or drops, and the relations that it reads."""
-    if isinstance(statement, RightStatement | TokenStatement | CreateFunction | DropFunction):
+    if isinstance(statement, AlterTags) and statement.column is not None:
+        return binder.table(statement.securable.parts), ()
+    if isinstance(statement, RightStatement | TokenStatement | DropFunction):
         return None, ()
     current = binder.state.current
     if isinstance(statement, TableStatement):
@@ -186,7 +197,9 @@ def _named(
             return _altered(statement, binder)
         case AlterRowFilter(table_parts=parts, call=call) | AlterColumnMask(table_parts=parts, call=call):
             table = binder.table(parts)
-            return table, () if call is None else (table,)
+            return table, () if call is None else _probed(table, call, binder)
+        case CreateFunction(probe=probe):
+            return None, binder.relations(probe.relations, current)
         case Delete(table_parts=parts, rows=rows):
             return binder.table(parts), binder.relations(rows.query.relations, current)
         case Update(table_parts=parts, rows=rows, values=values):
@@ -222,6 +235,15 @@ def _named(
 def _files(statement: CopyInto, target: BoundTable, binder: Binder) -> BoundFiles:
     owners = free_path_owners(binder.view, binder.view.ensure_location(statement.path))
     return replace(bind_files(statement, target, binder.view, binder.files), owners=owners)
+
+
+def _probed(table: BoundTable, call: PolicyCall, binder: Binder) -> tuple[BoundRelation, ...]:
+    """The table whose rows a policy is asked for, as it is, and what the bodies of functions name."""
+    own = len([each for each in call.probe.relations if not each.functions])
+    return (
+        *(table for _ in range(own)),
+        *binder.policy_relations(replace(call.probe, relations=call.probe.relations[own:])),
+    )
 
 
 def _named_so(name: str | None) -> Matcher:
@@ -278,6 +300,8 @@ def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation,
         case UseSchema() | UseCatalog() | SetSetting() | ShowSettings() | ResetSetting():
             return ()
         case ShowGrants() | ShowGroups() | ShowUsers() | ShowLocations() | DescribeFunction():
+            return ()
+        case ShowPolicies() | DescribePolicy():
             return ()
         case _:
             assert_never(statement)

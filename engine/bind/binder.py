@@ -12,9 +12,9 @@ import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, assert_never
+from typing import Any
 
-from catalog.audit_table import SYSTEM_CATALOG, is_audit_schema
+from catalog.audit_table import is_audit_schema
 from catalog.entries import Relation as CatalogRelation
 from catalog.entries import SecurableEntry, TableEntry, ViewEntry, owner_of
 from catalog.errors import (
@@ -25,7 +25,6 @@ from catalog.errors import (
 )
 from catalog.names import (
     NAME_BYTES_MAX,
-    CatalogName,
     Matcher,
     SchemaName,
     TableName,
@@ -41,6 +40,8 @@ from catalog.view import CatalogView
 from engine.bind.audit_rows import audit_rows
 from engine.bind.bound import (
     BoundChanges,
+    BoundInBody,
+    BoundMetadata,
     BoundRelation,
     BoundTable,
     BoundView,
@@ -50,13 +51,13 @@ from engine.bind.bound import (
     TakenName,
     references,
 )
-from engine.bind.functions import Functions
-from engine.bind.information_rows import information_query
+from engine.bind.functions import Functions, ensure_names_known
+from engine.bind.information_rows import information_view
 from engine.bind.metadata_parts import relation_or_part
-from engine.bind.policies import bind_policies
+from engine.bind.policies import bind_policies, policed_at, policies_of
 from engine.bind.sight import free_path_owners, path_owners, seen_by
 from engine.bind.sources import Sources
-from engine.bind.time_travel import read_bound, read_time
+from engine.bind.time_travel import load, read_bound
 from engine.errors.definition_errors import (
     DropByPath,
     NoPlaceForTable,
@@ -76,13 +77,9 @@ from engine.errors.statement_errors import (
 from engine.errors.table_errors import naming
 from engine.runtime.session_state import SessionState, is_temporary
 from engine.runtime.settings import ALLOW_OUTSIDE
-from engine.sql.dialect.errors import InvalidTimeTravel
 from engine.sql.parser import parse
 from engine.statements.keys import ForeignKeyDef, KeyDef
 from engine.statements.queries import (
-    AsOfReference,
-    AsOfTimestamp,
-    AsOfVersion,
     ChangeRange,
     Query,
     Relation,
@@ -122,26 +119,53 @@ class Binder:
         self.pinned: dict[tuple[str, str, TimeTravel | None], TableSnapshot] = {}
         self.feeds: dict[tuple[str, ChangeRange], TableChanges] = {}
         self._owned_views: dict[Principal | None, CatalogView] = {}
+        self._is_in_policy = False
 
     def relations(
         self, relations: tuple[Relation, ...], current: SchemaName, inside: tuple[ViewEntry, ...] = ()
     ) -> tuple[BoundRelation, ...]:
         """What a query names; `inside` are the views whose texts led here, outermost first."""
-        return tuple(
-            relation_or_part(
-                each.name_parts,
-                partial(self.relation, time_travel=each.time_travel, current=current, inside=inside),
-            )
-            if each.changes is None
-            else self.changes(each.name_parts, each.changes, current, inside)
-            for each in relations
+        found = tuple(
+            self._in_body(each, inside) if each.functions else self._named(each, current, inside) for each in relations
         )
+        ensure_names_known(relations, found, self.functions)
+        return found
+
+    def _named(
+        self, each: Relation, current: SchemaName, inside: tuple[ViewEntry, ...], view: CatalogView | None = None
+    ) -> NamedRelation | BoundChanges | BoundMetadata:
+        if each.changes is None:
+            look = partial(self.relation, time_travel=each.time_travel, current=current, inside=inside, view=view)
+            return relation_or_part(each.name_parts, look)
+        return self.changes(each.name_parts, each.changes, current, inside, view)
+
+    def _in_body(self, each: Relation, inside: tuple[ViewEntry, ...]) -> BoundInBody:
+        """What the body of a function names, looked up as its owner, from where it was made."""
+        function, view = self.functions.as_owner(each.functions[-1])
+        called, _ = self.functions.as_owner(each.functions[0])
+        # As the text of a view that no name leads to.
+        name = replace(function.name, table=f"{function.name.table}()")
+        body = ViewEntry(
+            name=name, text="", current=function.current, owner=function.owner, owner_kind=function.owner_kind
+        )
+        try:
+            found = self._named(each, function.current, (*inside, body), view)
+        except SqlError as error:  # which may name what the body reads
+            if self.view.tells_all(called):
+                raise
+            raise ViewOwnerLacksPrivileges(label_of(called)) from error
+        return BoundInBody(function=function, called=called, relation=found)
 
     def changes(
-        self, parts: tuple[str, ...], asked: ChangeRange, current: SchemaName, inside: tuple[ViewEntry, ...]
+        self,
+        parts: tuple[str, ...],
+        asked: ChangeRange,
+        current: SchemaName,
+        inside: tuple[ViewEntry, ...],
+        view: CatalogView | None = None,
     ) -> BoundChanges:
         """What `table_changes` reads. Raises for a view, and where the log cannot say the changes."""
-        table = self.relation(parts, None, current, inside)
+        table = self.relation(parts, None, current, inside, view)
         if not isinstance(table, BoundTable):
             raise TableExpected(table.label)
         key = (table.entry.location, asked)
@@ -174,11 +198,11 @@ class Binder:
         path = path_of(parts)
         if path is not None:
             entry = view.resolve_path(path, path_format(parts))
-            owners = path_owners(view, entry.location) or self._policed_at(entry.location)
+            owners = path_owners(view, entry.location) or policed_at(self.view, entry.location)
             found_table = replace(
                 self._bound(None, entry, time_travel), owners=owners, shown_as=self._shown_as(owners, inside)
             )
-            return self._policed(found_table, time_travel) if is_read else found_table
+            return self._policed(found_table, time_travel, is_read=is_read)
         # The text of a view in the catalog means the same in every session, so it never sees temporary ones.
         temporary = self.state.temporary_view(parts) if not inside or is_temporary(inside[-1].name) else None
         found = temporary or view.resolve(TableName.from_parts(parts, current))
@@ -186,7 +210,7 @@ class Binder:
             found_table = replace(
                 self._bound(found.name, found, time_travel), shown_as=self._shown_as((found,), inside)
             )
-            return self._policed(found_table, time_travel) if is_read else found_table
+            return self._policed(found_table, time_travel, is_read=is_read)
         if time_travel is not None:
             raise TimeTravelOnView(str(found.name))
         if is_system_schema(found.name.schema_name):
@@ -198,21 +222,35 @@ class Binder:
             raise ViewTooDeep(str(names[0]), VIEW_DEPTH_MAX)
         return self._of_view(found, inside)
 
-    def _policed(self, table: BoundTable, time_travel: TimeTravel | None) -> BoundTable:
-        """With the policies that hold for who reads its rows; a path has those of the table that it belongs to."""
-        policies = table.policies
+    def _policed(self, table: BoundTable, time_travel: TimeTravel | None, *, is_read: bool) -> BoundTable:
+        """With the policies that hold for who reads its rows; a path has those of the table that it belongs to.
+
+        Where its rows are not read, it is no error that it is not clear what these are.
+        """
+        try:
+            policies = policies_of(table, self.view.state, self.functions.principals)
+        except SqlError:
+            if is_read and not self._is_in_policy:
+                raise
+            return replace(table, is_policed=True)
         if not policies:
+            return table
+        table = replace(table, policies=policies, is_policed=True)
+        if not is_read or self._is_in_policy:
             return table
         if any(isinstance(each, TableEntry) and each.location != table.entry.location for each in table.owners):
             raise PathNotAllowed(table.entry.location)  # a part of the table, or a folder around it
         if time_travel is not None:
             raise PolicyForbidsTimeTravel(table.label)
-        schema = table.snapshot.schema
-        return replace(table, policy=bind_policies(policies, table.label, schema, self.functions))
+        return replace(table, policy=bind_policies(table, self.functions, self.policy_relations))
 
-    def _policed_at(self, location: str) -> tuple[TableEntry, ...]:
-        """The tables with policies to which a path belongs, where privileges do not count: policies do."""
-        return tuple(each for each in self.view.unrestricted.tables_at(location) if each.policies)
+    def policy_relations(self, query: Query) -> tuple[BoundRelation, ...]:
+        """What the bodies in an expression of a policy name, to which no policies apply."""
+        self._is_in_policy = True
+        try:
+            return self.relations(query.relations, self.state.current)
+        finally:
+            self._is_in_policy = False
 
     def _of_view(self, found: ViewEntry, inside: tuple[ViewEntry, ...]) -> BoundView:
         query = parse(found.text)
@@ -261,10 +299,7 @@ class Binder:
         """
         if is_audit_schema(entry.name.schema_name):
             return audit_rows(self.audit_folder)
-        is_system = entry.name.schema_name.catalog_name == CatalogName(SYSTEM_CATALOG)
-        catalog = None if is_system else entry.name.catalog
-        text = information_query(entry, self.view, catalog, lambda: self.listed(catalog, matches_all, matches_all))
-        return BoundView(entry=entry, query=Query(text=text), relations=())
+        return information_view(entry, self.view, lambda catalog: self.listed(catalog, matches_all, matches_all))
 
     def table(self, parts: tuple[str, ...], view: CatalogView | None = None) -> BoundTable:
         """A name that must be a table's, looked up in `view` if given."""
@@ -458,22 +493,5 @@ class Binder:
         key = (entry.format, entry.location, time_travel)
         if key not in self.pinned:
             with naming(str(entry.name)):
-                self.pinned[key] = self._load(entry, time_travel)
+                self.pinned[key] = load(self.formats[entry.format], entry.location, time_travel, self.values)
         return self.pinned[key]
-
-    def _load(self, entry: TableEntry, time_travel: TimeTravel | None) -> TableSnapshot:
-        own = self.formats[entry.format]
-        match time_travel:
-            case None:
-                return own.load(entry.location)
-            case AsOfVersion(version):
-                return own.load(entry.location, version)
-            case AsOfTimestamp(expression):
-                return own.load_at(entry.location, read_time(expression, self.values))
-            case AsOfReference(name):
-                found = own.find_reference(entry.location, name)
-                if found is None:
-                    raise InvalidTimeTravel(f"VERSION AS OF '{name}'")
-                return found
-            case _:
-                assert_never(time_travel)

@@ -11,9 +11,9 @@ runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 import pyarrow as pa
 
@@ -53,14 +53,30 @@ PathOwner: TypeAlias = TableEntry | LocationEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoundExpression:
+    """A query that selects one expression over a table's columns, with the functions that it calls inlined, and what
+    their bodies read.
+    """
+
+    query: Query
+    relations: tuple[BoundRelation, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoundPolicy:
-    """Row filters and column masks as expressions over a table's columns, with the functions that they call inlined.
+    """Row filters and column masks of a table.
 
     A row is read where all of `filters` are TRUE; `masks` are pairs of a column and what is read in its place.
     """
 
-    filters: tuple[str, ...] = ()
-    masks: tuple[tuple[str, str], ...] = ()
+    filters: tuple[BoundExpression, ...] = ()
+    masks: tuple[tuple[str, BoundExpression], ...] = ()
+
+    @property
+    def relations(self) -> tuple[BoundRelation, ...]:
+        """What it reads beside the table."""
+        expressions = (*self.filters, *(mask for _, mask in self.masks))
+        return tuple(relation for each in expressions for relation in each.relations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +93,10 @@ class BoundTable:
     own: TableFormat = field(compare=False, repr=False)
     """Its format."""
     owners: tuple[PathOwner, ...] = ()
+    policies: Policies = NO_POLICIES
+    """Those that hold for the session's principal, of the table, or of all tables to which a path belongs."""
+    is_policed: bool = False
+    """Whether there are any; also where it is not clear which, and no row is read."""
     policy: BoundPolicy | None = None
     """What of it is read, where its rows are read by a query. Without one nothing is hidden."""
     shown_as: str | None = None
@@ -91,12 +111,6 @@ class BoundTable:
     def own_label(self) -> str:
         """What it is called to those who may know of it."""
         return str(self.name) if self.name else f"{self.entry.format}.`{self.entry.location}`"
-
-    @property
-    def policies(self) -> Policies:
-        """Those of the table; of all tables to which a path belongs."""
-        entries = [self.entry, *(owner for owner in self.owners if isinstance(owner, TableEntry))]
-        return next((entry.policies for entry in entries if entry.policies), NO_POLICIES)
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...]:
@@ -218,8 +232,49 @@ class BoundFiles:
         return _columns_of(self.schema or StructType(()))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundInBody:
+    """What the body of a function names, read as the owner of `function`. Messages name `called`, whose body it is
+    in, or which calls the function.
+    """
+
+    function: FunctionEntry
+    called: FunctionEntry
+    relation: NamedRelation | BoundChanges | BoundMetadata
+
+    @property
+    def name(self) -> None:
+        """Nothing but the body can refer to it."""
+
+    @property
+    def label(self) -> str:
+        return self.relation.label
+
+    @property
+    def columns(self) -> tuple[ColumnInfo, ...]:
+        return self.relation.columns
+
+
 NamedRelation: TypeAlias = BoundTable | BoundView
-BoundRelation: TypeAlias = NamedRelation | BoundChanges | BoundMetadata | BoundFiles
+BoundRelation: TypeAlias = NamedRelation | BoundChanges | BoundMetadata | BoundFiles | BoundInBody
+
+
+def tables_of(relations: Iterable[BoundRelation]) -> Iterator[BoundTable]:
+    """Those that are named, and those that views and the bodies of functions name."""
+    for relation in relations:
+        match relation:
+            case BoundTable():
+                yield relation
+            case BoundChanges(table=table) | BoundMetadata(table=table):
+                yield table
+            case BoundView(relations=inner):
+                yield from tables_of(inner)
+            case BoundInBody(relation=inner_relation):
+                yield from tables_of((inner_relation,))
+            case BoundFiles():
+                pass
+            case _:
+                assert_never(relation)
 
 
 def _columns_of(schema: StructType) -> tuple[ColumnInfo, ...]:

@@ -1,8 +1,9 @@
 """Calls of the catalog's functions, put into queries as expressions; and who the session's principal is.
 
 Spark never looks a function of the catalog up: its body takes the place of the call, with the arguments in the places
-of its parameters. What the body calls in its turn is looked up as its owner, from where it was made. A function that
-the principal may not know of is left to Spark, which does not find it either.
+of its parameters. What the body calls in its turn is looked up as its owner, from where it was made; the tables that it
+names become relations of the query, which `binder.py` binds in the same way. A function that the principal may not know
+of is left to Spark, which does not find it either.
 
 `is_account_group_member` and `is_member` are about the session's principal wherever they are called, also in views and
 functions of others. They are answered here, and become TRUE or FALSE.
@@ -12,29 +13,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 from catalog.entries import FunctionEntry, owner_of
 from catalog.names import SchemaName, TableName, quote
-from catalog.privileges import group
+from catalog.privileges import Principal, group
 from catalog.right_errors import ViewOwnerLacksPrivileges
-from catalog.rights import Caller, Login, caller_of, label_of, owning
+from catalog.rights import Login, caller_of, label_of, owning
 from catalog.view import CatalogView
-from engine.bind.bound import BoundFunction
+from engine.bind.bound import BoundFunction, BoundInBody, BoundRelation
 from engine.errors.function_errors import (
+    ArgumentNotOfRow,
     FunctionTooDeep,
     GroupNotLiteral,
     RepeatedArgument,
     WrongNumberOfArguments,
 )
 from engine.runtime.identity import Identity
+from engine.sql.dialect.errors import BodyNotPossible
 from engine.sql.query.bodies import (
     MEMBERSHIP,
-    expression_of,
+    Body,
     expression_query,
+    free_names,
     inlined_call,
     inlined_expression,
     is_deterministic,
+    is_of_row,
     literal_call,
     parse_body,
     parse_expression,
@@ -43,7 +49,7 @@ from engine.sql.query.bodies import (
     with_defaults,
 )
 from engine.statements.merges import Merge, MergeClause
-from engine.statements.queries import Call, InlinedCall, Query
+from engine.statements.queries import Call, InlinedCall, Query, Relation
 from engine.statements.writes import Assignment, Delete, ReplaceOn, ReplaceWhere, Update
 
 FUNCTION_DEPTH_MAX = 32
@@ -88,47 +94,64 @@ class Functions:
         """The query with its calls inlined; names are looked up in `view`, from `current`."""
         found: list[BoundFunction] = []
         inlined: list[InlinedCall] = []
+        relations = list(query.relations)
         for call in query.calls:
             if len(call.name_parts) == 1 and call.name_parts[0].lower() in MEMBERSHIP:
                 inlined.append(literal_call(call, self._membership(query, call)))
                 continue
             entry = view.find_function(TableName.from_parts(call.name_parts, current))
             if entry is not None:
-                made, inner = self._inlined(query, call, entry, inside)
-                inlined.append(made)
+                body, inner = self._body(query, call, entry, inside)
+                inlined.append(_called(call, entry, body, len(relations)))
+                relations += [replace(each, functions=(entry.name, *each.functions)) for each in body[1].relations]
                 found.append(BoundFunction(entry=entry, functions=inner))
-        return (replace(query, inlined=tuple(inlined)) if inlined else query), tuple(found)
+        changed = replace(query, inlined=tuple(inlined), relations=tuple(relations)) if inlined else query
+        return changed, tuple(found)
 
     def entry(self, name: TableName) -> FunctionEntry | None:
         """A function by its full name, whoever may know of it."""
         return self._view.unrestricted.find_function(name)
 
-    def expression(self, name: TableName, arguments: Sequence[str]) -> str:
-        """A call of a function that is there, with its body in its place; for what nobody has to have EXECUTE on."""
+    def expression(self, name: TableName, arguments: Sequence[str]) -> Query:
+        """A query of what a function that is there gives, with its body in its place; for what nobody has to have
+        EXECUTE on.
+        """
         text = f"SELECT {'.'.join(map(quote, name.parts))}({', '.join(arguments)})"
-        query = parse_expression(text)
-        changed, _ = self.in_query(query, name.schema_name, self._view.unrestricted)
-        return expression_of(changed)
+        changed, _ = self.in_query(parse_expression(text), name.schema_name, self._view.unrestricted)
+        assert changed.inlined
+        return changed
 
-    def _inlined(
+    def _body(
         self, query: Query, call: Call, entry: FunctionEntry, inside: tuple[TableName, ...]
-    ) -> tuple[InlinedCall, tuple[BoundFunction, ...]]:
+    ) -> tuple[tuple[Body, Query], tuple[BoundFunction, ...]]:
+        """The body, its query with its own calls inlined, and the functions that these call."""
         if entry.name in inside or len(inside) >= FUNCTION_DEPTH_MAX:
             raise FunctionTooDeep(str(entry.name), FUNCTION_DEPTH_MAX)
         parameters, given = entry.parameters, len(call.arguments)
-        defaults = [each.default for each in parameters[given:]]
-        if given > len(parameters) or None in defaults:
+        if given > len(parameters) or any(each.default is None for each in parameters[given:]):
             least = sum(each.default is None for each in parameters)
             raise WrongNumberOfArguments(str(entry.name), least, len(parameters), given)
         body = parse_body(entry.body, [each.name for each in parameters], entry.name.table)
-        for number, span in enumerate(call.arguments):
-            if repeats(body, number) and not is_deterministic(query.text[span.start : span.end]):
-                raise RepeatedArgument(str(entry.name), parameters[number].name)
         inner, functions = self.in_query(body.query, entry.current, self._as_owner(entry), (*inside, entry.name))
+        for number, span in enumerate(call.arguments):
+            text, parameter = query.text[span.start : span.end], parameters[number].name
+            if repeats(body, number) and not is_deterministic(text):
+                raise RepeatedArgument(str(entry.name), parameter)
+            if (body.has_query or inner.relations) and not is_of_row(text):
+                raise ArgumentNotOfRow(str(entry.name), parameter)
         if len(inner.inlined) < len(body.query.calls) and not self._view.tells_all(entry):
             raise ViewOwnerLacksPrivileges(label_of(entry))  # Spark would say the name of what is gone
-        made = inlined_call(call, body, inner.inlined, [each.type for each in parameters], entry.returns)
-        return with_defaults(call, given, [default or "" for default in defaults], made), functions
+        return (body, inner), functions
+
+    def as_owner(self, name: TableName) -> tuple[FunctionEntry, CatalogView]:
+        """A function, whose body is being bound, and what its owner may know of."""
+        entry = self.entry(name)
+        assert entry is not None
+        return entry, self._as_owner(entry)
+
+    def tells_all(self, entry: FunctionEntry) -> bool:
+        """Whether the principal may know the text of a function."""
+        return self._view.tells_all(entry)
 
     def _as_owner(self, entry: FunctionEntry) -> CatalogView:
         if self._view.rights is None:
@@ -140,13 +163,38 @@ class Functions:
         name = string_literal(texts[0]) if len(texts) == 1 else None
         if name is None:
             raise GroupNotLiteral(call.name_parts[0])
-        return "TRUE" if group(name) in self._caller.principals else "FALSE"
+        return "TRUE" if group(name) in self.principals else "FALSE"
 
-    @property
-    def _caller(self) -> Caller:
+    @cached_property
+    def principals(self) -> frozenset[Principal]:
+        """All that the session's principal is, groups included."""
         if self._view.rights is not None:
-            return self._view.rights.caller
-        return caller_of(self._view.state, Login(self._identity.principal, self._identity.groups))
+            return self._view.rights.caller.principals
+        return caller_of(self._view.state, Login(self._identity.principal, self._identity.groups)).principals
+
+
+def ensure_names_known(relations: tuple[Relation, ...], found: tuple[BoundRelation, ...], functions: Functions) -> None:
+    """Whether the names in bodies of functions mean what these read, as they did when the functions were made: a column
+    that is gone since would be looked for around the call.
+    """
+    known: dict[tuple[TableName, ...], set[str]] = {}
+    for each, bound in zip(relations, found, strict=True):
+        if isinstance(bound, BoundInBody):
+            names = known.setdefault(each.functions, {bound.function.name.table})
+            names |= {*each.name_parts, *(parameter.name for parameter in bound.function.parameters)}
+            names |= {column.name for column in bound.columns}
+    for path, names in known.items():
+        function, _ = functions.as_owner(path[-1])
+        for name in sorted(free_names(function.body) - {each.lower() for each in names}):
+            called, _ = functions.as_owner(path[0])
+            if not functions.tells_all(called):
+                raise ViewOwnerLacksPrivileges(label_of(called))
+            raise BodyNotPossible(str(function.name), f"{name} is no column of what it reads, and no parameter")
+
+
+def _called(call: Call, entry: FunctionEntry, body: tuple[Body, Query], first: int) -> InlinedCall:
+    defaults = [each.default or "" for each in entry.parameters[len(call.arguments) :]]
+    return with_defaults(call, len(call.arguments), defaults, inlined_call(call, entry, *body, first))
 
 
 _TEXTS: dict[type, str] = {

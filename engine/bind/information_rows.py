@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
+from catalog.audit_table import SYSTEM_CATALOG
 from catalog.entries import FunctionEntry, SecurableEntry, TableEntry, ViewEntry
 from catalog.information_schema import RELATIONS
 from catalog.names import CatalogName, TableName, matches_all
@@ -17,7 +18,8 @@ from catalog.policies import PolicyFunction
 from catalog.rights import kind_of
 from catalog.shown_grants import effective_grants
 from catalog.view import CatalogView
-from engine.bind.bound import BoundTable, ColumnInfo, NamedRelation
+from engine.bind.bound import BoundTable, BoundView, ColumnInfo, NamedRelation
+from engine.statements.queries import Query
 from engine.table.keys import ForeignKey, PrimaryKey, TableKey, primary_key
 from engine.types.schema import StructField
 from engine.types.type_sizes import type_sizes
@@ -27,7 +29,17 @@ Listed = Callable[[], Iterable[NamedRelation]]
 """The tables and views, each with its log looked into."""
 
 
-def information_query(entry: ViewEntry, view: CatalogView, catalog: str | None, listed: Listed) -> str:
+def information_view(
+    entry: ViewEntry, view: CatalogView, listed: Callable[[str | None], Iterable[NamedRelation]]
+) -> BoundView:
+    """One of the views of a catalog, or of all where it is `system`'s; `listed` has what is in one, or in all."""
+    is_system = entry.name.schema_name.catalog_name == CatalogName(SYSTEM_CATALOG)
+    catalog = None if is_system else entry.name.catalog
+    text = _query(entry, view, catalog, partial(listed, catalog))
+    return BoundView(entry=entry, query=Query(text=text), relations=())
+
+
+def _query(entry: ViewEntry, view: CatalogView, catalog: str | None, listed: Listed) -> str:
     """A query that answers the rows of the view `entry` for one catalog, or for all of them."""
     name = entry.name.table
     columns = RELATIONS[name]
@@ -51,7 +63,9 @@ def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> 
         "catalog_privileges": partial(_catalog_privileges, view, catalog),
         "catalogs": partial(_catalogs, view, catalog),
         "check_constraints": partial(_check_constraints, listed),
+        "catalog_tags": partial(_catalog_tags, view, catalog),
         "column_masks": partial(_column_masks, view, catalog),
+        "column_tags": partial(_column_tags, view, catalog),
         "columns": partial(_columns, listed),
         "constraint_column_usage": partial(_constraint_column_usage, listed),
         "constraint_table_usage": partial(_constraint_table_usage, listed),
@@ -62,6 +76,8 @@ def _rows(name: str, view: CatalogView, catalog: str | None, listed: Listed) -> 
         "routine_privileges": partial(_routine_privileges, view, catalog),
         "routines": partial(_routines, view, catalog),
         "row_filters": partial(_row_filters, view, catalog),
+        "schema_tags": partial(_schema_tags, view, catalog),
+        "table_tags": partial(_table_tags, view, catalog),
         "schema_privileges": partial(_schema_privileges, view, catalog),
         "schemata": partial(_schemata, view, catalog),
         "table_constraints": partial(_table_constraints, listed),
@@ -124,6 +140,29 @@ def _policed(view: CatalogView, catalog: str | None) -> Iterator[TableEntry]:
     for entry in view.find_relations(catalog, matches_all, matches_all):
         if isinstance(entry, TableEntry) and entry.policies and view.tells_all(entry):
             yield entry
+
+
+def _catalog_tags(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in view.catalogs():
+        if catalog is None or entry.name == CatalogName(catalog):
+            yield from ((*entry.name.parts, *tag) for tag in entry.tags.own)
+
+
+def _schema_tags(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in view.find_schemas(catalog):
+        yield from ((*entry.name.parts, *tag) for tag in entry.tags.own)
+
+
+def _table_tags(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in view.find_relations(catalog, matches_all, matches_all):
+        if isinstance(entry, TableEntry):
+            yield from ((*entry.name.parts, *tag) for tag in entry.tags.own)
+
+
+def _column_tags(view: CatalogView, catalog: str | None) -> Iterator[Row]:
+    for entry in view.find_relations(catalog, matches_all, matches_all):
+        if isinstance(entry, TableEntry):
+            yield from ((*entry.name.parts, column, *tag) for column, tags in entry.tags.columns for tag in tags)
 
 
 def _listed(call: PolicyFunction) -> str:

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from catalog.errors import CatalogNotFound, SchemaNotFound, TableNotFound, TooManyNameParts
-from engine.bind.bound import BoundMetadata, BoundRelation, BoundTable, NamedRelation
+from engine.bind.bound import BoundMetadata, BoundTable, NamedRelation
 from engine.errors.policy_errors import PolicyForbidsStatement
 
 _NOT_FOUND = (CatalogNotFound, SchemaNotFound, TableNotFound, TooManyNameParts)
 
 
-def relation_or_part(parts: tuple[str, ...], look: Callable[[tuple[str, ...]], NamedRelation]) -> BoundRelation:
+def relation_or_part(
+    parts: tuple[str, ...], look: Callable[[tuple[str, ...]], NamedRelation]
+) -> NamedRelation | BoundMetadata:
     """What a name means; `look` finds tables and views, and what it raises is raised where the name means nothing."""
     try:
         return look(parts)

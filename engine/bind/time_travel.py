@@ -12,10 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from engine.errors.statement_errors import ChangeBoundType, InvalidTimeTravelTimestamp, NullChangeBound
+from engine.sql.dialect.errors import InvalidTimeTravel
+from engine.statements.queries import AsOfReference, AsOfTimestamp, AsOfVersion, TimeTravel
 from engine.table.changes import AtTime, AtVersion, Bound
+from engine.table.formats import TableFormat
+from engine.table.snapshot import TableSnapshot
 
 Values = Mapping[str, tuple[Any, ...]]
 """A list of expressions without columns, as text → their values in the session's zone."""
@@ -70,3 +74,21 @@ def _value(expressions: str, values: Values) -> tuple[Any, ...]:
     if expressions not in values:
         raise ValueNeeded(expressions)
     return values[expressions]
+
+
+def load(own: TableFormat, location: str, time_travel: TimeTravel | None, values: Values) -> TableSnapshot:
+    """The version of a table that a statement sees. Raises `InvalidTimeTravel`."""
+    match time_travel:
+        case None:
+            return own.load(location)
+        case AsOfVersion(version):
+            return own.load(location, version)
+        case AsOfTimestamp(expression):
+            return own.load_at(location, read_time(expression, values))
+        case AsOfReference(name):
+            found = own.find_reference(location, name)
+            if found is None:
+                raise InvalidTimeTravel(f"VERSION AS OF '{name}'")
+            return found
+        case _:
+            assert_never(time_travel)

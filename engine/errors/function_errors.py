@@ -41,3 +41,15 @@ class RepeatedArgument(SqlError, condition="NON_DETERMINISTIC_ARGUMENT", sqlstat
         "{function} uses {parameter} more than once, so its argument may not be random. Compute it in a subquery, and "
         "give the column."
     )
+
+
+@dataclass(eq=False)
+class ArgumentNotOfRow(SqlError, condition="UNSUPPORTED_FEATURE.FUNCTION_ARGUMENT", sqlstate="0A000"):
+    """The body has queries, and so an argument is evaluated in one."""
+
+    function: str
+    parameter: str
+    template = (
+        "{function} reads tables, so its arguments are columns, constants, and what operators, CASE and casts make of "
+        "them. Compute {parameter} in a subquery, and give the column."
+    )

@@ -47,7 +47,10 @@ class PolicyForbidsTimeTravel(SqlError, condition="FGAC_TIME_TRAVEL_NOT_SUPPORTE
 class ColumnUsedByPolicy(SqlError, condition="COLUMN_USED_BY_POLICY", sqlstate="2BP01"):
     column: str
     table: str
-    template = "The column {column} is used by a row filter or column mask of {table}. Take that policy away first."
+    template = (
+        "The column {column} is used by a row filter or column mask of {table}, or has tags, which policies may look "
+        "at. Take these away first."
+    )
 
 
 @dataclass(eq=False)

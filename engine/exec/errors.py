@@ -154,3 +154,12 @@ class ScanLimitExceeded(SqlError, condition="SCAN_LIMIT_EXCEEDED", sqlstate="540
         "The statement would read {size} bytes of data files or more; the limit is {limit}. Read less by conditions on "
         "partition columns or clustered columns, or ask the administrator to raise statements.scan_bytes_max."
     )
+
+
+@dataclass(eq=False)
+class ValueTooLarge(SqlError, condition="VALUE_TOO_LARGE", sqlstate="54000"):
+    function: str
+    template = (
+        "{function} would make a single value of more than 256 MiB. Make a smaller one; to make many rows, read "
+        "range(…)."
+    )

@@ -23,6 +23,7 @@ from typing import Any
 from py4j.clientserver import ClientServer
 from py4j.protocol import Py4JError
 
+from catalog.credentials import hadoop_settings
 from engine.exec.errors import CONTEXT_STOPPED, SparkRestarting, SparkUnavailable
 from engine.exec.expressions import ALLOWED_EXPRESSIONS
 from engine.exec.file_lists import FileLists
@@ -180,6 +181,9 @@ def _start_spark(gateway: ClientServer, launch: Launch) -> Any:
     threading.Thread(target=_install, args=(gateway, launch.jar, installed), name="spark-classes", daemon=True).start()
     spark = gateway.jvm.org.apache.spark.sql.classic.SparkSession.builder().getOrCreate()
     installed.result()
+    hadoop = spark.sparkContext().hadoopConfiguration()
+    for key, value in hadoop_settings().items():  # not among Spark's settings, which statements and logs may show
+        hadoop.set(key, value)
     questions = launch.file_lists.server
     driver = gateway.jvm.deltagateway.GatewayDriver(
         spark,

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,6 +49,7 @@ from engine.statements.queries import ExplainMode
 
 A = TypeVar("A")
 R = TypeVar("R")
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +267,9 @@ class ExecSession:
 
 
 def _tell_lineage(read: LineageReader, told: str | None, plan: ReadPlan, context: StatementContext) -> None:
-    if told is not None and context.on_lineage is not None:
+    if told is None:
+        logger.warning("which columns statement %s read is unknown", context.statement_id)
+    elif context.on_lineage is not None:
         context.on_lineage(read(told, plan.scans))
 
 

@@ -37,6 +37,7 @@ from engine.exec.errors import (
     RelationNotBound,
     RowsNotTracked,
     SparkRestarting,
+    ValueTooLarge,
     ViewChanged,
 )
 from engine.storage.errors import (
@@ -150,6 +151,8 @@ def _refusal(kind: str, subject: str, labels: Mapping[str, str]) -> SqlError:
         case "log path":
             root, _, path = subject.partition("\n")
             return LogPathNotAllowed(restore_names(root, labels), path)
+        case "cell size":
+            return ValueTooLarge(subject)
         case "no columns":
             return SourceWithoutColumns(restore_names(subject, labels))
         case "relation":

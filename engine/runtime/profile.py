@@ -4,7 +4,8 @@ A run collects one :class:`TableRead` for each question that Spark asked of a ta
 in a query under different conditions has two. While Spark works for it, its tasks are counted about once a second.
 Threads of one statement may add at once.
 
-The log has all that and how far the statement has come: planned, tasks, rows, the end.
+The log has all that and how far the statement has come: planned, tasks, rows, the end. Of a statement over what its
+principal may not know there are no reads, notes and tasks: they tell how much is there.
 """
 
 from __future__ import annotations
@@ -33,19 +34,25 @@ class Profile:
         self._entries: list[TableRead | str] = []
         self._log: list[str] = []
         self._tasks = TaskCounts()
+        self.hides_work = False
+
+    def hide_work(self) -> None:
+        """From now on."""
+        self.hides_work = True
 
     def add_read(self, read: TableRead) -> None:
         """The same question asked again is no other read."""
         with self._lock:
-            if read not in self._entries:
+            if read not in self._entries and not self.hides_work:
                 self._entries.append(read)
                 self._log.append(str(read))
 
     def add_note(self, text: str) -> None:
         """A sentence on how the statement was answered."""
         with self._lock:
-            self._entries.append(text)
-            self._log.append(text)
+            if not self.hides_work:
+                self._entries.append(text)
+                self._log.append(text)
 
     def log(self, text: str) -> None:
         """A line for the log alone."""
@@ -54,6 +61,8 @@ class Profile:
 
     def count_tasks(self, tasks: TaskCounts) -> None:
         """The tasks of the query that Spark runs now."""
+        if self.hides_work:
+            return
         with self._lock:
             if tasks != self._tasks:
                 failed = f", {tasks.failed} failed" if tasks.failed else ""

@@ -69,8 +69,8 @@ class Whole:
 
 
 _UNITS = {"": 0, "b": 0, "k": 10, "m": 20, "g": 30, "t": 40}
-_BROADCAST_MAX = 8 << 30
-"""Bytes; Spark sends no larger table whole, whatever the setting says."""
+_BROADCAST_MAX = 256 << 20
+"""Bytes; the heap that holds such tables is everybody's."""
 
 
 def _broadcast_size(value: str) -> str | None:
@@ -153,7 +153,7 @@ _ROWS = (
         key="spark.sql.autoBroadcastJoinThreshold",
         doc="Tables up to this size are sent whole to each task of a join; -1 never.",
         check=_broadcast_size,
-        expected="a size up to 8GB such as 10485760 or 10MB, or -1",
+        expected="a size up to 256MB such as 10485760 or 10MB, or -1",
     ),
     Setting(
         key="spark.sql.mapKeyDedupPolicy",

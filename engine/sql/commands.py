@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
-from engine.sql.ddl.function_ddl import read_function
+from engine.sql.ddl.function_calls import read_function
 from engine.sql.ddl.right_ddl import show_grants, show_groups, show_locations, show_users
+from engine.sql.ddl.tag_ddl import parse_describe_policy, show_policies
 from engine.sql.ddl.writes import parse_explained
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import QUERY_HEADS
@@ -67,7 +69,7 @@ _OTHER_SHOWS = tuple(
             "CURRENT",
             "EXTERNAL",
         ),
-        *("IDENTIFIER", "INDEX", "INDEXES", "MATERIALIZED", "POLICIES", "PRINCIPALS", "PROCEDURES"),
+        *("IDENTIFIER", "INDEX", "INDEXES", "MATERIALIZED", "PRINCIPALS", "PROCEDURES"),
         *("PROVIDERS", "RECIPIENTS", "ROLE", "SHARES", "STORAGE", "TABLE", "VOLUMES"),
     )
 )
@@ -137,6 +139,9 @@ def parse_describe(cursor: Cursor) -> Statement:
         if len(function) == 1 and is_known_function(function[0]):
             raise UnsupportedStatement("DESCRIBE FUNCTION of a function of Spark's")
         return DescribeFunction(function_parts=function, extended=extended)
+    if cursor.words(1) == ["POLICY"] and cursor.words(3)[2:] == ["ON"]:
+        cursor.read("POLICY")
+        return parse_describe_policy(cursor)
     if _is_word_with_name(cursor, "PROCEDURE"):
         raise UnsupportedStatement("DESCRIBE PROCEDURE")
     return _describe_table(cursor)
@@ -319,6 +324,8 @@ _SHOWS: Mapping[tuple[str, ...], Callable[[Cursor], Statement]] = MappingProxyTy
         ("USERS",): show_users,
         ("TOKENS",): lambda _: ShowTokens(),
         ("EXTERNAL", "LOCATIONS"): show_locations,
+        ("POLICIES",): partial(show_policies, effective=False),
+        ("EFFECTIVE", "POLICIES"): partial(show_policies, effective=True),
     }
 )
 

@@ -29,6 +29,8 @@ class Expression:
     text: str
     columns: tuple[tuple[str, ...], ...]
     has_subquery: bool = False
+    has_star: bool = False
+    """It names all columns there are by `*`: not of what is in the FROM of a query in it."""
 
     @property
     def in_parentheses(self) -> str:
@@ -50,7 +52,14 @@ def parse_any_expression(text: str) -> Expression:
     """As :func:`parse_expression`, with subqueries, whose columns are among those of the expression."""
     root = _tree(text)
     columns = {tuple(part.name for part in column.parts) for column in root.find_all(exp.Column)}
-    return Expression(text, tuple(sorted(columns)), has_subquery=root.find(exp.Query) is not None)
+    has_star = any(_is_of_outside(star) for star in root.find_all(exp.Star))
+    return Expression(text, tuple(sorted(columns)), root.find(exp.Query) is not None, has_star)
+
+
+def _is_of_outside(star: exp.Expr) -> bool:
+    """Spark looks for `t` of `t.*` outside of a query too."""
+    query = star.find_ancestor(exp.Query)
+    return isinstance(star.parent, exp.Column) or query is None or query.args.get("from_") is None
 
 
 def requalified(text: str, replacement: Callable[[Sequence[str]], tuple[int, str] | None]) -> str:

@@ -34,4 +34,13 @@ class AlterColumnMask:
     call: PolicyCall | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPolicy:
+    """`WITH ROW FILTER f ON (…)` of a new table, or `MASK f [USING COLUMNS (…)]` of its `column`."""
+
+    function_parts: tuple[str, ...]
+    arguments: tuple[PolicyArgument, ...] = ()
+    column: str | None = None
+
+
 PolicyStatement = AlterRowFilter | AlterColumnMask

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from catalog.names import TableName
 from engine.pruning.predicates import Predicate
 
 
@@ -64,6 +65,10 @@ class Relation:
     alias_at: int | None = None
     time_travel: TimeTravel | None = None
     changes: ChangeRange | None = None
+    functions: tuple[TableName, ...] = ()
+    """Of the catalog: it is named in the body of the last one, which the others call, outermost first. Then it has no
+    place in the text itself.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +111,23 @@ class Call:
     is_column: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class RelationName:
+    """In a text under way, the name of the query's relation `number`, in backticks."""
+
+    number: int
+
+
+Piece = str | int | RelationName
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InlinedCall:
-    """What comes in the place of a call: texts, and numbers of its arguments, whose own texts come there."""
+    """What comes in the place of a call: texts, numbers of its arguments, whose own texts come there, and relations."""
 
     span: Span
     arguments: tuple[Span, ...]
-    pieces: tuple[str | int, ...]
+    pieces: tuple[Piece, ...]
 
 
 class AggregateKind(StrEnum):
@@ -153,7 +168,8 @@ class Query:
 
     `relations` and `qualifiers` are in the order of the text. `engine.sql.query.splice` puts other names in their
     places. `log_question` is the whole of what is asked, if the log may know it. `calls` may be of functions of the
-    catalog; `inlined` are those that are, once the statement is bound.
+    catalog; `inlined` are those that are, once the statement is bound, and the relations that their bodies name come
+    behind those of the text.
     """
 
     text: str

@@ -1,10 +1,15 @@
-"""Statements about privileges, owners, groups and external locations. Values before names are bound."""
+"""Statements about privileges, owners, groups, external locations, tags, and policies by tag. Values before names are
+bound.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from catalog.named_policies import ColumnMatch, PolicyKind
+from catalog.policies import PolicyArgument
 from catalog.privileges import Kind, PrincipalKind, Privilege
+from catalog.tags import AllOf, TagCondition, TagPairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,10 +127,77 @@ class ShowLocations:
     pattern: str | None = None
 
 
-RightQuestion = ShowGrants | ShowGroups | ShowUsers | ShowLocations
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterTags:
+    """`ALTER kind name [ALTER COLUMN c] SET TAGS ('key' = 'value', …) | UNSET TAGS ('key', …)`"""
+
+    securable: SecurableName
+    column: str | None = None
+    new: TagPairs = ()
+    gone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatePolicy:
+    """`CREATE [OR REPLACE] POLICY p ON kind name … FOR TABLES …`; `arguments` name aliases of columns."""
+
+    name: str
+    securable: SecurableName
+    kind: PolicyKind
+    function_parts: tuple[str, ...]
+    to: tuple[PrincipalName, ...]
+    but: tuple[PrincipalName, ...] = ()
+    when: TagCondition = AllOf()
+    matches: tuple[ColumnMatch, ...] = ()
+    on_column: str | None = None
+    arguments: tuple[PolicyArgument, ...] = ()
+    comment: str | None = None
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropPolicy:
+    """`DROP POLICY [IF EXISTS] p ON kind name`"""
+
+    name: str
+    securable: SecurableName
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowPolicies:
+    """`SHOW [EFFECTIVE] POLICIES ON kind name`; the effective ones are also those of what the object lies in."""
+
+    securable: SecurableName
+    effective: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribePolicy:
+    """`DESCRIBE POLICY p ON kind name`"""
+
+    name: str
+    securable: SecurableName
+
+
+TagStatement = AlterTags | CreatePolicy | DropPolicy
+TagQuestion = ShowPolicies | DescribePolicy
+
+GrantQuestion = ShowGrants | ShowGroups | ShowUsers | ShowLocations
 """Statements that answer what is granted, and to whom."""
 
+RightQuestion = GrantQuestion | TagQuestion
+"""With those that answer which policies there are."""
+
 RightStatement = (
-    GrantRights | RevokeRights | AlterOwner | CreateGroup | AlterGroup | DropGroup | CreateLocation | DropLocation
+    GrantRights
+    | RevokeRights
+    | AlterOwner
+    | CreateGroup
+    | AlterGroup
+    | DropGroup
+    | CreateLocation
+    | DropLocation
+    | TagStatement
 )
 """Statements that change it."""

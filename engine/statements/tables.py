@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.statements.keys import KeyDef
+from engine.statements.policies import NewPolicy
 from engine.statements.queries import Query, TimeTravel
 
 
@@ -55,6 +56,7 @@ class ColumnDef:
     checks: tuple[Check, ...] = ()
     keys: tuple[KeyDef, ...] = ()
     position: Position | None = None
+    mask: NewPolicy | None = None
 
 
 class CreateMode(StrEnum):
@@ -91,6 +93,13 @@ class CreateTable:
     options: Properties = ()
     properties: Properties = ()
     query: Query | None = None
+    row_filter: NewPolicy | None = None
+
+    @property
+    def policies(self) -> tuple[NewPolicy, ...]:
+        """With the masks of columns."""
+        masks = [column.mask for column in self.columns if column.mask is not None]
+        return (*([self.row_filter] if self.row_filter else []), *masks)
 
     @property
     def all_keys(self) -> tuple[KeyDef, ...]:

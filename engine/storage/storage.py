@@ -34,6 +34,7 @@ from typing import Any, BinaryIO, cast
 
 import fsspec
 
+from catalog.credentials import options_for
 from engine.storage.confinement import Confinement
 from engine.storage.listing import entries_from
 from engine.storage.paths import resolve_path
@@ -454,12 +455,13 @@ def open_storage(
 ) -> Storage:
     """The storage of the table at `path`: a local path, `file:` URL, or any URL that fsspec knows.
 
-    `options` are fsspec's storage options (credentials, endpoint). `allowed_roots` are the places below which tables
+    `options` are fsspec's storage options (credentials, endpoint); None: those of the server's credentials.
+    `allowed_roots` are the places below which tables
     lie, and so may the files that their logs name; None: the log's paths lead nowhere but below the table.
     """
     path = resolve_path(os.fspath(path))
     if "://" in path:
-        return FsspecStorage(path, options, allowed_roots)
+        return FsspecStorage(path, options_for(path) if options is None else options, allowed_roots)
     return LocalStorage(path, allowed_roots)
 
 

@@ -106,6 +106,8 @@ DataType: TypeAlias = PrimitiveType | DecimalType | ArrayType | MapType | Struct
 TYPE_DEPTH_MAX = 200
 """Levels of a schema. What walks types, here and in Spark, does so with a stack that ends somewhere."""
 
+_NO_METADATA: Mapping[str, Any] = {}
+"""That of all columns without any."""
 _NAMES: Mapping[str, DataType] = {kind.value: kind for kind in PrimitiveType} | {
     "null": PrimitiveType.VOID,
     "decimal": DecimalType(10, 0),
@@ -216,7 +218,9 @@ def walk_fields(data_type: DataType, path: tuple[str, ...] = ()) -> Iterator[tup
             assert_never(data_type)
 
 
+@lru_cache(maxsize=1024)
 def _parse_name(name: str) -> DataType:
+    """One value for each name, so that a million columns have few types."""
     known = _NAMES.get(name)
     if known is not None:
         return known
@@ -230,14 +234,16 @@ def _parse_name(name: str) -> DataType:
 
 
 def _parse_field(value: Any, depth: int) -> StructField:
-    match value:
-        case {"name": str(name), "type": data_type, **rest}:
-            metadata = rest.get("metadata")
-            if metadata is not None and not isinstance(metadata, dict):
-                raise MalformedLogEntry(_SOURCE, f"the metadata of column {name} is no object")
-            return StructField(name, parse_data_type(data_type, depth), _flag(rest, "nullable"), metadata or {})
-        case _:
-            raise MalformedLogEntry(_SOURCE, f"{_excerpt(value)} is no field")
+    """Without a match statement, which would copy the rest of the object for each field."""
+    name = value.get("name") if isinstance(value, Mapping) else None
+    if not isinstance(name, str) or "type" not in value:
+        raise MalformedLogEntry(_SOURCE, f"{_excerpt(value)} is no field")
+    metadata = value.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        raise MalformedLogEntry(_SOURCE, f"the metadata of column {name} is no object")
+    kind = value["type"]
+    data_type = _parse_name(kind) if isinstance(kind, str) else parse_data_type(kind, depth)
+    return StructField(name, data_type, _flag(value, "nullable"), metadata or _NO_METADATA)
 
 
 def _format_field(item: StructField) -> dict[str, Any]:

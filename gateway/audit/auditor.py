@@ -22,10 +22,12 @@ from contextlib import suppress
 from typing import Any, Protocol, assert_never
 
 from catalog.errors import SqlError
+from catalog.right_errors import InsufficientPermissions, ViewOwnerLacksPrivileges
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.identity import Identity
 from gateway.audit.errors import AuditNotWritten
 from gateway.audit.lineage import traced
+from gateway.audit.lineage_events import LineageEvents
 from gateway.audit.trail import Trail
 from gateway.authenticators.errors import TooManyFailures
 from gateway.config import OnFailure, StatementText
@@ -67,6 +69,8 @@ class Auditor(Protocol):
 
     def link_followed(self, operation: Operation, part: str, origin: Origin) -> None: ...
 
+    def reloaded(self, file: str, is_usable: bool) -> None: ...
+
     def close(self) -> None: ...
 
 
@@ -80,14 +84,17 @@ class NoAudit:
         pass
 
     logged_in = logged_out = refused = token_changed = session_opened = session_closed = _ignored
-    statement_began = statement_ended = link_followed = close = _ignored
+    statement_began = statement_ended = link_followed = reloaded = close = _ignored
 
 
 class TrailAuditor:
     """Records into a trail; thread-safe."""
 
-    def __init__(self, trail: Trail, *, text: StatementText, on_failure: OnFailure) -> None:
-        self._trail, self._text, self._on_failure = trail, text, on_failure
+    def __init__(
+        self, trail: Trail, *, text: StatementText, on_failure: OnFailure, events: LineageEvents | None = None
+    ) -> None:
+        """`events` are sent elsewhere besides."""
+        self._trail, self._text, self._on_failure, self._events = trail, text, on_failure, events
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[Identity | str | None, str], float] = OrderedDict()
         """Log-ins that were recorded, and when: clients of HTTP send their credentials with each request."""
@@ -147,6 +154,7 @@ class TrailAuditor:
             }
             for one in access.objects[:OBJECTS_MAX]
         ]
+        text = self._text_fields(operation.text)
         self._record(
             "statement.begin",
             "ok",
@@ -157,32 +165,45 @@ class TrailAuditor:
             kind=access.statement,
             objects=objects,
             objects_omitted=max(0, len(access.objects) - OBJECTS_MAX),
-            **self._text_fields(operation.text),
+            **text,
         )
+        if self._events is not None:
+            self._events.began(operation, access, text)
 
     def statement_ended(self, operation: Operation, session: str, origin: Origin) -> None:
         """Never raises: what was done is done."""
-        ended_ms = operation.ended_ms or time.time_ns() // 1_000_000
+        ended_ms, text = operation.ended_ms or time.time_ns() // 1_000_000, self._text_fields(operation.text)
         fields = {
             "rows_modified": operation.rows_modified,
             "bytes_out": operation.result_bytes,
             "ms": ended_ms - operation.created_ms,
-            **self._text_fields(operation.text),
+            **text,
         }
         if operation.error is not None:
             fields |= {"sqlstate": operation.error.sqlstate, "condition": operation.error.condition}
+            fields |= _denied(operation.error)
         if operation.trace is not None:
             fields |= traced(operation.trace)
         names = {"session": session, "statement": str(operation.id)}
         with suppress(AuditNotWritten):
             self._record("statement.end", _outcome(operation), operation.identity, origin, **names, **fields)
+        if self._events is not None:
+            self._events.ended(operation, text)
+        operation.trace = None
 
     def link_followed(self, operation: Operation, part: str, origin: Origin) -> None:
         """The holder of a link is not known: the principal is the one whose result it is."""
         self._record("download", "ok", operation.identity, origin, statement=str(operation.id), part=part)
 
+    def reloaded(self, file: str, is_usable: bool) -> None:
+        """A file that the configuration names was read again. Never raises."""
+        with suppress(AuditNotWritten):
+            self._write({"event": "config.reload", "outcome": "ok" if is_usable else "failed", "file": file})
+
     def close(self) -> None:
         self._trail.close()
+        if self._events is not None:
+            self._events.close()
 
     def _is_new(self, key: tuple[Identity | str | None, str]) -> bool:
         now = time.monotonic()
@@ -232,6 +253,17 @@ class TrailAuditor:
             logger.error("the audit trail could not be written", exc_info=True)
             if self._on_failure is OnFailure.REFUSE:
                 raise
+
+
+def _denied(error: SqlError) -> dict[str, Any]:
+    """What was refused to whom lacks a privilege; the message of no other error is recorded."""
+    match error:
+        case InsufficientPermissions(privilege=privilege, on=on):
+            return {"denied": {"privilege": privilege, "on": on}}
+        case ViewOwnerLacksPrivileges(on=on):
+            return {"denied": {"on": on}}
+        case _:
+            return {}
 
 
 def _outcome(operation: Operation) -> str:

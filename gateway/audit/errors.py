@@ -41,3 +41,8 @@ class AuditKeyUnusable(SqlError, condition="AUDIT_KEY_UNUSABLE", sqlstate="F0000
         "The key {file} of the audit trail cannot be used: {reason}. `openssl genpkey -algorithm ed25519` makes one, "
         "and `openssl pkey -pubout` its public half."
     )
+
+
+@dataclass(eq=False)
+class LineageWithoutAudit(SqlError, condition="LINEAGE_WITHOUT_AUDIT", sqlstate="F0000"):
+    template = "lineage.url is set, and events are made of what the audit trail is told: set audit.folder, too."

@@ -6,13 +6,14 @@ or of the result, the columns whose values it is made of. Both are bounded, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from engine.runtime.accesses import ColumnLineage, ColumnSource
 from gateway.trace import Trace
 
-TARGETS_MAX, SOURCES_MAX = 1000, 200
+COLUMNS_MAX, SOURCES_MAX = 1000, 5000
 
 
 def traced(trace: Trace) -> dict[str, Any]:
@@ -23,9 +24,10 @@ def traced(trace: Trace) -> dict[str, Any]:
     if used := _used(columns, others):
         fields["columns"] = used
     if columns:
-        fields["lineage"] = [_shown(column) for column in columns[:TARGETS_MAX]]
-    if len(columns) > TARGETS_MAX:
-        fields["lineage_omitted"] = len(columns) - TARGETS_MAX
+        shown = list(_bounded(columns))
+        fields["lineage"] = [_shown(column) for column in shown]
+        if len(columns) > len(shown):
+            fields["lineage_omitted"] = len(columns) - len(shown)
     if trace.commits:
         fields["commits"] = [{"name": each.relation, "version": each.version} for each in trace.commits]
     return fields
@@ -39,6 +41,16 @@ def merged(columns: Iterable[ColumnLineage]) -> list[ColumnLineage]:
     return [ColumnLineage(target, name, tuple(found)) for (target, name), found in sources.items()]
 
 
+def _bounded(columns: Iterable[ColumnLineage]) -> Iterator[ColumnLineage]:
+    """The first ones, up to the limits of columns and of sources of all."""
+    left = SOURCES_MAX
+    for column in islice(columns, COLUMNS_MAX):
+        left -= len(column.sources)
+        if left < 0:
+            return
+        yield column
+
+
 def _used(columns: list[ColumnLineage], others: Iterable[ColumnSource]) -> list[dict[str, Any]]:
     read: dict[str, dict[str, None]] = {}
     written: dict[str, dict[str, None]] = {}
@@ -48,14 +60,18 @@ def _used(columns: list[ColumnLineage], others: Iterable[ColumnSource]) -> list[
         if column.target is not None:
             written.setdefault(column.target, {})[column.column] = None
     return [
-        {"name": name, "read": list(read.get(name, {})), "written": list(written.get(name, {}))}
+        {"name": name, "read": _names(read.get(name)), "written": _names(written.get(name))}
         for name in dict.fromkeys((*read, *written))
     ]
+
+
+def _names(found: dict[str, None] | None) -> list[str]:
+    return list(islice(found or (), COLUMNS_MAX))
 
 
 def _shown(column: ColumnLineage) -> dict[str, Any]:
     sources = [
         {"relation": source.relation, "column": source.column, "transformation": source.transformation}
-        for source in column.sources[:SOURCES_MAX]
+        for source in column.sources
     ]
     return {"target": column.target, "column": column.column, "sources": sources}

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from catalog.secret_files import read_secret
 from gateway.audit.auditor import Auditor, NoAudit, TrailAuditor
+from gateway.audit.errors import LineageWithoutAudit
 from gateway.audit.heads import HeadSigner, private_key
+from gateway.audit.lineage_events import LineageEvents
+from gateway.audit.lineage_sender import LineageSender
 from gateway.audit.trail import Trail
-from gateway.config import AuditSection
+from gateway.config import AuditSection, LineageSection
 
 
-def make_auditor(section: AuditSection) -> Auditor:
+def make_auditor(section: AuditSection, lineage: LineageSection) -> Auditor:
     """Raises what keeps a trail from being written."""
     if not section.folder:
+        if lineage.url:
+            raise LineageWithoutAudit()
         return NoAudit()
     signer = None
     if section.signing_key:
         heads = Path(section.heads_file or f"{section.folder}/heads.jsonl")
         signer = HeadSigner(private_key(Path(section.signing_key)), heads)
     trail = Trail(Path(section.folder), is_synced=section.synced, signer=signer)
-    return TrailAuditor(trail, text=section.statement_text, on_failure=section.on_failure)
+    events = _events(lineage, section) if lineage.url else None
+    return TrailAuditor(trail, text=section.statement_text, on_failure=section.on_failure, events=events)
+
+
+def _events(section: LineageSection, audit: AuditSection) -> LineageEvents:
+    token = read_secret(Path(section.token_file)).decode().strip() if section.token_file else ""
+    folder = Path(section.folder or f"{audit.folder}/lineage")
+    return LineageEvents(LineageSender(section.url, folder, token), section.namespace)

@@ -23,6 +23,9 @@ from catalog.errors import SqlError
 from engine.runtime.identity import Identity
 from gateway.authenticators.peer import Peer
 
+KERBEROS_REFUSED = "Kerberos is not supported: log in with the password of the directory, or a token."
+"""For clients that begin with it."""
+
 
 class Mechanism(StrEnum):
     ANONYMOUS = "ANONYMOUS"

@@ -30,7 +30,7 @@ from typing import Any
 
 import ldap3
 from ldap3.core.exceptions import LDAPException
-from ldap3.utils.conv import escape_filter_chars
+from ldap3.utils.conv import escape_bytes, escape_filter_chars
 from ldap3.utils.dn import escape_rdn
 
 from engine.runtime.identity import Identity, Method
@@ -45,6 +45,8 @@ GROUPS_GOOD_FOR_S = 300.0
 _TIMEOUT_S = 3
 _OUT_S = 30.0
 _SUCCESS, _SIZE_LIMIT_EXCEEDED, _NO_SUCH_OBJECT = 0, 4, 32
+_OF_PRIMARY_GROUP = ("objectSid", "primaryGroupID")
+_SID_BYTES_MIN = 12
 _BUSY = (51, 52)
 """Results of a server that another one may stand in for."""
 
@@ -75,6 +77,8 @@ class LdapRules:
 class _Entry:
     dn: str
     name: str
+    primary_group: bytes | None = None
+    """The SID of the group that Active Directory lists no member of, since it is the user's primary one."""
 
 
 class LdapDirectory:
@@ -156,14 +160,14 @@ class LdapDirectory:
         """The one entry of that name; none where there are several."""
         text = self._rules.user_filter.replace("{}", escape_filter_chars(user))
         attribute = self._rules.user_attribute
-        found = list(_search(connection, self._rules.user_base, text, (attribute,), limit=2))
+        found = list(_search(connection, self._rules.user_base, text, (attribute, *_OF_PRIMARY_GROUP), limit=2))
         if len(found) != 1:
             if found:
                 logger.warning("several entries of the directory have the name %.80r; nobody logs in by it", user)
             return None
         dn, attributes = found[0]
         name = _first(attributes, attribute)
-        return None if name is None else _Entry(dn, name)
+        return None if name is None else _Entry(dn, name, _primary_group(attributes))
 
     def _identity(self, connection: ldap3.Connection, entry: _Entry) -> Identity:
         try:
@@ -186,6 +190,8 @@ class LdapDirectory:
             for member in level:
                 text = rules.group_filter.replace("{dn}", escape_filter_chars(member.dn))
                 text = text.replace("{uid}", escape_filter_chars(member.name) if member is entry else "\\00")
+                if member.primary_group is not None:
+                    text = f"(|{text}(objectSid={escape_bytes(member.primary_group)}))"
                 for dn, attributes in _search(connection, rules.group_base, text, (rules.group_attribute,)):
                     name = _first(attributes, rules.group_attribute)
                     if dn not in names and name is not None:
@@ -299,7 +305,10 @@ def _search(
         raise DirectoryUnavailable(f"a search ended with code {code}")
     for entry in connection.response or ():
         if entry.get("type") == "searchResEntry":
-            yield entry["dn"], entry["attributes"]
+            found: dict[str, Any] = entry["attributes"]
+            for name in _OF_PRIMARY_GROUP:  # whose bytes count, whatever they mean as text
+                found[name] = entry["raw_attributes"].get(name)
+            yield entry["dn"], found
 
 
 def _first(attributes: dict[str, Any], name: str) -> str | None:
@@ -307,6 +316,15 @@ def _first(attributes: dict[str, Any], name: str) -> str | None:
     values = attributes.get(name)
     value = values[0] if isinstance(values, list) and values else values
     return value if isinstance(value, str) else None
+
+
+def _primary_group(attributes: dict[str, Any]) -> bytes | None:
+    """Its SID is the user's with another last part (Microsoft's MS-DTYP, section 2.4.2.2: 32 bits, little-endian)."""
+    sids, ids = (attributes.get(name) or [b""] for name in _OF_PRIMARY_GROUP)
+    sid, number = bytes(sids[0]), bytes(ids[0])
+    if len(sid) < _SID_BYTES_MIN or len(sid) != 8 + 4 * sid[1] or not number.isdigit() or int(number) >= 1 << 32:
+        return None
+    return sid[:-4] + int(number).to_bytes(4, "little")
 
 
 def _close(connection: ldap3.Connection) -> None:

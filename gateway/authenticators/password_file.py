@@ -20,6 +20,7 @@ from gateway.authenticators.errors import CredentialsRefused, UserNameInvalid
 from gateway.authenticators.names import ensure_name, fold_name
 from gateway.authenticators.passwords import PasswordVerifier, is_password_hash
 from gateway.errors import LogInEnded
+from gateway.reloads import OnReload, ignore_reload
 
 logger = logging.getLogger(__name__)
 
@@ -109,9 +110,11 @@ def _fingerprint(user: User) -> str:
 class PasswordFile:
     """The method `password`; thread-safe."""
 
-    def __init__(self, path: Path, verifier: PasswordVerifier | None = None) -> None:
+    def __init__(
+        self, path: Path, verifier: PasswordVerifier | None = None, on_reload: OnReload = ignore_reload
+    ) -> None:
         """Raises :class:`SecretUnusable` or :class:`SecretReadable`."""
-        self._path, self._verifier = path, verifier or PasswordVerifier()
+        self._path, self._verifier, self._on_reload = path, verifier or PasswordVerifier(), on_reload
         self._lock = threading.Lock()
         self._stamp, self._is_usable, self._generation = stamp_of(path), True, 0
         self._users = load_users(path)
@@ -159,3 +162,4 @@ class PasswordFile:
             logger.error("nobody can log in with a password: %s", error)
         else:
             logger.info("the password file %s was read again", self._path)
+        self._on_reload(str(self._path), self._is_usable)

@@ -29,10 +29,16 @@ from gateway.authenticators.password_file import PasswordFile
 from gateway.authenticators.tokens import Tokens
 from gateway.config import Config, Risk
 from gateway.listening import ensure_may_listen, is_loopback
+from gateway.reloads import OnReload, ignore_reload
 from gateway.start_errors import AuthenticationIncomplete, DirectoryInTheClear, SecretInLake
 
 
-def make_authenticator(config: Config, tokens: TokenStore | None = None, issuer: Issuer | None = None) -> Authenticator:
+def make_authenticator(
+    config: Config,
+    tokens: TokenStore | None = None,
+    issuer: Issuer | None = None,
+    on_reload: OnReload = ignore_reload,
+) -> Authenticator:
     """Raises the error that keeps the server from starting; `tokens` are those of `open_tokens`, and `issuer` is that
     of `open_issuer`.
     """
@@ -51,7 +57,7 @@ def make_authenticator(config: Config, tokens: TokenStore | None = None, issuer:
         make_private_folder(Path(config.lake.catalog_folder))  # grants are in it
     if server.tls_certificate:
         ensure_private(Path(server.tls_key or server.tls_certificate))
-    passwords = _password_method(config)
+    passwords = _password_method(config, on_reload)
     jwt = JwtTokens(_jwt_rules(config), issuer) if issuer else None
     methods = Methods(
         password=passwords,
@@ -70,13 +76,13 @@ def make_authenticator(config: Config, tokens: TokenStore | None = None, issuer:
     )
 
 
-def _password_method(config: Config) -> PasswordMethod | None:
+def _password_method(config: Config, on_reload: OnReload) -> PasswordMethod | None:
     if Method.LDAP in config.authentication.methods:
         return LdapDirectory(_ldap_rules(config))
     if Method.PASSWORD not in config.authentication.methods:
         return None
     file = _needed(Method.PASSWORD, "authentication.password_file", config.authentication.password_file)
-    return PasswordFile(Path(file))
+    return PasswordFile(Path(file), on_reload=on_reload)
 
 
 def _certificates(config: Config, users: PasswordMethod | None) -> Certificates | None:
@@ -181,6 +187,8 @@ def _ensure_outside_lake(config: Config) -> None:
         "audit.folder": config.audit.folder,
         "audit.signing_key": config.audit.signing_key,
         "audit.heads_file": config.audit.heads_file,
+        "lineage.folder": config.lineage.folder,
+        "lineage.token_file": config.lineage.token_file,
         "server.tls_key": config.server.tls_key or config.server.tls_certificate,
     }
     for setting, path in secrets.items():

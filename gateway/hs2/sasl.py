@@ -20,7 +20,7 @@ from typing import assert_never
 
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity
-from gateway.authenticators.exchange import Accepted, Authenticator, Challenge, Exchange, Mechanism
+from gateway.authenticators.exchange import KERBEROS_REFUSED, Accepted, Authenticator, Challenge, Exchange, Mechanism
 from gateway.authenticators.peer import Peer
 
 HEADER = struct.Struct(">BI")
@@ -76,7 +76,9 @@ class SaslNegotiation:
     def _start(self, payload: bytes) -> Reply | None:
         name, known = payload.decode("ascii", "replace"), self._authenticator.mechanisms
         if name not in known:
-            return self._refuse(SaslStatus.BAD, f"The mechanism {name!r} is not supported, only {', '.join(known)}.")
+            hint = f" {KERBEROS_REFUSED}" if name.startswith("GSS") else ""
+            text = f"The mechanism {name!r} is not supported, only {', '.join(known)}.{hint}"
+            return self._refuse(SaslStatus.BAD, text)
         self._exchange = self._authenticator.begin(Mechanism(name), self._peer)
         self.state = SaslState.EXPECT_MESSAGE
         return None

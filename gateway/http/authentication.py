@@ -13,7 +13,14 @@ from base64 import b64decode
 
 from catalog.errors import SqlError
 from engine.runtime.identity import Identity
-from gateway.authenticators.exchange import AuthenticationFailed, Authenticator, Mechanism, log_in, plain_message
+from gateway.authenticators.exchange import (
+    KERBEROS_REFUSED,
+    AuthenticationFailed,
+    Authenticator,
+    Mechanism,
+    log_in,
+    plain_message,
+)
 from gateway.authenticators.peer import Peer
 
 _SCHEMES = {"Basic": Mechanism.PLAIN, "Bearer": Mechanism.BEARER}
@@ -31,7 +38,10 @@ def authenticate(authenticator: Authenticator, header: str | None, peer: Peer) -
     match mechanism:
         case None:
             # a token without a scheme must not come back in an error
-            raise AuthenticationFailed(f"the header Authorization has another scheme than {' or '.join(_SCHEMES)}.")
+            hint = f" {KERBEROS_REFUSED}" if scheme.lower() == "negotiate" else ""
+            raise AuthenticationFailed(
+                f"the header Authorization has another scheme than {' or '.join(_SCHEMES)}.{hint}"
+            )
         case Mechanism.PLAIN:
             message = _plain(credentials)
         case _:

@@ -426,6 +426,10 @@ class CountingTree:
         self.asked += 1
         return self._inner.table_format(location)
 
+    def format_of(self, location: str) -> str:
+        self.asked += 1
+        return self._inner.format_of(location)
+
     def is_unlisted(self, location: str) -> bool:
         self.asked += 1
         return self._inner.is_unlisted(location)

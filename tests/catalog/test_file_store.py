@@ -14,13 +14,19 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from catalog.catalog import Catalog
 from catalog.changes import Change, CreateSchema, CreateTable, DropSchema, DropTable, RenameTable, apply
-from catalog.entries import SchemaEntry, TableEntry
+from catalog.entries import FunctionEntry, SchemaEntry, TableEntry
 from catalog.errors import CatalogOutcomeUnknown, CatalogUnreadable, StorageNotAvailable, StoreSchemeNotSupported
 from catalog.file_store import GENERATIONS_KEPT, FileStore
 from catalog.files import Files, LocalFiles
+from catalog.named_policies import NamedPolicy, PolicyKind
 from catalog.names import SchemaName, TableName
+from catalog.policies import PolicyFunction
+from catalog.policy_changes import SetRowFilter
+from catalog.privileges import EVERYBODY, Kind, Privilege
 from catalog.remote import open_files
+from catalog.right_changes import CreateFunction, GrantPrivileges, RevokePrivileges, Securable
 from catalog.state import INITIAL_STATE, CatalogState
+from catalog.tag_changes import CreatePolicy, SetTags
 from tests.catalog.faulty_files import Crash, Fault, FaultyFiles
 from tests.paths import ROOT
 
@@ -74,11 +80,21 @@ def test_the_layout_is_one_readable_file_per_object(files: LocalFiles) -> None:
     assert record["removed"] == []
 
 
+ON_ORDERS = Securable(Kind.TABLE, table("orders").name)
+KEEP = FunctionEntry(name=table("keep").name, parameters=(), returns="boolean", body="TRUE", current=SHOP)
+KEEP_ALL = NamedPolicy(name="all", kind=PolicyKind.ROW_FILTER, function=KEEP.name, to=(EVERYBODY,))
 CHANGES: dict[str, tuple[Change, ...]] = {
     "create": (CreateTable(table("new")),),
     "several": (CreateTable(table("a")), CreateTable(table("b")), DropTable(table("orders").name)),
     "rename": (RenameTable(table("orders").name, table("moved").name),),
     "drop all": (DropSchema(SHOP, cascade=True),),
+    "restrict": (
+        RevokePrivileges(ON_ORDERS, EVERYBODY, (Privilege.SELECT,)),
+        CreateFunction(KEEP),
+        SetRowFilter(table("orders").name, PolicyFunction(KEEP.name)),
+        SetTags(ON_ORDERS, "ssn", (("pii", ""),)),
+        CreatePolicy(Securable(Kind.SCHEMA, SHOP), KEEP_ALL),
+    ),
 }
 
 
@@ -88,7 +104,8 @@ def test_a_crash_at_any_write_leaves_the_old_state_or_the_new_one(tmp_path: Path
     at = 0
     while True:
         files = LocalFiles(str(tmp_path / f"catalog{at}"))
-        commit(files, CreateSchema(SchemaEntry(name=SHOP)), CreateTable(table("orders")))
+        granted = GrantPrivileges(ON_ORDERS, EVERYBODY, (Privilege.SELECT,), None)
+        commit(files, CreateSchema(SchemaEntry(name=SHOP)), CreateTable(table("orders")), granted)
         old = FileStore(files).load()
         new = apply(old, *CHANGES[change])
         faulty = FaultyFiles(files, fault, at)

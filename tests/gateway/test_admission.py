@@ -72,7 +72,7 @@ def test_a_group_that_is_full_is_not_in_the_way_of_others() -> None:
     admission.add(operation("bob"), 0.0)
     with pytest.raises(TooManyQueued) as caught:
         admission.add(operation("bob"), 0.0)
-    assert (caught.value.group, caught.value.sqlstate, caught.value.retry_after_s) == ("etl", "53400", 3)
+    assert (caught.value.whose, caught.value.sqlstate, caught.value.retry_after_s) == ("bob", "53400", 3)
 
 
 def test_the_first_group_that_takes_a_statement_has_it() -> None:
@@ -192,7 +192,7 @@ def busy() -> Iterator[tuple[Registry, Callable[[], None]]]:
 
     engine.answers["LONG"], engine.answers["SHOW TABLES"] = hold, lambda _: empty_result()
     rules = AdmissionRules(
-        default=GroupRules(name="default", running_per_user_max=2, queued_max=40, queue_timeout_s=60)
+        default=GroupRules(name="default", running_per_user_max=2, queued_max=80, queue_timeout_s=60)
     )
     registry = Registry(engine, Limits(statements_running_max=4, admission=rules, reap_every_s=0.02))
     yield registry, free.set

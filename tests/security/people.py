@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from catalog.errors import SqlError
 from engine.exec.session import SparkDriver
 from engine.main import LakeEngine, LakeSession
 from engine.runtime.context import StatementContext
+from engine.runtime.results import ResultStream
 from tests.security.guarded_lake import GuardedLake
 
 
@@ -21,11 +23,27 @@ class People:
         self._lake, self._engine = lake, LakeEngine(lake.sources, driver)
         self._sessions: dict[str, LakeSession] = {}
 
-    def table(self, who: str, text: str) -> pa.Table:
+    def _result(self, who: str, text: str, context: StatementContext | None = None) -> ResultStream:
         identity = self._lake.identity(who)
         if who not in self._sessions:
             self._sessions[who] = self._engine.open_session(identity, settings={}, catalog=None, schema=None)
-        result = self._sessions[who].execute(text, StatementContext(identity=identity))
+        return self._sessions[who].execute(text, context or StatementContext(identity=identity))
+
+    def told(self, who: str, text: str) -> tuple[str, ...]:
+        """The log of a statement that has ended, as a client reads it."""
+        context = StatementContext(identity=self._lake.identity(who))
+        result = self._result(who, text, context)
+        list(result.batches())
+        result.close()
+        return context.profile.log_lines
+
+    @property
+    def folder(self) -> Path:
+        """Of the lake."""
+        return self._lake.folder
+
+    def table(self, who: str, text: str) -> pa.Table:
+        result = self._result(who, text)
         try:
             return pa.Table.from_batches(result.batches(), result.schema)
         finally:
@@ -33,6 +51,12 @@ class People:
 
     def rows(self, who: str, text: str) -> list[tuple[Any, ...]]:
         return list(zip(*(column.to_pylist() for column in self.table(who, text).columns), strict=True))
+
+    def count(self, who: str, text: str) -> int:
+        """How many rows a statement says that it changed."""
+        counts = self._result(who, text).row_counts
+        assert counts is not None
+        return counts.affected
 
     def refuse(self, who: str, text: str) -> SqlError:
         with pytest.raises(SqlError) as caught:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import socket
@@ -30,6 +31,7 @@ USERS = {
 GROUPS = {
     "staff": ["cn=ann,ou=people", "cn=comma,ou=people"],
     "all": ["cn=staff,ou=groups", "cn=loop,ou=groups"],
+    "everybody": ["cn=domain users,ou=groups"],
     "loop": ["cn=all,ou=groups"],
     "others": ["cn=bob,ou=people"],
     "level0": ["cn=deep,ou=people"],
@@ -62,8 +64,20 @@ def entries() -> str:
     for name, members in GROUPS.items():
         text = "".join(f"member: {member},{suffix}\n" for member in members)
         lines.append(f"dn: cn={name},ou=groups,{suffix}\nobjectClass: groupOfNames\ncn: {name}\n{text}")
+    users = f"dn: cn=domain users,ou=groups,{suffix}\nobjectClass: groupOfNames\ncn: domain users\n"
+    lines.append(f"{users}member: {SERVICE}\n{_principal(513)}")
+    lines.append(
+        f"dn: cn=adam,ou=people,{suffix}\nobjectClass: inetOrgPerson\ncn: adam\nsn: adam\nuid: adam\n"
+        f"userPassword: adam\n{_principal(1104)}primaryGroupID: 513\n"
+    )
     lines.append(f"dn: cn=posix,ou=groups,{suffix}\nobjectClass: posixGroup\ncn: posix\ngidNumber: 1\nmemberUid: ann\n")
     return "\n".join(lines)
+
+
+def _principal(number: int) -> str:
+    """S-1-5-21-1-2-3-number."""
+    sid = bytes((1, 5, 0, 0, 0, 0, 0, 5)) + b"".join(part.to_bytes(4, "little") for part in (21, 1, 2, 3, number))
+    return f"objectClass: securityPrincipal\nobjectSid:: {base64.b64encode(sid).decode()}\n"
 
 
 @contextlib.contextmanager
@@ -72,7 +86,7 @@ def directory(folder: Path, tls: Certificate) -> Iterator[Directory]:
     assert SLAPD
     (folder / "db").mkdir()
     schemas = "".join(f"include {SLAPD_ROOT}/etc/ldap/schema/{name}.schema\n" for name in SCHEMAS)
-    (folder / "slapd.conf").write_text(f"""{schemas}
+    (folder / "slapd.conf").write_text(f"""{schemas}{ACTIVE_DIRECTORY}
 modulepath {SLAPD_ROOT}/usr/lib/ldap
 moduleload back_mdb
 TLSCertificateFile {tls.certificate}
@@ -105,6 +119,14 @@ access to dn.subtree="dc=example,dc=com" by dn.exact="{SERVICE}" read by self re
         process.wait()
 
 
+ACTIVE_DIRECTORY = """
+attributetype ( 1.2.840.113556.1.4.146 NAME 'objectSid' EQUALITY octetStringMatch
+  SYNTAX 1.3.6.1.4.1.1466.115.121.1.40 SINGLE-VALUE )
+attributetype ( 1.2.840.113556.1.4.98 NAME 'primaryGroupID' EQUALITY integerMatch
+  SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )
+objectclass ( 1.2.840.113556.1.5.6 NAME 'securityPrincipal' SUP top AUXILIARY MAY ( objectSid $ primaryGroupID ) )
+"""
+"""What Active Directory has of users and groups besides."""
 SCHEMAS = ("core", "cosine", "nis", "inetorgperson")
 
 

@@ -65,6 +65,7 @@ def ldap(slapd: Directory, certificate: Certificate) -> LdapDirectory:
         ("ann", "annann", "ann", {"staff", "all", "loop", "posix"}),
         ("ANN", "annann", "ann", {"staff", "all", "loop", "posix"}),
         ("zoë", "zoëzoë", "zoë", set()),
+        ("adam", "adam", "adam", {"domain users", "everybody"}),
     ],
 )
 def test_a_user_is_the_principal_of_the_directory_with_groups_of_groups(

@@ -9,10 +9,17 @@ from typing import Any
 
 import pytest
 
+from engine.runtime.identity import Identity
+from gateway.audit.auditor import TrailAuditor
 from gateway.audit.chain import verify
-from gateway.audit.trail import trail_contents
+from gateway.audit.trail import Trail, trail_contents
+from gateway.authenticators.password_file import remove_user
+from gateway.config import OnFailure, StatementText
+from gateway.limits import Limits
+from gateway.registry import Registry
+from tests.gateway.arrow_engine import ArrowEngine
 from tests.gateway.http.conftest import eventually
-from tests.security.house import SESSIONS, STATEMENTS, SecureHouse, basic
+from tests.security.house import STATEMENTS, SecureHouse, basic
 
 TOKENS = "/api/2.0/token"
 
@@ -64,17 +71,22 @@ def test_a_link_that_is_followed_is_recorded(house: Recorded) -> None:
     assert link["external_link"].partition("signature=")[2] not in "".join(map(str, trail_contents(house.trail)))
 
 
-def test_a_session_ends_for_a_reason(folder: Path) -> None:
-    house = Recorded(folder, sessions__idle_s=1.0)
-    house.start()
-    sessions = [house.ask("POST", SESSIONS, {}, **basic("ann")).body["session_id"] for _ in range(2)]
-    house.ask("DELETE", f"{SESSIONS}/{sessions[0]}", **basic("ann"))
-    assert eventually(lambda: len(house.lines("session.close")) == 2, 15)
-    house.ask("POST", SESSIONS, {}, **basic("bob"))
-    house.stop()
-    reasons = {line["session"]: line["reason"] for line in house.lines("session.close")}
-    assert [reasons[name] for name in sessions] == ["client", "idle"]
-    assert sorted(reasons.values()) == ["client", "idle", "shutdown"]
+def test_a_session_ends_for_a_reason(tmp_path: Path) -> None:
+    auditor = TrailAuditor(Trail(tmp_path), text=StatementText.NONE, on_failure=OnFailure.REFUSE)
+    limits = Limits(sessions_max=3, session_idle_s=0.3, detached_idle_s=-1, reap_every_s=0.02)
+    registry, ann = Registry(ArrowEngine(), limits, auditor=auditor), Identity("ann")
+    closed, silent, other = (registry.open_session(ann) for _ in range(3))
+    silent.is_detached = True
+    registry.close_session(closed.id, ann)
+    registry.open_session(ann)
+    registry.open_session(ann)  # in the place of the silent one
+    assert eventually(lambda: len(registry.sessions()) == 0)
+    last = registry.open_session(ann)
+    registry.drain(0)
+    auditor.close()
+    told = [json.loads(line) for _, content in trail_contents(tmp_path) for line in content.splitlines()]
+    reasons = {line["session"]: line["reason"] for line in told if line["event"] == "session.close"}
+    assert [reasons[str(one.id)] for one in (closed, silent, other, last)] == ["client", "room", "idle", "shutdown"]
 
 
 def test_a_page_that_logs_out_is_recorded(house: Recorded) -> None:
@@ -91,3 +103,10 @@ def test_guesses_that_come_too_fast_are_recorded_once_a_minute(house: Recorded) 
     refused = [line["condition"] for line in house.lines("login") if line["outcome"] == "denied"]
     throttled = [condition for condition in refused if "TOO_MANY" in condition]
     assert len(throttled) == 1 and 5 <= len(refused) <= 8
+
+
+def test_a_file_of_users_that_is_read_again_is_recorded(house: Recorded, folder: Path) -> None:
+    remove_user(folder / "users", "bob")
+    assert house.ask("POST", STATEMENTS, {"statement": "SELECT 1"}, **basic("bob")).status == 401
+    (line,) = house.lines("config.reload")
+    assert (line["file"], line["outcome"]) == (str(folder / "users"), "ok")

@@ -27,7 +27,7 @@ Protocol: "Table Features"; delta-spark for what becomes of generation expressio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from engine.delta.schema.column_mapping import MAPPING_PREFIX
@@ -35,7 +35,7 @@ from engine.delta.spec import properties
 from engine.delta.spec.features import is_listed
 from engine.delta.spec.properties import Configuration
 from engine.table.column_metadata import GENERATION
-from engine.types.schema import StructField, StructType, map_fields, walk_fields
+from engine.types.schema import StructField, StructType, map_fields
 
 _COLUMN_KEYS: Mapping[str, str] = {
     "generatedColumns": GENERATION,
@@ -62,10 +62,13 @@ _SETTINGS: Mapping[str, tuple[str, ...]] = {
 """The idle properties, by feature."""
 
 
-def effective_schema(schema: StructType, features: frozenset[str]) -> StructType:
-    """The schema without idle metadata of columns, at any depth; `features` are those of the protocol."""
+def effective_schema(schema: StructType, column_keys: Collection[str], features: frozenset[str]) -> StructType:
+    """The schema without idle metadata of columns, at any depth.
+
+    `column_keys` are all keys of that metadata, `features` those of the protocol.
+    """
     idle = tuple(prefix for name, prefix in _COLUMN_KEYS.items() if not is_listed(name, features))
-    if not any(key.startswith(idle) for _, field in walk_fields(schema) for key in field.metadata):
+    if not any(key.startswith(idle) for key in column_keys):
         return schema
 
     def awake(field: StructField) -> StructField:

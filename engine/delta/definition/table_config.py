@@ -86,14 +86,14 @@ class TableConfig:
     def of(cls, table: str, protocol: Protocol, metadata: Metadata, clustering: DomainMetadata | None = None) -> Self:
         """Raises `MalformedLogEntry` and `UnsupportedDataType` for what cannot be understood at all."""
         written = parse_schema(metadata.schema_string)
-        features = protocol_features(protocol)
+        features, facts = protocol_features(protocol), metadata_facts(metadata.configuration, written)
         return cls(
             table=table,
             protocol=protocol,
             metadata=_with_names_of(written, metadata),
-            schema=effective_schema(written, features),
+            schema=effective_schema(written, facts.column_keys, features),
             features=features,
-            facts=metadata_facts(metadata.configuration, written),
+            facts=facts,
             clustering=clustering if is_listed("clustering", features) else None,
         )
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -361,44 +361,48 @@ class _Columns:
 # --- What msgspec decodes: the fields of a table's state, named as the actions are -----------------------------------
 
 
+_Int = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
+_Long = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+
+
 class _Vector(msgspec.Struct, gc=False, rename="camel"):
     storage_type: str
     path_or_inline_dv: str = msgspec.field(name="pathOrInlineDv")
-    size_in_bytes: int
-    cardinality: int
-    offset: int | None = None
+    size_in_bytes: _Int
+    cardinality: _Long
+    offset: _Int | None = None
 
 
 class _AddRow(msgspec.Struct, gc=False, rename="camel"):
     path: str
-    size: int
+    size: _Long
     partition_values: dict[str, str | None] | None = None
-    modification_time: int | None = None
+    modification_time: _Long | None = None
     data_change: bool | None = None
     stats: str | None = None
     tags: dict[str, str | None] | None = None
     deletion_vector: _Vector | None = None
-    base_row_id: int | None = None
-    default_row_commit_version: int | None = None
+    base_row_id: _Long | None = None
+    default_row_commit_version: _Long | None = None
     clustering_provider: str | None = None
 
 
 class _RemoveRow(msgspec.Struct, gc=False, rename="camel"):
     path: str
-    deletion_timestamp: int | None = None
+    deletion_timestamp: _Long | None = None
     data_change: bool | None = None
     extended_file_metadata: bool | None = None
     partition_values: dict[str, str | None] | None = None
-    size: int | None = None
+    size: _Long | None = None
     tags: dict[str, str | None] | None = None
     deletion_vector: _Vector | None = None
-    base_row_id: int | None = None
-    default_row_commit_version: int | None = None
+    base_row_id: _Long | None = None
+    default_row_commit_version: _Long | None = None
 
 
 class _CdcRow(msgspec.Struct, gc=False, rename="camel"):
     path: str
-    size: int
+    size: _Long
     partition_values: dict[str, str | None] | None = None
     tags: dict[str, str | None] | None = None
 

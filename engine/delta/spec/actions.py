@@ -23,6 +23,7 @@ from engine.errors.table_errors import MalformedLogEntry
 from engine.storage.paths import decode_path, resolve_path
 
 Json: TypeAlias = Any
+Int32: TypeAlias = int
 """A JSON value as `json.loads` gives it."""
 
 _NO_EXTRA: Mapping[str, Json] = {}
@@ -77,8 +78,8 @@ class DeletionVectorDescriptor(_Wire):
     storage_type: str
     """`u`: file under the table root named by a UUID, `p`: absolute path, `i`: inline."""
     path_or_inline_dv: str
-    offset: int | None = None
-    size_in_bytes: int
+    offset: Int32 | None = None
+    size_in_bytes: Int32
     cardinality: int
     extra: Mapping[str, Json] = field(default_factory=dict)
 
@@ -391,6 +392,13 @@ def _integer(value: Json) -> int:
     return value
 
 
+def _int32(value: Json) -> int:
+    number = _integer(value)
+    if not -(2**31) <= number < 2**31:
+        raise ValueError("an integer of more than 32 bits")
+    return number
+
+
 def _boolean(value: Json) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"{_kind(value)} where a boolean belongs")
@@ -418,6 +426,7 @@ def _anything(value: Json) -> Json:
 _PARSERS: dict[str, Callable[[Json], Any]] = {
     "str": _string,
     "int": _integer,
+    "Int32": _int32,
     "bool": _boolean,
     "tuple[str, ...]": _strings,
     "Mapping[str, str | None]": _string_map,

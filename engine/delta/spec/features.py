@@ -19,15 +19,16 @@ other writers (RFCs, previews). `legacy` is the map from versions to features of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 from typing import TypeAlias, assert_never
 
 from engine.delta.spec import properties
 from engine.delta.spec.properties import Configuration, Property
 from engine.table.operations import TableOperation
-from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType, walk_fields
+from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType
 
 
 class FeatureKind(Enum):
@@ -77,27 +78,29 @@ MetadataTest: TypeAlias = Callable[[MetadataFacts], bool]
 
 
 def metadata_facts(configuration: Configuration, schema: StructType) -> MetadataFacts:
-    return MetadataFacts(
-        configuration=configuration,
-        types=frozenset(_type_names(schema)),
-        column_keys=frozenset(key for _, item in walk_fields(schema) for key in item.metadata),
-    )
+    types, keys = set[str](), set[str]()
+    _collect(schema, types, keys)
+    return MetadataFacts(configuration=configuration, types=frozenset(types), column_keys=frozenset(keys))
 
 
-def _type_names(data_type: DataType) -> Iterator[str]:
+def _collect(data_type: DataType, types: set[str], keys: set[str]) -> None:
+    """Plain calls and sets, since a list of all columns does this for every table."""
     match data_type:
         case PrimitiveType():
-            yield data_type.value
+            types.add(data_type.value)
         case DecimalType():
-            yield "decimal"
+            types.add("decimal")
         case ArrayType(element):
-            yield from _type_names(element)
+            _collect(element, types, keys)
         case MapType(key, value):
-            yield from _type_names(key)
-            yield from _type_names(value)
+            _collect(key, types, keys)
+            _collect(value, types, keys)
         case StructType(items):
+            for kind in {id(item.data_type): item.data_type for item in items}.values():
+                _collect(kind, types, keys)
             for item in items:
-                yield from _type_names(item.data_type)
+                if item.metadata:
+                    keys.update(item.metadata)
         case _:
             assert_never(data_type)
 
@@ -444,6 +447,7 @@ def with_requirements(names: frozenset[str]) -> frozenset[str]:
     return frozenset(closed)
 
 
+@lru_cache(maxsize=4096)
 def is_listed(name: str, names: frozenset[str]) -> bool:
     """Does `names` hold the feature, under this name or an alias of it?"""
     return name in names or any(

@@ -112,7 +112,14 @@ public final class GatewaySession {
   }
 
   private void keepLineage(Request request, LogicalPlan analyzed) throws Exception {
-    if (request.tellsLineage && analyzed != null) lineages.put(request.id, Lineage.of(analyzed));
+    if (!request.tellsLineage || analyzed == null) return;
+    try {
+      lineages.put(request.id, Lineage.of(analyzed));
+    } catch (RuntimeException failure) {
+      lineages.remove(request.id); // the statement is done, whatever is known of it
+    } catch (StackOverflowError failure) {
+      lineages.remove(request.id);
+    }
   }
 
   /** See {@link Lineage#of}, of the last query of a statement that asked for it; null where there is none. */

@@ -207,6 +207,7 @@ final class PlanGuard {
       if (node instanceof LogicalPlan) ensureOperator(node, ANALYZED);
       else ensureExpression(node);
       visitFields(node);
+      if (node instanceof Expression) CellSizes.ensureSmall((Expression) node);
     }
 
     private void ensureOwnScan(LogicalRelation leaf) {

@@ -13,6 +13,8 @@ from engine.bind.bound import BoundFunction, BoundStatement
 from engine.bind.functions import FUNCTION_DEPTH_MAX
 from engine.errors.function_errors import FunctionTooDeep
 from engine.plans.ddl import CatalogPlan
+from engine.runtime.session_state import is_temporary
+from engine.sql.dialect.errors import BodyNotPossible
 from engine.statements.functions import CreateFunction, DropFunction
 
 
@@ -28,6 +30,9 @@ def plan_function(bound: BoundStatement, statement: CreateFunction | DropFunctio
     ensure_new_part(name.table)
     if _calls(bound.functions, name):
         raise FunctionTooDeep(str(name), FUNCTION_DEPTH_MAX)
+    for relation in bound.named:
+        if is_temporary(relation.entry.name):
+            raise BodyNotPossible(str(name), "it reads a temporary view, which ends with its session")
     entry = FunctionEntry(
         name=name,
         parameters=tuple(

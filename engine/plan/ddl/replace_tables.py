@@ -60,6 +60,8 @@ def _replaceable(bound: BoundStatement, statement: CreateTable) -> BoundTable:
     ensure_creatable(statement)
     table = bound.target
     assert isinstance(table, BoundTable)
+    if statement.policies:
+        raise StatementNotSupported("Replacing a table together with its row filter or column masks, which it keeps")
     with naming(table.label):
         table.snapshot.ensure_supported(TableOperation.OVERWRITE)
         table.snapshot.ensure_supported(TableOperation.METADATA)

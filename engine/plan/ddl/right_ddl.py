@@ -29,14 +29,18 @@ from catalog.right_errors import (
 )
 from catalog.rights import kind_of
 from engine.bind.bound import BoundStatement
+from engine.plan.ddl.tags import plan_tags
 from engine.plans.ddl import CatalogPlan
 from engine.statements.rights import (
     AlterGroup,
     AlterOwner,
+    AlterTags,
     CreateGroup,
     CreateLocation,
+    CreatePolicy,
     DropGroup,
     DropLocation,
+    DropPolicy,
     GrantRights,
     PrincipalName,
     RevokeRights,
@@ -73,6 +77,8 @@ def plan_rights(bound: BoundStatement, statement: RightStatement) -> CatalogPlan
             gone = (LocationNotFound,) if statement.if_exists else ()
             change = None if bound.securable is None else DropLocationChange(name)
             return CatalogPlan(change=change, tolerated=gone, condition=bound.condition)
+        case AlterTags() | CreatePolicy() | DropPolicy():
+            return plan_tags(bound, statement)
         case _:
             assert_never(statement)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from catalog.entries import TableEntry, ViewEntry
 from catalog.errors import TableAlreadyExists, TableExpected, TableNotFound
+from catalog.policies import NO_POLICIES, Policies
 from engine.bind.bound import BoundStatement, FreeName, TakenName
 from engine.errors.definition_errors import (
     ClusteredAndPartitioned,
@@ -21,6 +22,7 @@ from engine.errors.definition_errors import (
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.ddl.keys import new_keys, with_not_nulls
 from engine.plan.ddl.new_tables import checks_of, plan_expression_checks, table_changes, table_schema
+from engine.plan.ddl.policies import new_policies
 from engine.plan.rules.identity_columns import ensure_no_identity_partition
 from engine.plans.ddl import CreateTablePlan, DropTablePlan
 from engine.statements.tables import CreateMode, CreateTable, DropTable
@@ -39,8 +41,8 @@ def plan_create_table(bound: BoundStatement, statement: CreateTable) -> CreateTa
     target = free_name(bound, if_not_exists=statement.if_not_exists)
     if target is None:
         return CreateTablePlan(entry=None)
-    entry = new_entry(bound, target)
     schema = with_not_nulls(table_schema(statement.columns), statement.all_keys)
+    entry = new_entry(bound, target, new_policies(bound, statement, target, schema))
     if target.found is not None and statement.replaces:
         raise LocationNotEmpty(str(target.name), target.location)
     if target.found is not None:
@@ -100,7 +102,7 @@ def tolerated(*, if_not_exists: bool) -> tuple[type[TableAlreadyExists], ...]:
     return (TableAlreadyExists,) if if_not_exists else ()
 
 
-def new_entry(bound: BoundStatement, target: FreeName) -> TableEntry:
+def new_entry(bound: BoundStatement, target: FreeName, policies: Policies = NO_POLICIES) -> TableEntry:
     """Without a comment, which is the log's."""
     return TableEntry(
         name=target.name,
@@ -108,6 +110,7 @@ def new_entry(bound: BoundStatement, target: FreeName) -> TableEntry:
         managed=target.managed,
         format=target.found.format if target.found is not None else target.own.name,
         owner=bound.state.principal,
+        policies=policies,
     )
 
 

@@ -6,13 +6,24 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from engine.bind.bound import BoundChanges, BoundFiles, BoundMetadata, BoundRelation, BoundTable, BoundView
+from engine.bind.bound import (
+    BoundChanges,
+    BoundExpression,
+    BoundFiles,
+    BoundInBody,
+    BoundMetadata,
+    BoundPolicy,
+    BoundRelation,
+    BoundTable,
+    BoundView,
+)
 from engine.errors.statement_errors import TableWithoutColumns
 from engine.plan.reads.metadata_rows import metadata_query
-from engine.plan.reads.policies import policy_text
+from engine.plan.reads.policies import PolicyTexts, policy_text
 from engine.plan.reads.scans import change_scan, files_scan, read_scan, unfiltered_scan, with_row_ids_if_asked
 from engine.plans.reads import ReadPlan, ViewScan
 from engine.runtime.session_state import is_temporary
+from engine.sql.query.bodies import expression_in
 from engine.sql.query.composed import Names
 from engine.sql.query.splice import Edit, splice
 from engine.statements.queries import Query
@@ -28,11 +39,17 @@ def read_plan(query: Query, relations: tuple[BoundRelation, ...], others: Sequen
 
 
 def texts_of(query: Query, relations: tuple[BoundRelation, ...]) -> Iterator[str]:
-    """Of the query and of all views below it."""
+    """Of the query and of all that is below it: views, bodies of functions, policies."""
     yield query.text
+    yield from (piece for call in query.inlined for piece in call.pieces if isinstance(piece, str))
     for relation in relations:
-        if isinstance(relation, BoundView):
-            yield from texts_of(relation.query, relation.relations)
+        named = relation.relation if isinstance(relation, BoundInBody) else relation
+        if isinstance(named, BoundView):
+            yield from texts_of(named.query, named.relations)
+        table = named.table if isinstance(named, BoundChanges) else named
+        policy = table.policy if isinstance(table, BoundTable) else None
+        for each in (*policy.filters, *(mask for _, mask in policy.masks)) if policy is not None else ():
+            yield from texts_of(each.query, each.relations)
 
 
 def _full_names(relations: tuple[BoundRelation, ...]) -> list[tuple[str, ...]]:
@@ -76,6 +93,8 @@ class Reading:
                 return self.scans[-1].relation
             case BoundView(entry=entry):
                 return self._once(entry.name, lambda: self._view(relation))
+            case BoundInBody(relation=named):
+                return self.name(named)
             case _:
                 assert_never(relation)
 
@@ -107,7 +126,21 @@ class Reading:
         """The name under which the rows of `relation` are read: its own, or that of a view that hides some."""
         if table.policy is None:
             return relation
-        return self._add_view(table.label, policy_text(table.policy, schema, relation), is_barrier=True)
+        text = policy_text(self.policy_texts(table.policy), schema, relation)
+        return self._add_view(table.label, text, is_barrier=True)
+
+    def policy_texts(self, policy: BoundPolicy) -> PolicyTexts:
+        """Nothing is told of what it reads."""
+        before = len(self.scans)
+        texts = PolicyTexts(
+            filters=tuple(map(self._expression, policy.filters)),
+            masks=tuple((column, self._expression(mask)) for column, mask in policy.masks),
+        )
+        self.scans[before:] = [replace(scan, is_hidden=True) for scan in self.scans[before:]]
+        return texts
+
+    def _expression(self, expression: BoundExpression) -> str:
+        return expression_in(self.spliced(expression.query, expression.relations))
 
     def _changes(self, changes: BoundChanges) -> str:
         """One scan, or a view of two."""

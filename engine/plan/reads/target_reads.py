@@ -14,7 +14,9 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from engine.bind.bound import BoundRelation, BoundTable
+from catalog.names import fold, quote
+from engine.bind.bound import BoundPolicy, BoundRelation, BoundTable
+from engine.plan.reads.policed_target import PolicedTarget
 from engine.plan.reads.read_plan import Reading, texts_of
 from engine.plan.reads.scans import scan_of, with_row_ids_if_asked
 from engine.plans.reads import ReadPlan, TargetRead
@@ -30,17 +32,34 @@ class TargetReading:
     """The reads of one statement, which share names: of relations, of hidden columns, and of values under way."""
 
     def __init__(
-        self, table: BoundTable, queries: Iterable[BoundQuery], taken: Iterable[str] = (), *, apart: bool = False
+        self,
+        table: BoundTable,
+        queries: Iterable[BoundQuery],
+        taken: Iterable[str] = (),
+        *,
+        policy: BoundPolicy | None = None,
+        apart: bool = False,
     ) -> None:
-        """`queries` are all that the statement has; `taken` are names besides those in their texts. `apart`: the table
-        and the source have one name, and get aliases (`engine.sql.query.splice.own_alias`).
+        """`queries` are all that the statement has; `taken` are names besides those in their texts. `policy` is what is
+        read of the table (:func:`policy_of_target`). `apart`: the table and the source have one name, and get aliases
+        (`engine.sql.query.splice.own_alias`).
         """
+        assert policy is not None or not table.is_policed
         texts = [text for query, relations in queries for text in texts_of(query, relations)]
         self.names = Names((*texts, *taken, *table.snapshot.schema.names))
         self._reading = Reading(self.names)
         self.target = replace(scan_of(self.names.new("scan"), table), metadata=self.names.new("place"))
+        self._policed: PolicedTarget | None = None
+        if policy is not None:
+            self.target = replace(self.target, is_hidden=True)
+            self._policed = PolicedTarget.of(self._reading.policy_texts(policy), self.target, self.names)
         self.source: Scan | None = None
         self._apart = apart
+
+    def stored(self, column: str) -> str:
+        """SQL for the stored value of a column, in the queries of this reading."""
+        masked = {} if self._policed is None else self._policed.stored
+        return masked.get(fold(column)) or quote(column)
 
     def spliced(
         self,
@@ -49,12 +68,14 @@ class TargetReading:
         items: str,
         others: Sequence[Edit] = (),
         instead: Sequence[Edit] = (),
+        *,
+        are_found: bool = False,
     ) -> str:
         """The text of a query with more `items` to select, and `others` edits (see :func:`splice`), over this reading's
-        scans.
+        scans. `are_found`: the target's scan has the rows alone that were found.
         """
         edits: list[Edit] = [(query.items, items), *others]
-        own = {query.target: self.target.relation}
+        own = {query.target: self._target_name(are_found=are_found)}
         if query.source is not None:
             assert self.source is not None
             if query.source_relation is None:
@@ -64,6 +85,11 @@ class TargetReading:
         names = [own.get(at) or self._reading.name(relation) for at, relation in enumerate(relations)]
         apart = [at for at in own if at is not None] if self._apart else ()
         return self._reading.spliced(query.query, relations, edits, names, apart, instead)
+
+    def _target_name(self, *, are_found: bool) -> str:
+        if self._policed is None:
+            return self.target.relation
+        return (self._policed.chosen if are_found else self._policed.visible).relation
 
     def read_source(self, query: Query, relations: tuple[BoundRelation, ...]) -> ReadPlan:
         """The query of a source by itself."""
@@ -84,8 +110,15 @@ class TargetReading:
         target = self.target if with_ids else replace(self.target, row_tracking=None)
         own = (target,) if self.source is None else (target, self.source)
         others = self.beside_target(text)
-        plan = replace(others, scans=(*own, *others.scans))
-        return TargetRead(read=plan, target=(of or target).relation, is_once=is_once)
+        views = [view for view in self._policed.views if view.relation in text] if self._policed is not None else []
+        plan = replace(others, scans=(*own, *others.scans), views=(*views, *others.views))
+        return TargetRead(read=plan, target=(of or target).relation, is_once=is_once and self._policed is None)
+
+
+def policy_of_target(relations: Sequence[BoundRelation], at: int | None) -> BoundPolicy | None:
+    """What is read of the table that a statement changes, which is its relation `at`."""
+    target = None if at is None else relations[at]
+    return target.policy if isinstance(target, BoundTable) else None
 
 
 def places_of(

@@ -13,6 +13,7 @@ from typing import Literal
 from catalog.names import fold
 from engine.bind.bound import BoundTable
 from engine.errors.expression_errors import MetadataInExpression, SubqueryInCondition
+from engine.errors.policy_errors import PolicyForbidsStatement
 from engine.plan.reads.empty_scan import empty_scan
 from engine.plan.reads.target_reads import places_where
 from engine.plan.rules.allowed_expressions import condition_check
@@ -91,7 +92,11 @@ def _ensure_allowed(table: BoundTable, clause: str, text: str) -> None:
 def ensure_no_metadata(
     table: BoundTable, clause: str, expression: Expression, what: Literal["The condition", "A value"] = "The condition"
 ) -> None:
-    """Raises `MetadataInExpression`, unless the table has a column of that name."""
+    """Raises `MetadataInExpression`, unless the table has a column of that name, and `PolicyForbidsStatement` for a `*`
+    over a table with policies, where it would name what is stored (`engine.plan.reads.policed_target`).
+    """
+    if expression.has_star and table.is_policed:
+        raise PolicyForbidsStatement(f"A * in {clause}", table.label)
     if table.snapshot.schema.field(FILE_METADATA) is None and any(
         fold(part) == FILE_METADATA for path in expression.columns for part in path[:4]
     ):

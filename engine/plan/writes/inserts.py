@@ -16,6 +16,7 @@ from engine.errors.column_errors import ColumnNotFound
 from engine.errors.definition_errors import ColumnsWithQuery, LocationNotEmpty
 from engine.errors.statement_errors import StatementNotSupported
 from engine.errors.table_errors import naming
+from engine.plan.ddl.policies import new_policies
 from engine.plan.ddl.table_ddl import (
     define,
     describe_creation,
@@ -125,11 +126,12 @@ def plan_create_table_as(analyzed: AnalyzedStatement, statement: CreateTable) ->
         return CreateTablePlan(entry=None)
     if target.found is not None:
         raise LocationNotEmpty(str(target.name), target.location)
-    definition = define(bound, target, statement, StructType(table_fields(analyzed.columns or ())))
+    schema = StructType(table_fields(analyzed.columns or ()))
+    definition = define(bound, target, statement, schema)
     config = definition.config(str(target.name))
     config.ensure_supported(TableOperation.APPEND)
     return CreateTableAsPlan(
-        entry=new_entry(bound, target),
+        entry=new_entry(bound, target, new_policies(bound, statement, target, schema)),
         is_path=target.is_path,
         definition=definition,
         description=describe_creation(operation_name(statement), bound, target.managed, definition),

@@ -25,7 +25,7 @@ from engine.errors.change_errors import (
 from engine.errors.column_errors import ColumnNotFound, DuplicateColumns
 from engine.errors.statement_errors import StatementNotSupported
 from engine.plan.reads.scans import read_scan, row_id_columns
-from engine.plan.reads.target_reads import TargetReading, arranged, bitmaps
+from engine.plan.reads.target_reads import TargetReading, arranged, bitmaps, policy_of_target
 from engine.plan.rules.allowed_expressions import condition_refusals
 from engine.plan.rules.assignments import assigned_values, assignment_refusals, own_path
 from engine.plan.rules.conditions import ensure_no_metadata
@@ -128,7 +128,9 @@ class _Merging:
         )
         taken = (statement.alias or "", statement.source_alias, *(column.name for column in columns))
         queries = [(query, self._relations[id(query)]) for query in statement.queries]
-        self._reading = TargetReading(table, queries, taken, apart=statement.is_of_one_name)
+        policy = policy_of_target(bound.relations, self.target_relations[0] if self.target_relations else None)
+        self._is_policed = policy is not None
+        self._reading = TargetReading(table, queries, taken, policy=policy, apart=statement.is_of_one_name)
         found = self._relations[id(statement.source)]
         table_alone = found[0] if statement.is_table else None
         relation, metadata = self._reading.names.new("source"), self._reading.names.new("place")
@@ -174,9 +176,9 @@ class _Merging:
             return own_alias(query.source_relation)
         return quote(self._statement.source_alias)
 
-    def _text(self, query: TargetQuery, items: Sequence[str]) -> str:
+    def _text(self, query: TargetQuery, items: Sequence[str], *, are_found: bool = False) -> str:
         more = "".join(f", {item}" for item in items)
-        return self._reading.spliced(query, self._relations[id(query.query)], more)
+        return self._reading.spliced(query, self._relations[id(query.query)], more, are_found=are_found)
 
     # --- Which rows --------------------------------------------------------------------------------------------------
 
@@ -206,8 +208,10 @@ class _Merging:
         return any(parse_any_expression(text).has_subquery for text in texts)
 
     def keys(self) -> tuple[MatchedKey, ...]:
-        """None where a clause is for rows of the table that match no row of the source."""
-        if self._statement.unmatched is not None:
+        """None where a clause is for rows of the table that match no row of the source, or where what is compared may
+        be masked.
+        """
+        if self._statement.unmatched is not None or self._is_policed:
             return ()
         return matched_keys(self._statement, self._table, self.source, self._source_relation)
 
@@ -248,11 +252,13 @@ class _Merging:
         assert not isinstance(clause.action, DeleteAction)
         query = clause.action.values
         kept = [
-            f"{self._target_name(query)}.{quote(column.name)}" if old_schema.field(column.name) else "NULL"
+            f"{self._target_name(query)}.{self._reading.stored(column.name)}"
+            if old_schema.field(column.name)
+            else "NULL"
             for column in new.kept
         ]
         row_id = [f"{self._reading.target.metadata}.row_id"] if ids else []
-        text = self._text(query, (*self._stars_of(clause, assignments), *kept, *row_id))
+        text = self._text(query, (*self._stars_of(clause, assignments), *kept, *row_id), are_found=True)
         names = self._reading.names
         given, old = names.several("value", len(assignments)), names.several("old", len(kept))
         clause_name, moved = names.new("clause"), names.several("id", len(row_id))

@@ -7,19 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from catalog.names import quote
-from engine.bind.bound import (
-    BoundChanges,
-    BoundFiles,
-    BoundMetadata,
-    BoundRelation,
-    BoundStatement,
-    BoundTable,
-    BoundView,
-)
+from engine.bind.bound import BoundRelation, BoundStatement, BoundTable, tables_of
 from engine.errors.table_errors import naming
 from engine.plan.reads.scans import row_id_columns
-from engine.plan.reads.target_reads import TargetReading, arranged, places_of
+from engine.plan.reads.target_reads import TargetReading, arranged, places_of, policy_of_target
 from engine.plan.rules.assignments import assigned_values, assignment_refusals
 from engine.plan.rules.conditions import ensure_no_metadata, own_condition, own_condition_check, partitions_matching
 from engine.plan.rules.idempotence import numbered_write
@@ -44,13 +35,14 @@ def plan_delete(bound: BoundStatement, statement: Delete) -> DeletePlan:
     if own is not None:
         whole = partitions_matching(table, own)
     relations, shown = bound.relations, "true" if condition is None else _shown(condition)
-    reading = TargetReading(table, ((statement.rows.query, relations),))
+    policy = policy_of_target(relations, statement.rows.target)
+    reading = TargetReading(table, ((statement.rows.query, relations),), policy=policy)
     return DeletePlan(
         table=table,
         places=places_of(reading, statement.rows, relations, is_once=_is_plain(condition)),
         shown=shown,
-        whole=whole,
-        queried=queried_key(table, reading, statement, relations),
+        whole=whole if policy is None else None,
+        queried=queried_key(table, reading, statement, relations) if policy is None else None,
         reads_table=reads_besides(relations, table, (statement.rows.target,)),
         description=_description(bound, DELETE, {"predicate": [shown]}),
         expression_checks=_check(table, DELETE, own),
@@ -69,13 +61,14 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
     new = assigned_values(table, table.snapshot.rules, statement.assignments, statement.alias)
     split = len(statement.rows.query.relations)
     of_rows, of_values = bound.relations[:split], bound.relations[split:]
-    reading = TargetReading(
-        table, ((statement.rows.query, of_rows), (statement.values.query, of_values)), (statement.alias or "",)
-    )
+    queries = ((statement.rows.query, of_rows), (statement.values.query, of_values))
+    policy = policy_of_target(of_rows, statement.rows.target)
+    reading = TargetReading(table, queries, (statement.alias or "",), policy=policy)
     ids = row_id_columns(table.label, reading.target.row_tracking)
-    kept = [quote(column.name) for column in new.kept]
+    kept = [reading.stored(column.name) for column in new.kept]
     row_id = [f"{reading.target.metadata}.row_id"] if ids else []
-    text = reading.spliced(statement.values, of_values, "".join(f", {item}" for item in (*kept, *row_id)))
+    more = "".join(f", {item}" for item in (*kept, *row_id))
+    text = reading.spliced(statement.values, of_values, more, are_found=True)
     given = reading.names.several("value", len(statement.assignments))
     old, moved = reading.names.several("old", len(kept)), reading.names.several("id", len(row_id))
     items = (*new.items(given, old), *moved, *(["CAST(NULL AS BIGINT)"] if ids else []))
@@ -96,8 +89,8 @@ def plan_update(bound: BoundStatement, statement: Update) -> UpdatePlan:
         ),
         reads_table=reads_besides(bound.relations, table, targets),
         description=_description(bound, UPDATE, {} if condition is None else {"predicate": _shown(condition)}),
-        queried=queried_key(table, reading, statement, of_rows),
-        rewritten=rewritten_rows(table, reading, statement, of_values, new),
+        queried=queried_key(table, reading, statement, of_rows) if policy is None else None,
+        rewritten=rewritten_rows(table, reading, statement, of_values, new) if policy is None else None,
         checks=QueryCheck(read=given_alone.read, refused=assignment_refusals(UPDATE)),
         expression_checks=_check(table, UPDATE, own),
         numbered=numbered_write(bound.state),
@@ -113,13 +106,7 @@ def reads_besides(
 
 def reads(relation: BoundRelation, table: BoundTable) -> bool:
     """Whether the relation is of the rows of `table`."""
-    if isinstance(relation, BoundFiles):
-        return False
-    if isinstance(relation, BoundView):
-        return any(reads(inner, table) for inner in relation.relations)
-    if isinstance(relation, BoundChanges | BoundMetadata):
-        relation = relation.table
-    return relation.snapshot.table_root == table.snapshot.table_root
+    return any(found.snapshot.table_root == table.snapshot.table_root for found in tables_of((relation,)))
 
 
 def target_of(bound: BoundStatement) -> BoundTable:

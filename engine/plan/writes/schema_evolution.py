@@ -25,6 +25,7 @@ from catalog.names import quote
 from engine.bind.bound import BoundTable
 from engine.enforce.columns import match_columns
 from engine.errors.expression_errors import ConstraintHoldsType, GeneratedHoldsType
+from engine.errors.policy_errors import ColumnUsedByPolicy
 from engine.errors.table_errors import naming
 from engine.plan.rules.dependencies import uses
 from engine.plan.rules.query_columns import table_fields, table_type
@@ -134,6 +135,8 @@ def _ensure_free(table: BoundTable, change: AddColumn | ChangeType) -> None:
 def _ensure_unused(table: BoundTable, path: Path, becomes: str, *, whole: bool) -> None:
     """`whole`: what uses only fields of the struct at `path` does not matter."""
     column = ".".join(path)
+    if table.entry.policies.uses(path[0]) or table.entry.tags.of_column(path[0]):
+        raise ColumnUsedByPolicy(path[0], table.label)
     constraints = [
         constraint.name for constraint in table.snapshot.checks if uses(constraint.expression, path, whole=whole)
     ]

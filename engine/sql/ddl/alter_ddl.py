@@ -22,6 +22,7 @@ from engine.sql.ddl.clauses import (
 )
 from engine.sql.ddl.policy_ddl import take_policy
 from engine.sql.ddl.right_ddl import take_owner
+from engine.sql.ddl.tag_ddl import take_tags
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import ColumnChangedTwice, UnsupportedStatement
 from engine.sql.query.names import read_table
@@ -45,18 +46,21 @@ from engine.statements.alters import (
 )
 from engine.statements.keys import AddKey, DropKey
 from engine.statements.policies import PolicyStatement
-from engine.statements.rights import AlterOwner, SecurableName
+from engine.statements.rights import AlterOwner, AlterTags, SecurableName
 from engine.statements.tables import Check, ColumnDef
 
 _ColumnChange: TypeAlias = SyncIdentity | AlterColumn | RenameColumn
 
 
-def parse_alter_table(cursor: Cursor) -> AlterTable | AlterOwner | PolicyStatement:
+def parse_alter_table(cursor: Cursor) -> AlterTable | AlterOwner | AlterTags | PolicyStatement:
     """What follows ALTER TABLE."""
     table = read_table(cursor)
     policy = take_policy(cursor, table)
     if policy is not None:
         return policy
+    tags = take_tags(cursor, Kind.TABLE, table)
+    if tags is not None:
+        return tags
     owner = take_owner(cursor)
     if owner is not None:
         return AlterOwner(securable=SecurableName(kind=Kind.TABLE, parts=table), owner=owner)

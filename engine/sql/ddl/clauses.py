@@ -6,6 +6,7 @@ do (UNIQUE, collations, bucketing) is refused by name.
 
 from __future__ import annotations
 
+from engine.sql.ddl.function_calls import read_mask
 from engine.sql.ddl.keys import take_key
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure
@@ -18,6 +19,7 @@ _NO_UNIQUE = "It would not be enforced; declare a PRIMARY KEY, which tells as mu
 _KEYS = (("PRIMARY", "KEY"), ("FOREIGN", "KEY"), ("UNIQUE",), ("REFERENCES",))
 _COLUMN_CLAUSES = (
     *(("NOT", "NULL"), ("DEFAULT",), ("GENERATED",), ("COMMENT",), ("CONSTRAINT",), ("CHECK",), ("FIRST",), ("AFTER",)),
+    ("MASK",),
     *_KEYS,
 )
 """What ends a column's type, and its default."""
@@ -28,6 +30,7 @@ _SPELLED = {
     "generated": "GENERATED ALWAYS AS",
     "identity": "GENERATED … AS IDENTITY",
     "position": "FIRST or AFTER",
+    "mask": "MASK",
 }
 _IDENTITY_OPTIONS = frozenset({"START", "INCREMENT"})
 
@@ -48,8 +51,10 @@ def read_default(cursor: Cursor) -> str:
     return cursor.read_text(*_COLUMN_CLAUSES)
 
 
-def read_column(cursor: Cursor) -> ColumnDef:
-    """`name type [NOT NULL | DEFAULT e | GENERATED … | COMMENT 'c' | CHECK (e) | FIRST | AFTER c]…`, each once."""
+def read_column(cursor: Cursor, *, may_mask: bool = False) -> ColumnDef:
+    """`name type [NOT NULL | DEFAULT e | GENERATED … | COMMENT 'c' | CHECK (e) | MASK f | FIRST | AFTER c]…`, each
+    once.
+    """
     parts = cursor.read_names()
     column: dict[str, object] = {"sql_type": read_type(cursor)}
     checks: list[Check] = []
@@ -62,7 +67,10 @@ def read_column(cursor: Cursor) -> ColumnDef:
             else:
                 keys.append(constraint)
             continue
-        key, value = _read_column_clause(cursor)
+        is_mask = cursor.take("MASK")
+        if is_mask and not may_mask:
+            raise UnsupportedClause("MASK here", "Set it with ALTER TABLE … ALTER COLUMN … SET MASK.")
+        key, value = ("mask", read_mask(cursor, parts[-1])) if is_mask else _read_column_clause(cursor)
         if key in column:
             raise DuplicateColumnClause(".".join(parts), _SPELLED[key])
         column[key] = value

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from catalog.errors import TooManyNameParts
 from catalog.names import quote
 from engine.sql.ddl.clauses import read_type, take_if_exists, take_if_not_exists
+from engine.sql.ddl.function_calls import read_function
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
@@ -13,18 +13,10 @@ from engine.sql.query.query import parse_query
 from engine.statements.functions import CreateFunction, DropFunction, Parameter
 from engine.statements.queries import Query
 
-_PARTS_MAX = 3
 _TYPE_STOPS = (
     *(("COMMENT",), ("RETURN",), ("LANGUAGE",), ("DETERMINISTIC",), ("NOT", "DETERMINISTIC"), ("CONTAINS", "SQL")),
     *(("READS", "SQL", "DATA"), ("SQL", "SECURITY"), ("SPECIFIC",)),
 )
-
-
-def read_function(cursor: Cursor) -> tuple[str, ...]:
-    parts = cursor.read_names()
-    if len(parts) > _PARTS_MAX:
-        raise TooManyNameParts(".".join(parts), _PARTS_MAX)
-    return parts
 
 
 def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction:
@@ -42,7 +34,9 @@ def parse_create_function(cursor: Cursor, *, or_replace: bool) -> CreateFunction
     returns = cursor.read_text(*_TYPE_STOPS, is_type=True, what="a type")
     deterministic, comment = _read_characteristics(cursor)
     start = cursor.offset
+    is_query = cursor.words(1)[:1] in (["SELECT"], ["WITH"])
     body = cursor.read_text(ends_at_comma=False)
+    body = f"({body}\n)" if is_query else body
     names = [parameter.name for parameter in parameters]
     try:
         parse_body(body, names, parts[-1])

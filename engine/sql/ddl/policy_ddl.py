@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from catalog.names import quote
 from catalog.policies import PolicyArgument
-from engine.sql.ddl.function_ddl import read_function
+from engine.sql.ddl.function_calls import read_arguments, read_function
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import tokenize
-from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.query import parse_query
 from engine.statements.policies import AlterColumnMask, AlterRowFilter, PolicyCall, PolicyStatement
-
-_WORDS = ("TRUE", "FALSE", "NULL")
 
 
 def take_policy(cursor: Cursor, table: tuple[str, ...]) -> PolicyStatement | None:
@@ -19,7 +16,7 @@ def take_policy(cursor: Cursor, table: tuple[str, ...]) -> PolicyStatement | Non
     if cursor.take("SET", "ROW", "FILTER"):
         function = read_function(cursor)
         cursor.read("ON")
-        return AlterRowFilter(table_parts=table, call=_call(table, function, None, _read_arguments(cursor)))
+        return AlterRowFilter(table_parts=table, call=_call(table, function, None, read_arguments(cursor)))
     if cursor.take("DROP", "ROW", "FILTER"):
         return AlterRowFilter(table_parts=table, call=None)
     return _take_mask(cursor, table)
@@ -33,7 +30,7 @@ def _take_mask(cursor: Cursor, table: tuple[str, ...]) -> AlterColumnMask | None
     column = ahead.read_names()
     if ahead.take("SET", "MASK"):
         function = read_function(ahead)
-        arguments = _read_arguments(ahead) if ahead.take("USING", "COLUMNS") else ()
+        arguments = read_arguments(ahead) if ahead.take("USING", "COLUMNS") else ()
         call: PolicyCall | None = _call(table, function, column, arguments)
     elif ahead.take("DROP", "MASK"):
         call = None
@@ -55,38 +52,5 @@ def _call(
     return PolicyCall(function_parts=function, arguments=arguments, probe=parse_query(Cursor(text, tokenize(text))))
 
 
-def _read_arguments(cursor: Cursor) -> tuple[PolicyArgument, ...]:
-    arguments: list[PolicyArgument] = []
-    cursor.read("(")
-    while not cursor.take(")"):
-        if arguments:
-            cursor.read(",")
-        arguments.append(_read_argument(cursor))
-    return tuple(arguments)
-
-
-def _read_argument(cursor: Cursor) -> PolicyArgument:
-    text = cursor.take_string()
-    if text is not None:
-        return PolicyArgument(literal=_quoted(text))
-    if word := cursor.take_any(*_WORDS):
-        return PolicyArgument(literal=word)
-    sign = "-" if cursor.take("-") else ""
-    number = cursor.take_number_text()
-    if number is not None:
-        return PolicyArgument(literal=f"{sign}{number}")
-    if sign:
-        raise cursor.fail("a number is expected")
-    names = cursor.read_names()
-    if len(names) > 1:
-        raise UnsupportedClause(f"A policy over {'.'.join(names)}", "Columns as a whole decide, and no fields of them.")
-    return PolicyArgument(column=names[0])
-
-
 def _dotted(parts: tuple[str, ...]) -> str:
     return ".".join(map(quote, parts))
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

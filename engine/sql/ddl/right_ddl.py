@@ -10,11 +10,10 @@ from catalog.privileges import Kind, PrincipalKind, Privilege
 from catalog.right_errors import PrivilegeUnknown
 from engine.sql.ddl.clauses import take_if_exists, take_if_not_exists
 from engine.sql.dialect.cursor import Cursor
-from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
+from engine.sql.dialect.errors import UnsupportedClause
 from engine.sql.query.names import read_catalog, read_schema, read_table
 from engine.statements.rights import (
     AlterGroup,
-    AlterOwner,
     CreateGroup,
     CreateLocation,
     DropGroup,
@@ -50,7 +49,7 @@ _OPTIONAL_WORDS = {"ALL": Privilege.ALL, "ALL PRIVILEGES": Privilege.ALL, "USE D
 def parse_grant(cursor: Cursor) -> GrantRights:
     """What follows GRANT."""
     privileges = _read_privileges(cursor)
-    securable = _read_securable(cursor, "TO")
+    securable = read_securable(cursor, "TO")
     cursor.read("TO")
     principal = read_principal(cursor)
     if cursor.take("WITH", "GRANT", "OPTION"):
@@ -63,7 +62,7 @@ def parse_revoke(cursor: Cursor) -> RevokeRights:
     if cursor.take("GRANT", "OPTION", "FOR"):
         raise UnsupportedClause("GRANT OPTION FOR", "There is no grant option to take away.")
     privileges = _read_privileges(cursor)
-    securable = _read_securable(cursor, "FROM")
+    securable = read_securable(cursor, "FROM")
     cursor.read("FROM")
     return RevokeRights(privileges=privileges, securable=securable, principal=read_principal(cursor))
 
@@ -83,7 +82,7 @@ def show_grants(cursor: Cursor) -> ShowGrants:
     principal = None
     if not cursor.is_done and cursor.words(1) != ["ON"]:
         principal = read_principal(cursor)
-    securable = _read_securable(cursor, "") if cursor.words(1) == ["ON"] else None
+    securable = read_securable(cursor, "") if cursor.words(1) == ["ON"] else None
     return ShowGrants(principal=principal, securable=securable)
 
 
@@ -105,13 +104,17 @@ def show_locations(cursor: Cursor) -> ShowLocations:
     return ShowLocations(pattern=_take_pattern(cursor))
 
 
-def parse_alter_owner(cursor: Cursor, kind: Kind) -> AlterOwner:
-    """What follows ALTER and the kind of the object."""
-    securable = SecurableName(kind=kind, parts=_read_parts(cursor, kind))
-    owner = take_owner(cursor)
-    if owner is None:
-        raise UnsupportedStatement(f"ALTER {kind} …, but for OWNER TO,")
-    return AlterOwner(securable=securable, owner=owner)
+def read_parts(cursor: Cursor, kind: Kind) -> tuple[str, ...]:
+    """The name of an object."""
+    match kind:
+        case Kind.CATALOG:
+            return (read_catalog(cursor),)
+        case Kind.SCHEMA:
+            return read_schema(cursor)
+        case Kind.LOCATION:
+            return (cursor.read_name(),)
+        case _:
+            return read_table(cursor)
 
 
 def take_owner(cursor: Cursor) -> PrincipalName | None:
@@ -218,7 +221,7 @@ def _read_privilege(cursor: Cursor) -> Privilege:
     return Privilege(text)
 
 
-def _read_securable(cursor: Cursor, follower: str) -> SecurableName:
+def read_securable(cursor: Cursor, follower: str) -> SecurableName:
     """`ON [kind] name`; without a name, the current catalog or schema. `follower` is the word after it."""
     cursor.read("ON")
     for words, kind in _KINDS.items():
@@ -228,20 +231,8 @@ def _read_securable(cursor: Cursor, follower: str) -> SecurableName:
         if ends and kind not in _MAY_BE_CURRENT | {Kind.SERVER}:
             continue  # a table that is called so
         cursor.read(*words)
-        return SecurableName(kind=kind, parts=() if ends or kind is Kind.SERVER else _read_parts(cursor, kind))
+        return SecurableName(kind=kind, parts=() if ends or kind is Kind.SERVER else read_parts(cursor, kind))
     return SecurableName(kind=Kind.TABLE, parts=read_table(cursor))
-
-
-def _read_parts(cursor: Cursor, kind: Kind) -> tuple[str, ...]:
-    match kind:
-        case Kind.CATALOG:
-            return (read_catalog(cursor),)
-        case Kind.SCHEMA:
-            return read_schema(cursor)
-        case Kind.LOCATION:
-            return (cursor.read_name(),)
-        case _:
-            return read_table(cursor)
 
 
 def _take_pattern(cursor: Cursor) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engine.sql.ddl.clauses import read_clustering, read_column, read_properties, take_constraint, take_if_not_exists
+from engine.sql.ddl.function_calls import read_row_filter
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.errors import UnsupportedClause, UnsupportedStatement
 from engine.sql.query.names import read_table
@@ -73,7 +74,7 @@ def _is_constraint(cursor: Cursor) -> bool:
 
 
 def _read_top_column(cursor: Cursor) -> ColumnDef:
-    column = read_column(cursor)
+    column = read_column(cursor, may_mask=True)
     if len(column.parts) > 1 or column.position is not None:
         raise cursor.fail("the column before this may have no dots and no position")
     return column
@@ -92,7 +93,9 @@ class _Seen:
 
 
 def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
-    """`USING … OPTIONS … PARTITIONED BY … CLUSTER BY … LOCATION … COMMENT … TBLPROPERTIES`, in any order."""
+    """`USING … OPTIONS … PARTITIONED BY … CLUSTER BY … LOCATION … COMMENT … TBLPROPERTIES … WITH ROW FILTER`, in
+    any order.
+    """
     seen = _Seen(set())
     while not cursor.is_done:
         for words, advice in _REFUSED_CLAUSES:
@@ -118,6 +121,9 @@ def _read_clauses(cursor: Cursor, table: CreateTable) -> CreateTable:
         elif cursor.take("COMMENT"):
             seen.add(cursor, "COMMENT")
             table = replace(table, comment=cursor.read_string())
+        elif cursor.take("WITH", "ROW", "FILTER"):
+            seen.add(cursor, "WITH ROW FILTER")
+            table = replace(table, row_filter=read_row_filter(cursor))
         elif cursor.take("TBLPROPERTIES"):
             seen.add(cursor, "TBLPROPERTIES")
             table = replace(table, properties=read_properties(cursor))
@@ -152,6 +158,7 @@ def _read_partitioning(cursor: Cursor, table: CreateTable) -> CreateTable:
 def _like(cursor: Cursor, table: CreateTable) -> CreateTableLike:
     source = read_table(cursor)
     table = _read_clauses(cursor, table)
+    _ensure_no_policy(table)
     if table.partitioned_by or table.cluster_by is not None or table.comment is not None or table.options:
         raise UnsupportedClause("A layout or comment in CREATE TABLE … LIKE", "They come from the other table.")
     return CreateTableLike(
@@ -164,11 +171,17 @@ def _like(cursor: Cursor, table: CreateTable) -> CreateTableLike:
     )
 
 
+def _ensure_no_policy(table: CreateTable) -> None:
+    if table.row_filter is not None:
+        raise UnsupportedClause("WITH ROW FILTER here", "Set it with ALTER TABLE … SET ROW FILTER.")
+
+
 def _clone(cursor: Cursor, table: CreateTable, *, shallow: bool) -> CloneTable:
     source, time_travel = read_table_version(cursor)
     table = _read_clauses(cursor, table)
     if table.provider is not None and table.provider.lower() != "delta":
         raise UnsupportedClause(f"USING {table.provider} in a clone", "A clone is a Delta table; leave it out.")
+    _ensure_no_policy(table)
     if table.partitioned_by or table.cluster_by is not None or table.comment is not None or table.options:
         raise UnsupportedClause("A layout or comment in a clone", "They come from the other table.")
     return CloneTable(

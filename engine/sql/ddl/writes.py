@@ -38,7 +38,6 @@ from engine.sql.ddl.object_ddl import (
 )
 from engine.sql.ddl.right_ddl import (
     parse_alter_group,
-    parse_alter_owner,
     parse_create_group,
     parse_create_location,
     parse_deny,
@@ -50,6 +49,7 @@ from engine.sql.ddl.right_ddl import (
 )
 from engine.sql.ddl.row_changes import parse_delete, parse_update
 from engine.sql.ddl.table_ddl import parse_create_table
+from engine.sql.ddl.tag_ddl import parse_alter_object, parse_create_policy, parse_drop_policy
 from engine.sql.ddl.token_ddl import parse_create_token, parse_revoke_token
 from engine.sql.dialect.cursor import Cursor
 from engine.statements.merges import Merge
@@ -63,8 +63,8 @@ _OWNED = (Kind.CATALOG, Kind.SCHEMA, Kind.VIEW, Kind.FUNCTION, Kind.LOCATION)
 _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingProxyType(
     {
         ("ALTER", "TABLE"): parse_alter_table,
-        **{("ALTER", *kind.value.split()): partial(parse_alter_owner, kind=kind) for kind in _OWNED},
-        ("ALTER", "DATABASE"): partial(parse_alter_owner, kind=Kind.SCHEMA),
+        **{("ALTER", *kind.value.split()): partial(parse_alter_object, kind=kind) for kind in _OWNED},
+        ("ALTER", "DATABASE"): partial(parse_alter_object, kind=Kind.SCHEMA),
         ("ALTER", "GROUP"): parse_alter_group,
         ("COMMENT", "ON"): parse_comment_on,
         ("CONVERT", "TO", "DELTA"): parse_convert,
@@ -74,6 +74,8 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("CREATE", "FUNCTION"): partial(parse_create_function, or_replace=False),
         ("CREATE", "OR", "REPLACE", "FUNCTION"): partial(parse_create_function, or_replace=True),
         ("CREATE", "GROUP"): parse_create_group,
+        ("CREATE", "POLICY"): partial(parse_create_policy, or_replace=False),
+        ("CREATE", "OR", "REPLACE", "POLICY"): partial(parse_create_policy, or_replace=True),
         ("CREATE", "ROLE"): parse_role,
         ("CREATE", "DATABASE"): parse_create_schema,
         ("CREATE", "NAMESPACE"): parse_create_schema,
@@ -93,6 +95,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         ("DROP", "EXTERNAL", "LOCATION"): parse_drop_location,
         ("DROP", "FUNCTION"): parse_drop_function,
         ("DROP", "GROUP"): parse_drop_group,
+        ("DROP", "POLICY"): parse_drop_policy,
         ("DROP", "ROLE"): parse_role,
         ("DROP", "CATALOG"): parse_drop_catalog,
         ("DROP", "DATABASE"): parse_drop_schema,

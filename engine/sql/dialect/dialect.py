@@ -29,6 +29,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from engine.sql.dialect.errors import (
     NonConstantArgument,
+    StatementHasTooManyTokens,
     StatementTooComplex,
     UnsupportedClause,
     UnsupportedStatement,
@@ -282,6 +283,8 @@ class _Parser(PipeParser):
             if not self._match_set((TokenType.NUMBER, TokenType.STRING)):
                 self.raise_error("a version number is expected after AS OF")
             text = value.text
+            if value.token_type == TokenType.NUMBER:
+                return self._spanned(exp.Version(this=kind, kind="AS OF", expression=exp.Literal.number(text)), start)
         else:
             time = self._parse_bitwise()
             if time is None:
@@ -388,16 +391,22 @@ _NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
 _TYPE_BRACKET = re.compile(r"(?i)\b(?:ARRAY|MAP|STRUCT)\s*<|>")
 
 
+TOKENS_MAX = 500_000
+"""Parsing takes some ten seconds for so many, in which no other statement is parsed."""
+
+
 def tokenize(text: str) -> list[Token]:
     """The tokens of `text`; `end` of a token is inclusive.
 
-    Raises sqlglot's `TokenError`, `SyntaxFailure`, and `StatementTooComplex` for a type that is nested deeper than any
-    table's may be.
+    Raises sqlglot's `TokenError`, `SyntaxFailure`, `StatementHasTooManyTokens`, and `StatementTooComplex` for a type
+    that is nested deeper than any table's may be.
     """
     try:
         tokens = join_doubled_quotes(GatewayTokenizer(dialect=_DIALECT).tokenize(blank_comments(text)), text)
     except UnclosedComment as unclosed:
         raise SyntaxFailure("a comment is not closed", unclosed.offset) from None
+    if len(tokens) > TOKENS_MAX:
+        raise StatementHasTooManyTokens(len(tokens), TOKENS_MAX)
     _ensure_types_are_shallow(tokens)
     return tokens
 

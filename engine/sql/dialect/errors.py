@@ -52,6 +52,16 @@ class StatementTooLong(SqlError, condition="STATEMENT_TOO_LONG", sqlstate="54001
 
 
 @dataclass(eq=False)
+class StatementHasTooManyTokens(SqlError, condition="STATEMENT_TOO_LONG.TOKENS", sqlstate="54001"):
+    count: int
+    count_max: int
+    template = (
+        "The statement has {count} words, numbers and marks; the limit is {count_max}. Load data from a table or files "
+        "instead of writing it into the statement."
+    )
+
+
+@dataclass(eq=False)
 class StatementTooComplex(SqlError, condition="FAILED_TO_PARSE_TOO_COMPLEX", sqlstate="54001"):
     template = (
         "The statement, or a type in it, is nested too deeply to be parsed. Split it, or name parts of it with WITH."

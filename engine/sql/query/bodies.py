@@ -1,31 +1,45 @@
 """Bodies of SQL functions: one expression over the parameters, which is put in the place of a call.
 
-A body names its parameters and nothing else that a query around it could mean: no tables, no variables, no names that
-it declares itself (of lambdas), under which a column in an argument would be taken for something else.
+Without a query in it, a body names its parameters and nothing else that a query around it could mean: no variables, no
+names that it declares itself (of lambdas), under which a column in an argument would be taken for something else. The
+texts of arguments come in the places of parameters.
+
+A body with queries names columns of tables too, and a name in it means a column of these first, and a parameter then,
+as in Spark. So the parameters are columns of a relation of one row with the function's name, whose values are the
+arguments: `(SELECT body FROM (SELECT argument, …) AS function(parameter, …))`. Nothing in the body is in sight of an
+argument, and nothing around the call is in sight of the body, but what an argument brings in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
 
+from catalog.entries import FunctionEntry
 from catalog.names import quote
 from engine.sql.dialect.cursor import Cursor
 from engine.sql.dialect.dialect import SyntaxFailure, tokenize
 from engine.sql.dialect.errors import BodyNotPossible
 from engine.sql.dialect.functions import ALLOWED_FUNCTIONS, EXCLUDED_FUNCTIONS
 from engine.sql.query.query import parse_query, query_tree
-from engine.sql.query.splice import Edit, apply_edits
-from engine.statements.queries import Call, InlinedCall, Query, Span
+from engine.sql.query.splice import Edit, apply_edits, splice
+from engine.statements.queries import Call, InlinedCall, Query, RelationName, Span
 
 _HEAD = "SELECT "
 MEMBERSHIP = frozenset({"is_account_group_member", "is_member"})
 """Functions about who asks, which Spark does not have."""
 
+_OF_ROW = (exp.Case, exp.Cast, exp.Connector, exp.If, exp.TryCast)
+
 _MARK = "\0"
 """Around the number of an argument in a text under way; no text of SQL has it."""
+
+_RELATION = "relation"
+"""Before the number of a relation between two marks."""
 
 _NOT_DETERMINISTIC = frozenset(
     {"monotonically_increasing_id", "rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid"}
@@ -34,10 +48,13 @@ _NOT_DETERMINISTIC = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """`query` selects the expression alone; `uses` are the places of parameters in it, with their numbers."""
+    """`query` selects the expression alone; `uses` are the places of parameters in it, with their numbers; empty where
+    it `has_query`, to which they are columns.
+    """
 
     query: Query
     uses: tuple[tuple[Span, int], ...]
+    has_query: bool = False
 
 
 def expression_query(text: str) -> Query:
@@ -61,14 +78,31 @@ def parse_body(text: str, parameters: Sequence[str], function: str) -> Body:
     if len(tree.expressions) != 1 or isinstance(tree.expressions[0], exp.Alias | exp.Star):
         raise BodyNotPossible(function, "it is no single expression")
     folded = [name.lower() for name in parameters]
+    has_query = tree.expressions[0].find(exp.Query) is not None
     uses = []
     for node in tree.expressions[0].walk():
         reason = _refusal(node)
         if reason is not None:
             raise BodyNotPossible(function, reason)
-        if isinstance(node, exp.Column):
+        if isinstance(node, exp.Column) and not has_query:
             uses.append(_use(node, folded, function))
-    return Body(query, tuple(sorted(uses, key=lambda use: use[0].start)))
+    if has_query and not query.relations:
+        for name in sorted(free_names(text) - {*folded, function.lower()}):
+            raise BodyNotPossible(function, f"{name} is none of its parameters")
+    return Body(query, tuple(sorted(uses, key=lambda use: use[0].start)), has_query)
+
+
+def free_names(text: str) -> frozenset[str]:
+    """The first names of all columns in a body, in lower case, but for those that a query in it declares: the others
+    are columns of the tables that it reads, or parameters. Spark would look for them around the call too.
+    """
+    tree = query_tree(f"{_HEAD}{text}\n")
+    declared = {node.alias.lower() for node in tree.find_all(exp.Alias, exp.TableAlias, exp.CTE)}
+    declared |= {
+        column.name.lower() for node in tree.find_all(exp.TableAlias) for column in node.columns if column.name
+    }
+    columns = [column for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
+    return frozenset(column.parts[0].name.lower() for column in columns) - declared
 
 
 def parse_expression(text: str) -> Query:
@@ -77,19 +111,16 @@ def parse_expression(text: str) -> Query:
     return replace(query, calls=tuple(replace(call, is_column=False) for call in query.calls))
 
 
-def expression_of(query: Query) -> str:
-    """The expression that such a query selects, with the calls that are inlined; there must be one."""
-    assert query.inlined
-    return apply_edits(query.text, [], query.inlined)[len(_HEAD) :]
+def expression_in(text: str) -> str:
+    """What the text of such a query selects."""
+    return text[len(_HEAD) :]
 
 
 def _refusal(node: exp.Expr) -> str | None:
     match node:
-        case exp.Query() | exp.Table():
-            return "it has a query in it"
         case exp.Lambda():
             return "it has a lambda in it"
-        case exp.Window():
+        case exp.Window() if node.find_ancestor(exp.Subquery, exp.Exists, exp.In) is None:
             return "it has a window in it"
         case exp.Placeholder() | exp.Parameter() | exp.SessionParameter():
             return "it has a parameter of a statement in it"
@@ -108,22 +139,51 @@ def _use(column: exp.Column, parameters: Sequence[str], function: str) -> tuple[
     raise BodyNotPossible(function, f"{'.'.join(names) or 'a column'} is none of its parameters")
 
 
-def inlined_call(
-    call: Call, body: Body, inner: Sequence[InlinedCall], types: Sequence[str], returns: str
-) -> InlinedCall:
-    """What comes in the place of `call`: the body, with arguments cast to the `types` of the parameters.
+def inlined_call(call: Call, entry: FunctionEntry, body: Body, inner: Query, first: int) -> InlinedCall:
+    """What comes in the place of `call`: the body, with arguments cast to the types of the parameters. `inner` is its
+    query with its own calls inlined, whose relations are `first` and those behind it in the query of the call.
 
     A column that it is all of is called as the function, as Spark calls it.
     """
+    if inner.relations or body.has_query:
+        return queried_call(call, entry, inner, first)
+    types = [each.type for each in entry.parameters]
     edits: list[Edit] = [(span, f"CAST(({_MARK}{number}{_MARK}) AS {types[number]})") for span, number in body.uses]
-    text = apply_edits(body.query.text, edits, inner)[len(_HEAD) :]
+    text = apply_edits(inner.text, edits, inner.inlined)[len(_HEAD) :]
     alias = f" AS {quote('.'.join(call.name_parts))}" if call.is_column else ""
-    pieces = f"CAST(({text}) AS {returns}){alias}".split(_MARK)
+    pieces = f"CAST(({text}) AS {entry.returns}){alias}".split(_MARK)
     return InlinedCall(
         span=call.span,
         arguments=call.arguments,
         pieces=tuple(int(piece) if at % 2 else piece for at, piece in enumerate(pieces)),
     )
+
+
+def queried_call(call: Call, entry: FunctionEntry, body: Query, first: int) -> InlinedCall:
+    """What comes in the place of a call of a function with queries in its `body`, whose relations are `first` and those
+    behind it in the query of the call.
+    """
+    text = splice(body, [f"{_MARK}{_RELATION}{first + at}{_MARK}" for at in range(len(body.relations))])
+    values = ", ".join(
+        # Not called as the parameter: what is called so is in sight of the values behind it.
+        f"CAST(({_MARK}{number}{_MARK}) AS {parameter.type}) AS `__argument {number}`"
+        for number, parameter in enumerate(entry.parameters)
+    )
+    names = ", ".join(quote(parameter.name) for parameter in entry.parameters)
+    rows = f" FROM (SELECT {values}) AS {quote(entry.name.table)}({names})" if values else ""
+    alias = f" AS {quote('.'.join(call.name_parts))}" if call.is_column else ""
+    selected = text[len(_HEAD) :].rstrip("\n")
+    whole = f"(SELECT CAST(({selected}\n) AS {entry.returns}){rows}){alias}"
+    pieces = whole.replace(f"`{_MARK}", _MARK).replace(f"{_MARK}`", _MARK).split(_MARK)
+    return InlinedCall(
+        span=call.span,
+        arguments=call.arguments,
+        pieces=tuple(_piece(piece) if at % 2 else piece for at, piece in enumerate(pieces)),
+    )
+
+
+def _piece(text: str) -> int | RelationName:
+    return RelationName(int(text.removeprefix(_RELATION))) if text.startswith(_RELATION) else int(text)
 
 
 def literal_call(call: Call, text: str) -> InlinedCall:
@@ -161,7 +221,23 @@ def repeats(body: Body, number: int) -> bool:
 
 def is_deterministic(text: str) -> bool:
     """Whether evaluating an argument twice gives the same value."""
-    return not any(token.text.lower() in _NOT_DETERMINISTIC for token in tokenize(text))
+    followed = pairwise(tokenize(text))
+    return not any(
+        token.text.lower() in _NOT_DETERMINISTIC and after.token_type is TokenType.L_PAREN for token, after in followed
+    )
+
+
+def is_of_row(text: str) -> bool:
+    """Whether an argument is made of columns and constants by operators, CASE and casts, and so is one of a row in any
+    query: Spark would take an aggregate that is put into a query for one of that query.
+    """
+    tree = query_tree(f"{_HEAD}{text}\n")
+    nodes = tree.expressions[0].walk() if isinstance(tree, exp.Select) else [tree]
+    return not any(
+        isinstance(node, exp.Query | exp.Window | exp.Star)
+        or (isinstance(node, exp.Func) and not isinstance(node, _OF_ROW))
+        for node in nodes
+    )
 
 
 def string_literal(text: str) -> str | None:

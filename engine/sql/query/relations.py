@@ -134,9 +134,9 @@ def _time_travel(version: exp.Version, text: str) -> TimeTravel:
     if version.this == "VERSION":
         if _VERSION.fullmatch(value) and int(value) <= _VERSION_MAX:
             return AsOfVersion(int(value))
-        if not value or version.args["kind"] == "@" or text[end - 1] not in "'\"":
-            raise InvalidTimeTravel(text[start:end])
-        return AsOfReference(value)
+        if version.expression.is_string and version.args["kind"] != "@" and not value.isdecimal() and value:
+            return AsOfReference(value)
+        raise InvalidTimeTravel(text[start:end])
     if version.args["kind"] == "@":
         return parse_timestamp_suffix(value)
     return AsOfTimestamp(value)

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 
 from catalog.names import quote
 from engine.sql.dialect.errors import AmbiguousReference
-from engine.statements.queries import Candidate, InlinedCall, Qualifier, Query, Relation, Span
+from engine.statements.queries import Candidate, InlinedCall, Piece, Qualifier, Query, Relation, RelationName, Span
 
 _OWN_ALIAS = "__relation_"
+_UNNAMED = "__unnamed"
 _ALIASED = re.compile(rf"`(\w+)` AS `({_OWN_ALIAS}\d+)`")
 
 
@@ -48,8 +49,9 @@ def splice(
     uses = [_Use(qualifier, _meant(query, qualifier, full_names)) for qualifier in query.qualifiers]
     own = set(apart)
     own |= {index for index, relation in enumerate(query.relations) if not relation.alias and relation.alias_at is None}
+    written = [index for index, relation in enumerate(query.relations) if not relation.functions]
     own |= {use.only.relation for use in uses if use.is_long and use.only is not None and use.only.is_shadowed}
-    edits = [edit for index in range(len(names)) for edit in _relation_edits(query, index, names[index], index in own)]
+    edits = [edit for index in written for edit in _relation_edits(query, index, names[index], index in own)]
     for use in uses:
         if len(use.meant) > 1 and (use.is_long or any(found.relation in own for found in use.meant)):
             raise AmbiguousReference(".".join(use.qualifier.parts))
@@ -57,7 +59,7 @@ def splice(
             index = use.only.relation
             edits.append((use.qualifier.span, _alias(query.relations[index], index, names[index], index in own)))
     kept = [edit for edit in (*edits, *others) if not any(_is_inside(edit[0], span) for span, _ in instead)]
-    return apply_edits(query.text, [*kept, *instead], query.inlined)
+    return apply_edits(query.text, [*kept, *instead], query.inlined, names)
 
 
 def _is_inside(span: Span, other: Span) -> bool:
@@ -124,26 +126,47 @@ def own_aliases(text: str) -> dict[str, str]:
     return {alias: name for name, alias in _ALIASED.findall(text)}
 
 
-def apply_edits(text: str, edits: list[Edit], calls: Sequence[InlinedCall] = ()) -> str:
-    """`text` with each span replaced; spans do not overlap, but for those in the arguments of `calls`."""
+def apply_edits(
+    text: str, edits: list[Edit], calls: Sequence[InlinedCall] = (), relations: Sequence[str] | None = None
+) -> str:
+    """`text` with each span replaced; spans do not overlap, but for those in the arguments of `calls`. Without names of
+    `relations` those in bodies are called anything: for a text that is looked at, and does not run.
+    """
     ordered = sorted(edits, key=lambda edit: (edit[0].start, edit[0].end))
-    return _edited(text, Span(0, len(text)), ordered, sorted(calls, key=lambda call: call.span.start))
+    placed = _Edits(text, ordered, sorted(calls, key=lambda call: call.span.start), relations)
+    return placed.within(Span(0, len(text)))
 
 
-def _edited(text: str, within: Span, edits: Sequence[Edit], calls: Sequence[InlinedCall]) -> str:
-    """A part of `text`. Calls in a replaced span go with it; of calls in one another the outer one comes first."""
-    places: list[tuple[Span, str | InlinedCall]] = [*edits, *((call.span, call) for call in calls)]
-    places.sort(key=lambda place: (place[0].start, place[0].start < place[0].end, -place[0].end))
-    pieces, done = [], within.start
-    for span, replacement in places:
-        if span.start < done or span.start < within.start or span.end > within.end:
-            assert span.end <= done or not within.start <= span.start < within.end, "edits overlap"
-            continue
-        pieces.append(text[done : span.start])
-        done = span.end
-        if isinstance(replacement, str):
-            pieces.append(replacement)
-            continue
-        arguments = [_edited(text, argument, edits, calls) for argument in replacement.arguments]
-        pieces += [arguments[piece] if isinstance(piece, int) else piece for piece in replacement.pieces]
-    return "".join([*pieces, text[done : within.end]])
+@dataclass(frozen=True, slots=True)
+class _Edits:
+    text: str
+    edits: Sequence[Edit]
+    calls: Sequence[InlinedCall]
+    relations: Sequence[str] | None
+
+    def within(self, within: Span) -> str:
+        """A part of the text. Calls in a replaced span go with it; of calls in one another the outer one is first."""
+        places: list[tuple[Span, str | InlinedCall]] = [*self.edits, *((call.span, call) for call in self.calls)]
+        places.sort(key=lambda place: (place[0].start, place[0].start < place[0].end, -place[0].end))
+        pieces, done = [], within.start
+        for span, replacement in places:
+            if span.start < done or span.start < within.start or span.end > within.end:
+                assert span.end <= done or not within.start <= span.start < within.end, "edits overlap"
+                continue
+            pieces.append(self.text[done : span.start])
+            done = span.end
+            if isinstance(replacement, str):
+                pieces.append(replacement)
+                continue
+            arguments = [self.within(argument) for argument in replacement.arguments]
+            pieces += [self._piece(piece, arguments) for piece in replacement.pieces]
+        return "".join([*pieces, self.text[done : within.end]])
+
+    def _piece(self, piece: Piece, arguments: Sequence[str]) -> str:
+        match piece:
+            case str():
+                return piece
+            case RelationName(number):
+                return quote(_UNNAMED if self.relations is None else self.relations[number])
+            case _:
+                return arguments[piece]

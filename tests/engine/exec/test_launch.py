@@ -49,6 +49,7 @@ def test_little_of_the_environment_is_passed_on(monkeypatch: pytest.MonkeyPatch)
     assert "x" not in passed.values()
 
 
+@pytest.mark.spark
 def test_a_java_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/no/such")
     with pytest.raises(SparkUnavailable, match="/no/such"):

@@ -11,7 +11,17 @@ import pyarrow as pa
 import pytest
 
 from catalog.errors import TableNotFound
-from engine.runtime.accesses import Access, StatementAccess, Use
+from catalog.right_errors import InsufficientPermissions, ViewOwnerLacksPrivileges
+from engine.runtime.accesses import (
+    Access,
+    ColumnLineage,
+    ColumnSource,
+    Commit,
+    Lineage,
+    StatementAccess,
+    Transformation,
+    Use,
+)
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
 from engine.runtime.results import ResultStream
@@ -169,3 +179,36 @@ def test_log_ins_are_recorded_and_refusals_with_the_name_that_was_tried(house: H
     ok, denied = house.lines()
     assert (ok["principal"], ok["peer"], denied["sqlstate"]) == ("ann", "127.0.0.1", "28000")
     assert "hunter2" not in json.dumps(house.lines())
+
+
+def test_what_was_denied_is_recorded_with_the_privilege(house: House) -> None:
+    house.engine.answers["DENIED"] = fails(InsufficientPermissions("SELECT", "Table 'c.s.t'"))
+    house.engine.answers["OWNER"] = fails(ViewOwnerLacksPrivileges("View 'c.s.v'"))
+    house.run("DENIED")
+    house.run("OWNER")
+    ends = [line for line in house.lines() if line["event"] == "statement.end"]
+    assert [end["outcome"] for end in ends] == ["denied", "denied"]
+    assert [end["denied"] for end in ends] == [{"privilege": "SELECT", "on": "Table 'c.s.t'"}, {"on": "View 'c.s.v'"}]
+
+
+def test_the_columns_and_commits_of_a_statement_are_in_its_end(house: House) -> None:
+    source = ColumnSource("c.s.u", "b", Transformation.TRANSFORMATION)
+    told = Lineage(columns=(ColumnLineage("c.s.t", "a", (source,)),), others=(ColumnSource("c.s.u", "d"),))
+
+    def insert(context: StatementContext) -> ResultStream:
+        assert context.on_lineage
+        context.on_lineage(told)
+        context.on_lineage(told)
+        context.on_commit(Commit("c.s.t", 4))
+        return rows(pa.table({"a": [1]}))(context)
+
+    house.engine.answers["INSERT 2"] = insert
+    house.run("INSERT 2")
+    (end,) = (line for line in house.lines() if line["event"] == "statement.end")
+    sources = [{"relation": "c.s.u", "column": "b", "transformation": "TRANSFORMATION"}]
+    assert end["lineage"] == [{"target": "c.s.t", "column": "a", "sources": sources}]
+    assert end["columns"] == [
+        {"name": "c.s.u", "read": ["b", "d"], "written": []},
+        {"name": "c.s.t", "read": [], "written": ["a"]},
+    ]
+    assert end["commits"] == [{"name": "c.s.t", "version": 4}]

@@ -69,7 +69,12 @@ ACCEPTED: list[tuple[str, list[Message], str]] = [
     ("beyond ASCII", [(S.START, b"PLAIN"), (S.OK, "\0zoë\0ü".encode())], "zoë"),
 ]
 REFUSED: list[tuple[str, list[Message], SaslStatus, str]] = [
-    ("another mechanism", [(S.START, b"GSSAPI")], S.BAD, "'GSSAPI' is not supported, only PLAIN, BEARER"),
+    (
+        "another mechanism",
+        [(S.START, b"GSSAPI")],
+        S.BAD,
+        "only PLAIN, BEARER. Kerberos is not supported",
+    ),
     ("a mechanism of bytes", [(S.START, b"\xff\0")], S.BAD, "not supported"),
     ("credentials first", [(S.OK, b"\0ada\0x")], S.BAD, "Status 2 is not expected"),
     ("START twice", [(S.START, b"PLAIN"), (S.START, b"PLAIN")], S.BAD, "Status 1 is not expected"),

@@ -37,8 +37,9 @@ def test_both_decoders_agree(one: Action, other: Action) -> None:
     pretty = "".join(json.dumps(format_action(action), indent=1) for action in (one, other)).encode()
     try:
         expected = plain(parse_commits([("lines", json_lines([one, other]))]))
-    except MalformedLogEntry:  # numbers of a deletion vector are smaller than the log's integers
-        with pytest.raises(MalformedLogEntry):
+    except MalformedLogEntry as error:  # numbers of a deletion vector are smaller than the log's integers
+        assert error.source == "lines"
+        with pytest.raises(MalformedLogEntry, match="pretty"):
             parse_commits([("pretty", pretty)])
         return
     assert plain(parse_commits([("pretty", pretty)])) == expected

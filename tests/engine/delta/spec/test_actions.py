@@ -172,6 +172,9 @@ def test_what_writers_do_is_tolerated(value: dict[str, Any], expected: Action | 
     assert parse_action(value) == expected
 
 
+VECTOR = {"storageType": "u", "pathOrInlineDv": "x", "sizeInBytes": 1, "cardinality": 1}
+
+
 @pytest.mark.parametrize(
     ("value", "detail"),
     [
@@ -182,6 +185,10 @@ def test_what_writers_do_is_tolerated(value: dict[str, Any], expected: Action | 
         ({"add": {"path": "a", "size": "1"}}, "field size: a string where an integer belongs"),
         ({"add": {"path": "a", "size": True}}, "field size: a boolean where an integer belongs"),
         ({"add": {"path": "a", "size": 2**63}}, "field size: an integer of more than 64 bits"),
+        (
+            {"add": {"path": "a", "size": 1, "deletionVector": {**VECTOR, "sizeInBytes": 2**31}}},
+            "field sizeInBytes: an integer of more than 32 bits",
+        ),
         ({"add": {"path": "a", "size": 1, "dataChange": "no"}}, "field dataChange: a string where a boolean belongs"),
         ({"add": {"path": "a", "size": 1, "tags": 3}}, "field tags: a value where an object belongs"),
         ({"metaData": {"id": "t", "partitionColumns": "a"}}, "field partitionColumns: a string where an array belongs"),

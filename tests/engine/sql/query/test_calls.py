@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from catalog.entries import FunctionEntry, FunctionParameter
+from catalog.names import SchemaName, TableName
 from engine.sql.dialect.errors import BodyNotPossible
 from engine.sql.parser import parse
-from engine.sql.query.bodies import inlined_call, parse_body, with_defaults
+from engine.sql.query.bodies import inlined_call, is_of_row, parse_body, with_defaults
 from engine.sql.query.splice import splice
 from engine.statements.queries import Query
 
@@ -45,12 +49,20 @@ def inlined(text: str, names: list[str], body: str, parameters: tuple[str, ...],
     query = parse(text)
     assert isinstance(query, Query)
     parsed = parse_body(body, parameters, "f")
-    types = ["INT"] * len(parameters)
+    entry = FunctionEntry(
+        name=TableName("c", "s", "f"),
+        parameters=tuple(FunctionParameter(name=name, type="INT") for name in parameters),
+        returns="INT",
+        body=body,
+        current=SchemaName("c", "s"),
+    )
+    first = len(query.relations)
     calls = tuple(
-        with_defaults(call, len(call.arguments), defaults, inlined_call(call, parsed, (), types, "INT"))
+        with_defaults(call, len(call.arguments), defaults, inlined_call(call, entry, parsed, parsed.query, first))
         for call in query.calls
     )
-    return splice(Query(text=query.text, relations=query.relations, inlined=calls), names)
+    read = tuple(replace(each, functions=(entry.name,)) for each in parsed.query.relations)
+    return splice(Query(text=query.text, relations=(*query.relations, *read), inlined=calls), names)
 
 
 INLINED = [
@@ -62,6 +74,10 @@ INLINED = [
     ("SELECT 1+f(a)", "7", ("x",), "SELECT 1+CAST((7) AS INT)"),
     ("SELECT 1+f((SELECT b FROM t)) FROM t u", "x", ("x",),
      "SELECT 1+CAST((CAST(((SELECT b FROM `s0` AS `t`)) AS INT)) AS INT) FROM `s1` u"),
+    ("SELECT 1+f(a) FROM t", "EXISTS (SELECT 1 FROM s.x AS m WHERE m.k = x)", ("x",),
+     "SELECT 1+(SELECT CAST((EXISTS (SELECT 1 FROM `s1` AS m WHERE m.k = x)\n) AS INT) "
+     "FROM (SELECT CAST((a) AS INT) AS `__argument 0`) AS `f`(`x`)) FROM `s0` AS `t`"),
+    ("SELECT f()", "(SELECT 1)", (), "SELECT (SELECT CAST(((SELECT 1)\n) AS INT)) AS `f`"),
 ]  # fmt: skip
 
 
@@ -69,7 +85,7 @@ INLINED = [
 def test_the_body_takes_the_place_of_the_call(text: str, body: str, parameters: tuple[str, ...], expected: str) -> None:
     query = parse(text)
     assert isinstance(query, Query)
-    names = [f"s{number}" for number in range(len(query.relations))]
+    names = [f"s{number}" for number in range(9)]
     assert inlined(text, names, body, parameters) == expected
 
 
@@ -79,10 +95,18 @@ def test_a_default_stands_for_an_argument_that_is_not_given() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ["y", "x.y.z + y", "t.x", "(SELECT 1)", "x IN (SELECT 1)", "sum(x) OVER ()", "x, x", "x AS y", "*",
+    ["y", "x.y.z + y", "t.x", "(SELECT y)", "y IN (SELECT 1)", "sum(x) OVER ()", "x, x", "x AS y", "*",
      ":p", "?",
      "transform(x, e -> e)", "x FROM t", "x WHERE TRUE"],
 )  # fmt: skip
 def test_no_body_of_a_function(body: str) -> None:
     with pytest.raises(BodyNotPossible):
         parse_body(body, ("x",), "f")
+
+
+def test_an_argument_of_a_row() -> None:
+    """What is put into a query of its own must not be an aggregate, which would be one of that query."""
+    for text in ("a", "t.a + 1", "CAST(a AS INT)", "CASE WHEN a IS NULL THEN 'x' END", "a AND NOT b", "-1", ":p"):
+        assert is_of_row(text), text
+    for text in ("max(a)", "f(a)", "1 + count(*)", "(SELECT 1)", "sum(a) OVER ()", "upper(a)"):
+        assert not is_of_row(text), text

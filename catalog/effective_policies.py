@@ -1,0 +1,107 @@
+"""Which row filter and masks hold for a principal and a table: those of the table, and those of CREATE POLICY. Pure.
+
+They are worked out when a statement names the table, from one generation of the catalog and the columns of the version
+that the statement sees. It is never less than what is sure: where two policies would decide about the same rows or the
+same column, where it is not clear which column is meant, or where a tagged column is gone, the table cannot be read by
+those whom the policies are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from catalog.entries import CatalogEntry, SchemaEntry, TableEntry
+from catalog.named_policies import NamedPolicy, PolicyKind
+from catalog.names import fold
+from catalog.policies import ColumnMask, Policies, PolicyArgument, PolicyFunction
+from catalog.privileges import Principal
+from catalog.right_errors import PoliciesConflict, PolicyNotClear
+from catalog.state import CatalogState
+from catalog.tags import TagCondition, is_met
+
+Level = CatalogEntry | SchemaEntry | TableEntry
+
+
+def levels_of(state: CatalogState, entry: TableEntry) -> tuple[Level, ...]:
+    """What a table lies in, outermost first, and itself; what nobody recorded has neither tags nor policies."""
+    schema = entry.name.schema_name
+    found = (state.catalogs.get(schema.catalog_name), state.schemas.get(schema))
+    return (*(each for each in found if each is not None), entry)
+
+
+def table_tags(levels: Sequence[Level]) -> dict[str, str]:
+    return {key: value for level in levels for key, value in level.tags.own}
+
+
+def effective_policies(
+    state: CatalogState, entry: TableEntry, principals: Collection[Principal], columns: Sequence[str]
+) -> Policies:
+    """Raises `PoliciesConflict`, `PolicyNotClear`."""
+    levels = levels_of(state, entry)
+    named = [policy for level in levels for policy in level.named_policies if policy.is_for(principals)]
+    if not named:
+        return entry.policies
+    tags = table_tags(levels)
+    resolving = _Resolving(entry, columns)
+    filters = [entry.policies.row_filter] if entry.policies.row_filter is not None else []
+    masks = list(entry.policies.masks)
+    for policy in named:
+        if is_met(policy.when, tags):
+            for column, call in resolving.calls(policy):
+                if column is None:
+                    filters.append(call)
+                else:
+                    masks.append(ColumnMask(column, call))
+    if len(set(filters)) > 1:
+        raise PoliciesConflict(str(entry.name), "row filter")
+    single = {fold(mask.column): mask for mask in masks}
+    for mask in masks:
+        if single[fold(mask.column)].call != mask.call:
+            raise PoliciesConflict(str(entry.name), f"mask for the column {mask.column}")
+    return Policies(filters[0] if filters else None, tuple(single.values()))
+
+
+class _Resolving:
+    """The columns of one table, as policies mean them."""
+
+    def __init__(self, entry: TableEntry, columns: Sequence[str]) -> None:
+        self._entry, self._columns = entry, columns
+
+    def calls(self, policy: NamedPolicy) -> Iterator[tuple[str | None, PolicyFunction]]:
+        """A masked column with its mask, for each; None with the row filter. None at all where nothing matches."""
+        if policy.matches:
+            self._ensure_tags_readable(policy)
+        found = [self._matching(match.condition) for match in policy.matches]
+        if not all(found):
+            return
+        meant = {
+            fold(match.alias): columns for match, columns in zip(policy.matches, found, strict=True) if match.alias
+        }
+        call = PolicyFunction(policy.function, tuple(self._argument(policy, meant, each) for each in policy.arguments))
+        match policy.kind:
+            case PolicyKind.ROW_FILTER:
+                yield None, call
+            case PolicyKind.COLUMN_MASK:
+                for column in meant[fold(policy.on_column or "")]:
+                    yield column, call
+
+    def _matching(self, condition: TagCondition) -> list[str]:
+        return [each for each in self._columns if is_met(condition, dict(self._entry.tags.of_column(each)))]
+
+    def _argument(self, policy: NamedPolicy, meant: dict[str, list[str]], argument: PolicyArgument) -> PolicyArgument:
+        if argument.column is None:
+            return argument
+        columns = meant[fold(argument.column)]
+        if len(columns) > 1:
+            raise PolicyNotClear(
+                str(self._entry.name), f"{argument.column} of {policy.name} may be {len(columns)} columns"
+            )
+        return PolicyArgument(column=columns[0])
+
+    def _ensure_tags_readable(self, policy: NamedPolicy) -> None:
+        """A tagged column that has another name by now would lose its mask."""
+        known = set(map(fold, self._columns))
+        for column, _ in self._entry.tags.columns:
+            if fold(column) not in known:
+                reason = f"its column {column}, whose tags {policy.name} depends on, is not there"
+                raise PolicyNotClear(str(self._entry.name), reason)

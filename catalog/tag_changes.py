@@ -1,0 +1,115 @@
+"""Changes of tags, and of policies that depend on them; what each makes of a state. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from catalog.effective_policies import Level
+from catalog.entries import CatalogEntry, SchemaEntry, TableEntry
+from catalog.named_policies import NamedPolicy
+from catalog.names import TableName
+from catalog.privileges import Principal
+from catalog.right_changes import Securable, recorded, with_entry
+from catalog.right_errors import (
+    FunctionNotFound,
+    GroupUsedByPolicy,
+    PoliciesOfSchema,
+    PolicyAlreadyExists,
+    PolicyNotFound,
+    PolicyOnKind,
+)
+from catalog.rights import label_of
+from catalog.state import CatalogState
+from catalog.tags import TagPairs
+
+
+@dataclass(frozen=True, slots=True)
+class SetTags:
+    """The `new` tags of an object, or of a `column` of a table, without the keys that are `gone`."""
+
+    on: Securable
+    column: str | None
+    new: TagPairs = ()
+    gone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePolicy:
+    """`replace`: put it in the place of one of that name."""
+
+    on: Securable
+    policy: NamedPolicy
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropPolicy:
+    on: Securable
+    name: str
+
+
+TagChange = SetTags | CreatePolicy | DropPolicy
+
+
+def apply_tags(state: CatalogState, change: TagChange) -> CatalogState:
+    """`state` after `change`; raises the SqlError that says why it cannot be."""
+    level = _level(state, change.on)
+    match change:
+        case SetTags(column=column, new=new, gone=gone):
+            return with_entry(state, replace(level, tags=level.tags.changed(column, new, gone)))
+        case CreatePolicy(policy=policy):
+            kept = _without(level, policy.key)
+            if len(kept) < len(level.named_policies) and not change.replace:
+                raise PolicyAlreadyExists(policy.name, label_of(level))
+            if policy.function not in state.functions:
+                raise FunctionNotFound(str(policy.function))
+            return with_entry(state, replace(level, named_policies=(*kept, policy)))
+        case DropPolicy(name=name):
+            kept = _without(level, name.casefold())
+            if len(kept) == len(level.named_policies):
+                raise PolicyNotFound(name, label_of(level))
+            return with_entry(state, replace(level, named_policies=kept))
+        case _:
+            assert_never(change)
+
+
+def _level(state: CatalogState, on: Securable) -> Level:
+    found = recorded(state, on)
+    if not isinstance(found, CatalogEntry | SchemaEntry | TableEntry):
+        raise PolicyOnKind(on.kind.value.lower())
+    return found
+
+
+def _without(level: Level, key: str) -> tuple[NamedPolicy, ...]:
+    return tuple(each for each in level.named_policies if each.key != key)
+
+
+def levels(state: CatalogState) -> Iterator[Level]:
+    """All objects that may have tags and policies."""
+    yield from state.catalogs.values()
+    yield from state.schemas.values()
+    yield from (each for each in state.relations.values() if isinstance(each, TableEntry))
+
+
+def ensure_not_named(state: CatalogState, group: Principal) -> None:
+    """Raise `GroupUsedByPolicy` where a policy is for a group, or exempts it, which another one would inherit."""
+    for level in levels(state):
+        for policy in level.named_policies:
+            if group in (*policy.to, *policy.but):
+                raise GroupUsedByPolicy(group.name, policy.name)
+
+
+def ensure_stays(state: CatalogState, old: TableName, new: TableName) -> None:
+    """Raise `PoliciesOfSchema` where a table would leave a container whose policies may hold for it."""
+    left = []
+    if old.schema_name != new.schema_name:
+        left.append(state.schemas.get(old.schema_name))
+    containers: list[Level] = [each for each in left if each is not None]
+    if old.schema_name.catalog_name != new.schema_name.catalog_name:
+        catalog = state.catalogs.get(old.schema_name.catalog_name)
+        containers += [catalog] if catalog is not None else []
+    for container in containers:
+        if container.named_policies or container.tags:
+            raise PoliciesOfSchema(str(old), label_of(container))

@@ -1,0 +1,113 @@
+"""Tags of catalogs, schemas, tables and columns, and conditions over them. Pure.
+
+A tag is a key with a value, which may be empty; keys and values are compared as they are. A schema has the tags of its
+catalog too, and a table those of its schema, unless it has the key itself; columns have their own alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from catalog.names import fold
+
+TagPairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """Of one object; of a table those of its columns too, which are pairs of a column and its tags."""
+
+    own: TagPairs = ()
+    columns: tuple[tuple[str, TagPairs], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.own or self.columns)
+
+    def of_column(self, column: str) -> TagPairs:
+        return next((tags for name, tags in self.columns if fold(name) == fold(column)), ())
+
+    def changed(self, column: str | None, new: TagPairs, gone: tuple[str, ...]) -> Tags:
+        """With the `new` tags and without the keys that are `gone`, of a column or of the object (None)."""
+        if column is None:
+            return Tags(_changed(self.own, new, gone), self.columns)
+        tags = _changed(self.of_column(column), new, gone)
+        others = tuple(each for each in self.columns if fold(each[0]) != fold(column))
+        return Tags(self.own, (*others, (column, tags)) if tags else others)
+
+
+NO_TAGS = Tags()
+
+
+def _changed(tags: TagPairs, new: TagPairs, gone: tuple[str, ...]) -> TagPairs:
+    kept = {key: value for key, value in tags if key not in gone}
+    return tuple((kept | dict(new)).items())
+
+
+@dataclass(frozen=True, slots=True)
+class HasTag:
+    """`has_tag('key')`, or `has_tag_value('key', 'value')`."""
+
+    key: str
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """AND; of nothing it is true."""
+
+    conditions: tuple[TagCondition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    conditions: tuple[TagCondition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoneOf:
+    """NOT"""
+
+    condition: TagCondition
+
+
+TagCondition = HasTag | AllOf | AnyOf | NoneOf
+
+
+def is_met(condition: TagCondition, tags: Mapping[str, str]) -> bool:
+    match condition:
+        case HasTag(key, value):
+            return key in tags and value in (None, tags[key])
+        case AllOf(conditions):
+            return all(is_met(each, tags) for each in conditions)
+        case AnyOf(conditions):
+            return any(is_met(each, tags) for each in conditions)
+        case NoneOf(inner):
+            return not is_met(inner, tags)
+        case _:
+            assert_never(condition)
+
+
+def shown(condition: TagCondition) -> str:
+    """As SQL."""
+    match condition:
+        case HasTag(key, None):
+            return f"has_tag({_text(key)})"
+        case HasTag(key, value):
+            return f"has_tag_value({_text(key)}, {_text(value or '')})"
+        case AllOf(()):
+            return "TRUE"
+        case AllOf(conditions):
+            return " AND ".join(f"({shown(each)})" if isinstance(each, AnyOf) else shown(each) for each in conditions)
+        case AnyOf(conditions):
+            return " OR ".join(map(shown, conditions))
+        case NoneOf(inner):
+            return f"NOT ({shown(inner)})"
+        case _:
+            assert_never(condition)
+
+
+def _text(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -1,0 +1,108 @@
+"""Sends events to a collector of lineage, each at least once: they are files until the collector has taken them.
+
+A file for each event, the oldest sent first. What cannot be delivered now is tried again, later each time; an event
+that the collector refuses for good is renamed, so that it is in nobody's way. Where too many wait, the oldest go, and
+the log says so: lineage keeps no statement from running.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+import os
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from catalog.secret_files import make_private_folder
+
+SPOOLED_MAX = 10_000
+_PAUSE_S, _PAUSE_S_MAX, _TIMEOUT_S = 1.0, 60.0, 10.0
+_AGAIN = (408, 425, 429)
+_REFUSED = ".refused"
+logger = logging.getLogger(__name__)
+
+
+class LineageSender:
+    """Thread-safe; `token` goes with each request as a bearer's."""
+
+    def __init__(self, url: str, folder: Path, token: str = "", *, pause_s: float = _PAUSE_S) -> None:
+        """Raises what making a private folder raises."""
+        make_private_folder(folder)
+        self._url, self._folder, self._token, self._pause_s = url, folder, token, pause_s
+        self._wake, self._is_closed = threading.Event(), False
+        self._count = 0
+        self._lock = threading.Lock()
+        self._wake.set()  # an earlier run may have left some
+        threading.Thread(target=self._run, name="lineage", daemon=True).start()
+
+    def send(self, event: Mapping[str, Any]) -> None:
+        """Spool it. Never raises."""
+        with self._lock:
+            self._count += 1
+            name = f"{time.time_ns():020}-{self._count:08}.json"
+        try:
+            path = self._folder / f"{name}.new"
+            path.touch(0o600)
+            path.write_text(json.dumps(event))
+            path.replace(self._folder / name)
+        except OSError:
+            logger.exception("an event of lineage could not be kept")
+        self._wake.set()
+
+    def close(self) -> None:
+        """What is spooled is sent after the next start."""
+        self._is_closed = True
+        self._wake.set()
+
+    def _run(self) -> None:
+        pause = self._pause_s
+        while not self._is_closed:
+            self._wake.wait()
+            self._wake.clear()
+            try:
+                while not self._is_closed and not self._send_all():
+                    time.sleep(pause)
+                    pause = min(pause * 2, _PAUSE_S_MAX)
+                pause = self._pause_s
+            except Exception:
+                logger.exception("events of lineage were not sent")
+
+    def _send_all(self) -> bool:
+        """Whether nothing is left that could be sent."""
+        files = sorted(self._folder.glob("*.json"))
+        for dropped in files[:-SPOOLED_MAX]:
+            logger.error("the event of lineage %s was never sent: more than %d wait", dropped.name, SPOOLED_MAX)
+            dropped.unlink(missing_ok=True)
+        for file in files[-SPOOLED_MAX:]:
+            if self._is_closed:
+                return True
+            if not self._send(file):
+                return False
+        return True
+
+    def _send(self, file: Path) -> bool:
+        headers = {"Content-Type": "application/json"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        request = urllib.request.Request(self._url, file.read_bytes(), headers)
+        try:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT_S):
+                pass
+        except urllib.error.HTTPError as error:
+            if error.code >= 500 or error.code in _AGAIN:
+                logger.warning("the collector of lineage answers %d; events wait", error.code)
+                return False
+            logger.error("the collector of lineage refuses %s with %d", file.name, error.code)
+            os.replace(file, file.with_suffix(_REFUSED))
+            return True
+        except (OSError, http.client.HTTPException) as error:
+            logger.warning("the collector of lineage is not reached; events wait: %.200s", error)
+            return False
+        file.unlink(missing_ok=True)
+        return True

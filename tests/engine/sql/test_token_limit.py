@@ -1,0 +1,16 @@
+"""The number of tokens of a statement is bounded before anything walks them."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.sql.dialect import dialect
+from engine.sql.dialect.errors import StatementHasTooManyTokens
+from engine.sql.parser import parse
+
+
+def test_a_statement_of_too_many_tokens_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dialect, "TOKENS_MAX", 8)
+    assert parse("SELECT 1, 2, 3, 4")
+    with pytest.raises(StatementHasTooManyTokens):
+        parse("SELECT 1, 2, 3, 4, 5")

@@ -1,0 +1,58 @@
+"""Which objects the audit is told of: by their own names, through views and functions, and those of grants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.runtime.accesses import StatementAccess
+from engine.runtime.context import StatementContext
+from tests.security.guarded_lake import GuardedLake, Reached
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> GuardedLake:
+    folder: Path = tmp_path_factory.mktemp("accesses") / "lake"
+    folder.mkdir()
+    lake = GuardedLake(folder)
+    lake.table("shop/t")
+    lake.do(
+        "root",
+        "GRANT USE CATALOG ON CATALOG TO `account users`",
+        "GRANT USE SCHEMA, SELECT, MODIFY ON SCHEMA shop TO root",
+    )
+    return lake
+
+
+def told(lake: GuardedLake, who: str, text: str) -> list[tuple[str, str, str, str | None]]:
+    found: list[StatementAccess] = []
+    identity = lake.identity(who)
+    context = StatementContext(identity=identity, on_authorized=found.append)
+    try:
+        lake.session(identity).execute(text, context)
+    except Reached:
+        pass
+    plain = [
+        (one.name.replace("`", "").removeprefix("spark_catalog."), one.kind, str(one.use), one.via_view)
+        for access in found
+        for one in access.objects
+    ]
+    return plain
+
+
+@pytest.mark.parametrize(
+    ("text", "objects"),
+    [
+        ("SELECT * FROM shop.t", [("shop.t", "TABLE", "read", None)]),
+        ("INSERT INTO shop.t SELECT * FROM shop.t", [("shop.t", "TABLE", "write", None)]),
+        ("DESCRIBE shop.t", [("shop.t", "TABLE", "describe", None)]),
+        ("GRANT SELECT ON TABLE shop.t TO eve", [("shop.t", "TABLE", "grant", None)]),
+        ("ALTER TABLE shop.t OWNER TO root", [("shop.t", "TABLE", "grant", None)]),
+        ("SHOW GRANTS ON SCHEMA shop", [("shop", "SCHEMA", "describe", None)]),
+        ("GRANT CREATE CATALOG ON SERVER TO eve", [("", "SERVER", "grant", None)]),
+    ],
+)
+def test_objects_of_a_statement(lake: GuardedLake, text: str, objects: list[tuple[str, str, str, str | None]]) -> None:
+    found = told(lake, "root", text)
+    assert set(objects) <= set(found), found

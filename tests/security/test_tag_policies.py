@@ -1,0 +1,202 @@
+"""Tags, and policies by tag: who may set them, what they say of themselves, and what texts they are made of."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from catalog.effective_policies import effective_policies
+from catalog.entries import FunctionEntry, FunctionParameter, TableEntry
+from catalog.named_policies import NamedPolicy, PolicyKind
+from catalog.names import SchemaName, TableName
+from catalog.policies import PolicyArgument
+from catalog.privileges import EVERYBODY, Kind
+from catalog.right_changes import CreateFunction, Securable
+from catalog.tag_changes import CreatePolicy
+from tests.security.guarded_lake import GuardedLake
+
+HIDE = "CREATE POLICY hide ON SCHEMA shop COLUMN MASK shop.hide TO `account users` EXCEPT ann, GROUP audit FOR TABLES "
+ROUNDS = 40
+MATCH = "MATCH COLUMNS has_tag_value('kind', 'ssn') AS s, hasTag('tenant') t ON COLUMN s USING COLUMNS (t, '*')"
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> GuardedLake:
+    """eve may tag the tables of the schema, which ann owns."""
+    (tmp_path / "lake").mkdir()
+    found = GuardedLake(tmp_path / "lake")
+    found.table("shop/t")
+    found.do(
+        "root",
+        "GRANT USE CATALOG ON CATALOG TO `account users`",
+        "GRANT USE SCHEMA, SELECT ON SCHEMA shop TO `account users`",
+        "GRANT APPLY TAG ON SCHEMA shop TO eve",
+        "ALTER SCHEMA shop OWNER TO ann",
+    )
+    return found
+
+
+def _function(lake: GuardedLake, name: str, returns: str, *types: str) -> None:
+    """As CREATE FUNCTION, without asking Spark."""
+    lake.sources.catalog.change(
+        CreateFunction(
+            FunctionEntry(
+                name=TableName("spark_catalog", "shop", name),
+                parameters=tuple(FunctionParameter(name=f"p{at}", type=each) for at, each in enumerate(types)),
+                returns=returns,
+                body="NULL",
+                current=SchemaName("spark_catalog", "shop"),
+                owner="ann",
+            )
+        )
+    )
+
+
+def test_tags_are_set_and_told(lake: GuardedLake) -> None:
+    lake.do(
+        "eve",
+        "ALTER SCHEMA shop SET TAGS ('zone' = 'eu', 'plain')",
+        "ALTER TABLE shop.t SET TAGS ('team' = 'x', 'zone' = 'us')",
+        "ALTER TABLE shop.t ALTER COLUMN SSN SET TAGS ('kind' = 'ssn', 'k2')",
+        "ALTER TABLE shop.t ALTER ssn UNSET TAGS ('k2', 'none')",
+        "ALTER TABLE shop.t UNSET TAGS ('team')",
+    )
+    found = lake.sources.catalog.view().state.relations[TableName("spark_catalog", "shop", "t")]
+    assert isinstance(found, TableEntry)
+    assert (found.tags.own, found.tags.columns) == ((("zone", "us"),), (("ssn", (("kind", "ssn"),)),))
+
+
+REFUSED = (
+    ("bob", "ALTER TABLE shop.t SET TAGS ('a')", "42501"),
+    ("eve", "ALTER CATALOG spark_catalog SET TAGS ('a')", "42501"),
+    ("bob", "ALTER TABLE shop.t ALTER COLUMN ssn UNSET TAGS ('a')", "42501"),
+    ("eve", "ALTER TABLE shop.t ALTER COLUMN no SET TAGS ('a')", "42703"),
+    ("eve", "ALTER TABLE shop.t ALTER COLUMN a.b SET TAGS ('a')", "0A000"),
+    ("eve", "ALTER TABLE shop.no SET TAGS ('a')", "42P01"),
+    ("eve", "ALTER TABLE shop.t SET TAGS ()", "42601"),
+    ("eve", "ALTER TABLE shop.t SET TAGS ('a', 'a')", "42601"),
+    ("root", "ALTER FUNCTION shop.hide SET TAGS ('a')", "0A000"),
+    ("eve", HIDE + MATCH, "42501"),
+    ("eve", "SHOW POLICIES ON SCHEMA shop", "42501"),
+    ("eve", "DROP POLICY hide ON SCHEMA shop", "42501"),
+    ("ann", "DROP POLICY hide ON SCHEMA shop", "42704"),
+    ("ann", "DESCRIBE POLICY hide ON SCHEMA shop", "42704"),
+    ("ann", HIDE.replace("shop.hide", "shop.no") + MATCH, "42883"),
+    ("ann", HIDE + MATCH.replace("(t, '*')", "(t)"), "0A000"),
+    ("ann", HIDE.replace("`account users`", "unknown") + MATCH, "0P000"),
+    ("ann", HIDE.replace("COLUMN MASK", "ROW FILTER"), "0A000"),
+    ("ann", HIDE + MATCH.replace("ON COLUMN s", ""), "42601"),
+    ("ann", HIDE + MATCH.replace("ON COLUMN s", "ON COLUMN x"), "42601"),
+    ("ann", HIDE.replace("COLUMN MASK", "ROW FILTER") + MATCH, "42601"),
+    ("ann", HIDE + "WHEN has_tag(zone)", "42601"),
+    ("ann", HIDE + "WHEN " + "(" * 30 + "TRUE" + ")" * 30, "42601"),
+    ("ann", HIDE + "MATCH COLUMNS has_tag('a'), has_tag('b'), has_tag('c'), has_tag('d')", "42601"),
+    ("ann", HIDE + "MATCH COLUMNS has_tag('a') AS s, has_tag('b') AS S ON COLUMN s", "42601"),
+    ("ann", HIDE.replace("TO `account users` ", "") + MATCH, "42601"),
+    ("ann", HIDE.replace("SCHEMA shop", "FUNCTION shop.hide") + MATCH, "0A000"),
+)
+
+
+def test_refused(lake: GuardedLake) -> None:
+    _function(lake, "hide", "string", "string", "string", "string")
+    for who, text, sqlstate in REFUSED:
+        assert lake.outcome(who, text) == sqlstate, text
+
+
+def test_policies_are_made_and_told(lake: GuardedLake) -> None:
+    _function(lake, "hide", "string", "string", "string", "string")
+    _function(lake, "keep", "boolean")
+    lake.do(
+        "ann",
+        HIDE + "WHEN NOT (has_tag('open') OR hasTagValue('zone', 'us')) " + MATCH,
+        "CREATE POLICY keep ON shop.t COMMENT 'rows' ROW FILTER shop.keep TO USER bob FOR TABLES",
+    )
+    assert lake.outcome("ann", HIDE + MATCH) == "42710"
+    assert lake.rows("ann", "SHOW POLICIES ON TABLE shop.t") == [
+        ("keep", "ROW FILTER", "TABLE", "spark_catalog.shop.t", "rows")
+    ]
+    assert [row[:4] for row in lake.rows("ann", "SHOW EFFECTIVE POLICIES ON shop.t")] == [
+        ("hide", "COLUMN MASK", "SCHEMA", "spark_catalog.shop"),
+        ("keep", "ROW FILTER", "TABLE", "spark_catalog.shop.t"),
+    ]
+    assert dict(lake.rows("ann", "DESCRIBE POLICY HIDE ON SCHEMA shop")) == {
+        "Name": "hide",
+        "Type": "COLUMN MASK",
+        "On": "Schema 'spark_catalog.shop'",
+        "Function": "spark_catalog.shop.hide",
+        "To": "account users",
+        "Except": "ann, audit",
+        "When": "NOT (has_tag('open') OR has_tag_value('zone', 'us'))",
+        "Match columns": "has_tag_value('kind', 'ssn') AS s, has_tag('tenant') AS t",
+        "On column": "s",
+        "Using columns": "t, '*'",
+        "Comment": None,
+    }
+    lake.do("ann", "DROP POLICY hide ON SCHEMA shop", "DROP POLICY IF EXISTS hide ON SCHEMA shop")
+    assert lake.rows("ann", "SHOW POLICIES ON SCHEMA shop") == []
+
+
+def test_what_a_policy_looks_at_stays(lake: GuardedLake) -> None:
+    """A tagged column keeps its name, and a table the schema whose policies hold for it."""
+    _function(lake, "keep", "boolean")
+    lake.do("root", "CREATE SCHEMA other", "ALTER SCHEMA other OWNER TO ann")
+    lake.do("root", "GRANT MODIFY, SELECT ON shop.t TO ann", "GRANT CREATE TABLE ON SCHEMA other TO ann")
+    lake.do("ann", "ALTER TABLE shop.t ALTER COLUMN ssn SET TAGS ('kind')")
+    for text in (
+        "RENAME COLUMN ssn TO x",
+        "DROP COLUMN ssn",
+        "ALTER COLUMN ssn TYPE INT",
+        "REPLACE COLUMNS (id BIGINT)",
+        "ADD COLUMN ssn.x INT",
+    ):
+        assert lake.outcome("ann", f"ALTER TABLE shop.t {text}") == "2BP01", text
+    lake.do("ann", "CREATE TABLE shop.mine (a INT)")
+    lake.do("ann", "CREATE POLICY keep ON SCHEMA shop ROW FILTER shop.keep TO `account users` FOR TABLES")
+    assert lake.outcome("ann", "ALTER TABLE shop.mine RENAME TO other.mine") == "0A000"
+    assert lake.outcome("ann", "DROP FUNCTION shop.keep") == "2BP01"
+    lake.do("ann", "ALTER TABLE shop.mine RENAME TO shop.yours")
+    for text in ("DESCRIBE DETAIL shop.yours", "DESCRIBE HISTORY shop.yours", "TRUNCATE TABLE shop.yours"):
+        assert lake.outcome("ann", text) == "0A000"
+    lake.do("ann", "DROP POLICY keep ON SCHEMA shop", "DESCRIBE DETAIL shop.yours")
+
+
+def test_no_reader_is_shown_more_than_what_was_acknowledged(lake: GuardedLake) -> None:
+    """Probe 83: of two servers over one catalog, one changes a policy while the other one's readers name the table."""
+    _function(lake, "keep", "boolean", "int")
+    other = GuardedLake(lake.folder)
+    schema = SchemaName("spark_catalog", "shop")
+    acknowledged = 0
+    seen: list[str] = []
+
+    def change(number: int) -> None:
+        nonlocal acknowledged
+        policy = NamedPolicy(
+            name="rows",
+            kind=PolicyKind.ROW_FILTER,
+            function=TableName(*schema.parts, "keep"),
+            to=(EVERYBODY,),
+            arguments=(PolicyArgument(literal=str(number)),),
+        )
+        lake.sources.catalog.change(CreatePolicy(Securable(Kind.SCHEMA, schema), policy, replace=True))
+        acknowledged = number
+
+    def read() -> None:
+        while acknowledged < ROUNDS:
+            floor = acknowledged
+            view = other.sources.catalog.view()
+            entry = view.resolve(TableName(*schema.parts, "t"))
+            assert isinstance(entry, TableEntry)
+            found = effective_policies(view.state, entry, {EVERYBODY}, ("id", "ssn")).row_filter
+            if found is None or int(f"{found.arguments[0].literal}") < floor:
+                seen.append(f"{found} after {floor}")
+
+    change(1)
+    with ThreadPoolExecutor(2) as readers:
+        reading = [readers.submit(read) for _ in range(2)]
+        for number in range(2, ROUNDS + 1):
+            change(number)
+        for each in reading:
+            each.result()
+    assert seen == []
