@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -36,11 +35,6 @@ class People:
         list(result.batches())
         result.close()
         return context.profile.log_lines
-
-    @property
-    def folder(self) -> Path:
-        """Of the lake."""
-        return self._lake.folder
 
     def table(self, who: str, text: str) -> pa.Table:
         result = self._result(who, text)

@@ -105,6 +105,14 @@ def test_refused(lake: GuardedLake) -> None:
         assert lake.outcome(who, text) == sqlstate, text
 
 
+def test_a_table_without_a_name_has_no_policies(lake: GuardedLake) -> None:
+    _function(lake, "keep", "boolean")
+    lake.do("root", f"CREATE EXTERNAL LOCATION l URL '{lake.folder}/ext'", "GRANT EXECUTE ON SCHEMA shop TO root")
+    error = lake.error("root", f"CREATE TABLE delta.`{lake.folder}/ext/x` (a INT) WITH ROW FILTER shop.keep ON ()")
+    assert error is not None
+    assert error.condition == "ROW_COLUMN_ACCESS.POLICY_NOT_POSSIBLE"
+
+
 def test_policies_are_made_and_told(lake: GuardedLake) -> None:
     _function(lake, "hide", "string", "string", "string", "string")
     _function(lake, "keep", "boolean")
