@@ -79,14 +79,15 @@ class ServedFolder:
 
     def own_table(self) -> TableEntry | None:
         """The table that the served folder itself is; the server's log tells of it when it is first seen."""
-        if not self._tree.is_table(self.root):
+        format_ = self._tree.table_format(self.root)
+        if format_ is None:
             self._is_own_told = False
             return None
-        own = self._entry(self._top, Child(self.root.rpartition("/")[2], self.root))
+        own = _entry(self._top, Child(self.root.rpartition("/")[2], self.root), format_)
         if not self._is_own_told:
             self._is_own_told = True
             logger.warning(
-                "the served folder %s is a Delta table itself, served as %s beside the tables below it; none can be "
+                "the served folder %s is a table itself, served as %s beside the tables below it; none can be "
                 "made below it. If that is no intention, move its %s away.",
                 self.root,
                 own.name,
@@ -99,13 +100,13 @@ class ServedFolder:
         self.ensure_there()
         for folder in self._folders(schema, exact=True):
             child = self._child(folder, table)
-            if child is not None and self._is_listed(child):
-                return self._entry(folder, child)
+            if child is not None and (listed := self._listed(folder, child)) is not None:
+                return listed
         found: dict[tuple[str, str], TableEntry] = {}
         for folder in self._folders(schema):
             for child in self._children(folder):
-                if fold(child.name) == fold(table) and self._is_listed(child):
-                    found.setdefault((folder.schema, child.name), self._entry(folder, child))
+                if fold(child.name) == fold(table) and (listed := self._listed(folder, child)) is not None:
+                    found.setdefault((folder.schema, child.name), listed)
         if len(found) > 1:
             candidates = ", ".join(sorted(f"{schema_}.{table_}" for schema_, table_ in found))
             raise TableAmbiguous(str(TableName(DEFAULT_CATALOG, schema, table)), candidates)
@@ -145,25 +146,23 @@ class ServedFolder:
         found: dict[tuple[str, str], TableEntry] = {}
         for folder in self._folders(schema):
             for child in self._children(folder):
-                if self._is_listed(child):
-                    found.setdefault((folder.schema, child.name), self._entry(folder, child))
+                listed = self._listed(folder, child)
+                if listed is not None:
+                    found.setdefault((folder.schema, child.name), listed)
         own = self.own_table() if fold(schema) == DEFAULT_SCHEMA else None
         if own is not None:
             found.setdefault((own.name.schema, own.name.table), own)
         return sorted(found.values(), key=lambda entry: (entry.name.key, entry.name.parts))
 
-    def _entry(self, folder: _Folder, child: Child) -> TableEntry:
-        return TableEntry(
-            name=TableName(DEFAULT_CATALOG, folder.schema, child.name),
-            location=child.location,
-            format=self._tree.format_of(child.location),
-        )
-
     def _has_table(self, folder: _Folder) -> bool:
-        return any(self._is_listed(child) for child in self._children(folder))
+        return any(self._listed(folder, child) is not None for child in self._children(folder))
 
-    def _is_listed(self, child: Child) -> bool:
-        return self._tree.is_table(child.location) and not self._tree.is_unlisted(child.location)
+    def _listed(self, folder: _Folder, child: Child) -> TableEntry | None:
+        """The table that a folder is, unless it is none, or is not listed."""
+        format_ = self._tree.table_format(child.location)
+        if format_ is None or self._tree.is_unlisted(child.location):
+            return None
+        return _entry(folder, child, format_)
 
     def _folders(self, schema: str, *, exact: bool = False) -> Iterator[_Folder]:
         """The folders whose tables are in `schema`: spelled just so if `exact`, which lists none of them."""
@@ -178,7 +177,7 @@ class ServedFolder:
             return
         for child in self._prefixes(folder, rest) if exact else self._children(folder):
             name = child.name if exact else fold(child.name)
-            if not f"{rest}.".startswith(f"{name}.") or self._tree.is_table(child.location):
+            if not f"{rest}.".startswith(f"{name}.") or self._tree.table_format(child.location):
                 continue
             if rest == name:
                 yield _inner(folder, child)
@@ -205,7 +204,7 @@ class ServedFolder:
             yield folder
             if folder.depth < DEPTH_MAX:
                 inner = [_inner(folder, child) for child in self._children(folder)]
-                waiting += [each for each in reversed(inner) if not self._tree.is_table(each.location)]
+                waiting += [each for each in reversed(inner) if self._tree.table_format(each.location) is None]
 
     def _children(self, folder: _Folder) -> Iterator[Child]:
         return (child for child in self._tree.children(folder.location) if self._is_visible(folder, child))
@@ -228,3 +227,8 @@ class ServedFolder:
 def _inner(folder: _Folder, child: Child) -> _Folder:
     schema = f"{folder.schema}.{child.name}" if folder.above else child.name
     return _Folder(child.location, schema, (*folder.above, folder.location))
+
+
+def _entry(folder: _Folder, child: Child, format_: str) -> TableEntry:
+    name = TableName(DEFAULT_CATALOG, folder.schema, child.name)
+    return TableEntry(name=name, location=child.location, format=format_)

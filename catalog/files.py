@@ -99,12 +99,10 @@ class Tree(Protocol):
         """One of them, asked for directly: the cost does not depend on how many there are."""
         ...
 
-    def is_table(self, location: str) -> bool:
-        """Whether a version of a table is in the folder's log, or Iceberg's metadata in its folder."""
-        ...
-
-    def format_of(self, location: str) -> str:
-        """The format of the table there. One with a log of Delta's is Delta's, whatever it has beside it."""
+    def table_format(self, location: str) -> str | None:
+        """The format of the table there: Delta where a version is in the folder's log, whatever lies beside it, Iceberg
+        where its metadata does; None where there is no table.
+        """
         ...
 
     def is_unlisted(self, location: str) -> bool:
@@ -200,7 +198,7 @@ class LocalTree:
     """See :class:`Tree`. Thread-safe.
 
     Listings are kept until the folder's own modification time changes. That time does not move when a folder
-    inside becomes a table, so `is_table` always asks.
+    inside becomes a table, so `table_format` always asks.
     """
 
     def __init__(self, root: str) -> None:
@@ -231,11 +229,10 @@ class LocalTree:
     def child(self, location: str, name: str) -> Child | None:
         return _child_of(location, name, None)
 
-    def is_table(self, location: str) -> bool:
-        return _holds(f"{location}/{LOG_FOLDER}", is_version) or _holds(f"{location}/{METADATA_FOLDER}", is_metadata)
-
-    def format_of(self, location: str) -> str:
-        return DELTA if _holds(f"{location}/{LOG_FOLDER}", is_version) else ICEBERG
+    def table_format(self, location: str) -> str | None:
+        if _holds(f"{location}/{LOG_FOLDER}", is_version):
+            return DELTA
+        return ICEBERG if _holds(f"{location}/{METADATA_FOLDER}", is_metadata) else None
 
     def is_unlisted(self, location: str) -> bool:
         return os.path.lexists(f"{location}/{UNLISTED_MARK}")

@@ -45,7 +45,7 @@ class Places:
         """
         self.ensure_there(location)
         for folder in (*self._above(location), location):
-            if self._tree(self._root_of(location)).is_table(folder):
+            if self._tree(self._root_of(location)).table_format(folder):
                 raise FilesNotReadable(location, f"they belong to the table at {folder}; query the table")
         own = self._own_folder
         if own is not None and (location == own or is_below(location, own) or is_below(own, location)):
@@ -55,7 +55,7 @@ class Places:
         """For the folder of a schema. Raises LocationOverlap, LakeNotAvailable."""
         self.ensure_there(location)
         for folder in (*self._above(location), location):
-            if self._tree(self._root_of(location)).is_table(folder):
+            if self._tree(self._root_of(location)).table_format(folder):
                 raise LocationOverlap(location, f"{folder} is a table itself")
         self._ensure_not_ours(location)
 
@@ -67,7 +67,7 @@ class Places:
             raise LocationOverlap(location, "it is the served folder itself")
         self._ensure_not_ours(location)
         for folder in self._above(location):
-            if tree.is_table(folder):
+            if tree.table_format(folder):
                 raise LocationOverlap(location, f"it lies inside the table at {folder}")
         for other in taken:
             if is_below(location, other):
@@ -75,13 +75,13 @@ class Places:
             if is_below(other, location):
                 raise LocationOverlap(location, f"the table at {other} lies inside")
         for folder in _below(tree, location):
-            if tree.is_table(folder):
+            if tree.table_format(folder):
                 raise LocationOverlap(location, f"the table at {folder} lies inside")
 
     def tables_around(self, location: str) -> list[str]:
         """The folders of tables at a canonical location, and above it up to its root."""
         tree = self._tree(self._root_of(location))
-        return [folder for folder in (*self._above(location), location) if tree.is_table(folder)]
+        return [folder for folder in (*self._above(location), location) if tree.table_format(folder)]
 
     def ensure_not_ours(self, location: str) -> None:
         """Raises LocationOverlap inside a log, and where the catalog keeps its files."""

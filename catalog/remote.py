@@ -105,7 +105,8 @@ class RemoteFiles:
 class _Listing:
     listed_s: float
     children: tuple[Child, ...]
-    tables: frozenset[str]
+    tables: Mapping[str, str]
+    """The format of each."""
     unlisted: frozenset[str]
 
 
@@ -113,7 +114,7 @@ class RemoteTree:
     """See :class:`catalog.files.Tree`. Thread-safe.
 
     A listing costs a request for the folder and up to four for each folder in it, several at once; all are kept for
-    :data:`LISTING_KEPT_S`. `child`, and `is_table` of what was no table, always ask: a new table can be read at once.
+    :data:`LISTING_KEPT_S`. `child`, and `table_format` of what was no table, always ask: a new table is read at once.
     """
 
     def __init__(
@@ -133,27 +134,27 @@ class RemoteTree:
         children = tuple(Child(name, f"{location}/{name}") for name in names)
         with ThreadPoolExecutor(_PROBES_AT_ONCE) as pool:
             locations = [child.location for child in children]
-            tables = _chosen(locations, pool.map(self._is_table, locations))
-            unlisted = _chosen(tables, pool.map(self._has_mark, tables))
+            formats = zip(locations, pool.map(self._format, locations), strict=True)
+            tables = {place: found for place, found in formats if found is not None}
+            unlisted = _chosen(list(tables), pool.map(self._has_mark, tables))
         now = self._clock()
         with self._lock:
             fresh = {key: value for key, value in self._listings.items() if now - value.listed_s < LISTING_KEPT_S}
-            self._listings = {**fresh, location: _Listing(now, children, frozenset(tables), frozenset(unlisted))}
+            self._listings = {**fresh, location: _Listing(now, children, tables, frozenset(unlisted))}
         return children
 
     def child(self, location: str, name: str) -> Child | None:
         path = f"{location}/{name}"
         return Child(name, path) if self._is_folder(path) else None
 
-    def is_table(self, location: str) -> bool:
+    def table_format(self, location: str) -> str | None:
         kept = self._kept(location.rpartition("/")[0])
-        return (kept is not None and location in kept.tables) or self._is_table(location)
+        return (kept.tables.get(location) if kept is not None else None) or self._format(location)
 
-    def format_of(self, location: str) -> str:
-        return DELTA if self._has_version(location) else ICEBERG
-
-    def _is_table(self, location: str) -> bool:
-        return self._has_version(location) or self._has_file(f"{location}/{METADATA_FOLDER}", is_metadata)
+    def _format(self, location: str) -> str | None:
+        if self._has_version(location):
+            return DELTA
+        return ICEBERG if self._has_file(f"{location}/{METADATA_FOLDER}", is_metadata) else None
 
     def is_unlisted(self, location: str) -> bool:
         kept = self._kept(location.rpartition("/")[0])

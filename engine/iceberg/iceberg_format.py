@@ -129,6 +129,7 @@ class IcebergFormat:
                 )
             self._snapshots.move_to_end(key)
             self._drop_old()
+        found.ensure_known_types()
         return found
 
     def _drop_old(self) -> None:

@@ -249,7 +249,7 @@ def test_a_log_in_the_served_folder_hides_no_table_and_is_told_once(
         entry = served.find(schema, name)
         assert entry is not None
         assert entry.location == f"{lake}{path}"
-    assert caplog.text.count("is a Delta table itself") == 1
+    assert caplog.text.count("is a table itself") == 1
     (lake / "_delta_log" / FIRST_VERSION).unlink()
     assert listing(served) == {"default": ["plain", "pond"], "shop": ["orders"]}
 
@@ -355,7 +355,7 @@ def test_what_the_file_system_refuses_to_list_is_empty(lake: Path, path: str) ->
     tree = LocalTree(str(lake))
     assert tree.children(f"{lake}/{path}") == ()
     assert tree.child(f"{lake}/{path}", "t") is None
-    assert not tree.is_table(f"{lake}/{path}")
+    assert tree.table_format(f"{lake}/{path}") is None
 
 
 def test_a_folder_that_is_not_there_is_empty(tmp_path: Path) -> None:
@@ -384,6 +384,27 @@ def test_a_walk_ends_at_its_limit_and_says_so(
     assert served.find("with space", "my table") is not None  # a lookup does not walk
 
 
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_folder_with_metadata_is_an_iceberg_table(tmp_path: Path, remote: bool) -> None:
+    names = {
+        "hinted": ["metadata/version-hint.text"],
+        "versioned": ["metadata/v3.metadata.json"],
+        "of_a_metastore": ["metadata/00001-a.gz.metadata.json"],
+        "both": ["metadata/v1.metadata.json", f"_delta_log/{FIRST_VERSION}"],
+        "neither": ["metadata/readme.txt", "data/a.parquet"],
+    }
+    url = f"memory://{uuid.uuid4().hex}/lake" if remote else str(tmp_path.resolve() / "lake")
+    fs = fsspec.filesystem("memory" if remote else "file", auto_mkdir=True)
+    for folder, files in names.items():
+        for file in files:
+            fs.pipe_file(f"{url}/shop/{folder}/{file}", b"")
+    served = ServedFolder(RemoteTree(url) if remote else LocalTree(url))
+    expected = {"both": "delta", "hinted": "iceberg", "of_a_metastore": "iceberg", "versioned": "iceberg"}
+    assert {entry.name.table: entry.format for entry in served.tables("shop")} == expected
+    found = served.find("shop", "hinted")
+    assert found is not None and found.format == "iceberg" and served.find("shop", "neither") is None
+
+
 class CountingTree:
     """Counts the listings and the questions."""
 
@@ -401,9 +422,9 @@ class CountingTree:
         self.asked += 1
         return self._inner.child(location, name)
 
-    def is_table(self, location: str) -> bool:
+    def table_format(self, location: str) -> str | None:
         self.asked += 1
-        return self._inner.is_table(location)
+        return self._inner.table_format(location)
 
     def format_of(self, location: str) -> str:
         self.asked += 1

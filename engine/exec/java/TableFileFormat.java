@@ -79,7 +79,7 @@ public final class TableFileFormat extends ParquetFileFormat {
         byId ? Scala.seq(new ArrayList()) : pushed(filters, partitionSchema),
         options,
         conf);
-    reader = new ConfinedReader(reader, root);
+    reader = new ConfinedReader(new WholeFileReader(reader), root);
     if (!requiredSchema.getFieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME()).isDefined()) return reader;
     int rowIndex = requiredSchema.fieldIndex(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME());
     Broadcast shared = SerializableConfiguration.broadcast(spark.sparkContext(), conf);

@@ -1,11 +1,12 @@
-"""Avro files as rows of Python values, with the names that the caller gives to Iceberg's field ids.
+"""Avro files taken apart, with names of ours for Iceberg's field ids; and as rows of Python values.
 
 Writers differ in the names and the order of fields, so a field is known by the `field-id` in the file's own schema. The
 schema is rewritten for the decoder: fields get the names of :data:`NAMES`, and types lose what a decoder would make of
 them (texts that are no UTF-8, dates beyond Python's years): values stay what Avro stores, numbers and bytes.
 
-A block is decoded with one call, as an Avro array of its records. Blocks are decompressed here, so that all codecs of
-Avro are known wherever Arrow knows them.
+Rows are decoded by fastavro with one call for a block, as an Avro array of its records: what is small. Entries of
+manifests have a decoder of their own (`engine.iceberg.manifests.avro_walk`). Blocks are decompressed here, so that the
+codecs of Avro are those that Arrow has.
 
 Source: Apache Avro specification, "Object Container Files"; Iceberg table specification, "Manifests", "Appendix A".
 """
@@ -15,7 +16,8 @@ from __future__ import annotations
 import io
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,47 +85,73 @@ _VALUES = frozenset([118, 120, 122, 127, 130, 139])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AvroRows:
-    """`metadata` is that of the file's header. Fields of partitions are called by their id, as text."""
+class AvroBlocks:
+    """A file taken apart: `schema` is that of a record, with our names; `blocks` are counts of records and their bytes.
 
-    rows: list[dict[str, Any]]
+    `metadata` is that of the file's header. Fields of partitions are called `p<field id>`.
+    """
+
+    schema: dict[str, Any]
     metadata: Mapping[str, bytes]
+    blocks: list[tuple[int, bytes]]
 
 
-def read_avro(data: bytes, source: str) -> AvroRows:
-    """Raises `MalformedIcebergFile`, `MemoryError`, and nothing else, whatever the bytes are."""
+def read_rows(data: bytes, source: str) -> list[dict[str, Any]]:
+    """The records of a file. Raises `MalformedIcebergFile`."""
+    blocks = read_blocks(data, source)
+    return rows_of(blocks, source)
+
+
+def rows_of(blocks: AvroBlocks, source: str) -> list[dict[str, Any]]:
+    """The records, each with fields by our names. Raises `MalformedIcebergFile`."""
+    with no_avro(source):
+        schema = parse_schema({"type": "array", "items": blocks.schema})
+        rows: list[dict[str, Any]] = []
+        for count, block in blocks.blocks:
+            found: list[dict[str, Any]] = schemaless_reader(io.BytesIO(_as_long(count) + block + b"\0"), schema, None)
+            if len(found) != count:
+                raise ValueError(f"a block has {len(found)} records and says {count}")
+            rows += found
+        return rows
+
+
+@contextmanager
+def no_avro(source: str) -> Iterator[None]:
+    """Whatever Python raises over bytes that make no sense is `MalformedIcebergFile`."""
     try:
-        return _read(data, source)
+        yield
     except (MalformedIcebergFile, MemoryError):
         raise
-    except Exception as error:  # the decoder raises whatever Python does over bytes that make no sense
+    except Exception as error:  # decoders raise anything
         raise MalformedIcebergFile(source, f"no Avro file ({type(error).__name__}: {str(error)[:100]})") from error
 
 
-def _read(data: bytes, source: str) -> AvroRows:
+def read_blocks(data: bytes, source: str) -> AvroBlocks:
+    """Raises `MalformedIcebergFile`, `MemoryError`, and nothing else, whatever the bytes are."""
+    with no_avro(source):
+        return _read(data, source)
+
+
+def _read(data: bytes, source: str) -> AvroBlocks:
     if data[:4] != _MAGIC:
-        raise MalformedIcebergFile(source, "no Avro file")
+        raise ValueError("other bytes at its front")
     stream = io.BytesIO(data)
     stream.seek(len(_MAGIC))
     metadata: dict[str, bytes] = schemaless_reader(stream, _HEADER, None)
     sync = stream.read(_SYNC_BYTES)
-    schema = parse_schema({"type": "array", "items": _renamed(json.loads(metadata["avro.schema"]))})
     codec = metadata.get("avro.codec", b"null").decode()
-    rows: list[dict[str, Any]] = []
+    blocks = []
     while stream.tell() < len(data):
         count, size = _read_long(stream), _read_long(stream)
         if count < 0 or not 0 <= size <= len(data) - stream.tell():
-            raise MalformedIcebergFile(source, "a block ends behind the file")
+            raise ValueError("a block ends behind the file")
         block = _decompressed(stream.read(size), codec, source)
-        if count > len(block) and count > 0:
-            raise MalformedIcebergFile(source, "a block has more records than bytes")
-        found: list[dict[str, Any]] = schemaless_reader(io.BytesIO(_as_long(count) + block + b"\0"), schema, None)
-        if len(found) != count:
-            raise MalformedIcebergFile(source, f"a block has {len(found)} records and says {count}")
-        rows += found
+        if count > len(block):
+            raise ValueError("a block has more records than bytes")
+        blocks.append((count, block))
         if stream.read(_SYNC_BYTES) != sync:
-            raise MalformedIcebergFile(source, "a block does not end with the marker of the file")
-    return AvroRows(rows=rows, metadata=metadata)
+            raise ValueError("a block does not end with the marker of the file")
+    return AvroBlocks(schema=_renamed(json.loads(metadata["avro.schema"])), metadata=metadata, blocks=blocks)
 
 
 def _decompressed(block: bytes, codec: str, source: str) -> bytes:

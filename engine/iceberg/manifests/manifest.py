@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from engine.iceberg.manifests.avro import read_avro
+from engine.iceberg.manifests.avro import AvroBlocks, read_blocks, rows_of
+from engine.iceberg.manifests.avro_walk import Column, NotWalked, Values, columns_of, walk
 from engine.iceberg.spec.errors import MalformedIcebergFile
 
 EXISTING, ADDED, DELETED = 0, 1, 2
@@ -57,38 +58,73 @@ ENTRIES = pa.schema([*_ENTRY_COLUMNS.items(), *_FILE_COLUMNS.items(), *_METRICS.
 """The columns of every manifest; those of its partitions follow them."""
 _REQUIRED = ("status", "content", "file_path", "file_format", "record_count", "file_size_in_bytes")
 PARTITION_PREFIX = "p"
+_FILE = "data_file."
 
 
 def decode_manifest(data: bytes, source: str) -> pa.Table:
     """Raises `MalformedIcebergFile`."""
-    avro = read_avro(data, source)
+    blocks = read_blocks(data, source)
     try:
-        return _table(avro.rows, source)
-    except (pa.ArrowException, KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        try:
+            return _checked(_walked(blocks), source)
+        except NotWalked:
+            return _checked(_table(rows_of(blocks, source)), source)
+    except (pa.ArrowException, LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise MalformedIcebergFile(source, f"no manifest ({type(error).__name__}: {str(error)[:100]})") from error
 
 
 def spec_id_of(data: bytes, source: str) -> int:
     """The partition spec that the manifest itself names, where no manifest list does."""
-    text = read_avro(data, source).metadata.get("partition-spec-id", b"0")
+    text = read_blocks(data, source).metadata.get("partition-spec-id", b"0")
     if not text.isdigit():
         raise MalformedIcebergFile(source, f"its partition spec is {text[:20]!r}")
     return int(text)
 
 
-def _table(rows: Sequence[Mapping[str, Any]], source: str) -> pa.Table:
+def _walked(blocks: AvroBlocks) -> pa.Table:
+    """The columns, without a row for each entry. Raises `NotWalked` for a schema that has to be decoded otherwise."""
+    columns = columns_of(blocks.schema)
+    base, count = 0, 0
+    for records, block in blocks.blocks:
+        walk(columns, block, records, base)
+        base += len(block)
+        count += records
+    values = Values.of([block for _, block in blocks.blocks])
+    found = {column.name: column for column in columns}
+    table: dict[str, Any] = {}
+    for name, kind in _ENTRY_COLUMNS.items():
+        table[name] = _cast(values, found.get(name), kind, count)
+    for name, kind in (*_FILE_COLUMNS.items(), *_METRICS.items()):
+        table[name] = _cast(values, found.get(f"{_FILE}{name}"), kind, count)
+    for name, column in found.items():
+        if name.startswith(f"{_FILE}partition."):
+            table[name.rpartition(".")[2]] = values.column(column)
+    return pa.table(table)
+
+
+def _cast(values: Values, column: Column | None, kind: pa.DataType, count: int) -> pa.Array:
+    if column is None:
+        return pa.array([[]] * count, kind) if pa.types.is_list(kind) else pa.nulls(count, kind)
+    found = values.column(column)
+    if pa.types.is_string(kind):
+        return _utf8(found)
+    return found.cast(kind)
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """As `_walked`, of decoded rows."""
     files = [row["data_file"] for row in rows]
     columns: dict[str, Any] = {}
     for name, kind in _ENTRY_COLUMNS.items():
         columns[name] = pa.array([row.get(name) for row in rows], kind)
     for name, kind in _FILE_COLUMNS.items():
         values = [file.get(name) for file in files]
-        columns[name] = _texts(values) if pa.types.is_string(kind) else pa.array(values, kind)
-    if columns["content"].null_count:  # v1 has no such field
-        columns["content"] = columns["content"].fill_null(DATA)
-    for name in _REQUIRED:
-        if columns[name].null_count:
-            raise MalformedIcebergFile(source, f"an entry has no {name}")
+        if pa.types.is_string(kind):
+            columns[name] = _utf8(pa.array(values, pa.binary()))
+        elif pa.types.is_list(kind):
+            columns[name] = pa.array([value or [] for value in values], kind)
+        else:
+            columns[name] = pa.array(values, kind)
     for name, kind in _METRICS.items():
         columns[name] = _metrics([file.get(name) for file in files], kind)
     partitions = [file.get("partition") or {} for file in files]
@@ -97,9 +133,19 @@ def _table(rows: Sequence[Mapping[str, Any]], source: str) -> pa.Table:
     return pa.table(columns)
 
 
-def _texts(values: Sequence[bytes | None]) -> pa.Array:
+def _checked(entries: pa.Table, source: str) -> pa.Table:
+    content = entries["content"]
+    if content.null_count:  # v1 has no such field
+        entries = entries.set_column(entries.schema.get_field_index("content"), "content", content.fill_null(DATA))
+    for name in _REQUIRED:
+        if entries[name].null_count:
+            raise MalformedIcebergFile(source, f"an entry has no {name}")
+    return entries
+
+
+def _utf8(values: pa.Array) -> pa.Array:
     """Raises `ArrowInvalid` for what is no UTF-8."""
-    found = pa.array(values, pa.binary()).cast(pa.string())
+    found = values.cast(pa.string())
     found.validate(full=True)
     return found
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.iceberg.manifests.avro import read_avro
+from engine.iceberg.manifests.avro import read_rows
 from engine.iceberg.manifests.manifest import spec_id_of
 from engine.iceberg.spec.errors import MalformedIcebergFile
 
@@ -46,7 +46,7 @@ class Manifest:
 
 def decode_manifest_list(data: bytes, source: str) -> tuple[Manifest, ...]:
     """Raises `MalformedIcebergFile`."""
-    rows = read_avro(data, source).rows
+    rows = read_rows(data, source)
     try:
         return tuple(_manifest(row, source) for row in rows)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

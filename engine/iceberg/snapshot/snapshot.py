@@ -97,6 +97,10 @@ class IcebergSnapshot:
     def schema(self) -> StructType:
         return table_schema(self.iceberg_schema.struct, self.label)
 
+    def ensure_known_types(self) -> None:
+        """Raises `IcebergFeatureNotSupported` for a column of a type that no table here has."""
+        table_schema(self.iceberg_schema.struct, self.label)
+
     @property
     def partition_columns(self) -> tuple[str, ...]:
         """None: files are planned by their partitions, but rows hold the columns that these are made from."""
@@ -230,7 +234,6 @@ class IcebergSnapshot:
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""
-        table_schema(self.iceberg_schema.struct, label)  # for what it refuses
         data = self.live_files.data
         self._ensure_parquet(data, label)
         mapping = self.metadata.properties.get(NAME_MAPPING)
@@ -274,11 +277,11 @@ class IcebergSnapshot:
         return pa.table({"": pa.nulls(self.num_files)}).select([])
 
     def counted_files(self) -> CountedFiles:
-        """With equality deletes the number of rows of a file is not known. Columns with parts have no bounds here."""
+        """With equality deletes nobody knows how many rows of a file are left. Nested columns have no bounds here."""
         data = self.live_files.data
-        counts = data["record_count"]
+        counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
-            counts = pa.chunked_array([pa.nulls(data.num_rows, pa.int64())])
+            counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
         columns = [
             column
             for column in self.iceberg_schema.fields
@@ -289,7 +292,7 @@ class IcebergSnapshot:
             statistics=pa.table(
                 {
                     "num_records": counts,
-                    "tight_bounds": pa.nulls(data.num_rows, pa.bool_()),
+                    "tight_bounds": tight,
                     "min_values": _bounds(data, columns, "lower_bounds"),
                     "max_values": _bounds(data, columns, "upper_bounds"),
                     "null_count": _struct(

@@ -47,8 +47,9 @@ _PARTS_MAX = 4
 """Of a table, and of a part of its metadata."""
 _WORD = re.compile(r"\w+")
 _PATH_SUFFIX = re.compile(r"(?s)(.+)@(?:[vV]([0-9]{1,18})|([0-9]{17}))")
-_VERSION = re.compile(r"[0-9]{1,19}")
-"""Ids of snapshots have up to 20 digits."""
+_VERSION = re.compile(r"[0-9]{1,20}")
+_VERSION_MAX = 2**64 - 1
+"""Of ids of snapshots, some of which have no sign."""
 _TIMESTAMP_SUFFIX = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})", re.ASCII)
 
 
@@ -131,7 +132,7 @@ def _time_travel(version: exp.Version, text: str) -> TimeTravel:
     start, end = version.meta[SPAN]
     value = version.expression.this
     if version.this == "VERSION":
-        if _VERSION.fullmatch(value) and int(value) < 1 << 63:
+        if _VERSION.fullmatch(value) and int(value) <= _VERSION_MAX:
             return AsOfVersion(int(value))
         if version.expression.is_string and version.args["kind"] != "@" and not value.isdecimal() and value:
             return AsOfReference(value)

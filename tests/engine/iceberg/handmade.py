@@ -86,7 +86,12 @@ MANIFEST_LIST = {
         required(515, "sequence_number", "long"),
         required(516, "min_sequence_number", "long"),
         required(503, "added_snapshot_id", "long"),
-        optional(504, "added_files_count", "int"),
+        required(504, "added_files_count", "int"),
+        required(505, "existing_files_count", "int"),
+        required(506, "deleted_files_count", "int"),
+        required(512, "added_rows_count", "long"),
+        required(513, "existing_rows_count", "long"),
+        required(514, "deleted_rows_count", "long"),
         optional(520, "first_row_id", "long"),
     ],
 }
@@ -246,6 +251,11 @@ class HandmadeTable:
             "min_sequence_number": number,
             "added_snapshot_id": snapshot_id,
             "added_files_count": len(files),
+            "existing_files_count": 0,
+            "deleted_files_count": 0,
+            "added_rows_count": sum(file["record_count"] for file in files),
+            "existing_rows_count": 0,
+            "deleted_rows_count": 0,
         }
 
     def metadata(self) -> dict[str, Any]:

@@ -398,7 +398,7 @@ REFUSED = [
     ("describe parquet.`/x`", UnsupportedPathRelation),
     ("show columns in csv.`/x`", UnsupportedPathRelation),
     ("table text.`/etc/passwd`", UnsupportedPathRelation),
-    ("select * from a.b.c.d", TooManyNameParts),
+    ("select * from a.b.c.d.e", TooManyNameParts),
     ("use a.b.c", TooManyNameParts),
     ("show schemas in a.b", TooManyNameParts),
     ("show columns in a.t in b", ShowColumnsConflict),
