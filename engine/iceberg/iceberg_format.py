@@ -129,8 +129,8 @@ class IcebergFormat:
                     iceberg_schema=metadata.schemas[schema_id],
                     decoded=self._decoded,
                 )
+                self._drop_old()
             self._snapshots.move_to_end(key)
-            self._drop_old()
         found.ensure_known_types()
         return found
 
