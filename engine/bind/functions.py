@@ -11,7 +11,7 @@ functions of others. They are answered here, and become TRUE or FALSE.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
@@ -22,7 +22,7 @@ from catalog.privileges import Principal, group
 from catalog.right_errors import ViewOwnerLacksPrivileges
 from catalog.rights import Login, caller_of, label_of, owning
 from catalog.view import CatalogView
-from engine.bind.bound import BoundFunction, BoundInBody, BoundRelation
+from engine.bind.bound import BoundFunction, BoundRelation
 from engine.errors.function_errors import (
     ArgumentNotOfRow,
     FunctionTooDeep,
@@ -177,19 +177,33 @@ def ensure_names_known(relations: tuple[Relation, ...], found: tuple[BoundRelati
     """Whether the names in bodies of functions mean what these read, as they did when the functions were made: a column
     that is gone since would be looked for around the call.
     """
-    known: dict[tuple[TableName, ...], set[str]] = {}
+    read: dict[tuple[TableName, ...], list[tuple[Relation, BoundRelation]]] = {}
     for each, bound in zip(relations, found, strict=True):
-        if isinstance(bound, BoundInBody):
-            names = known.setdefault(each.functions, {bound.function.name.table})
-            names |= {*each.name_parts, *(parameter.name for parameter in bound.function.parameters)}
-            names |= {column.name for column in bound.columns}
-    for path, names in known.items():
+        if each.functions:
+            read.setdefault(each.functions, []).append((each, bound))
+    for path, pairs in read.items():
         function, _ = functions.as_owner(path[-1])
-        for name in sorted(free_names(function.body) - {each.lower() for each in names}):
-            called, _ = functions.as_owner(path[0])
-            if not functions.tells_all(called):
-                raise ViewOwnerLacksPrivileges(label_of(called))
-            raise BodyNotPossible(str(function.name), f"{name} is no column of what it reads, and no parameter")
+        called, _ = functions.as_owner(path[0])
+        parameters = [parameter.name for parameter in function.parameters]
+        try:
+            ensure_body_known(function.name, function.body, parameters, pairs)
+        except BodyNotPossible:
+            if functions.tells_all(called):
+                raise
+            raise ViewOwnerLacksPrivileges(label_of(called)) from None
+
+
+def ensure_body_known(
+    name: TableName, body: str, parameters: Iterable[str], read: Iterable[tuple[Relation, BoundRelation]]
+) -> None:
+    """Raises `BodyNotPossible` for a name in a body with queries that is neither a parameter nor of what it reads. That
+    may be a function without parentheses (`current_user`), which is a column of the caller's where there is one.
+    """
+    known = {name.table, *parameters}
+    for each, bound in read:
+        known |= {*each.name_parts, *(column.name for column in bound.columns)}
+    for free in sorted(free_names(body) - {each.lower() for each in known}):
+        raise BodyNotPossible(str(name), f"{free} is no column of what it reads, and no parameter")
 
 
 def _called(call: Call, entry: FunctionEntry, body: tuple[Body, Query], first: int) -> InlinedCall:

@@ -105,6 +105,8 @@ class WriteTarget:
     partition_columns: tuple[str, ...] = ()
     compression: str | None = None
     rules: RowRules | None = None
+    keeps: str | None = None
+    """The name of a scan for which the rows are kept while the statement runs; None: they are a table's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

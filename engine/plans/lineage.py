@@ -31,7 +31,7 @@ def lineage_of_reading(text: str, scans: Sequence[Scan]) -> Lineage:
 
 
 def lineage_of_write(target: WriteTarget) -> LineageReader:
-    """Of a query whose rows go into the files of a table, or are kept for a moment."""
+    """Of a query whose rows go into the files of a table, or are kept while the statement runs."""
     rules = target.rules
     if rules is None or not rules.names:
         return lineage_of_reading
@@ -39,8 +39,9 @@ def lineage_of_write(target: WriteTarget) -> LineageReader:
     def read(text: str, scans: Sequence[Scan]) -> Lineage:
         found = lineage_of_result(text, scans)
         named = zip(rules.names, found.columns, strict=False)  # behind them are columns of ours
-        columns = tuple(ColumnLineage(rules.label, name, column.sources) for name, column in named)
-        return Lineage(columns=columns, others=found.others)
+        label = None if target.keeps else rules.label
+        columns = tuple(ColumnLineage(label, name, column.sources) for name, column in named)
+        return Lineage(columns=columns, others=found.others, kept=target.keeps)
 
     return read
 

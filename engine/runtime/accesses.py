@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -81,3 +82,32 @@ class Lineage:
 
     columns: tuple[ColumnLineage, ...] = ()
     others: tuple[ColumnSource, ...] = ()
+    kept: str | None = None
+    """The name under which later queries of the statement read the rows, where these are kept for them alone."""
+
+
+def resolved(told: Iterable[Lineage]) -> tuple[list[ColumnLineage], list[ColumnSource]]:
+    """The columns of tables and results that the queries of a statement made, each once, with all their sources, and
+    what else was read; rows that were kept on the way are replaced by what they were made of.
+    """
+    kept: dict[tuple[str, str], tuple[ColumnSource, ...]] = {}
+    sources: dict[tuple[str | None, str], dict[ColumnSource, None]] = {}
+    others: dict[ColumnSource, None] = {}
+
+    def own(found: Iterable[ColumnSource]) -> Iterator[ColumnSource]:
+        for source in found:
+            for first in kept.get((source.relation, source.column), (source,)):
+                yield replace(first, transformation=max(first.transformation, source.transformation, key=_ORDER.index))
+
+    for each in told:
+        others.update(dict.fromkeys(own(each.others)))
+        for column in each.columns:
+            if each.kept is not None:
+                kept[each.kept, column.column] = tuple(own(column.sources))
+            else:
+                sources.setdefault((column.target, column.column), {}).update(dict.fromkeys(own(column.sources)))
+    columns = [ColumnLineage(target, name, tuple(found)) for (target, name), found in sources.items()]
+    return columns, list(others)
+
+
+_ORDER = tuple(Transformation)

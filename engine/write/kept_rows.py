@@ -45,11 +45,13 @@ def kept_rows(storage: Storage, scan: Scan, source: ReadPlan, run: Run) -> Itera
         steps=(),
         stored=columns.to_json(),
         partition_columns=(),
+        names=tuple(columns.names),
     )
-    target = WriteTarget(folder=storage.root, rules=rules)
+    name = f"rows kept for {run.context.statement_id}: {scan.relation}"
+    target = WriteTarget(folder=storage.root, rules=rules, keeps=name)
     written = run.executor.write_files(replace(source, text=text), target, run.context, run.parameters)
     try:
-        yield replace(scan, files=_files(written))
+        yield replace(scan, files=_files(written), name=name)
     finally:
         discard(storage, (file.path for file in written))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from engine.runtime.accesses import ColumnLineage, ColumnSource
+from engine.runtime.accesses import ColumnLineage, ColumnSource, resolved
 from gateway.trace import Trace
 
 COLUMNS_MAX, SOURCES_MAX = 1000, 5000
@@ -18,8 +18,7 @@ COLUMNS_MAX, SOURCES_MAX = 1000, 5000
 
 def traced(trace: Trace) -> dict[str, Any]:
     """The fields that the end of a statement has."""
-    columns = merged(column for told in trace.lineage for column in told.columns)
-    others = (source for told in trace.lineage for source in told.others)
+    columns, others = resolved(trace.lineage)
     fields: dict[str, Any] = {}
     if used := _used(columns, others):
         fields["columns"] = used
@@ -31,14 +30,6 @@ def traced(trace: Trace) -> dict[str, Any]:
     if trace.commits:
         fields["commits"] = [{"name": each.relation, "version": each.version} for each in trace.commits]
     return fields
-
-
-def merged(columns: Iterable[ColumnLineage]) -> list[ColumnLineage]:
-    """Each column once, with the sources that it has in all queries of a statement."""
-    sources: dict[tuple[str | None, str], dict[ColumnSource, None]] = {}
-    for column in columns:
-        sources.setdefault((column.target, column.column), {}).update(dict.fromkeys(column.sources))
-    return [ColumnLineage(target, name, tuple(found)) for (target, name), found in sources.items()]
 
 
 def _bounded(columns: Iterable[ColumnLineage]) -> Iterator[ColumnLineage]:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import threading
 from typing import Any
 
 from databricks import sql
@@ -9,16 +10,29 @@ from databricks import sql
 PORT, BACKEND = int(sys.argv[1]), sys.argv[2]
 HOST = {"use_kernel": f"http://127.0.0.1:{PORT}", "use_sea": "http://127.0.0.1"}[BACKEND]
 
+CANCELLED_AFTER_S = 12
+"""It knows the statement when its first call is answered, which takes ten seconds where the statement runs on."""
 
-def connect() -> Any:
+
+def connect(**settings: str) -> Any:
     return sql.connect(
         server_hostname=HOST,
         http_path="/sql/1.0/warehouses/any",
         access_token="any",
         enable_telemetry=False,
         _port=PORT,
+        session_configuration=settings or None,
         **{BACKEND: True},
     )
+
+
+def told(cursor: Any, text: str) -> str:
+    """What is said of a statement that fails."""
+    try:
+        cursor.execute(text)
+    except sql.Error as error:
+        return str(error)
+    return "nothing"
 
 
 connection = connect()
@@ -27,12 +41,17 @@ found: dict[str, Any] = {"types": [[str(value) for value in row] for row in curs
 ids = cursor.execute("ROWS 1000000").fetchall_arrow().column(0).to_pylist()
 found["many"] = [len(ids), sum(ids)]
 found["parameter"] = [str(value) for value in cursor.execute("SELECT :a", {"a": 5}).fetchone()]
-try:
-    cursor.execute("SELEKT 1")
-except sql.Error as error:
-    found["error"] = str(error)
+found["error"] = told(cursor, "SELEKT 1")
+with connection.cursor(row_limit=7) as limited:
+    found["limited"] = len(limited.execute("ROWS 100").fetchall())
+with connection.cursor() as fresh:  # the kernel cancels the statement before where there was one
+    threading.Timer(CANCELLED_AFTER_S, fresh.cancel).start()
+    found["cancel"] = told(fresh, "SLEEP 300")
 found["again"] = [str(value) for value in cursor.execute("SELECT 1").fetchone()]
 connection.close()
 with connect() as other, other.cursor() as cursor:
     found["another connection"] = [str(value) for value in cursor.execute("SELECT 1").fetchone()]
+with connect(STATEMENT_TIMEOUT="1") as other, other.cursor() as cursor:
+    found["timeout"] = told(cursor, "SLEEP 300")
+    found["after it"] = [str(value) for value in cursor.execute("SELECT 1").fetchone()]
 print(json.dumps(found))

@@ -90,7 +90,7 @@ def test_the_older_backend_lists_objects(port: int) -> None:
 
 
 @pytest.mark.parametrize("backend", ["use_kernel", "use_sea"])
-def test_rows_parameters_errors_and_reconnecting(served: Served, backend: str) -> None:
+def test_rows_parameters_errors_limits_and_reconnecting(served: Served, backend: str) -> None:
     served.engine.answers["SELECT :a"] = rows(pa.table({"x": [5]}))
     found = told("kernel_rows.py", served.http_port, backend)
     values, nulls = found["types"]
@@ -100,6 +100,10 @@ def test_rows_parameters_errors_and_reconnecting(served: Served, backend: str) -
     assert found["many"] == [1_000_000, 499_999_500_000]
     assert found["parameter"] == ["5"] and found["again"] == ["1"] and found["another connection"] == ["1"]
     assert "PARSE_SYNTAX_ERROR.TEST" in found["error"]
+    assert found["limited"] == 7
+    assert found["cancel"] == "Invalid result format" if backend == "use_sea" else "cancel" in found["cancel"].lower()
+    assert "STATEMENT_TIMEOUT" in found["timeout"] and found["after it"] == ["1"]
+    assert all(run.context.cancel.reason for run in served.engine.runs if run.text == "SLEEP 300")
     [run, *_] = [run for run in served.engine.runs if run.text == "SELECT :a"]
     assert [(parameter.name, parameter.value) for parameter in run.parameters] == [("a", "5")]
     served.engine.runs.remove(run)

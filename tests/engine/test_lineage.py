@@ -10,7 +10,7 @@ import pytest
 
 from engine.exec.session import SparkDriver
 from engine.main import LakeSession
-from engine.runtime.accesses import Commit, Lineage
+from engine.runtime.accesses import Commit, Lineage, resolved
 from engine.runtime.context import StatementContext
 from tests.security.guarded_lake import GuardedLake
 from tests.security.people import People
@@ -60,13 +60,12 @@ def shown(lineage: list[Lineage]) -> tuple[dict[str, str], str]:
     def text(source: Any, *, kind: bool = True) -> str:
         return f"{source.relation[-2]}.{source.column}" + (f":{source.transformation[0]}" if kind else "")
 
+    found, besides = resolved(lineage)
     columns = {
         f"{(each.target or '  ')[-2].strip()}.{each.column}": " ".join(sorted(map(text, each.sources)))
-        for told in lineage
-        for each in told.columns
+        for each in found
     }
-    others = {text(source, kind=False) for told in lineage for source in told.others}
-    return columns, " ".join(sorted(others))
+    return columns, " ".join(sorted({text(source, kind=False) for source in besides}))
 
 
 QUERIES = [
@@ -107,7 +106,8 @@ def test_columns_of_writes(people: Watched) -> None:
     assert commits[0].version == 2
     lineage, _ = people.told("MERGE INTO shop.u USING shop.t s ON u.a = s.a WHEN MATCHED THEN UPDATE SET x = s.c")
     columns, others = shown(lineage)
-    assert "t.c:" in columns["u.x"] and "t.a" in others and "t.b" not in others
+    assert "t.c:I" in columns["u.x"].split() and columns["u.a"] == "u.a:I"
+    assert "t.a" in others and "t.b" not in others
 
 
 def test_nothing_is_asked_where_nobody_wants_to_know(people: Watched) -> None:

@@ -217,6 +217,8 @@ class ArrowEngine:
             self._ensure_schema(schema)
         self.stall()
         session = ArrowSession(self, identity, dict(settings), catalog or CATALOG, schema or "default")
+        limits = [float(value) for key, value in settings.items() if key.lower() == "statement_timeout"]
+        session.statement_timeout_s = sum(limits)
         self.sessions.append(session)
         return session
 

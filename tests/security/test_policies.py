@@ -50,7 +50,7 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
         "CREATE TABLE shop.tenants (who STRING, tenant STRING)",
         "INSERT INTO shop.tenants VALUES ('eve', 'a'), ('ann', 'a'), ('ann', 'b')",
         "CREATE FUNCTION shop.mapped(tenant STRING) RETURNS BOOLEAN RETURN EXISTS "
-        "(SELECT 1 FROM shop.tenants WHERE who = current_user() AND tenants.tenant = mapped.tenant)",
+        "(SELECT 1 FROM shop.tenants m WHERE who = current_user() AND m.tenant = mapped.tenant)",
         "CREATE TABLE shop.by_map AS SELECT * FROM shop.t",
         "ALTER TABLE shop.by_map SET ROW FILTER shop.mapped ON (tenant)",
         "ALTER TABLE shop.by_map ALTER COLUMN ssn SET MASK shop.masked USING COLUMNS (tenant, '*')",
@@ -60,7 +60,7 @@ def people(tmp_path_factory: pytest.TempPathFactory, spark_driver: SparkDriver) 
         "CREATE FUNCTION shop.totals(tenant STRING) RETURNS BIGINT RETURN shop.total(tenant) * 10",
         "GRANT EXECUTE ON FUNCTION shop.totals TO eve",
         "CREATE FUNCTION shop.pair(y STRING, x STRING) RETURNS STRING RETURN "
-        "(SELECT max(concat(pair.y, pair.x)) FROM shop.tenants)",
+        "concat(pair.y, x, (SELECT max('') FROM shop.tenants))",
         "GRANT EXECUTE ON FUNCTION shop.pair TO eve",
         "GRANT EXECUTE ON FUNCTION shop.total TO eve",
         "CREATE VIEW shop.v AS SELECT * FROM shop.t",

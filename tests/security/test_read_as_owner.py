@@ -87,6 +87,11 @@ REFUSED = [
     ("ann", "SELECT shop.four(1, 2, 3)", "WRONG_NUM_ARGS"),
     ("ann", "SELECT is_member(current_user())", "NON_FOLDABLE_ARGUMENT"),
     ("ann", "CREATE FUNCTION shop.f(x INT) RETURNS INT RETURN (SELECT y)", BODY),
+    (
+        "ann",
+        "CREATE FUNCTION shop.f() RETURNS BIGINT RETURN (SELECT max(id) FROM shop.t WHERE ssn = current_user)",
+        BODY,
+    ),
     ("ann", "CREATE FUNCTION shop.f(x INT) RETURNS INT RETURN (SELECT max(y) FROM shop.t)", COLUMN),
     ("ann", "CREATE FUNCTION shop.f(x INT) RETURNS INT RETURN y", BODY),
     (

@@ -10,7 +10,7 @@ from catalog.right_changes import CreateFunction as CreateFunctionChange
 from catalog.right_changes import DropFunction as DropFunctionChange
 from catalog.right_errors import FunctionAlreadyExists, FunctionNotFound
 from engine.bind.bound import BoundFunction, BoundStatement
-from engine.bind.functions import FUNCTION_DEPTH_MAX
+from engine.bind.functions import FUNCTION_DEPTH_MAX, ensure_body_known
 from engine.errors.function_errors import FunctionTooDeep
 from engine.plans.ddl import CatalogPlan
 from engine.runtime.session_state import is_temporary
@@ -30,6 +30,9 @@ def plan_function(bound: BoundStatement, statement: CreateFunction | DropFunctio
     ensure_new_part(name.table)
     if _calls(bound.functions, name):
         raise FunctionTooDeep(str(name), FUNCTION_DEPTH_MAX)
+    read = [each for each in zip(statement.probe.relations, bound.relations, strict=True) if not each[0].functions]
+    if read:
+        ensure_body_known(name, statement.body, [each.name for each in statement.parameters], read)
     for relation in bound.named:
         if is_temporary(relation.entry.name):
             raise BodyNotPossible(str(name), "it reads a temporary view, which ends with its session")

@@ -97,10 +97,9 @@ def free_names(text: str) -> frozenset[str]:
     are columns of the tables that it reads, or parameters. Spark would look for them around the call too.
     """
     tree = query_tree(f"{_HEAD}{text}\n")
-    declared = {node.alias.lower() for node in tree.find_all(exp.Alias, exp.TableAlias, exp.CTE)}
-    declared |= {
-        column.name.lower() for node in tree.find_all(exp.TableAlias) for column in node.columns if column.name
-    }
+    declared = {node.alias.lower() for node in tree.find_all(exp.Alias, exp.CTE)}
+    for node in tree.find_all(exp.TableAlias):
+        declared |= {node.name.lower(), *(column.name.lower() for column in node.columns)}
     columns = [column for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
     return frozenset(column.parts[0].name.lower() for column in columns) - declared
 

@@ -25,10 +25,12 @@ from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity, Method
 from engine.runtime.results import ResultStream, empty_result
 from gateway.audit.auditor import TrailAuditor
+from gateway.audit.errors import LineageWithoutAudit
 from gateway.audit.lineage_events import LineageEvents
 from gateway.audit.lineage_sender import LineageSender
+from gateway.audit.start import make_auditor
 from gateway.audit.trail import Trail
-from gateway.config import OnFailure, StatementText
+from gateway.config import AuditSection, LineageSection, OnFailure, StatementText
 from gateway.limits import Limits
 from gateway.registry import Registry
 from tests.gateway.arrow_engine import ArrowEngine
@@ -168,3 +170,8 @@ def test_what_a_killed_server_had_not_sent_is_sent_after_the_next_start(tmp_path
     sender = LineageSender(collector.url, tmp_path / "lineage", pause_s=0.01)
     assert eventually(lambda: collector.events == [{"eventType": "START"}])
     sender.close()
+
+
+def test_events_need_a_trail() -> None:
+    with pytest.raises(LineageWithoutAudit):
+        make_auditor(AuditSection(), LineageSection(url="http://localhost/lineage"))

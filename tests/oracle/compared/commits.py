@@ -85,12 +85,15 @@ def _json_or_text(value: Any) -> Any:
 
 
 def _place(action: Any) -> str:
-    """Where an action is in the order. Statistics of removes have no part in it: not every engine writes them."""
+    """Where an action is in the order. Statistics of removes have no part in it: not every engine writes them. The ids
+    of their rows do, which were given before.
+    """
     bounds = (action.get("stats") or {}).get("minValues")
     held = action["stats"]["numRecords"] if bounds else None
     partition = {key: value for key, value in (action.get("partitionValues") or {}).items() if value is not None}
     cardinality = (action.get("deletionVector") or {}).get("cardinality")
-    return json.dumps([partition, action.get("domain"), held, bounds, cardinality], sort_keys=True)
+    given = action.get("baseRowId") if "deletionTimestamp" in action else None
+    return json.dumps([partition, action.get("domain"), held, bounds, cardinality, given], sort_keys=True)
 
 
 def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -79,6 +79,33 @@ EXPLAINED: tuple[Explained, ...] = (
         case="insert (truncate|nothing)",
     ),
     Explained(
+        path=r"commitInfo\..*",
+        why="our TRUNCATE makes a version of a table without rows, too",
+        holds=lambda ours, theirs: theirs == ABSENT,
+        case="insert nothing",
+    ),
+    Explained(
+        path=r"commitInfo\.operationMetrics\.executionTimeMs",
+        why="its TRUNCATE is a DELETE, which tells its times",
+        holds=lambda ours, theirs: ours == ABSENT,
+        case="insert truncate",
+    ),
+    Explained(
+        path=r"outcome \d+",
+        why="Spark's rule for the number of columns answers here, Delta's own there",
+        holds=lambda ours, theirs: (
+            (ours, theirs)
+            == ("INSERT_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS", "DELTA_INSERT_COLUMN_ARITY_MISMATCH")
+        ),
+        case="insert append.*",
+    ),
+    Explained(
+        path=r"outcome \d+",
+        why="its REPLACE TABLE … AS says that it failed, and has replaced the table",
+        holds=lambda ours, theirs: (ours, theirs) == ("done", "INTERNAL_ERROR"),
+        case="insert create as",
+    ),
+    Explained(
         path=r"commitInfo\.operationParameters\.properties\.delta\.feature\.\w+",
         why="names of features are spelled as in the protocol",
         case="table features",

@@ -1,7 +1,8 @@
 """Random statements of a client that wants to know what it may not see; the same seed makes the same ones.
 
 Whatever has several rows ends with ORDER BY ALL, and no function depends on time, chance or place: what is left that
-two lakes could answer differently is what bob may not see.
+two lakes could answer differently is what bob may not see. In which order rows come that he writes is not defined, so
+the sizes of files with them are not asked for.
 """
 
 from __future__ import annotations
@@ -228,7 +229,7 @@ class Statements:
                 f"DESCRIBE {name}",
                 f"DESCRIBE EXTENDED {name}",
                 f"DESCRIBE EXTENDED {name} {self._pick('ssn', 'id', 'part')}",
-                f"DESCRIBE DETAIL {name}",
+                "DESCRIBE DETAIL shop.t",
                 f"DESCRIBE HISTORY {name}",
                 f"SHOW CREATE TABLE {name}",
                 f"SHOW PARTITIONS {name}",
@@ -278,7 +279,6 @@ class Statements:
                 "SELECT mine.f(secret) FROM shop.t ORDER BY ALL",
                 f"SET spark.sql.ansi.enabled = {self._pick('true', 'true', 'false')}",
                 "SET",
-                "OPTIMIZE shop.open",
             )
         )
 

@@ -10,7 +10,7 @@ from catalog.entries import FunctionEntry, FunctionParameter
 from catalog.names import SchemaName, TableName
 from engine.sql.dialect.errors import BodyNotPossible
 from engine.sql.parser import parse
-from engine.sql.query.bodies import inlined_call, is_of_row, parse_body, with_defaults
+from engine.sql.query.bodies import free_names, inlined_call, is_of_row, parse_body, with_defaults
 from engine.sql.query.splice import splice
 from engine.statements.queries import Query
 
@@ -110,3 +110,22 @@ def test_an_argument_of_a_row() -> None:
         assert is_of_row(text), text
     for text in ("max(a)", "f(a)", "1 + count(*)", "(SELECT 1)", "sum(a) OVER ()", "upper(a)"):
         assert not is_of_row(text), text
+
+
+FREE = (
+    ("EXISTS (SELECT 1 FROM s.map m WHERE m.k = x AND map.v = f.x)", {"x", "map", "f"}),
+    ("EXISTS (SELECT 1 FROM s.map AS m(a, b) WHERE m.a = b)", set()),
+    ("(SELECT max(q.v) FROM (SELECT v AS w, v FROM t) q WHERE w > 1)", {"v"}),
+    ("(WITH c(a) AS (SELECT k FROM t) SELECT max(a) FROM c WHERE c.a > 0)", {"k"}),
+    ("(SELECT max(e) FROM t LATERAL VIEW explode(tags) g AS e)", {"tags"}),
+    ("(SELECT count(*) FROM t JOIN u USING (k) WHERE t.s.field = 1)", {"t"}),
+    ("(SELECT n FROM VALUES (1) AS v(n) ORDER BY n LIMIT 1)", set()),
+    ("(SELECT row_number() OVER w AS r FROM t WINDOW w AS (ORDER BY k) LIMIT 1)", {"k"}),
+    ("x IN (SELECT t.* FROM t)", {"x"}),
+    ("(SELECT max(`K`) FROM t)", {"k"}),
+)
+
+
+@pytest.mark.parametrize(("text", "expected"), FREE)
+def test_names_that_a_body_does_not_declare(text: str, expected: set[str]) -> None:
+    assert free_names(text) == expected
