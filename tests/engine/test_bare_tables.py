@@ -82,27 +82,3 @@ def test_a_file_is_read_to_its_end_whatever_size_the_log_says(session: LakeSessi
         path = shutil.copytree(folder, lake / "default" / f"short_{said}")
         log.write_text(log.read_text().replace(f'"size": {said}', f'"size": {size}'))
         assert rows(session, f"SELECT count(a), sum(a) FROM {path.name}") == [(10_000, 49_995_000)]
-
-
-def test_columns_by_id_may_have_the_names_of_others_in_the_files(session: LakeSession, lake: Path) -> None:
-    """Spark's reader takes the type of a column by its name, where the file has that name for another one."""
-    columns = [
-        column("a", "string", delta__columnMapping__id=2, delta__columnMapping__physicalName="x"),
-        column("b", "long", delta__columnMapping__id=1, delta__columnMapping__physicalName="y"),
-    ]
-    ids = {"x": "1", "y": "2"}
-    stored = pa.schema(
-        [
-            pa.field(name, kind, metadata={"PARQUET:field_id": ids[name]})
-            for name, kind in (("x", pa.int64()), ("y", pa.string()))
-        ]
-    )
-    write_table(
-        lake / "default" / "swapped_ids",
-        columns,
-        pa.table({"x": [1, 2], "y": ["one", "two"]}, stored),
-        protocol={"minReaderVersion": 2, "minWriterVersion": 5},
-        configuration={"delta.columnMapping.mode": "id", "delta.columnMapping.maxColumnId": "2"},
-    )
-    assert sorted(rows(session, "SELECT a, b FROM swapped_ids")) == [("one", 1), ("two", 2)]
-    assert rows(session, "SELECT b FROM swapped_ids WHERE a = 'two' AND b > 1") == [(2,)]
