@@ -54,6 +54,7 @@ AUDIT_COLUMNS: Mapping[str, str] = MappingProxyType(
         "objects": _OBJECTS,
         "column_lineage": f"array<struct<target: string, column: string, sources: {_FROM}>>",
         "denied": "struct<privilege: string, on: string>",
+        "rights": "array<struct<kind: string, name: string, removed: array<string>, added: array<string>>>",
         "columns_used": "array<struct<name: string, read: array<string>, written: array<string>>>",
         "commits": "array<struct<name: string, version: bigint>>",
         "rows_modified": "bigint",

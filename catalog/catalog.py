@@ -71,6 +71,7 @@ from catalog.right_changes import (
     Securable,
     SetOwner,
 )
+from catalog.right_differences import RightDifference, differences
 from catalog.roots import AllowedRoots, configured_location
 from catalog.state import CatalogState
 from catalog.store import CatalogStore
@@ -124,6 +125,11 @@ class Catalog:
         looked at on the state that the change is made on. CatalogBusy if they did so too often; CatalogOutcomeUnknown.
         """
         return self._change(change, condition)[1]
+
+    def change_rights(self, change: Change, condition: Condition | None = None) -> tuple[RightDifference, ...]:
+        """Make the change, and answer what it did to rights; raises as `change` does."""
+        before, after = self._change(change, condition)
+        return tuple(differences(before.state, after.state))
 
     def drop_table(self, name: TableName, condition: Condition | None = None) -> Relation:
         """Make the change, and answer what had the name in that moment; raises as `change` does."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from catalog.right_differences import RightDifference
 from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.context import StatementContext
 
@@ -15,7 +16,10 @@ class Trace:
     accesses: list[StatementAccess] = field(default_factory=list)
     lineage: list[Lineage] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
+    rights: list[RightDifference] = field(default_factory=list)
 
     def following(self, context: StatementContext) -> StatementContext:
         """The context of a run that this is told of."""
-        return replace(context, on_lineage=self.lineage.append, on_commit=self.commits.append)
+        return replace(
+            context, on_lineage=self.lineage.append, on_commit=self.commits.append, on_rights=self.rights.extend
+        )

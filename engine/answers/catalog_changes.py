@@ -10,20 +10,22 @@ from catalog.errors import TableAlreadyExists
 from catalog.right_changes import CreateFunction
 from engine.bind.bound import Outcome
 from engine.plans.ddl import CatalogPlan, CreateTemporaryViewPlan, DropTemporaryViewPlan
+from engine.runtime.context import StatementContext
 from engine.runtime.results import empty_result
 from engine.runtime.session_state import SessionState
 
 
-def change_catalog(plan: CatalogPlan, catalog: Catalog, now_ms: int) -> Outcome:
+def change_catalog(plan: CatalogPlan, catalog: Catalog, context: StatementContext) -> Outcome:
     change = plan.change
     if change is None:
         return Outcome(result=empty_result())
+    now_ms = context.now_ms()
     if isinstance(change, CreateView):
         change = replace(change, entry=replace(change.entry, created_ms=now_ms))
     if isinstance(change, CreateFunction):
         change = replace(change, entry=replace(change.entry, created_ms=now_ms))
     try:
-        catalog.change(change, plan.condition)
+        context.on_rights(catalog.change_rights(change, plan.condition))
     except plan.tolerated:
         pass
     return Outcome(result=empty_result())

@@ -90,6 +90,7 @@ _LINE = _struct(
             sources=ArrayType(_struct(relation=_STRING, column=_STRING, transformation=_STRING)),
         )
     ),
+    rights=ArrayType(_struct(kind=_STRING, name=_STRING, removed=ArrayType(_STRING), added=ArrayType(_STRING))),
     denied=_struct(privilege=_STRING, on=_STRING),
     columns=ArrayType(_struct(name=_STRING, read=ArrayType(_STRING), written=ArrayType(_STRING))),
     commits=ArrayType(_struct(name=_STRING, version=_LONG)),
@@ -137,6 +138,7 @@ _VALUES = {
     "objects": "objects",
     "column_lineage": "lineage",
     "denied": "denied",
+    "rights": "rights",
     "columns_used": "columns",
     "commits": "commits",
     "rows_modified": "rows_modified",

@@ -86,7 +86,7 @@ def _answer(plan: AnsweringPlan, sources: Sources, run: Run) -> Outcome:
         case TokenPlan():
             return answer_tokens(plan, sources.tokens)
         case CatalogPlan():
-            return change_catalog(plan, sources.catalog, run.context.now_ms())
+            return change_catalog(plan, sources.catalog, run.context)
         case DeclarePlan(read=read, or_replace=or_replace):
             return declare_variables(run.executor.values(read, run.context, run.parameters), or_replace=or_replace)
         case AssignPlan(read=read):

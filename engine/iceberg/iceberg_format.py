@@ -34,16 +34,18 @@ _SNAPSHOTS_MAX = 200
 
 
 class IcebergFormat:
-    """`open` gives the folder at a location; what is decoded of immutable files is kept within `cache_bytes`."""
+    """`open` gives the folder at a location. `cache_bytes` bounds what is kept between statements: half is for what was
+    decoded of immutable files, half for snapshots, of which the most recently used one is always kept.
+    """
 
     name = FORMAT
 
     def __init__(self, open: Callable[[str], Storage], cache_bytes: int) -> None:
         self._open = open
-        self._decoded = Decoded(cache_bytes)
+        self._decoded = Decoded(cache_bytes // 2)
         self._lock = Lock()
         self._snapshots: OrderedDict[tuple[object, ...], IcebergSnapshot] = OrderedDict()
-        self._cache_bytes = cache_bytes
+        self._snapshots_bytes_max = cache_bytes // 2
 
     def load(self, location: str, version: int | None = None) -> IcebergSnapshot:
         """Raises `IcebergTableNotFound`, `IcebergSnapshotNotFound`, `MalformedIcebergFile`,
@@ -127,8 +129,8 @@ class IcebergFormat:
                     iceberg_schema=metadata.schemas[schema_id],
                     decoded=self._decoded,
                 )
+                self._drop_old()
             self._snapshots.move_to_end(key)
-            self._drop_old()
         found.ensure_known_types()
         return found
 
@@ -137,7 +139,7 @@ class IcebergFormat:
         kept = 0
         for position, key in enumerate(reversed(list(self._snapshots))):
             kept += self._snapshots[key].num_bytes
-            if position >= _SNAPSHOTS_MAX or (position and kept > self._cache_bytes):
+            if position >= _SNAPSHOTS_MAX or (position and kept > self._snapshots_bytes_max):
                 del self._snapshots[key]
 
     def folder(self, location: str) -> Storage:

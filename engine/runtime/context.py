@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from catalog.right_differences import RightDifference
 from engine.concurrency.cancel import CancelToken
 from engine.runtime.accesses import Commit, Lineage, StatementAccess
 from engine.runtime.identity import Identity
@@ -33,7 +34,8 @@ class StatementContext:
     where it is given, is told of the result of a query that goes on computing its last rows, on any thread; a later
     failure is the result's too. `on_authorized` is told what the statement will touch, each time before it is planned;
     where it raises, nothing is done. `on_lineage`, where it is given, is told after each query of the run which columns
-    that read and wrote, `on_commit` of each version of a table that was made.
+    that read and wrote, `on_commit` of each version of a table that was made, `on_rights` of what a change of the
+    catalog did to rights.
     """
 
     identity: Identity
@@ -51,3 +53,4 @@ class StatementContext:
     on_rows: Callable[[ResultStream], None] | None = None
     on_lineage: Callable[[Lineage], None] | None = None
     on_commit: Callable[[Commit], None] = _ignore
+    on_rights: Callable[[Sequence[RightDifference]], None] = _ignore

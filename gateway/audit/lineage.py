@@ -1,12 +1,14 @@
-"""Which columns a statement read and wrote, and from which of them others were made, as fields of a trail's line. Pure.
+"""What a statement did, as fields of the trail's line of its end. Pure.
 
 `columns`: of each table the columns that were read and written. `lineage`: for each column of a table that was written,
-or of the result, the columns whose values it is made of. Both are bounded, and say how much was left out.
+or of the result, the columns whose values it is made of. `commits`: versions of tables that were made. `rights`: what
+was taken from whom, and given to whom. All are bounded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
@@ -27,6 +29,8 @@ def traced(trace: Trace) -> dict[str, Any]:
         fields["lineage"] = [_shown(column) for column in shown]
         if len(columns) > len(shown):
             fields["lineage_omitted"] = len(columns) - len(shown)
+    if trace.rights:
+        fields["rights"] = [asdict(each) for each in trace.rights[:COLUMNS_MAX]]
     if trace.commits:
         fields["commits"] = [{"name": each.relation, "version": each.version} for each in trace.commits]
     return fields

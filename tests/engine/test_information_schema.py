@@ -132,6 +132,7 @@ QUERIES: list[tuple[str, list[tuple[Any, ...]]]] = [
     ("SHOW TABLES IN information_schema LIKE 't*'", [
         ("information_schema", "table_constraints", False),
         ("information_schema", "table_privileges", False),
+        ("information_schema", "table_tags", False),
         ("information_schema", "tables", False),
     ]),
     (

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from catalog.right_differences import RightDifference
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.context import StatementContext
 from tests.security.guarded_lake import GuardedLake, Reached
@@ -56,3 +57,26 @@ def told(lake: GuardedLake, who: str, text: str) -> list[tuple[str, str, str, st
 def test_objects_of_a_statement(lake: GuardedLake, text: str, objects: list[tuple[str, str, str, str | None]]) -> None:
     found = told(lake, "root", text)
     assert set(objects) <= set(found), found
+
+
+@pytest.mark.parametrize(
+    ("text", "removed", "added"),
+    [
+        ("GRANT SELECT, MODIFY ON TABLE shop.t TO bob", (), ("SELECT TO USER bob", "MODIFY TO USER bob")),
+        ("REVOKE SELECT ON TABLE shop.t FROM bob", ("SELECT TO USER bob",), ()),
+        ("REVOKE SELECT ON TABLE shop.t FROM bob", None, None),
+        ("ALTER TABLE shop.t OWNER TO bob", ("OWNER USER root",), ("OWNER USER bob",)),
+        ("CREATE GROUP team WITH USER ann", (), ("MEMBER USER ann",)),
+        ("ALTER GROUP team ADD USER eve", (), ("MEMBER USER eve",)),
+        ("DROP GROUP team", ("MEMBER USER ann", "MEMBER USER eve"), ()),
+        ("GRANT CREATE CATALOG ON SERVER TO bob", (), ("CREATE CATALOG TO USER bob",)),
+    ],
+)
+def test_what_a_statement_did_to_rights(
+    lake: GuardedLake, text: str, removed: tuple[str, ...] | None, added: tuple[str, ...] | None
+) -> None:
+    found: list[RightDifference] = []
+    lake.session(lake.identity("root")).execute(
+        text, StatementContext(identity=lake.identity("root"), on_rights=found.extend)
+    )
+    assert [(each.removed, each.added) for each in found] == ([] if removed is None else [(removed, added)])

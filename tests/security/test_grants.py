@@ -238,14 +238,14 @@ def test_a_revoked_right_to_grant_grants_nothing_more(lake: GuardedLake) -> None
 def test_a_change_looks_at_what_its_principal_may_do_by_then(lake: GuardedLake) -> None:
     """As a race would have it: bound before the revocation, changed after it."""
     lake.do("root", "GRANT MANAGE, USE SCHEMA ON SCHEMA shop TO bob", "GRANT SELECT ON shop.t TO ann")
-    change = lake.sources.catalog.change
+    change = lake.sources.catalog.change_rights
 
     def late(*given: object) -> object:
-        lake.sources.catalog.change = change  # type: ignore[method-assign]
+        lake.sources.catalog.change_rights = change  # type: ignore[method-assign]
         lake.do("root", "REVOKE MANAGE ON SCHEMA shop FROM bob")
         return change(*given)  # type: ignore[arg-type]
 
-    lake.sources.catalog.change = late  # type: ignore[method-assign, assignment]
+    lake.sources.catalog.change_rights = late  # type: ignore[method-assign, assignment]
     assert lake.outcome("bob", "GRANT SELECT ON shop.t TO bob") == "42501"
     grants = lake.sources.catalog.view().state.relations
     assert {(grant.principal.name, grant.privilege) for entry in grants.values() for grant in entry.grants} == {

@@ -134,35 +134,39 @@ def walk(columns: Sequence[Column], block: bytes, count: int, base: int) -> None
     np.cumsum(data < 128, out=before[1:])
     ends_of, ends_before = ends.tolist(), before.tolist()
     at, size = 0, len(block)
+    number, text, fixed, numbers = int(Op.NUMBER), int(Op.BYTES), int(Op.FIXED), int(Op.NUMBERS)
+    plan = [
+        (int(column.op), column.null, column.starts.append, column.sizes.append, column.size, column)
+        for column in columns
+    ]  # names of this function cost a fraction of attributes, and are asked for with every value
     for _ in range(count):
-        for column in columns:
-            if column.null >= 0:
+        for op, null, add_start, add_size, width, column in plan:
+            if null >= 0:
                 branch = block[at]
                 at += 1
                 if branch not in (0, 2):
                     raise ValueError("a union has no such branch")
-                if branch >> 1 == column.null:
-                    column.starts.append(-1)
-                    column.sizes.append(0)
+                if branch >> 1 == null:
+                    add_start(-1)
+                    add_size(0)
                     continue
-            op = column.op
-            if op == Op.NUMBER:
-                column.starts.append(at + base)
+            if op == number:
+                add_start(at + base)
                 at = ends_of[ends_before[at]] + 1
-            elif op == Op.BYTES:
+            elif op == text:
                 length, at = _long(block, at)
-                column.starts.append(at + base)
-                column.sizes.append(length)
+                add_start(at + base)
+                add_size(length)
                 at += length
-            elif op == Op.FIXED:
-                column.starts.append(at + base)
-                at += column.size
-            elif op == Op.NUMBERS:
+            elif op == fixed:
+                add_start(at + base)
+                at += width
+            elif op == numbers:
                 at = _numbers(column, block, at, base, ends_of, ends_before)
             else:
                 at = _pairs(column, block, at, base, ends_of, ends_before)
-            if at > size:
-                raise ValueError("a value ends behind its block")
+        if at > size:
+            raise ValueError("a value ends behind its block")
     if at != size:
         raise ValueError("a block has more than its records")
 

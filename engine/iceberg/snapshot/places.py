@@ -45,12 +45,10 @@ class Places:
     def paths(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
         """As `path`, for a column."""
         prefix = f"{self.location}/"
-        below = pc.starts_with(texts, prefix)
-        if (
-            pc.all(below).as_py() is not False
-            and not pc.any(pc.match_substring(texts, "//", ignore_case=False)).as_py()
-        ):
-            return pc.utf8_slice_codeunits(texts, len(prefix))
+        if pc.all(pc.starts_with(texts, prefix)).as_py() is not False:
+            rest = pc.utf8_slice_codeunits(texts, len(prefix))
+            if not pc.any(pc.starts_with(rest, "/")).as_py():
+                return rest
         return pa.chunked_array([pa.array([self.path(text) for text in texts.to_pylist()], pa.string())])
 
 

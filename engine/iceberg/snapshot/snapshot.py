@@ -226,7 +226,9 @@ class IcebergSnapshot:
     @property
     def num_bytes(self) -> int:
         """About what the snapshot holds in memory, beside what was decoded."""
-        return sum(int(table.nbytes) for name in ("files",) if (table := self.__dict__.get(name)) is not None)
+        live, files = self.__dict__.get("live_files"), self.__dict__.get("files")  # where they were asked for
+        tables = [*([] if live is None else [live.data, live.deletes]), *([] if files is None else [files])]
+        return sum(int(table.nbytes) for table in tables)
 
     @cached_property
     def _equality(self) -> pa.Table:

@@ -33,6 +33,12 @@ _HEAD = "SELECT "
 MEMBERSHIP = frozenset({"is_account_group_member", "is_member"})
 """Functions about who asks, which Spark does not have."""
 
+_BARE_FUNCTIONS = frozenset(
+    {"current_catalog", "current_database", "current_date", "current_schema", "current_time", "current_timestamp"}
+    | {"current_user", "localtime", "localtimestamp", "session_user", "user"}
+)
+"""Functions that need no parentheses."""
+
 _OF_ROW = (exp.Case, exp.Cast, exp.Connector, exp.If, exp.TryCast)
 
 _MARK = "\0"
@@ -101,7 +107,11 @@ def free_names(text: str) -> frozenset[str]:
     for node in tree.find_all(exp.TableAlias):
         declared |= {node.name.lower(), *(column.name.lower() for column in node.columns)}
     columns = [column for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
-    return frozenset(column.parts[0].name.lower() for column in columns) - declared
+    names = {column.parts[0].name.lower() for column in columns}
+    for token, after in pairwise(tokenize(f"{text}\n;")):  # what is a function, where no column has the name
+        if token.text.lower() in _BARE_FUNCTIONS and after.token_type is not TokenType.L_PAREN:
+            names.add(token.text.lower())
+    return frozenset(names) - declared
 
 
 def parse_expression(text: str) -> Query:

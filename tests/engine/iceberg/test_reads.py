@@ -450,3 +450,24 @@ def test_metadata_of_partitioned_tables(session: LakeSession, lake: Path) -> Non
 )
 def test_there_is_no_other_metadata(made: LakeSession, text: str) -> None:
     assert refuse(made, text).condition == "TABLE_OR_VIEW_NOT_FOUND"
+
+
+def test_a_table_that_is_read_by_several_scans_is_the_source_of_writes(session: LakeSession, lake: Path) -> None:
+    table = new(lake, "several", columns=[ID, column(2, "key", "uuid")])
+    key = pa.array([bytes(15) + bytes([number]) for number in range(4)], pa.binary(16))
+    table.commit(table.data({"id": [0, 1, 2, 3], "key": key}))
+    table.commit(table.equality({"id": [1]}, [1], {"id": 1}))
+    table.commit(table.data({"id": [9], "key": key.slice(0, 1)}))
+    run(session, "CREATE TABLE written AS SELECT id, key FROM several WHERE id < 3")
+    run(
+        session,
+        "MERGE INTO written AS t USING several AS s ON t.id = s.id WHEN MATCHED AND s.id = 0 THEN DELETE"
+        " WHEN NOT MATCHED THEN INSERT *",
+    )
+    run(session, "UPDATE written SET key = 'x' WHERE id IN (SELECT max(id) FROM several)")
+    run(session, "CREATE VIEW over_several AS SELECT id AS n FROM several")
+    ending = "00000000-0000-0000-0000-00000000000"
+    assert answer(session, "SELECT id, key FROM written") == [(2, f"{ending}2"), (3, f"{ending}3"), (9, "x")]
+    assert answer(session, "SELECT n FROM over_several WHERE n > 2") == [(3,), (9,)]
+    assert answer(session, f"SELECT id FROM several WHERE key = '{ending}0'") == [(0,), (9,)]
+    assert rows(session, "SELECT max(id), count(DISTINCT key) FROM several") == [(9, 3)]

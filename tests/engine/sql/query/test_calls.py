@@ -123,6 +123,8 @@ FREE = (
     ("(SELECT row_number() OVER w AS r FROM t WINDOW w AS (ORDER BY k) LIMIT 1)", {"k"}),
     ("x IN (SELECT t.* FROM t)", {"x"}),
     ("(SELECT max(`K`) FROM t)", {"k"}),
+    ("(SELECT max(k) FROM t WHERE a = current_user() AND b < current_date)", {"k", "a", "b", "current_date"}),
+    ("(SELECT max(k) FROM t WHERE a = current_user)", {"k", "a", "current_user"}),
 )
 
 

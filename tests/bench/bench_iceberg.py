@@ -1,0 +1,116 @@
+"""Planning a read of an Iceberg table of many files, beside DuckDB and pyiceberg.
+
+Run `python -m tests.bench.bench_iceberg [--files 100000] [--repeat 3]`. The table has twelve columns with all metrics,
+is partitioned by a truncated one, and has 5,000 entries a manifest. Printed are seconds of wall clock and of processor
+time for each first reading in a process of its own, the same again in that process, and its peak memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pyiceberg.table import StaticTable
+
+from engine.iceberg.iceberg_format import IcebergFormat
+from engine.pruning.predicates import compare
+from engine.storage.storage import open_storage
+from tests.engine.iceberg.foreign import open_duckdb
+from tests.engine.iceberg.handmade import HandmadeTable
+
+COLUMNS = range(1, 13)
+ENTRIES = 5000
+
+
+def write_table(folder: Path, files: int) -> None:
+    """No data file is there, and none is opened."""
+    spec = {"spec-id": 0, "fields": [{"source-id": 1, "field-id": 1000, "name": "p", "transform": "truncate[100]"}]}
+    columns = [{"id": id, "name": f"c{id}", "required": False, "type": "long"} for id in COLUMNS]
+    table = HandmadeTable(folder, columns=columns, specs=[spec], partition=[(1000, "p", "long")])
+    for first in range(0, files, ENTRIES):
+        entries = [_entry(table, at) for at in range(first, min(files, first + ENTRIES))]
+        table.listed.append(table.manifest(entries, 0, len(table.listed) + 1, 1001, 0))
+    table.commit()
+
+
+def _entry(table: HandmadeTable, at: int) -> Mapping[str, object]:
+    return {
+        "content": 0,
+        "file_path": f"{table.location}/data/p={at // 100}/{at:08}-0c0ffee0-0000-4000-8000-000000000000.parquet",
+        "file_format": "PARQUET",
+        "record_count": 1000,
+        "file_size_in_bytes": 100_000 + at,
+        "partition": {"p": at * 10 // 100 * 100},
+        "column_sizes": dict.fromkeys(COLUMNS, 8000),
+        "value_counts": dict.fromkeys(COLUMNS, 1000),
+        "null_value_counts": dict.fromkeys(COLUMNS, 0),
+        "lower_bounds": {id: (at * 10 + id).to_bytes(8, "little", signed=True) for id in COLUMNS},
+        "upper_bounds": {id: (at * 10 + id + 9).to_bytes(8, "little", signed=True) for id in COLUMNS},
+        "split_offsets": [4],
+    }
+
+
+def ours(folder: Path) -> Callable[[], int]:
+    found = IcebergFormat(open_storage, 1 << 31)
+
+    def plan() -> int:
+        snapshot = found.load(str(folder))
+        snapshot.scan("t", "t")
+        return int(snapshot.pruning().prune(compare("c3", "=", 555)).sum())
+
+    return plan
+
+
+def duckdb(folder: Path) -> Callable[[], int]:
+    connection = open_duckdb()
+    query = f"SELECT count(*) FROM iceberg_metadata('{folder}/metadata/v1.metadata.json')"
+    return lambda: int(connection.execute(query).fetchall()[0][0])
+
+
+def pyiceberg(folder: Path) -> Callable[[], int]:
+    file = f"{folder}/metadata/v1.metadata.json"
+    return lambda: len(list(StaticTable.from_metadata(file).scan().plan_files()))
+
+
+SIDES: Mapping[str, Callable[[Path], Callable[[], int]]] = {"ours": ours, "duckdb": duckdb, "pyiceberg": pyiceberg}
+
+
+def measure(side: str, folder: Path) -> None:
+    """In this process: the first time, and once more."""
+    plan = SIDES[side](folder)
+    times = []
+    for _ in range(2):
+        wall, processor = time.perf_counter(), time.process_time()
+        plan()
+        times.append(f"{time.perf_counter() - wall:8.3f} s ({time.process_time() - processor:.3f} processor)")
+    status = Path("/proc/self/status").read_text()
+    peak = int(status.partition("VmHWM:")[2].split()[0]) // 1024
+    print(f"{side:10} first {times[0]}   again {times[1]}   peak {peak} MB", flush=True)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--files", type=int, default=100_000)
+    arguments.add_argument("--repeat", type=int, default=3)
+    arguments.add_argument("--side", choices=SIDES)
+    arguments.add_argument("--folder", type=Path)
+    given = arguments.parse_args()
+    if given.side:
+        measure(given.side, given.folder)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        write_table(Path(folder) / "t", given.files)
+        print(f"{given.files} files")
+        for _ in range(given.repeat):
+            for side in SIDES:
+                command = [sys.executable, "-m", "tests.bench.bench_iceberg", "--side", side, "--folder", f"{folder}/t"]
+                subprocess.run(command, check=True)
+
+
+if __name__ == "__main__":
+    main()
