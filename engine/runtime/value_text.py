@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.runtime.time_zones import find_zone, fixed_offset, offset_s
+from engine.types.float_text import java_float
 
 _LAST_MICROS_OF_9999 = 253_402_300_799_999_999
 _LAST_MICROS_OF_2037 = 2_145_916_799_999_999
@@ -76,16 +77,7 @@ def _floats(values: pa.Array) -> pa.StringArray:
     if plain.all():
         return text
     others = pc.and_(pa.array(~plain), values.is_valid())
-    return pc.replace_with_mask(text, others, pa.array(map(_java_float, text.filter(others).to_pylist()), pa.string()))
-
-
-def _java_float(text: str) -> str:
-    number = Decimal(text)
-    if not number.is_finite():
-        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[text]
-    sign, digits, exponent = number.normalize().as_tuple()
-    fraction = "".join(map(str, digits[1:])) or "0"
-    return f"{'-' * sign}{digits[0]}.{fraction}E{len(digits) - 1 + int(exponent)}"
+    return pc.replace_with_mask(text, others, pa.array(map(java_float, text.filter(others).to_pylist()), pa.string()))
 
 
 def _decimals(values: pa.Array) -> pa.StringArray:

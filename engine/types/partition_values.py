@@ -17,6 +17,7 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import TypeAlias
 
 from engine.errors.table_errors import PartitionValueNotCastable
+from engine.types.float_text import java_float
 from engine.types.schema import ArrayType, DataType, DecimalType, MapType, PrimitiveType, StructType, format_data_type
 
 PartitionValue: TypeAlias = str | int | float | bool | bytes | date | datetime | Decimal | None
@@ -130,8 +131,5 @@ def _format(value: PartitionValue, data_type: DataType) -> str:
 
 
 def _format_float(value: float) -> str:
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    return repr(value)
+    is_plain = value == 0 or 1e-3 <= abs(value) < 1e7
+    return repr(value) if is_plain else java_float(repr(value))

@@ -191,7 +191,7 @@ EXPLAINED: tuple[Explained, ...] = (
         case=r"table \d+",
     ),
     Explained(
-        path=r"add\.\d+\.baseRowId",
+        path=r"(add|remove)\.\d+\.(baseRowId|defaultRowCommitVersion)",
         why="the new files of a version get ids in the order in which they come",
         holds=lambda ours, theirs: ABSENT not in (ours, theirs),
         case=r"table \d+",
