@@ -24,6 +24,7 @@ _MADE_ANEW = (
     (r"__\w+_\d+", "<view>"),
     (r"startTime=\d+", "startTime=n"),
     (r"((?:TimeMs|Bytes)[\\\\\"]+: ?[\\\\\"]*)\d+", r"\1n"),
+    (r"\d+ of \d+ bytes", "n bytes"),
     # What is told of tasks depends on the moment in which it is asked.
     (r"'Spark: \d+ of \d+ tasks done, \d+ running', ", ""),
     (r"\['Spark', 'tasks', '\w+'(, '\d+')+\]", "<tasks>"),

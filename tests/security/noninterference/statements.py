@@ -1,8 +1,8 @@
 """Random statements of a client that wants to know what it may not see; the same seed makes the same ones.
 
 Whatever has several rows ends with ORDER BY ALL, and no function depends on time, chance or place: what is left that
-two lakes could answer differently is what bob may not see. In which order rows come that he writes is not defined, so
-the sizes of files with them are not asked for.
+two lakes could answer differently is what bob may not see. In which order, and in how many files, rows are written is
+not defined, so the sizes of files and what a change copied are not asked for.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ class Statements:
                 f"DESCRIBE EXTENDED {name}",
                 f"DESCRIBE EXTENDED {name} {self._pick('ssn', 'id', 'part')}",
                 "DESCRIBE DETAIL shop.t",
-                f"DESCRIBE HISTORY {name}",
+                "DESCRIBE HISTORY shop.t",
                 f"SHOW CREATE TABLE {name}",
                 f"SHOW PARTITIONS {name}",
                 f"SHOW TBLPROPERTIES {name}",
