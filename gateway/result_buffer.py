@@ -35,6 +35,8 @@ class ResultBuffer:
         self._rows = 0
         self.bytes_held, self._bytes_max = 0, bytes_max
         self.is_exhausted = False
+        self._error: Exception | None = None
+        """What ended the stream, which can raise it only once."""
         self._lock = threading.Lock()
 
     def page(self, offset: int, rows_max: int, wait_s: float | None = None) -> Page:
@@ -90,7 +92,13 @@ class ResultBuffer:
                 cancel.ensure_live()
             if only_ready and not self._stream.wait_ready(0):
                 return
-            batch = next(self._batches, None)
+            if self._error is not None:
+                raise self._error
+            try:
+                batch = next(self._batches, None)
+            except Exception as error:
+                self._error = error
+                raise
             if batch is None:
                 self.is_exhausted = True
                 self._stream.close()

@@ -50,7 +50,7 @@ class AnnouncedResult:
         with self._lock:
             self._has_ended = True
             stream, batches = self._begun or read_result_header(header)
-        batches.complete(segments_of(header), body)
+        batches.complete(segments_of(header), body, header["rows"])
         return stream
 
     def fail(self, error: BaseException) -> None:

@@ -127,6 +127,18 @@ class ResultTypeNotSupported(SqlError, condition="UNSUPPORTED_DATATYPE", sqlstat
 
 
 @dataclass(eq=False)
+class ResultRowsDiffer(SqlError, condition="RESULT_ROWS_DIFFER", sqlstate="XX000"):
+    """A defect of the server, which must not pass for a result."""
+
+    read: int
+    made: int
+    template = (
+        "The query made {made} rows, and {read} came out of its result: what was fetched is not the result. Run the "
+        "query again, and report this with the server's log."
+    )
+
+
+@dataclass(eq=False)
 class FunctionNotAvailable(SqlError, condition="UNRESOLVED_ROUTINE", sqlstate="42883"):
     function: str
     template = "The {function} does not exist or may not be used here. SHOW FUNCTIONS lists those that may."

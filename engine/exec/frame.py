@@ -53,7 +53,7 @@ def read_result(frame: bytes) -> ResultStream:
     """The rows of an answer, as a stream over the bytes where they are."""
     header, body = read_answer(frame)
     stream, batches = read_result_header(header)
-    batches.complete(segments_of(header), body)
+    batches.complete(segments_of(header), body, header["rows"])
     return stream
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from engine.exec.errors import ResultTypeNotSupported
+from engine.exec.errors import ResultRowsDiffer, ResultTypeNotSupported
 
 _TOO_DEEP = "Max recursion depth reached"
 """Arrow's reader takes some 60 levels, and half as many of maps."""
@@ -34,7 +34,8 @@ class RecordBatches:
     """Iterates a result's batches in their order, once: what was read is let go. Thread-safe.
 
     A batch that has not been announced is waited for. After :meth:`fail` the iteration raises that error, though there
-    may be rows left.
+    may be rows left. At its end the rows are counted: where they are not as many as Spark's tasks made, it raises
+    `ResultRowsDiffer`.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -46,6 +47,9 @@ class RecordBatches:
         self._mapped: deque[pa.Buffer] = deque()
         """What was unread at the end of the query."""
         self._messages: deque[pa.Message] = deque()
+        self._rows_read = 0
+        self._rows: int | None = None
+        """Of the whole result; None where that is unknown."""
         self._is_complete = False
         self._error: BaseException | None = None
 
@@ -56,9 +60,10 @@ class RecordBatches:
                 self._unread.extend(self._news(segment))
                 self._changed.notify_all()
 
-    def complete(self, segments: Sequence[Segment], body: pa.Buffer) -> None:
-        """All segments there are, in their order, while their files are there."""
+    def complete(self, segments: Sequence[Segment], body: pa.Buffer, rows: int) -> None:
+        """All segments there are, in their order, while their files are there, and how many rows they have."""
         with self._changed:
+            self._rows = rows
             self._unread.extend(piece for segment in segments for piece in self._news(segment))
             files: dict[str | None, pa.Buffer] = {None: body}
             for one in self._unread:
@@ -90,7 +95,11 @@ class RecordBatches:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         while (message := self._next()) is not None:
-            yield self._batch(message)
+            batch = self._batch(message)
+            self._rows_read += batch.num_rows
+            yield batch
+        if self._rows is not None and self._rows_read != self._rows:
+            raise ResultRowsDiffer(self._rows_read, self._rows)
 
     def _news(self, segment: Segment) -> Iterator[Segment]:
         """What of `segment` was not announced before."""
@@ -133,6 +142,7 @@ class RecordBatches:
     def _forget(self) -> None:
         for rows in (self._unread, self._mapped, self._messages):
             rows.clear()
+        self._rows = None
         self._is_complete = True
         self._changed.notify_all()
 

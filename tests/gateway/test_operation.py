@@ -74,6 +74,21 @@ def test_a_result_over_the_limit_is_refused_while_it_is_pulled() -> None:
         buffer.page(9, 10)
 
 
+def test_a_stream_that_failed_has_no_end() -> None:
+    """What raised once is raised again: a reader that asks again must not take the rest for empty."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"n": [1, 2]})
+        raise ValueError("cut")
+
+    broken = ResultStream(schema=pa.schema([("n", pa.int64())]), source=batches())
+    buffer = ResultBuffer(broken, bytes_max=1000, log=print)
+    assert buffer.page(0, 1).rows.num_rows == 1
+    for _ in range(2):
+        with pytest.raises(ValueError, match="cut"):
+            buffer.page(2, 1)
+
+
 def test_the_stream_is_closed_when_it_is_read_to_its_end_or_the_operation_closes() -> None:
     closed: list[str] = []
     read = operation(lambda context: ResultStream(SCHEMA, batches(3), on_close=lambda: closed.append("read")))

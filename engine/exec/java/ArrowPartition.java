@@ -48,8 +48,9 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
   Part write(scala.collection.Iterator rows, TaskContext context, String name) throws IOException {
     WireValues converter = WireValues.of(schema, ZoneId.of(timeZone));
     StructType wireSchema = converter == null ? schema : (StructType) converter.type();
+    Counted counted = new Counted(WireValues.rows(rows, converter));
     scala.collection.Iterator batches = ArrowConverters$.MODULE$.toBatchIterator(
-        WireValues.rows(rows, converter), wireSchema, ROWS_MAX, timeZone, false, false, context);
+        counted, wireSchema, ROWS_MAX, timeZone, false, false, context);
     ByteArrayOutputStream memory = new ByteArrayOutputStream();
     File file = null;
     OutputStream out = memory;
@@ -73,19 +74,41 @@ public final class ArrowPartition extends scala.runtime.AbstractFunction2 implem
       out.close();
       if (!complete && file != null) file.delete();
     }
-    return file == null ? new Part(memory.toByteArray(), null, size) : new Part(null, file.getPath(), size);
+    return file == null
+        ? new Part(memory.toByteArray(), null, size, counted.rows)
+        : new Part(null, file.getPath(), size, counted.rows);
   }
 
-  /** What one partition gave: bytes, or the file that holds them. */
+  private static final class Counted extends scala.collection.AbstractIterator {
+    private final scala.collection.Iterator source;
+    private long rows;
+
+    Counted(scala.collection.Iterator source) {
+      this.source = source;
+    }
+
+    public boolean hasNext() {
+      return source.hasNext();
+    }
+
+    public Object next() {
+      rows++;
+      return source.next();
+    }
+  }
+
+  /** What one partition gave: bytes, or the file that holds them, and the number of its rows. */
   static final class Part implements Serializable {
     final byte[] bytes;
     final String path;
     final long size;
+    final long rows;
 
-    Part(byte[] bytes, String path, long size) {
+    Part(byte[] bytes, String path, long size, long rows) {
       this.bytes = bytes;
       this.path = path;
       this.size = size;
+      this.rows = rows;
     }
   }
 }

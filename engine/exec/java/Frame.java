@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.StructType;
  * The answer of a query in one array of bytes: the length of a JSON header (4 bytes, big-endian), the header, and the
  * record batch messages of a small result. The header has the columns (name, Spark's type as JSON, its DDL spelling,
  * comment), the session's time zone, and the segments: for each partition the file that holds its messages (null: the
- * body of this frame), offset and length; or, of columns alone, the traits ({@link Traits}) and the
+ * body of this frame), offset and length, and how many rows are in all of them; or, of columns alone, the traits ({@link Traits}) and the
  * variables that are read.
  */
 final class Frame {
@@ -30,6 +30,7 @@ final class Frame {
 
   static byte[] ofResult(StructType schema, String timeZone, ResultSpool spool) throws Exception {
     ObjectNode header = header(schema, timeZone);
+    header.put("rows", spool.rows());
     ArrayNode segments = header.putArray("segments");
     for (Iterator all = spool.segments().iterator(); all.hasNext(); ) {
       ResultSpool.Segment segment = (ResultSpool.Segment) all.next();

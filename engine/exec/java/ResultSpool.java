@@ -32,6 +32,7 @@ final class ResultSpool {
   private OutputStream spilled;
   private long inline;
   private long total;
+  private long rows;
 
   /** Partitions that ended, and the files of tasks that did not. */
   private final BitSet ended = new BitSet();
@@ -63,6 +64,7 @@ final class ResultSpool {
   synchronized boolean add(int partition, ArrowPartition.Part part) throws IOException {
     total += part.size;
     if (total > bytesMax) return false;
+    rows += part.rows;
     ended.set(partition);
     written.remove(Integer.valueOf(partition));
     if (part.size > 0) segments.put(Integer.valueOf(partition), kept(part));
@@ -131,6 +133,11 @@ final class ResultSpool {
   /** The file of the segments without a path, or null while they fit in memory. */
   synchronized String spillPath() {
     return spilled == null ? null : spillFile().getPath();
+  }
+
+  /** How many there are in all segments. */
+  synchronized long rows() {
+    return rows;
   }
 
   synchronized byte[] bytes() {

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from engine.exec.errors import ResultRowsDiffer
 from engine.exec.record_batches import RecordBatches, Segment
 from engine.runtime.results import sql_field
 
@@ -51,7 +52,7 @@ def test_rows_are_read_as_their_file_grows_and_none_twice(made: Callable[[str], 
     batches.announce(first.write(3))
     assert batches.wait_ready(0)
     last = first.write(4)  # which only the answer tells of
-    batches.complete([last, second.write(5)], NOTHING)
+    batches.complete([last, second.write(5)], NOTHING, 6)
     first.path.unlink()
     second.path.unlink()
     assert [row for batch in rows for row in ids(batch)] == [2, 3, 4, 5]
@@ -65,7 +66,7 @@ def test_segments_of_one_file_and_of_the_answer_keep_their_order(tmp_path: Path)
     batches = RecordBatches(SCHEMA)
     batches.announce(Segment(path, 0, middle))
     segments = [Segment(path, 0, middle), Segment(path, middle, len(pieces[1])), Segment(None, 0, len(pieces[2]))]
-    batches.complete(segments, pa.py_buffer(pieces[2]))
+    batches.complete(segments, pa.py_buffer(pieces[2]), 3)
     assert [ids(batch) for batch in batches] == [[0], [1], [2]]
 
 
@@ -76,7 +77,7 @@ def test_a_reader_waits_for_the_next_rows(made: Callable[[str], Growing]) -> Non
     for value in range(5):
         segment = file.write(value)
         batches.announce(segment)
-    batches.complete([segment], NOTHING)
+    batches.complete([segment], NOTHING, 5)
     reader.join(10)
     assert not reader.is_alive() and seen == list(range(5))
 
@@ -114,9 +115,20 @@ def test_a_waiting_reader_is_woken_by_the_end(made: Callable[[str], Growing], en
     assert outcome == ["lost" if end == "fail" else []]
 
 
+@pytest.mark.parametrize("made_rows", [2, 4])
+def test_a_result_with_other_rows_than_were_made_is_none(made: Callable[[str], Growing], made_rows: int) -> None:
+    batches, file = RecordBatches(SCHEMA), made("0.1")
+    batches.announce(file.write(1, 2))
+    batches.complete([file.write(3)], NOTHING, made_rows)
+    rows = iter(batches)
+    assert [ids(next(rows)), ids(next(rows))] == [[1, 2], [3]]
+    with pytest.raises(ResultRowsDiffer, match=f"made {made_rows} rows, and 3 came out"):
+        next(rows)
+
+
 def test_what_comes_after_the_end_is_ignored(made: Callable[[str], Growing]) -> None:
     batches, file = RecordBatches(SCHEMA), made("0.1")
     segment = file.write(1)
-    batches.complete([segment], NOTHING)
+    batches.complete([segment], NOTHING, 1)
     batches.announce(segment)  # a line that was read late
     assert [ids(batch) for batch in batches] == [[1]]
