@@ -207,8 +207,8 @@ def test_spark_errors(
         ("SELECT :nowhere", "UNBOUND_SQL_PARAMETER"),
         ("SELECT ?", "UNBOUND_SQL_PARAMETER"),
         ("SELECT map()", "UNSUPPORTED_DATATYPE"),
-        ("SELECT repeat('xxxxxxxxxx', 300000000)", "ARITHMETIC_OVERFLOW"),
-        ("SELECT array_repeat('x', 2000000000)", "OUT_OF_MEMORY"),
+        ("SELECT repeat('xxxxxxxxxx', int(id) + 300000000) FROM range(1)", "ARITHMETIC_OVERFLOW"),
+        ("SELECT array_repeat('x', int(id) + 2000000000) FROM range(1)", "OUT_OF_MEMORY"),
     ],
 )
 def test_what_spark_has_no_condition_for_has_one(spark: ExecSession, text: str, condition: str) -> None:
