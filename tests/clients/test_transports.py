@@ -173,7 +173,7 @@ def connect_all(jvm: JavaGateway, port: int) -> list[Driver]:
 @pytest.mark.parametrize("event", ["idling", "another key"])
 def test_a_client_finds_its_session_again(jvm: JavaGateway, event: str) -> None:
     """After its connection was closed for idling, and after its cookie is good no more."""
-    with serving_http(idle_s=0.3 if event == "idling" else 60) as live:
+    with serving_http(call_idle_s=0.3 if event == "idling" else 60) as live:
         drivers = connect_all(jvm, live.port)
         for driver in drivers:
             assert driver.run("SELECT 1") == [["1"]]

@@ -81,7 +81,7 @@ REFUSED = [
     ("parquet.`{folder}/names`", "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"),
     ("parquet.`/etc`", "PATH_NOT_ALLOWED"),
     ("parquet.`{folder}`", "LOCATION_OVERLAP"),
-    ("iceberg.`{folder}/parted`", "UNSUPPORTED_CLAUSE"),
+    ("iceberg.`{folder}/parted`", "ICEBERG_TABLE_NOT_FOUND"),
     ("nowhere.missing", "TABLE_OR_VIEW_NOT_FOUND"),
 ]
 

@@ -92,7 +92,7 @@ PARTITION_VALUES = [
     ("TIMESTAMP_NTZ", "TIMESTAMP_NTZ'2024-06-01 12:00:00'", "2024-06-01 12:00:00"),
     ("DECIMAL(5, 2)", "1.5", "1.50"),
     ("BOOLEAN", "true", "true"),
-    ("DOUBLE", "1e10", "10000000000.0"),
+    ("DOUBLE", "1e10", "1.0E10"),
     ("INT", "NULL", None),
 ]
 

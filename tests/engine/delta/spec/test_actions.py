@@ -33,6 +33,7 @@ from engine.errors.table_errors import MalformedLogEntry
 
 TEXT = st.text(max_size=6).filter(lambda text: text.isprintable())
 NUMBER = st.integers(-(2**63), 2**63 - 1)
+NUMBER32 = st.integers(-(2**31), 2**31 - 1)
 STRING_MAP = st.dictionaries(TEXT, st.none() | TEXT, max_size=2)
 JSON = st.recursive(
     st.none() | st.booleans() | NUMBER | TEXT, lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner)
@@ -48,8 +49,8 @@ VECTORS = st.builds(
     DeletionVectorDescriptor,
     storage_type=st.sampled_from("uip"),
     path_or_inline_dv=TEXT,
-    offset=optional(NUMBER),
-    size_in_bytes=NUMBER,
+    offset=optional(NUMBER32),
+    size_in_bytes=NUMBER32,
     cardinality=NUMBER,
     extra=EXTRA,
 )
