@@ -12,8 +12,10 @@ import pytest
 
 from catalog.changes import CreateView
 from catalog.entries import ViewColumn, ViewEntry
+from catalog.errors import SqlError
 from catalog.names import SchemaName, TableName
-from tests.security.guarded_lake import GuardedLake
+from engine.main import LakeEngine
+from tests.security.guarded_lake import GuardedLake, NoSpark
 
 NOT_THERE = {"42P01", "42704", "42883", "42P08"}
 KINDS = {
@@ -265,3 +267,14 @@ PROBES = [
 def test_probe(lake: GuardedLake, number: int, who: str, text: str, expected: str) -> None:
     filled = text.format(lake=lake.folder, files=lake.folder.parent / "files")
     assert lake.outcome(who, filled) in KINDS[expected], lake.error(who, filled)
+
+
+@pytest.mark.parametrize(
+    "key", ["spark.sql.optimizer.excludedRules", "spark.sql.runSQLOnFiles", "spark.jars", "gateway.principal"]
+)
+def test_a_connection_cannot_set_what_a_statement_cannot(lake: GuardedLake, key: str) -> None:
+    """Probe 34: the settings that come with OpenSession and with a session over HTTP."""
+    engine = LakeEngine(lake.sources, NoSpark())  # type: ignore[arg-type]
+    with pytest.raises(SqlError) as caught:
+        engine.open_session(lake.identity("eve"), settings={key: "x"}, catalog=None, schema=None)
+    assert caught.value.sqlstate == "42K0I"
