@@ -234,7 +234,8 @@ def test_rows_of_large_files_are_found_by_their_place(session: LakeSession, lake
 
 def test_files_without_counts_are_rewritten_and_no_column_hides_places(session: LakeSession, lake: Path) -> None:
     _made(session, "", (VECTORS,))
-    shutil.copytree(lake / "default" / "things", lake / "default" / "bare")
+    ignored = shutil.ignore_patterns("*.tmp")  # what follows a commit may be at work
+    shutil.copytree(lake / "default" / "things", lake / "default" / "bare", ignore=ignored)
     for commit in (lake / "default" / "bare" / "_delta_log").iterdir():
         commit.unlink() if commit.suffix != ".json" else commit.write_text(_without_stats(commit.read_text()))
     run(session, "DROP TABLE IF EXISTS hiding")
