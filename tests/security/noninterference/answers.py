@@ -23,7 +23,7 @@ _MADE_ANEW = (
     (r"\b\d+(\.\d+)? m?s\b", "<duration>"),
     (r"__\w+_\d+", "<view>"),
     (r"startTime=\d+", "startTime=n"),
-    (r"((?:TimeMs|Bytes)[\\\\\"]+: ?[\\\\\"]*)\d+", r"\1n"),
+    (r"((?:TimeMs|Bytes\w*)[\\\\\"]+: ?[\\\\\"]*)\d+", r"\1n"),
     (r"\d+ of \d+ bytes", "n bytes"),
     # What is told of tasks depends on the moment in which it is asked.
     (r"'Spark: \d+ of \d+ tasks done, \d+ running', ", ""),
