@@ -28,12 +28,12 @@ from engine.iceberg.manifests.manifest import (
     EQUALITY_DELETES,
     EXISTING,
     PARTITION_PREFIX,
+    SPEC_ID,
     decode_manifest,
 )
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.spec.errors import MalformedIcebergFile
 
-SPEC_ID = "spec_id"
 PARTITION = "partition"
 """A number for each pair of a spec and a partition of it."""
 

@@ -1,7 +1,7 @@
 """One value as bytes: what bounds in manifests and manifest lists are.
 
-Values are as in `engine.iceberg.spec.transforms`: days of dates, microseconds of times and timestamps, unscaled integers
-of decimals, bytes of texts, uuids and binaries.
+Values are as in `engine.iceberg.spec.transforms`: days of dates, microseconds of times and timestamps, unscaled
+integers of decimals, bytes of texts, uuids and binaries.
 
 Source: Iceberg table specification, "Appendix D: Single-value serialization".
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 
-from engine.iceberg.spec.transforms import Value
+from engine.iceberg.spec.transforms import Value, unscaled_bytes
 from engine.iceberg.spec.types import Kind, SimpleType
 
 _FORMS = {
@@ -42,8 +42,3 @@ def to_bytes(type_: SimpleType, value: Value) -> bytes:
         return struct.pack(form, value)
     except struct.error as error:
         raise ValueError(f"{value!r} is no {type_.kind.value}") from error
-
-
-def unscaled_bytes(unscaled: int) -> bytes:
-    """The unscaled value of a decimal, big-endian, in the fewest bytes that hold it with its sign."""
-    return unscaled.to_bytes(((unscaled if unscaled >= 0 else ~unscaled).bit_length() + 8) // 8, "big", signed=True)

@@ -73,9 +73,7 @@ def encode_blocks(schema: Mapping[str, Any], records: pa.StructArray, codec: Cod
     return blocks
 
 
-def file_bytes(
-    schema: Mapping[str, Any], blocks: Sequence[Block], codec: Codec, metadata: Mapping[str, str]
-) -> bytes:
+def file_bytes(schema: Mapping[str, Any], blocks: Sequence[Block], codec: Codec, metadata: Mapping[str, str]) -> bytes:
     """A whole file. `metadata` is what its header has beside Avro's own."""
     header = {"avro.schema": json.dumps(schema), "avro.codec": codec.name, **metadata}
     sync = uuid.uuid4().bytes

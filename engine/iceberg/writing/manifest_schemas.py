@@ -61,7 +61,8 @@ def avro_type(type_: SimpleType) -> Any:
 
 def decimal_bytes(precision: int) -> int:
     """The fewest bytes that hold every unscaled value of so many digits."""
-    return ((10**precision - 1).bit_length() + 8) // 8
+    digits: int = 10**precision - 1
+    return (digits.bit_length() + 8) // 8
 
 
 def partition_field(field_id: int, name: str, type_: Any) -> dict[str, Any]:
