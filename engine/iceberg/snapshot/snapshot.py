@@ -28,7 +28,7 @@ from engine.iceberg.manifests.manifest import metric
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
-from engine.iceberg.snapshot.live_files import LiveFiles, live_files
+from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_files
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
@@ -189,6 +189,12 @@ class IcebergSnapshot:
     def live_files(self) -> LiveFiles:
         """Raises as `live_files`."""
         return live_files(self.manifests, self._read_all, self.decoded, self.storage.root, self.metadata.format_version)
+
+    def entries_of(self, manifests: Sequence[Manifest]) -> list[pa.Table]:
+        """The live entries of each manifest, with all that they inherit. Raises as `live_files`."""
+        return live_entries(
+            list(manifests), self._read_all, self.decoded, self.storage.root, self.metadata.format_version
+        )
 
     @cached_property
     def files(self) -> pa.Table:
