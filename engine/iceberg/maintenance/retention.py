@@ -71,7 +71,8 @@ def expired(metadata: TableMetadata, retention: Retention, used: Collection[int]
 def _references(metadata: TableMetadata, now_ms: int) -> tuple[list[Reference], list[Reference]]:
     """Those that stay and those that go."""
     default_ms = _property(metadata, REFERENCE_AGE_MAX, _NO_LIMIT)
-    kept, gone = [], []
+    kept: list[Reference] = []
+    gone: list[Reference] = []
     for reference in metadata.refs.values():
         info = metadata.snapshots.get(reference.snapshot_id)
         age_max_ms = default_ms if reference.max_ref_age_ms is None else reference.max_ref_age_ms

@@ -66,7 +66,8 @@ def _read_string(cursor: Cursor) -> str | None:
 
 def _read_integer(cursor: Cursor) -> int | None:
     sign = -1 if cursor.take("-") else 1
-    text = (cursor.take_number_text() or "").upper().removesuffix("L")
+    text = cursor.take_number_text() or ""
+    cursor.take("::", "BIGINT")  # a suffix L, as sqlglot has it
     return sign * int(text) if text.isdecimal() and int(text) <= _LONG_MAX else None
 
 
@@ -268,6 +269,8 @@ def _read_value(cursor: Cursor, name: str, parameter: str, kind: _Kind) -> Any:
         cursor.read("NULL")
         return None
     found = kind.read(cursor)
+    if cursor.is_done:
+        raise cursor.fail("a comma or ')' is expected")
     if found is None or cursor.words(1) not in ([","], [")"]):
         raise WrongArgument(name, parameter, kind.expected)
     return found
