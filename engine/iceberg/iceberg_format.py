@@ -150,8 +150,10 @@ class IcebergFormat:
 
     def describe_files(
         self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
-    ) -> NoReturn:
-        raise IcebergOperationNotSupported(folder.root, "Writing")
+    ) -> IcebergNewFiles:
+        """Reads the footer of each file."""
+        assert isinstance(rules, IcebergDefinition)
+        return describe_files(folder, rules.file_schema(FileMetadataStore(storage=folder, clock=clock_ms).location), files)
 
     def define(
         self,
@@ -160,16 +162,24 @@ class IcebergFormat:
         partition_columns: tuple[str, ...],
         changes: Iterable[DefinitionChange],
         settings: Mapping[str, str],
-    ) -> NoReturn:
-        raise IcebergOperationNotSupported(label, "Creating")
+    ) -> IcebergDefinition:
+        """As `define_table`."""
+        return define_table(label, schema, partition_columns, changes)
 
     def create(
         self, location: str, definition: TableDefinition, description: CommitDescription, now_ms: int
-    ) -> NoReturn:
-        raise IcebergOperationNotSupported(location, "Creating")
+    ) -> IcebergTransaction:
+        """`definition` is an `IcebergDefinition`."""
+        store = FileMetadataStore(storage=self._open(location), clock=clock_ms)
+        transaction = IcebergTransaction(store, None, description, table=location)
+        transaction.define(definition)
+        return transaction
 
-    def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> NoReturn:
-        raise IcebergOperationNotSupported(label, "Writing")
+    def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> IcebergTransaction:
+        assert isinstance(snapshot, IcebergSnapshot)
+        snapshot.ensure_supported(description.operation)
+        store = FileMetadataStore(storage=snapshot.storage, clock=clock_ms)
+        return IcebergTransaction(store, snapshot, description, table=label)
 
     def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> NoReturn:
         raise IcebergOperationNotSupported(snapshot.table_root, "Reading the changes of")

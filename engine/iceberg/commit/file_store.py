@@ -57,6 +57,12 @@ class FileMetadataStore:
     clock: Callable[[], int]
     retries: StorageRetries = field(default_factory=StorageRetries)
 
+    @property
+    def location(self) -> str:
+        """Of a new table, with its scheme."""
+        root = self.storage.root
+        return root if "://" in root else f"file://{root}"
+
     def load(self) -> LoadedMetadata:
         """Raises as `MetadataStore.load`, and `AmbiguousIcebergMetadata`."""
         name = newest_metadata(self.storage)
@@ -100,9 +106,7 @@ class FileMetadataStore:
         return committed
 
     def _create(self, updates: Sequence[Update]) -> LoadedMetadata | None:
-        root = self.storage.root
-        location = root if "://" in root else f"file://{root}"
-        value = apply(new_metadata(str(uuid4()), location, self.clock()), updates, self.clock())
+        value = apply(new_metadata(str(uuid4()), self.location, self.clock()), updates, self.clock())
         committed = self._put(_FIRST, name_of(_FIRST, compressed=False), value)
         if committed is not None:
             self._follow_up(_FIRST, ())
