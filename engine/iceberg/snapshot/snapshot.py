@@ -16,7 +16,6 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, NoReturn
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -40,11 +39,12 @@ from engine.iceberg.spec.errors import (
 )
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
+from engine.iceberg.writing.new_files import scanned_files
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
-from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
+from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
@@ -209,20 +209,7 @@ class IcebergSnapshot:
 
     def _as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
         """With the columns that every `Scan.files` has, and deletion vectors. Raises `LogPathNotAllowed`."""
-        count = entries.num_rows
-        empty = pa.MapArray.from_arrays(
-            pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
-        )
-        files = pa.table(
-            {
-                "path": self.places.paths(entries["file_path"]),
-                "size": entries["file_size_in_bytes"],
-                "modification_time": pa.array(np.zeros(count, np.int64)),
-                "partition_values": empty,
-                "record_count": entries["record_count"],
-                "deletion_vector": pa.nulls(count, DELETION_VECTOR) if deleted is None else deleted,
-            }
-        ).combine_chunks()
+        files = scanned_files(self.places.paths(entries["file_path"]), entries, deleted)
         for batch in files.to_batches():
             self.storage.confinement.ensure_files(batch)
         return files
