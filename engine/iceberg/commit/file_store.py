@@ -20,6 +20,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -47,6 +48,11 @@ VERSIONS_MAX = "write.metadata.previous-versions-max"
 DELETE_OLD = "write.metadata.delete-after-commit.enabled"
 _VERSIONS_MAX_DEFAULT = 100
 _FIRST = 1
+
+
+def clock_ms() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,8 @@ class IcebergCommitAttemptsExceeded(DeltaError, condition="ICEBERG_COMMIT_ATTEMP
     table: str
     attempts: int
     template = (
-        "Nothing was written to the Iceberg table {table}: {attempts} times another writer's commit came first. Run the "
-        "statement again when there are fewer."
+        "Nothing was written to the Iceberg table {table}: {attempts} times another writer's commit came first. Run "
+        "the statement again when there are fewer."
     )
 
 

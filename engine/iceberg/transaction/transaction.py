@@ -47,7 +47,7 @@ from engine.iceberg.snapshot.snapshot import IcebergSnapshot
 from engine.iceberg.spec.metadata import MAIN, Reference
 from engine.iceberg.transaction.errors import IcebergCommitAttemptsExceeded, IcebergConflict
 from engine.iceberg.transaction.validation import Dependence, ensure_no_conflict
-from engine.iceberg.writing.manifest_list_writer import WrittenList, write_manifest_list
+from engine.iceberg.writing.manifest_list_writer import NewSnapshot, WrittenList, write_manifest_list
 from engine.iceberg.writing.new_files import IcebergNewFiles, scanned_files
 from engine.iceberg.writing.staged_manifests import StagedManifests
 from engine.iceberg.writing.written_table import WrittenTable
@@ -57,7 +57,6 @@ from engine.table.definition_changes import DefinitionChange
 from engine.table.operations import CommitDescription, NumberedWrite
 from engine.table.row_files import FilePredicate, MarkedFiles
 from engine.table.transaction import NewFiles
-
 
 _SNAPSHOT_ID_MAX = (1 << 63) - 1
 
@@ -114,9 +113,7 @@ class IcebergTransaction:
     def depend_on(self, predicate: FilePredicate, paths: Any) -> None:
         """As `TableTransaction.depend_on`."""
         named = self._named(paths)["file_path"].to_pylist()
-        self.dependence = replace(
-            self.dependence.on_files(named), predicates=(*self.dependence.predicates, predicate)
-        )
+        self.dependence = replace(self.dependence.on_files(named), predicates=(*self.dependence.predicates, predicate))
 
     def depend_on_rows_alone(self, marked: Mapping[str, Rows]) -> None:
         """As `TableTransaction.depend_on_rows_alone`; files that got marks since are a conflict all the same."""
@@ -324,11 +321,13 @@ class _Attempts:
             of.store.storage,
             self._staged.table,
             on_head.manifests,
-            snapshot_id=of.snapshot_id,
-            parent_id=parent_id,
-            sequence_number=number,
-            next_row_id=metadata.get("next-row-id", 0),
-            attempt=self._count,
+            NewSnapshot(
+                snapshot_id=of.snapshot_id,
+                parent_id=parent_id,
+                sequence_number=number,
+                next_row_id=metadata.get("next-row-id", 0),
+                attempt=self._count,
+            ),
         )
         self._lists.append(written.name)
         value: Json = {
