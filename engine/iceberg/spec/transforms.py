@@ -152,14 +152,14 @@ def _truncated_from(width: int, type_: SimpleType, value: Value) -> tuple[Value 
     if isinstance(value, bytes):
         if type_.kind is Kind.STRING:
             text = value.decode("utf-8", "replace")
-            return value, value if len(text) < width else _after_text(text)
+            return value, value if len(text) < width else after_text(text)
         return value, value if len(value) < width else None
     if isinstance(value, bool) or not isinstance(value, int):
         return None, None
     return value, value + width - 1
 
 
-def _after_text(text: str) -> bytes | None:
+def after_text(text: str) -> bytes | None:
     """A text above all that begin with this one."""
     while text:
         point = ord(text[-1]) + 1

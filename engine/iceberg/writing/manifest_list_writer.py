@@ -25,6 +25,17 @@ _LINEAGE_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewSnapshot:
+    """`next_row_id` is the table's before it, of v3; `attempt` counts the attempts to commit it."""
+
+    snapshot_id: int
+    parent_id: int | None
+    sequence_number: int
+    next_row_id: int = 0
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenList:
     """`path` as the metadata names it, `name` in the table's folder. In v3 `first_row_id` and `added_rows` are the
     snapshot's; the next row id of the table is their sum.
@@ -38,40 +49,32 @@ class WrittenList:
 
 
 def write_manifest_list(
-    storage: Storage,
-    table: WrittenTable,
-    manifests: Sequence[Manifest],
-    *,
-    snapshot_id: int,
-    parent_id: int | None,
-    sequence_number: int,
-    next_row_id: int,
-    attempt: int,
+    storage: Storage, table: WrittenTable, manifests: Sequence[Manifest], new: NewSnapshot
 ) -> WrittenList:
-    """`metadata/snap-<id>-<attempt>-<uuid>.avro`. `next_row_id` is the table's, of v3."""
+    """`metadata/snap-<id>-<attempt>-<uuid>.avro`."""
     version = table.format_version
-    numbered = [_numbered(each, sequence_number if version > 1 else 0) for each in manifests]
-    next_id = next_row_id
+    numbered = [_numbered(each, new.sequence_number if version > 1 else 0) for each in manifests]
+    next_id = new.next_row_id
     if version >= _LINEAGE_VERSION:
-        numbered, next_id = _with_row_ids(numbered, next_row_id)
+        numbered, next_id = _with_row_ids(numbered, next_id)
     header = {
-        "snapshot-id": str(snapshot_id),
-        "parent-snapshot-id": "null" if parent_id is None else str(parent_id),
-        "sequence-number": str(sequence_number),
+        "snapshot-id": str(new.snapshot_id),
+        "parent-snapshot-id": "null" if new.parent_id is None else str(new.parent_id),
+        "sequence-number": str(new.sequence_number),
         "format-version": str(version),
-        **({"first-row-id": str(next_row_id)} if version >= _LINEAGE_VERSION else {}),
+        **({"first-row-id": str(new.next_row_id)} if version >= _LINEAGE_VERSION else {}),
     }
     schema = list_schema(version)
     data = file_bytes(schema, encode_blocks(schema, _records(numbered, schema), table.codec), table.codec, header)
-    name = f"{METADATA_FOLDER}/snap-{snapshot_id}-{attempt}-{uuid.uuid4()}.avro"
+    name = f"{METADATA_FOLDER}/snap-{new.snapshot_id}-{new.attempt}-{uuid.uuid4()}.avro"
     storage.write(name, data)
     has_ids = version >= _LINEAGE_VERSION
     return WrittenList(
         path=f"{table.location}/{name}",
         name=name,
         manifests=tuple(numbered),
-        first_row_id=next_row_id if has_ids else None,
-        added_rows=next_id - next_row_id if has_ids else None,
+        first_row_id=new.next_row_id if has_ids else None,
+        added_rows=next_id - new.next_row_id if has_ids else None,
     )
 
 

@@ -49,23 +49,24 @@ def write_manifests(
     if not entries.num_rows:
         return []
     entries = _ordered(entries, table, spec_id)
-    has_deletes = entries["content"][0].as_py() != DATA
     fields, partitions = _partitions(entries, table, spec_id)
     schema = entry_schema(table.format_version, fields)
     blocks = encode_blocks(schema, _records(schema, entries, partitions), table.codec)
-    header = table.header(spec_id, has_deletes=has_deletes)
+    header = table.header(spec_id, has_deletes=_has_deletes(entries))
     written, first = [], 0
     for number, group in enumerate(_groups(blocks, table.manifest_target_bytes)):
         file = f"{METADATA_FOLDER}/{name}-{number}.avro"
         data = file_bytes(schema, group, table.codec, header)
         storage.write(file, data)
         count = sum(block.num_rows for block in group)
-        part = entries.slice(first, count)
-        written.append(
-            _listed(f"{table.location}/{file}", len(data), part, table, spec_id, snapshot_id, has_deletes=has_deletes)
-        )
+        place = f"{table.location}/{file}", len(data)
+        written.append(_listed(place, entries.slice(first, count), table, spec_id, snapshot_id))
         first += count
     return written
+
+
+def _has_deletes(entries: pa.Table) -> bool:
+    return bool(entries["content"][0].as_py() != DATA)
 
 
 def _groups(blocks: Sequence[Block], target_bytes: int) -> list[list[Block]]:
@@ -171,18 +172,17 @@ def _resized(unscaled: pa.Array, size: int) -> pa.Array:
 # --- What a list says -------------------------------------------------------------------------------------------------
 
 
-def _listed(
-    path: str, length: int, entries: pa.Table, table: WrittenTable, spec_id: int, snapshot_id: int, *, has_deletes: bool
-) -> Manifest:
+def _listed(place: tuple[str, int], entries: pa.Table, table: WrittenTable, spec_id: int, snapshot_id: int) -> Manifest:
+    """`place` is the path of the manifest, and its length in bytes."""
     status, rows = entries["status"].to_numpy(), entries["record_count"].to_numpy()
     counts = {each: (int((status == each).sum()), int(rows[status == each].sum())) for each in _STATES}
     live = entries.filter(pc.not_equal(entries["status"], DELETED))
     least = pc.min(live["sequence_number"]).as_py()
     return Manifest(
-        path=path,
-        length=length,
+        path=place[0],
+        length=place[1],
         spec_id=spec_id,
-        has_deletes=has_deletes,
+        has_deletes=_has_deletes(entries),
         sequence_number=UNASSIGNED,
         added_snapshot_id=snapshot_id,
         first_row_id=None,
