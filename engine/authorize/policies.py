@@ -1,5 +1,5 @@
-"""What no statement may do with a table that has a row filter or column masks, whoever asks; and what is not told of a
-table that a principal reads through a view alone.
+"""What no statement may do with a table that has a row filter or column masks, for any principal; and what is not told
+of a table that a principal reads through a view alone.
 
 Queries read it through its policies, and so does all that takes its rows from a query; rows may be added to it. DELETE,
 UPDATE and MERGE change the rows that a query would find (`engine.plan.reads.policed_target`), unless a rule of the
