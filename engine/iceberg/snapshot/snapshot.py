@@ -16,18 +16,17 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, NoReturn
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.definition.column_types import table_schema
+from engine.iceberg.definition.definition import COMMENT, IcebergDefinition
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest import metric
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
-from engine.iceberg.snapshot.column_types import table_schema
-from engine.iceberg.snapshot.definition import COMMENT, IcebergDefinition
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
-from engine.iceberg.snapshot.live_files import LiveFiles, live_files
+from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_files
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
@@ -39,11 +38,12 @@ from engine.iceberg.spec.errors import (
 )
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
+from engine.iceberg.writing.new_files import scanned_files
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
-from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
+from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
@@ -188,6 +188,12 @@ class IcebergSnapshot:
         """Raises as `live_files`."""
         return live_files(self.manifests, self._read_all, self.decoded, self.storage.root, self.metadata.format_version)
 
+    def entries_of(self, manifests: Sequence[Manifest]) -> list[pa.Table]:
+        """The live entries of each manifest, with all that they inherit. Raises as `live_files`."""
+        return live_entries(
+            list(manifests), self._read_all, self.decoded, self.storage.root, self.metadata.format_version
+        )
+
     @cached_property
     def files(self) -> pa.Table:
         """Row for row beside `live_files.data`."""
@@ -197,20 +203,7 @@ class IcebergSnapshot:
 
     def _as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
         """With the columns that every `Scan.files` has, and deletion vectors. Raises `LogPathNotAllowed`."""
-        count = entries.num_rows
-        empty = pa.MapArray.from_arrays(
-            pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
-        )
-        files = pa.table(
-            {
-                "path": self.places.paths(entries["file_path"]),
-                "size": entries["file_size_in_bytes"],
-                "modification_time": pa.array(np.zeros(count, np.int64)),
-                "partition_values": empty,
-                "record_count": entries["record_count"],
-                "deletion_vector": pa.nulls(count, DELETION_VECTOR) if deleted is None else deleted,
-            }
-        ).combine_chunks()
+        files = scanned_files(self.places.paths(entries["file_path"]), entries, deleted)
         for batch in files.to_batches():
             self.storage.confinement.ensure_files(batch)
         return files
