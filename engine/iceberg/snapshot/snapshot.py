@@ -19,8 +19,9 @@ from typing import Any, NoReturn
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
-from engine.iceberg.definition.definition import COMMENT, IcebergDefinition
+from engine.iceberg.definition.definition import IcebergDefinition, definition_of
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest import metric
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
@@ -113,12 +114,11 @@ class IcebergSnapshot:
     @cached_property
     def details(self) -> TableDetails:
         metadata = self.metadata
-        return TableDetails(
+        return replace(
+            self.definition.table_details,
             id=metadata.table_uuid,
-            description=metadata.properties.get(COMMENT),
             created_ms=metadata.metadata_log[0].timestamp_ms if metadata.metadata_log else None,
             modified_ms=self.info.timestamp_ms if self.info else metadata.last_updated_ms,
-            properties={**metadata.properties, "format-version": str(metadata.format_version)},
         )
 
     def creating_properties(self, label: str) -> list[tuple[str, str]]:
@@ -126,10 +126,11 @@ class IcebergSnapshot:
 
     @cached_property
     def definition(self) -> IcebergDefinition:
-        return IcebergDefinition(name=self.label, schema=self.schema, table_details=self.details)
+        return definition_of(self.metadata, self.iceberg_schema, self.label)
 
-    def redefined(self, label: str, changes: Iterable[DefinitionChange]) -> NoReturn:
-        raise IcebergOperationNotSupported(label, "Changing the definition of")
+    def redefined(self, label: str, changes: Iterable[DefinitionChange]) -> IcebergDefinition:
+        """Raises as `change_definition`."""
+        return change_definition(replace(self.definition, name=label), changes)
 
     def replaced(
         self,
@@ -138,8 +139,9 @@ class IcebergSnapshot:
         partition_columns: tuple[str, ...],
         changes: Iterable[DefinitionChange],
         settings: Mapping[str, str],
-    ) -> NoReturn:
-        raise IcebergOperationNotSupported(label, "Replacing")
+    ) -> IcebergDefinition:
+        """Raises as `change_definition`."""
+        return redefine_table(replace(self.definition, name=label), schema, partition_columns, changes)
 
     @property
     def row_files(self) -> RowFiles:
