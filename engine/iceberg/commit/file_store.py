@@ -20,6 +20,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -49,6 +50,11 @@ _VERSIONS_MAX_DEFAULT = 100
 _FIRST = 1
 
 
+def clock_ms() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileMetadataStore:
     """`storage` is the table's folder. `clock` gives milliseconds since the epoch."""
@@ -56,6 +62,12 @@ class FileMetadataStore:
     storage: Storage
     clock: Callable[[], int]
     retries: StorageRetries = field(default_factory=StorageRetries)
+
+    @property
+    def location(self) -> str:
+        """Of a new table, with its scheme."""
+        root = self.storage.root
+        return root if "://" in root else f"file://{root}"
 
     def load(self) -> LoadedMetadata:
         """Raises as `MetadataStore.load`, and `AmbiguousIcebergMetadata`."""
@@ -100,9 +112,7 @@ class FileMetadataStore:
         return committed
 
     def _create(self, updates: Sequence[Update]) -> LoadedMetadata | None:
-        root = self.storage.root
-        location = root if "://" in root else f"file://{root}"
-        value = apply(new_metadata(str(uuid4()), location, self.clock()), updates, self.clock())
+        value = apply(new_metadata(str(uuid4()), self.location, self.clock()), updates, self.clock())
         committed = self._put(_FIRST, name_of(_FIRST, compressed=False), value)
         if committed is not None:
             self._follow_up(_FIRST, ())

@@ -27,7 +27,7 @@ from engine.iceberg.manifests.manifest import metric
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
-from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_files
+from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
@@ -195,6 +195,10 @@ class IcebergSnapshot:
         return live_entries(
             list(manifests), self._read_all, self.decoded, self.storage.root, self.metadata.format_version
         )
+
+    def removed_of(self, manifests: Sequence[Manifest]) -> list[pa.Table]:
+        """The entries of each manifest for files that its snapshot removed. Raises as `live_files`."""
+        return removed_entries(list(manifests), self._read_all, self.decoded, self.storage.root)
 
     @cached_property
     def files(self) -> pa.Table:
