@@ -1,4 +1,4 @@
-"""The log-in of browsers: `/login` asks for user and password, and gives a cookie and the console; `/logout` ends it."""
+"""The log-in of browsers: `/login` asks for user and password, and leads to the console; `/logout` ends that."""
 
 from __future__ import annotations
 
