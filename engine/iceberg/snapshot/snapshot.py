@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.iceberg.manifests.decoded import Decoded
-from engine.iceberg.manifests.manifest import metric
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
+from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.snapshot.column_types import table_schema
 from engine.iceberg.snapshot.definition import COMMENT, IcebergDefinition
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
