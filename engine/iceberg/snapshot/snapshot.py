@@ -9,7 +9,7 @@ Source: Iceberg table specification, "Snapshots", "Scan Planning".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
-from engine.iceberg.manifests.metrics import metric
+from engine.iceberg.manifests.metrics import METRICS, metric
 from engine.iceberg.snapshot.column_types import table_schema
 from engine.iceberg.snapshot.definition import COMMENT, IcebergDefinition
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
@@ -228,7 +228,10 @@ class IcebergSnapshot:
         """About what the snapshot holds in memory, beside what was decoded."""
         live, files = self.__dict__.get("live_files"), self.__dict__.get("files")  # where they were asked for
         tables = [*([] if live is None else [live.data, live.deletes]), *([] if files is None else [files])]
-        return sum(int(table.nbytes) for table in tables)
+        # Metrics are those of the decoded manifests, and counted there.
+        return sum(
+            int(table.drop_columns([*METRICS] if METRICS[0] in table.column_names else []).nbytes) for table in tables
+        )
 
     @cached_property
     def _equality(self) -> pa.Table:
@@ -278,16 +281,16 @@ class IcebergSnapshot:
     def partition_texts(self) -> pa.Table:
         return pa.table({"": pa.nulls(self.num_files)}).select([])
 
-    def counted_files(self) -> CountedFiles:
+    def counted_files(self, columns: Collection[str]) -> CountedFiles:
         """With equality deletes nobody knows how many rows of a file are left. Nested columns have no bounds here."""
         data = self.live_files.data
         counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
             counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
-        columns = [
+        asked = [
             column
             for column in self.iceberg_schema.fields
-            if isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
+            if column.name in columns and isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
         ]
         return CountedFiles(
             files=self.files,
@@ -295,10 +298,10 @@ class IcebergSnapshot:
                 {
                     "num_records": counts,
                     "tight_bounds": tight,
-                    "min_values": _bounds(data, columns, "lower_bounds"),
-                    "max_values": _bounds(data, columns, "upper_bounds"),
+                    "min_values": _bounds(data, asked, "lower_bounds"),
+                    "max_values": _bounds(data, asked, "upper_bounds"),
                     "null_count": _struct(
-                        {column.name: metric(data, "null_value_counts", column.id) for column in columns}, data.num_rows
+                        {column.name: metric(data, "null_value_counts", column.id) for column in asked}, data.num_rows
                     ),
                 }
             ),
