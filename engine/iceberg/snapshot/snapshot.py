@@ -229,9 +229,8 @@ class IcebergSnapshot:
         live, files = self.__dict__.get("live_files"), self.__dict__.get("files")  # where they were asked for
         tables = [*([] if live is None else [live.data, live.deletes]), *([] if files is None else [files])]
         # Metrics are those of the decoded manifests, and counted there.
-        return sum(
-            int(table.drop_columns([*METRICS] if METRICS[0] in table.column_names else []).nbytes) for table in tables
-        )
+        own = [table.select([name for name in table.column_names if name not in METRICS]) for table in tables]
+        return sum(int(table.nbytes) for table in own)
 
     @cached_property
     def _equality(self) -> pa.Table:
