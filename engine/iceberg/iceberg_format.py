@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import NoReturn
 
+from engine.iceberg.commit.metadata_files import folder_of, is_metadata_file, newest_metadata
 from engine.iceberg.manifests.decoded import Decoded
-from engine.iceberg.snapshot.metadata_files import folder_of, is_metadata_file, newest_metadata
 from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.errors import (
     IcebergFileNotFound,

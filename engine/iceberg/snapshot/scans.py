@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from engine.iceberg.snapshot.column_types import (
+from engine.iceberg.definition.column_types import (
     file_field,
     has_sql_default,
     quoted,

@@ -20,11 +20,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.definition.column_types import table_schema
+from engine.iceberg.definition.definition import COMMENT, IcebergDefinition
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS, metric
-from engine.iceberg.snapshot.column_types import table_schema
-from engine.iceberg.snapshot.definition import COMMENT, IcebergDefinition
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
 from engine.iceberg.snapshot.live_files import LiveFiles, live_files
