@@ -94,11 +94,20 @@ class TableMetadata:
 
 def parse_metadata(data: bytes, source: str, table: str) -> TableMetadata:
     """Raises `MalformedIcebergFile`, and `IcebergFeatureNotSupported` for a version that is not known."""
+    return read_metadata(parse_json(data, source), source, table)
+
+
+def parse_json(data: bytes, source: str) -> Any:
+    """What a metadata file says, compressed or not. Raises `MalformedIcebergFile`."""
     try:
         text = gzip.decompress(data) if data.startswith(_GZIP) else data
-        value: Any = json.loads(text)
+        return json.loads(text)
     except (ValueError, OSError, EOFError, zlib.error, RecursionError) as error:
         raise MalformedIcebergFile(source, f"no JSON ({str(error)[:100]})") from error
+
+
+def read_metadata(value: Any, source: str, table: str) -> TableMetadata:
+    """Raises as `parse_metadata`."""
     root = JsonObject(value, "the metadata", source)
     version = root.integer("format-version")
     if version > FORMAT_VERSION_MAX:
