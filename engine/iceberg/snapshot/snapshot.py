@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, NoReturn
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,7 +25,7 @@ from engine.iceberg.definition.definition import COMMENT, IcebergDefinition
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest import metric
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
-from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
+from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, own_marks, rows_of, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
 from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_files
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
@@ -39,6 +40,7 @@ from engine.iceberg.spec.errors import (
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
 from engine.iceberg.writing.new_files import scanned_files
+from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
@@ -53,6 +55,7 @@ from engine.table.operations import TableOperation
 from engine.table.row_files import FilePredicate, RowFiles
 from engine.table.rules import Constraint, TableRules
 from engine.table.scan import ComposedScan, Scan
+from engine.types.arrow_types import Array, RecordBatch
 from engine.types.schema import StructType
 
 FORMAT = "iceberg"
@@ -227,6 +230,10 @@ class IcebergSnapshot:
     def _equality(self) -> pa.Table:
         return equality_deletes(self.live_files.deletes, self.label)
 
+    @property
+    def has_equality_deletes(self) -> bool:
+        return self._equality.num_rows > 0
+
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""
         data = self.live_files.data
@@ -336,7 +343,9 @@ class IcebergSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class IcebergRowFiles:
-    """Files of a table from which rows are taken, for statements that change another one."""
+    """See :class:`engine.table.row_files.RowFiles`. Files are rows of `IcebergSnapshot.files`, or what `_as_scanned`
+    makes of the entries that a commit of another writer added.
+    """
 
     snapshot: IcebergSnapshot
 
@@ -350,17 +359,43 @@ class IcebergRowFiles:
         return files
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
-        return lambda files: pa.repeat(True, files.num_rows)
+        """Of files that are entries of manifests too (`IcebergSnapshot.added_files`)."""
+        columns = self.snapshot.columns(time_zone)
 
-    def live_rows(self, files: pa.Table) -> pa.Array:
+        def may_hold(batch: RecordBatch) -> Array:
+            knowledge = FileKnowledge(
+                pa.Table.from_batches([batch]), self.snapshot.iceberg_schema, self.snapshot.metadata.specs
+            )
+            return pa.array(IcebergPruning(columns, knowledge).prune(predicate))
+
+        return may_hold
+
+    def live_rows(self, files: pa.Table) -> Array:
+        """Null for files to which equality deletes may apply."""
         deleted = pc.fill_null(pc.struct_field(files["deletion_vector"], "cardinality"), 0)
-        return pc.subtract(files["record_count"], deleted)
+        counts = pc.subtract(files["record_count"], deleted)
+        return pa.nulls(files.num_rows, pa.int64()) if self.snapshot.has_equality_deletes else counts
 
-    def deleted_rows(self, files: pa.Table) -> NoReturn:
-        raise IcebergOperationNotSupported(self.snapshot.label, "Changing or removing rows of")
+    def deleted_rows(self, files: pa.Table) -> list[Rows]:
+        """Raises as `rows_of`."""
+        return [rows_of(self.snapshot.storage, vector) for vector in files["deletion_vector"].to_pylist()]
 
-    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> NoReturn:
-        raise IcebergOperationNotSupported(self.snapshot.label, "Changing or removing rows of")
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> IcebergMarkedFiles:
+        snapshot, live = self.snapshot, self.snapshot.live_files
+        places = pc.index_in(files["path"], value_set=snapshot.files["path"].combine_chunks())
+        data = live.data.take(places)
+        replaced = own_marks(data, live.deletes)
+        together = [np.union1d(*each) for each in zip(self.deleted_rows(files), rows, strict=True)]
+        writer = MarkWriter(snapshot.storage, snapshot.metadata.location, snapshot.metadata.format_version)
+        added, written = writer.write(data, together)
+        return IcebergMarkedFiles(
+            files=files,
+            num_updated=files.num_rows - files["deletion_vector"].null_count,
+            rows=dict(zip(files["path"].to_pylist(), rows, strict=True)),
+            written=written,
+            added=added,
+            removed=replaced,
+        )
 
 
 def _bounds(data: pa.Table, columns: Any, name: str) -> pa.Array:
