@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.iceberg.manifests.decoded import Decoded
-from engine.iceberg.manifests.manifest import EQUALITY_DELETES, POSITION_DELETES, metric
+from engine.iceberg.manifests.manifest import EQUALITY_DELETES, POSITION_DELETES
+from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.snapshot.live_files import PARTITION
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergFileNotFound, MalformedIcebergFile

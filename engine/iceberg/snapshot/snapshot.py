@@ -9,7 +9,7 @@ Source: Iceberg table specification, "Snapshots", "Scan Planning".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
@@ -23,8 +23,8 @@ import pyarrow.compute as pc
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import COMMENT, IcebergDefinition
 from engine.iceberg.manifests.decoded import Decoded
-from engine.iceberg.manifests.manifest import metric
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
+from engine.iceberg.manifests.metrics import METRICS, metric
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, own_marks, rows_of, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
 from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_files
@@ -224,7 +224,9 @@ class IcebergSnapshot:
         """About what the snapshot holds in memory, beside what was decoded."""
         live, files = self.__dict__.get("live_files"), self.__dict__.get("files")  # where they were asked for
         tables = [*([] if live is None else [live.data, live.deletes]), *([] if files is None else [files])]
-        return sum(int(table.nbytes) for table in tables)
+        # Metrics are those of the decoded manifests, and counted there.
+        own = [table.select([name for name in table.column_names if name not in METRICS]) for table in tables]
+        return sum(int(table.nbytes) for table in own)
 
     @cached_property
     def _equality(self) -> pa.Table:
@@ -232,7 +234,7 @@ class IcebergSnapshot:
 
     @property
     def has_equality_deletes(self) -> bool:
-        return self._equality.num_rows > 0
+        return bool(self._equality.num_rows)
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""
@@ -278,16 +280,16 @@ class IcebergSnapshot:
     def partition_texts(self) -> pa.Table:
         return pa.table({"": pa.nulls(self.num_files)}).select([])
 
-    def counted_files(self) -> CountedFiles:
+    def counted_files(self, columns: Collection[str]) -> CountedFiles:
         """With equality deletes nobody knows how many rows of a file are left. Nested columns have no bounds here."""
         data = self.live_files.data
         counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
             counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
-        columns = [
+        asked = [
             column
             for column in self.iceberg_schema.fields
-            if isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
+            if column.name in columns and isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
         ]
         return CountedFiles(
             files=self.files,
@@ -295,10 +297,10 @@ class IcebergSnapshot:
                 {
                     "num_records": counts,
                     "tight_bounds": tight,
-                    "min_values": _bounds(data, columns, "lower_bounds"),
-                    "max_values": _bounds(data, columns, "upper_bounds"),
+                    "min_values": _bounds(data, asked, "lower_bounds"),
+                    "max_values": _bounds(data, asked, "upper_bounds"),
                     "null_count": _struct(
-                        {column.name: metric(data, "null_value_counts", column.id) for column in columns}, data.num_rows
+                        {column.name: metric(data, "null_value_counts", column.id) for column in asked}, data.num_rows
                     ),
                 }
             ),

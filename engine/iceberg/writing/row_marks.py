@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX, POSITION_DELETES, SPEC_ID
-from engine.iceberg.writing.new_files import PARQUET, entries_of
+from engine.iceberg.writing.new_files import PARQUET, encoded_map, entries_of
 from engine.iceberg.writing.puffin import puffin_file
 from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
@@ -30,6 +30,7 @@ FILE_PATH_ID, POSITION_ID = 2_147_483_546, 2_147_483_545
 """Field ids of the columns of a file of positions."""
 VECTORS_VERSION = 3
 """The first version of the format with deletion vectors, and the last but one with new files of positions."""
+_IDS = (FILE_PATH_ID, POSITION_ID)
 _FOLDER = "data"
 _WRITERS_MAX = 8
 _COLUMNS = pa.schema(
@@ -91,19 +92,14 @@ class MarkWriter:
         names = tuple(f"{_FOLDER}/{token}-{number:05}-deletes.parquet" for number in range(len(deleted)))
         with ThreadPoolExecutor(_WRITERS_MAX, "deletes") as threads:
             sizes = list(threads.map(self._write_positions, names, deleted, deleted.values()))
-        bounds = [
-            ((FILE_PATH_ID, path.encode()), (POSITION_ID, int(rows[0])), (POSITION_ID, int(rows[-1])))
-            for path, rows in deleted.items()
-        ]
-        counts = [[(FILE_PATH_ID, len(rows)), (POSITION_ID, len(rows))] for rows in deleted.values()]
         return {
             "file_path": [f"{self.location}/{name}" for name in names],
             "file_format": [PARQUET] * len(names),
             "file_size_in_bytes": list(sizes),
-            "value_counts": list(counts),
-            "null_value_counts": [[(FILE_PATH_ID, 0), (POSITION_ID, 0)]] * len(names),
-            "lower_bounds": [[path, (first[0], _long(first[1]))] for path, first, _ in bounds],
-            "upper_bounds": [[path, (last[0], _long(last[1]))] for path, _, last in bounds],
+            "value_counts": [encoded_map({number: len(rows) for number in _IDS}) for rows in deleted.values()],
+            "null_value_counts": [encoded_map(dict.fromkeys(_IDS, 0))] * len(names),
+            "lower_bounds": [_bounds(path, rows[0]) for path, rows in deleted.items()],
+            "upper_bounds": [_bounds(path, rows[-1]) for path, rows in deleted.items()],
         }, names
 
     def _write_positions(self, name: str, path: str, rows: Rows) -> int:
@@ -115,5 +111,5 @@ class MarkWriter:
         return len(data)
 
 
-def _long(number: int) -> bytes:
-    return struct.pack("<q", number)
+def _bounds(path: str, row: int) -> bytes | None:
+    return encoded_map({FILE_PATH_ID: path.encode(), POSITION_ID: struct.pack("<q", row)})
