@@ -1,4 +1,4 @@
-"""Iceberg as one of the formats of `engine.table`. Its tables are read; whatever would change one is refused by name.
+"""Iceberg as one of the formats of `engine.table`.
 
 A table is a folder with metadata, or a metadata file: that is the table as the file says, whatever was committed since.
 """
@@ -10,7 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import NoReturn
 
+from engine.iceberg.commit.file_store import FileMetadataStore, clock_ms
 from engine.iceberg.commit.metadata_files import folder_of, is_metadata_file, newest_metadata
+from engine.iceberg.definition.changes import define_table
+from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.errors import (
@@ -20,6 +23,8 @@ from engine.iceberg.spec.errors import (
     IcebergTableNotFound,
 )
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata, parse_metadata
+from engine.iceberg.transaction.transaction import IcebergTransaction
+from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files
 from engine.storage.storage import FileStatus, Storage
 from engine.table.changes import Bound
 from engine.table.definition import TableDefinition
@@ -40,8 +45,8 @@ class IcebergFormat:
 
     name = FORMAT
 
-    def __init__(self, open: Callable[[str], Storage], cache_bytes: int) -> None:
-        self._open = open
+    def __init__(self, open: Callable[[str], Storage], cache_bytes: int, clock: Callable[[], int] = clock_ms) -> None:
+        self._open, self._clock = open, clock
         self._decoded = Decoded(cache_bytes // 2)
         self._lock = Lock()
         self._snapshots: OrderedDict[tuple[object, ...], IcebergSnapshot] = OrderedDict()
@@ -150,8 +155,14 @@ class IcebergFormat:
 
     def describe_files(
         self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
-    ) -> NoReturn:
-        raise IcebergOperationNotSupported(folder.root, "Writing")
+    ) -> IcebergNewFiles:
+        """Reads the footer of each file."""
+        assert isinstance(rules, IcebergDefinition)
+        location = rules.before.location if rules.before else self._store(folder).location
+        schema = FileSchema(
+            location=location, schema=rules.iceberg_schema, spec=rules.spec, properties=rules.properties
+        )
+        return describe_files(folder, schema, files)
 
     def define(
         self,
@@ -160,16 +171,25 @@ class IcebergFormat:
         partition_columns: tuple[str, ...],
         changes: Iterable[DefinitionChange],
         settings: Mapping[str, str],
-    ) -> NoReturn:
-        raise IcebergOperationNotSupported(label, "Creating")
+    ) -> IcebergDefinition:
+        """As `define_table`."""
+        return define_table(label, schema, partition_columns, changes)
 
     def create(
         self, location: str, definition: TableDefinition, description: CommitDescription, now_ms: int
-    ) -> NoReturn:
-        raise IcebergOperationNotSupported(location, "Creating")
+    ) -> IcebergTransaction:
+        """`definition` is an `IcebergDefinition`."""
+        transaction = IcebergTransaction(self._store(self._open(location)), None, description, table=location)
+        transaction.define(definition)
+        return transaction
 
-    def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> NoReturn:
-        raise IcebergOperationNotSupported(label, "Writing")
+    def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> IcebergTransaction:
+        assert isinstance(snapshot, IcebergSnapshot)
+        snapshot.ensure_supported(description.operation)
+        return IcebergTransaction(self._store(snapshot.storage), snapshot, description, table=label)
+
+    def _store(self, folder: Storage) -> FileMetadataStore:
+        return FileMetadataStore(storage=folder, clock=self._clock)
 
     def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> NoReturn:
         raise IcebergOperationNotSupported(snapshot.table_root, "Reading the changes of")

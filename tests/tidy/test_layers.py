@@ -21,7 +21,7 @@ ROOMS = (
     ("engine.delta.checkpoint", "engine.delta.definition", "engine.iceberg.definition"),
     ("engine.iceberg.writing",),
     ("engine.delta.snapshot", "engine.iceberg.snapshot"),
-    ("engine.delta.commit",),
+    ("engine.delta.commit", "engine.iceberg.transaction"),
     ("engine.delta.conversion",),
     ("engine.delta.feed", "engine.delta.maintenance", "engine.statements"),
     ("engine.delta", "engine.iceberg", "engine.sample"),

@@ -85,6 +85,15 @@ def live_entries(
     return [_inherited(table, manifest, format_version) for table, manifest in zip(tables, manifests, strict=True)]
 
 
+def removed_entries(
+    manifests: list[Manifest], read_all: Callable[[list[str]], Iterator[bytes]], decoded: Decoded, root: str
+) -> list[pa.Table]:
+    """The entries of each manifest for files that a snapshot removed, as they are. Raises as `live_files`."""
+    return [
+        table.filter(pc.equal(table["status"], DELETED)) for table in _decode_all(manifests, read_all, decoded, root)
+    ]
+
+
 def _decode_all(
     manifests: list[Manifest], read_all: Callable[[list[str]], Iterator[bytes]], decoded: Decoded, root: str
 ) -> list[pa.Table]:

@@ -20,14 +20,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
-from engine.iceberg.definition.definition import COMMENT, IcebergDefinition
+from engine.iceberg.definition.definition import IcebergDefinition, definition_of
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS, metric
 from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, own_marks, rows_of, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
-from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_files
+from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
@@ -116,12 +117,11 @@ class IcebergSnapshot:
     @cached_property
     def details(self) -> TableDetails:
         metadata = self.metadata
-        return TableDetails(
+        return replace(
+            self.definition.table_details,
             id=metadata.table_uuid,
-            description=metadata.properties.get(COMMENT),
             created_ms=metadata.metadata_log[0].timestamp_ms if metadata.metadata_log else None,
             modified_ms=self.info.timestamp_ms if self.info else metadata.last_updated_ms,
-            properties={**metadata.properties, "format-version": str(metadata.format_version)},
         )
 
     def creating_properties(self, label: str) -> list[tuple[str, str]]:
@@ -129,10 +129,11 @@ class IcebergSnapshot:
 
     @cached_property
     def definition(self) -> IcebergDefinition:
-        return IcebergDefinition(name=self.label, schema=self.schema, table_details=self.details)
+        return definition_of(self.metadata, self.iceberg_schema, self.label)
 
-    def redefined(self, label: str, changes: Iterable[DefinitionChange]) -> NoReturn:
-        raise IcebergOperationNotSupported(label, "Changing the definition of")
+    def redefined(self, label: str, changes: Iterable[DefinitionChange]) -> IcebergDefinition:
+        """Raises as `change_definition`."""
+        return change_definition(replace(self.definition, name=label), changes)
 
     def replaced(
         self,
@@ -141,8 +142,9 @@ class IcebergSnapshot:
         partition_columns: tuple[str, ...],
         changes: Iterable[DefinitionChange],
         settings: Mapping[str, str],
-    ) -> NoReturn:
-        raise IcebergOperationNotSupported(label, "Replacing")
+    ) -> IcebergDefinition:
+        """Raises as `change_definition`."""
+        return redefine_table(replace(self.definition, name=label), schema, partition_columns, changes)
 
     @property
     def row_files(self) -> RowFiles:
@@ -196,6 +198,10 @@ class IcebergSnapshot:
         return live_entries(
             list(manifests), self._read_all, self.decoded, self.storage.root, self.metadata.format_version
         )
+
+    def removed_of(self, manifests: Sequence[Manifest]) -> list[pa.Table]:
+        """The entries of each manifest for files that its snapshot removed. Raises as `live_files`."""
+        return removed_entries(list(manifests), self._read_all, self.decoded, self.storage.root)
 
     @cached_property
     def files(self) -> pa.Table:
