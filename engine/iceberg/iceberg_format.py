@@ -1,4 +1,4 @@
-"""Iceberg as one of the formats of `engine.table`. Its tables are read; whatever would change one is refused by name.
+"""Iceberg as one of the formats of `engine.table`.
 
 A table is a folder with metadata, or a metadata file (the table as the file says, whatever was committed since), or one
 of a REST catalog, which gives out its metadata.
@@ -14,7 +14,10 @@ from typing import NoReturn
 from catalog.rest.client import RestTable
 from catalog.rest.names import is_rest
 from catalog.roots import canonical_location
+from engine.iceberg.commit.file_store import FileMetadataStore, clock_ms
 from engine.iceberg.commit.metadata_files import folder_of, is_metadata_file, newest_metadata
+from engine.iceberg.definition.changes import define_table
+from engine.iceberg.definition.definition import IcebergDefinition
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.snapshot.snapshot import FORMAT, NO_VERSION, IcebergSnapshot
 from engine.iceberg.spec.errors import (
@@ -24,6 +27,8 @@ from engine.iceberg.spec.errors import (
     IcebergTableNotFound,
 )
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata, parse_metadata, read_metadata
+from engine.iceberg.transaction.transaction import IcebergTransaction
+from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files
 from engine.storage.storage import FileStatus, Storage
 from engine.table.changes import Bound
 from engine.table.definition import TableDefinition
@@ -49,9 +54,10 @@ class IcebergFormat:
         self,
         open: Callable[[str], Storage],
         cache_bytes: int,
+        clock: Callable[[], int] = clock_ms,
         load_rest: Callable[[str], RestTable | None] = lambda location: None,
     ) -> None:
-        self._open, self._load_rest = open, load_rest
+        self._open, self._clock, self._load_rest = open, clock, load_rest
         self._decoded = Decoded(cache_bytes // 2)
         self._lock = Lock()
         self._snapshots: OrderedDict[tuple[object, ...], IcebergSnapshot] = OrderedDict()
@@ -178,8 +184,14 @@ class IcebergFormat:
 
     def describe_files(
         self, folder: Storage, rules: TableRules, files: Sequence[DataFile], measured: Collection[str] = ()
-    ) -> NoReturn:
-        raise IcebergOperationNotSupported(folder.root, "Writing")
+    ) -> IcebergNewFiles:
+        """Reads the footer of each file."""
+        assert isinstance(rules, IcebergDefinition)
+        location = rules.before.location if rules.before else self._store(folder).location
+        schema = FileSchema(
+            location=location, schema=rules.iceberg_schema, spec=rules.spec, properties=rules.properties
+        )
+        return describe_files(folder, schema, files)
 
     def define(
         self,
@@ -188,16 +200,25 @@ class IcebergFormat:
         partition_columns: tuple[str, ...],
         changes: Iterable[DefinitionChange],
         settings: Mapping[str, str],
-    ) -> NoReturn:
-        raise IcebergOperationNotSupported(label, "Creating")
+    ) -> IcebergDefinition:
+        """As `define_table`."""
+        return define_table(label, schema, partition_columns, changes)
 
     def create(
         self, location: str, definition: TableDefinition, description: CommitDescription, now_ms: int
-    ) -> NoReturn:
-        raise IcebergOperationNotSupported(location, "Creating")
+    ) -> IcebergTransaction:
+        """`definition` is an `IcebergDefinition`."""
+        transaction = IcebergTransaction(self._store(self._open(location)), None, description, table=location)
+        transaction.define(definition)
+        return transaction
 
-    def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> NoReturn:
-        raise IcebergOperationNotSupported(label, "Writing")
+    def begin(self, snapshot: TableSnapshot, description: CommitDescription, label: str) -> IcebergTransaction:
+        assert isinstance(snapshot, IcebergSnapshot)
+        snapshot.ensure_supported(description.operation)
+        return IcebergTransaction(self._store(snapshot.storage), snapshot, description, table=label)
+
+    def _store(self, folder: Storage) -> FileMetadataStore:
+        return FileMetadataStore(storage=folder, clock=self._clock)
 
     def changes(self, snapshot: TableSnapshot, start: Bound, end: Bound | None, *, allow_outside: bool) -> NoReturn:
         raise IcebergOperationNotSupported(snapshot.table_root, "Reading the changes of")

@@ -28,6 +28,7 @@ class Capability(Enum):
     ROW_IDS = "gives rows ids, which they keep wherever they are moved to"
     TYPE_WIDENING = "gives columns wider types while rows are written"
     COLUMN_DEFAULTS = "has columns with defaults"
+    ADDED_DEFAULTS = "gives the rows that are there the default of a column that is added"
 
 
 class TableRules(Protocol):

@@ -174,6 +174,8 @@ class TableConfig:
                 return self.get(TYPE_WIDENING)
             case Capability.COLUMN_DEFAULTS:
                 return self.is_supported("allowColumnDefaults")
+            case Capability.ADDED_DEFAULTS:
+                return False
             case _:
                 assert_never(capability)
 

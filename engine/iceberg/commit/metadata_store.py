@@ -26,12 +26,14 @@ from engine.iceberg.spec.metadata import TableMetadata
 class LoadedMetadata:
     """One version of a table. `name` is the metadata file: relative to the table's folder, or a path or URL.
 
-    `json` is what the file says, with keys that nobody knows, and must not be changed.
+    `json` is what the file says, with keys that nobody knows, and must not be changed. `stamp` tells the file from
+    another one that was put in its place, to the store that loaded it.
     """
 
     name: str
     metadata: TableMetadata
     json: Json = field(repr=False)
+    stamp: object = field(default=None, repr=False, compare=False)
 
 
 class MetadataStore(Protocol):

@@ -1,28 +1,53 @@
-"""What governs an Iceberg table: it is read, and nothing else yet."""
+"""What governs an Iceberg table, or one that is being made: its columns, partitioning, order and properties.
+
+A definition is made of changes (`engine.iceberg.definition.changes`), or of the metadata of a table (`definition_of`).
+What a commit has to say of it is the difference to the metadata (`engine.iceberg.definition.metadata_updates`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from engine.iceberg.definition.column_types import stored_schema, table_schema
+from engine.iceberg.definition.properties import COMMENT, ensure_writable, target_file_size
 from engine.iceberg.spec.errors import IcebergOperationNotSupported
+from engine.iceberg.spec.metadata import TableMetadata
+from engine.iceberg.spec.partitions import PartitionSpec
+from engine.iceberg.spec.sort_orders import SortOrder
+from engine.iceberg.spec.types import IcebergSchema
 from engine.table.details import TableDetails
 from engine.table.identity import IdentityColumn
 from engine.table.operations import TableOperation
 from engine.table.rules import Capability, Constraint
 from engine.types.schema import StructType
 
-COMMENT = "comment"
-"""The property that holds a table's comment."""
+_CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS})
+"""A format version that has no defaults refuses them where they are set."""
+_UNSUPPORTED = frozenset({TableOperation.CDF_READ, TableOperation.CHECKPOINT, TableOperation.VACUUM})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergDefinition:
-    """A table's definition and its rules. `name` is what messages call it."""
+    """A table's definition and its rules. `name` is what messages call it.
+
+    `iceberg_schema` are the columns that statements see: those of a past snapshot have their own. `before` is the
+    metadata that the definition begins with, whose ids are given out; None for a new table. `details` of what is no
+    part of the definition are those of the table.
+    """
 
     name: str
-    schema: StructType
-    table_details: TableDetails
+    format_version: int
+    iceberg_schema: IcebergSchema
+    spec: PartitionSpec
+    order: SortOrder
+    properties: Mapping[str, str]
+    last_column_id: int
+    last_partition_id: int
+    before: TableMetadata | None = field(default=None, compare=False, repr=False)
+    table_details: TableDetails = field(default_factory=TableDetails, compare=False, repr=False)
+    schema: StructType = field(default_factory=StructType, compare=False, repr=False)
+    """The columns as statements see them."""
 
     def config(self, table: str) -> IcebergDefinition:
         return self
@@ -31,15 +56,18 @@ class IcebergDefinition:
         return self.table_details
 
     def has(self, capability: Capability) -> bool:
-        return False
+        return capability in _CAPABILITIES
 
     def ensure_supported(self, operation: TableOperation) -> None:
-        """Raises `IcebergOperationNotSupported` for all but reading."""
-        if operation is not TableOperation.READ:
+        """Raises `IcebergOperationNotSupported`, and `IcebergFeatureNotSupported` for what no writer may ignore."""
+        if operation in _UNSUPPORTED:
             raise IcebergOperationNotSupported(self.name, operation.value.capitalize())
+        if operation is not TableOperation.READ:
+            ensure_writable(self.name, self.properties, self.spec, self.order)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
+        """None: files are planned by their partitions, but rows hold the columns that these are made from."""
         return ()
 
     @property
@@ -64,16 +92,43 @@ class IcebergDefinition:
 
     @property
     def stored_schema(self) -> StructType:
-        return self.schema
+        return stored_schema(self.iceberg_schema.struct)
 
     @property
     def compression(self) -> str | None:
-        return None
+        return self.properties.get("write.parquet.compression-codec", "zstd").lower()
 
     @property
     def target_file_size(self) -> int | None:
-        return None
+        return target_file_size(self.properties)
 
     @property
     def optimizes_writes(self) -> bool | None:
         return None
+
+
+def definition_of(metadata: TableMetadata, schema: IcebergSchema, name: str) -> IcebergDefinition:
+    """Of a table with this metadata, of which statements see the columns of `schema`.
+
+    Raises `IcebergFeatureNotSupported` for a column of a type that no table here has.
+    """
+    return IcebergDefinition(
+        name=name,
+        format_version=metadata.format_version,
+        iceberg_schema=schema,
+        spec=metadata.spec,
+        order=metadata.order,
+        properties=metadata.properties,
+        last_column_id=metadata.last_column_id,
+        last_partition_id=metadata.last_partition_id,
+        before=metadata,
+        table_details=details_of(metadata.properties, metadata.format_version),
+        schema=table_schema(schema.struct, name),
+    )
+
+
+def details_of(properties: Mapping[str, str], format_version: int) -> TableDetails:
+    """What these say of a table."""
+    return TableDetails(
+        description=properties.get(COMMENT), properties={**properties, "format-version": str(format_version)}
+    )

@@ -54,6 +54,8 @@ ENTRIES = pa.schema([*_ENTRY_COLUMNS.items(), *_FILE_COLUMNS.items(), *((name, p
 """The columns of every manifest; those of its partitions follow them."""
 _REQUIRED = ("status", "content", "file_path", "file_format", "record_count", "file_size_in_bytes")
 PARTITION_PREFIX = "p"
+SPEC_ID = "spec_id"
+"""A column beside those of a manifest: its partition spec."""
 _FILE = "data_file."
 _BLOCKS_MIN, _ENTRIES_MIN = 4, 200
 _LARGE = 500

@@ -29,12 +29,12 @@ from engine.iceberg.manifests.manifest import (
     EQUALITY_DELETES,
     EXISTING,
     PARTITION_PREFIX,
+    SPEC_ID,
 )
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.manifests.metrics import METRICS
 from engine.iceberg.spec.errors import MalformedIcebergFile
 
-SPEC_ID = "spec_id"
 PARTITION = "partition"
 """A number for each pair of a spec and a partition of it."""
 
@@ -63,8 +63,7 @@ def live_files(
     Raises `MalformedIcebergFile`, and what `read_all` raises.
     """
     listed = list(manifests)
-    tables = _decode_all(listed, read_all, decoded, root)
-    found = [_inherited(table, manifest, format_version) for table, manifest in zip(tables, listed, strict=True)]
+    found = live_entries(listed, read_all, decoded, root, format_version)
     data = _concat([table for table, each in zip(found, listed, strict=True) if not each.has_deletes])
     deletes = _concat([table for table, each in zip(found, listed, strict=True) if each.has_deletes])
     if is_whole:
@@ -72,6 +71,27 @@ def live_files(
     codes = partition_codes([data, deletes])
     data, deletes = (table.append_column(PARTITION, code) for table, code in zip((data, deletes), codes, strict=True))
     return LiveFiles(data=data, deletes=deletes)
+
+
+def live_entries(
+    manifests: list[Manifest],
+    read_all: Callable[[list[str]], Iterator[bytes]],
+    decoded: Decoded,
+    root: str,
+    format_version: int,
+) -> list[pa.Table]:
+    """The live entries of each manifest, of `LIVE` and the columns of partition values. Raises as `live_files`."""
+    tables = _decode_all(manifests, read_all, decoded, root)
+    return [_inherited(table, manifest, format_version) for table, manifest in zip(tables, manifests, strict=True)]
+
+
+def removed_entries(
+    manifests: list[Manifest], read_all: Callable[[list[str]], Iterator[bytes]], decoded: Decoded, root: str
+) -> list[pa.Table]:
+    """The entries of each manifest for files that a snapshot removed, as they are. Raises as `live_files`."""
+    return [
+        table.filter(pc.equal(table["status"], DELETED)) for table in _decode_all(manifests, read_all, decoded, root)
+    ]
 
 
 def _decode_all(

@@ -17,10 +17,9 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from engine.iceberg.definition.column_types import table_type
-from engine.iceberg.manifests.manifest import DATA, EQUALITY_DELETES, PARTITION_PREFIX, POSITION_DELETES
+from engine.iceberg.manifests.manifest import DATA, EQUALITY_DELETES, PARTITION_PREFIX, POSITION_DELETES, SPEC_ID
 from engine.iceberg.manifests.manifest_list import Manifest
 from engine.iceberg.manifests.metrics import METRICS, pairs
-from engine.iceberg.snapshot.live_files import SPEC_ID
 from engine.iceberg.snapshot.partition_values import json_value
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.partitions import PartitionField, TransformKind

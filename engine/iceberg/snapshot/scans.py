@@ -31,8 +31,9 @@ from engine.iceberg.definition.column_types import (
     scanned_field,
     shown_sql,
 )
+from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.snapshot.footers import FileColumns
-from engine.iceberg.snapshot.live_files import PARTITION, SPEC_ID
+from engine.iceberg.snapshot.live_files import PARTITION
 from engine.iceberg.snapshot.partition_values import constant_texts, is_constant, partition_sql, partition_texts
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind

@@ -14,20 +14,21 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
-from engine.iceberg.definition.definition import COMMENT, IcebergDefinition
+from engine.iceberg.definition.definition import IcebergDefinition, definition_of
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS, metric
-from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
+from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, own_marks, rows_of, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
-from engine.iceberg.snapshot.live_files import LiveFiles, live_files
+from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
@@ -39,11 +40,13 @@ from engine.iceberg.spec.errors import (
 )
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
+from engine.iceberg.writing.new_files import scanned_files
+from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
 from engine.pruning.table_columns import TableColumns
-from engine.storage.deletion_vectors import DELETION_VECTOR, Rows
+from engine.storage.deletion_vectors import Rows
 from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
@@ -53,6 +56,7 @@ from engine.table.operations import TableOperation
 from engine.table.row_files import FilePredicate, RowFiles
 from engine.table.rules import Constraint, TableRules
 from engine.table.scan import ComposedScan, Scan
+from engine.types.arrow_types import Array, RecordBatch
 from engine.types.schema import StructType
 
 FORMAT = "iceberg"
@@ -113,12 +117,11 @@ class IcebergSnapshot:
     @cached_property
     def details(self) -> TableDetails:
         metadata = self.metadata
-        return TableDetails(
+        return replace(
+            self.definition.table_details,
             id=metadata.table_uuid,
-            description=metadata.properties.get(COMMENT),
             created_ms=metadata.metadata_log[0].timestamp_ms if metadata.metadata_log else None,
             modified_ms=self.info.timestamp_ms if self.info else metadata.last_updated_ms,
-            properties={**metadata.properties, "format-version": str(metadata.format_version)},
         )
 
     def creating_properties(self, label: str) -> list[tuple[str, str]]:
@@ -126,10 +129,11 @@ class IcebergSnapshot:
 
     @cached_property
     def definition(self) -> IcebergDefinition:
-        return IcebergDefinition(name=self.label, schema=self.schema, table_details=self.details)
+        return definition_of(self.metadata, self.iceberg_schema, self.label)
 
-    def redefined(self, label: str, changes: Iterable[DefinitionChange]) -> NoReturn:
-        raise IcebergOperationNotSupported(label, "Changing the definition of")
+    def redefined(self, label: str, changes: Iterable[DefinitionChange]) -> IcebergDefinition:
+        """Raises as `change_definition`."""
+        return change_definition(replace(self.definition, name=label), changes)
 
     def replaced(
         self,
@@ -138,8 +142,9 @@ class IcebergSnapshot:
         partition_columns: tuple[str, ...],
         changes: Iterable[DefinitionChange],
         settings: Mapping[str, str],
-    ) -> NoReturn:
-        raise IcebergOperationNotSupported(label, "Replacing")
+    ) -> IcebergDefinition:
+        """Raises as `change_definition`."""
+        return redefine_table(replace(self.definition, name=label), schema, partition_columns, changes)
 
     @property
     def row_files(self) -> RowFiles:
@@ -188,6 +193,16 @@ class IcebergSnapshot:
         """Raises as `live_files`."""
         return live_files(self.manifests, self._read_all, self.decoded, self.storage.root, self.metadata.format_version)
 
+    def entries_of(self, manifests: Sequence[Manifest]) -> list[pa.Table]:
+        """The live entries of each manifest, with all that they inherit. Raises as `live_files`."""
+        return live_entries(
+            list(manifests), self._read_all, self.decoded, self.storage.root, self.metadata.format_version
+        )
+
+    def removed_of(self, manifests: Sequence[Manifest]) -> list[pa.Table]:
+        """The entries of each manifest for files that its snapshot removed. Raises as `live_files`."""
+        return removed_entries(list(manifests), self._read_all, self.decoded, self.storage.root)
+
     @cached_property
     def files(self) -> pa.Table:
         """Row for row beside `live_files.data`."""
@@ -197,20 +212,7 @@ class IcebergSnapshot:
 
     def _as_scanned(self, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
         """With the columns that every `Scan.files` has, and deletion vectors. Raises `LogPathNotAllowed`."""
-        count = entries.num_rows
-        empty = pa.MapArray.from_arrays(
-            pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
-        )
-        files = pa.table(
-            {
-                "path": self.places.paths(entries["file_path"]),
-                "size": entries["file_size_in_bytes"],
-                "modification_time": pa.array(np.zeros(count, np.int64)),
-                "partition_values": empty,
-                "record_count": entries["record_count"],
-                "deletion_vector": pa.nulls(count, DELETION_VECTOR) if deleted is None else deleted,
-            }
-        ).combine_chunks()
+        files = scanned_files(self.places.paths(entries["file_path"]), entries, deleted)
         for batch in files.to_batches():
             self.storage.confinement.ensure_files(batch)
         return files
@@ -235,6 +237,10 @@ class IcebergSnapshot:
     @cached_property
     def _equality(self) -> pa.Table:
         return equality_deletes(self.live_files.deletes, self.label)
+
+    @property
+    def has_equality_deletes(self) -> bool:
+        return bool(self._equality.num_rows)
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""
@@ -345,7 +351,9 @@ class IcebergSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class IcebergRowFiles:
-    """Files of a table from which rows are taken, for statements that change another one."""
+    """See :class:`engine.table.row_files.RowFiles`. Files are rows of `IcebergSnapshot.files`, or what `_as_scanned`
+    makes of the entries that a commit of another writer added.
+    """
 
     snapshot: IcebergSnapshot
 
@@ -359,17 +367,43 @@ class IcebergRowFiles:
         return files
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
-        return lambda files: pa.repeat(True, files.num_rows)
+        """Of files that are entries of manifests too (`IcebergSnapshot.added_files`)."""
+        columns = self.snapshot.columns(time_zone)
 
-    def live_rows(self, files: pa.Table) -> pa.Array:
+        def may_hold(batch: RecordBatch) -> Array:
+            knowledge = FileKnowledge(
+                pa.Table.from_batches([batch]), self.snapshot.iceberg_schema, self.snapshot.metadata.specs
+            )
+            return pa.array(IcebergPruning(columns, knowledge).prune(predicate))
+
+        return may_hold
+
+    def live_rows(self, files: pa.Table) -> Array:
+        """Null for files to which equality deletes may apply."""
         deleted = pc.fill_null(pc.struct_field(files["deletion_vector"], "cardinality"), 0)
-        return pc.subtract(files["record_count"], deleted)
+        counts = pc.subtract(files["record_count"], deleted)
+        return pa.nulls(files.num_rows, pa.int64()) if self.snapshot.has_equality_deletes else counts
 
-    def deleted_rows(self, files: pa.Table) -> NoReturn:
-        raise IcebergOperationNotSupported(self.snapshot.label, "Changing or removing rows of")
+    def deleted_rows(self, files: pa.Table) -> list[Rows]:
+        """Raises as `rows_of`."""
+        return [rows_of(self.snapshot.storage, vector) for vector in files["deletion_vector"].to_pylist()]
 
-    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> NoReturn:
-        raise IcebergOperationNotSupported(self.snapshot.label, "Changing or removing rows of")
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> IcebergMarkedFiles:
+        snapshot, live = self.snapshot, self.snapshot.live_files
+        places = pc.index_in(files["path"], value_set=snapshot.files["path"].combine_chunks())
+        data = live.data.take(places)
+        replaced = own_marks(data, live.deletes)
+        together = [np.union1d(*each) for each in zip(self.deleted_rows(files), rows, strict=True)]
+        writer = MarkWriter(snapshot.storage, snapshot.metadata.location, snapshot.metadata.format_version)
+        added, written = writer.write(data, together)
+        return IcebergMarkedFiles(
+            files=files,
+            num_updated=files.num_rows - files["deletion_vector"].null_count,
+            rows=dict(zip(files["path"].to_pylist(), rows, strict=True)),
+            written=written,
+            added=added,
+            removed=replaced,
+        )
 
 
 def _bounds(data: pa.Table, columns: Any, name: str) -> pa.Array:
