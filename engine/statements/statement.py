@@ -42,6 +42,7 @@ from engine.statements.shows import (
     FindSchemas,
     FindTables,
     ListColumns,
+    ListFiles,
     ListForeignKeys,
     ListFunctions,
     ListPrimaryKeys,
@@ -94,6 +95,7 @@ AnsweredStatement = (
     | ListSchemas
     | ListTables
     | ListColumns
+    | ListFiles
     | ListFunctions
     | ListPrimaryKeys
     | ListForeignKeys

@@ -9,13 +9,14 @@ Source: Iceberg table specification, "Snapshots", "Scan Planning".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,9 +24,9 @@ from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
 from engine.iceberg.manifests.decoded import Decoded
-from engine.iceberg.manifests.manifest import metric
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
-from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
+from engine.iceberg.manifests.metrics import METRICS, metric
+from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, own_marks, rows_of, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
 from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
@@ -40,6 +41,7 @@ from engine.iceberg.spec.errors import (
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
 from engine.iceberg.writing.new_files import scanned_files
+from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
@@ -49,11 +51,12 @@ from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
 from engine.table.history import HISTORY_SCHEMA
-from engine.table.metadata_table import MetadataTable
 from engine.table.operations import TableOperation
 from engine.table.row_files import FilePredicate, RowFiles
 from engine.table.rules import Constraint, TableRules
 from engine.table.scan import ComposedScan, Scan
+from engine.table.snapshot import MetadataTable
+from engine.types.arrow_types import Array, RecordBatch
 from engine.types.schema import StructType
 
 FORMAT = "iceberg"
@@ -228,11 +231,17 @@ class IcebergSnapshot:
         """About what the snapshot holds in memory, beside what was decoded."""
         live, files = self.__dict__.get("live_files"), self.__dict__.get("files")  # where they were asked for
         tables = [*([] if live is None else [live.data, live.deletes]), *([] if files is None else [files])]
-        return sum(int(table.nbytes) for table in tables)
+        # Metrics are those of the decoded manifests, and counted there.
+        own = [table.select([name for name in table.column_names if name not in METRICS]) for table in tables]
+        return sum(int(table.nbytes) for table in own)
 
     @cached_property
     def _equality(self) -> pa.Table:
         return equality_deletes(self.live_files.deletes, self.label)
+
+    @property
+    def has_equality_deletes(self) -> bool:
+        return bool(self._equality.num_rows)
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""
@@ -278,16 +287,16 @@ class IcebergSnapshot:
     def partition_texts(self) -> pa.Table:
         return pa.table({"": pa.nulls(self.num_files)}).select([])
 
-    def counted_files(self) -> CountedFiles:
+    def counted_files(self, columns: Collection[str]) -> CountedFiles:
         """With equality deletes nobody knows how many rows of a file are left. Nested columns have no bounds here."""
         data = self.live_files.data
         counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
             counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
-        columns = [
+        asked = [
             column
             for column in self.iceberg_schema.fields
-            if isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
+            if column.name in columns and isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
         ]
         return CountedFiles(
             files=self.files,
@@ -295,10 +304,10 @@ class IcebergSnapshot:
                 {
                     "num_records": counts,
                     "tight_bounds": tight,
-                    "min_values": _bounds(data, columns, "lower_bounds"),
-                    "max_values": _bounds(data, columns, "upper_bounds"),
+                    "min_values": _bounds(data, asked, "lower_bounds"),
+                    "max_values": _bounds(data, asked, "upper_bounds"),
                     "null_count": _struct(
-                        {column.name: metric(data, "null_value_counts", column.id) for column in columns}, data.num_rows
+                        {column.name: metric(data, "null_value_counts", column.id) for column in asked}, data.num_rows
                     ),
                 }
             ),
@@ -343,7 +352,9 @@ class IcebergSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class IcebergRowFiles:
-    """Files of a table from which rows are taken, for statements that change another one."""
+    """See :class:`engine.table.row_files.RowFiles`. Files are rows of `IcebergSnapshot.files`, or what `_as_scanned`
+    makes of the entries that a commit of another writer added.
+    """
 
     snapshot: IcebergSnapshot
 
@@ -357,17 +368,43 @@ class IcebergRowFiles:
         return files
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
-        return lambda files: pa.repeat(True, files.num_rows)
+        """Of files that are entries of manifests too (`IcebergSnapshot.added_files`)."""
+        columns = self.snapshot.columns(time_zone)
 
-    def live_rows(self, files: pa.Table) -> pa.Array:
+        def may_hold(batch: RecordBatch) -> Array:
+            knowledge = FileKnowledge(
+                pa.Table.from_batches([batch]), self.snapshot.iceberg_schema, self.snapshot.metadata.specs
+            )
+            return pa.array(IcebergPruning(columns, knowledge).prune(predicate))
+
+        return may_hold
+
+    def live_rows(self, files: pa.Table) -> Array:
+        """Null for files to which equality deletes may apply."""
         deleted = pc.fill_null(pc.struct_field(files["deletion_vector"], "cardinality"), 0)
-        return pc.subtract(files["record_count"], deleted)
+        counts = pc.subtract(files["record_count"], deleted)
+        return pa.nulls(files.num_rows, pa.int64()) if self.snapshot.has_equality_deletes else counts
 
-    def deleted_rows(self, files: pa.Table) -> NoReturn:
-        raise IcebergOperationNotSupported(self.snapshot.label, "Changing or removing rows of")
+    def deleted_rows(self, files: pa.Table) -> list[Rows]:
+        """Raises as `rows_of`."""
+        return [rows_of(self.snapshot.storage, vector) for vector in files["deletion_vector"].to_pylist()]
 
-    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> NoReturn:
-        raise IcebergOperationNotSupported(self.snapshot.label, "Changing or removing rows of")
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> IcebergMarkedFiles:
+        snapshot, live = self.snapshot, self.snapshot.live_files
+        places = pc.index_in(files["path"], value_set=snapshot.files["path"].combine_chunks())
+        data = live.data.take(places)
+        replaced = own_marks(data, live.deletes)
+        together = [np.union1d(*each) for each in zip(self.deleted_rows(files), rows, strict=True)]
+        writer = MarkWriter(snapshot.storage, snapshot.metadata.location, snapshot.metadata.format_version)
+        added, written = writer.write(data, together)
+        return IcebergMarkedFiles(
+            files=files,
+            num_updated=files.num_rows - files["deletion_vector"].null_count,
+            rows=dict(zip(files["path"].to_pylist(), rows, strict=True)),
+            written=written,
+            added=added,
+            removed=replaced,
+        )
 
 
 def _bounds(data: pa.Table, columns: Any, name: str) -> pa.Array:

@@ -36,8 +36,7 @@ UNASSIGNED = -1
 METADATA_FOLDER = "metadata"
 _BLOCK_BYTES_V1 = 64 << 20
 """What v1 demands to be there and nobody reads."""
-_LISTS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds")
-_NULL_WHERE_EMPTY = (*_LISTS, "split_offsets", "equality_ids")
+_NULL_WHERE_EMPTY = ("split_offsets", "equality_ids")
 
 
 def write_manifests(

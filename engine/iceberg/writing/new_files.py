@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.iceberg.manifests.manifest import DATA, ENTRIES, SPEC_ID
+from engine.iceberg.manifests.metrics import encoded
 from engine.iceberg.spec.partitions import PartitionSpec
 from engine.iceberg.spec.types import IcebergSchema
 from engine.iceberg.writing.footer_metrics import Leaf, ParquetMetrics, leaves_of, metrics_of
@@ -145,17 +146,22 @@ def _entries(files: Sequence[DataFile], metrics: Sequence[ParquetMetrics], table
         "file_size_in_bytes": [file.size for file in files],
         "sort_order_id": [table.sort_order_id] * count,
         "split_offsets": [each.split_offsets for each in metrics],
-        "column_sizes": [list(each.column_sizes.items()) for each in metrics],
-        "value_counts": [list(each.value_counts.items()) for each in metrics],
-        "null_value_counts": [list(each.null_value_counts.items()) for each in metrics],
-        "lower_bounds": [list(each.lower_bounds.items()) for each in metrics],
-        "upper_bounds": [list(each.upper_bounds.items()) for each in metrics],
+        "column_sizes": [encoded_map(each.column_sizes) for each in metrics],
+        "value_counts": [encoded_map(each.value_counts) for each in metrics],
+        "null_value_counts": [encoded_map(each.null_value_counts) for each in metrics],
+        "lower_bounds": [encoded_map(each.lower_bounds) for each in metrics],
+        "upper_bounds": [encoded_map(each.upper_bounds) for each in metrics],
     }
     entries = entries_of(columns, count).append_column(SPEC_ID, pa.array([table.spec.spec_id] * count, pa.int32()))
     values = partition_columns([file.partition_values for file in files], table.spec, table.schema)
     for name, column in values.items():
         entries = entries.append_column(name, column)
     return entries
+
+
+def encoded_map(metric: Mapping[int, int | bytes]) -> bytes | None:
+    """A map of metrics as entries have it."""
+    return encoded([{"key": key, "value": value} for key, value in metric.items()])
 
 
 def entries_of(columns: Mapping[str, Any], count: int) -> pa.Table:
