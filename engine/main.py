@@ -20,7 +20,7 @@ from catalog.errors import SchemaNotFound, SqlError
 from catalog.file_store import FileStore
 from catalog.leftovers import remove_catalog_leftovers
 from catalog.memory_store import MemoryStore
-from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, SchemaName
+from catalog.names import DEFAULT_CATALOG, DEFAULT_SCHEMA, ICEBERG, SchemaName
 from catalog.remote import open_files, open_tree
 from catalog.rest.names import RestCatalogs
 from catalog.rest.options import RestOptions
@@ -39,6 +39,8 @@ from engine.delta.source_files import DeltaFileSource
 from engine.delta.writing.writer import DeltaWriter
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
 from engine.iceberg.iceberg_format import IcebergFormat
+from engine.iceberg.planning.planner import IcebergPlanner
+from engine.iceberg.procedures.writer import IcebergWriter
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
 from engine.runtime.parameters import Parameter
@@ -155,8 +157,8 @@ def open_sources(options: EngineOptions) -> EngineSources:
                 load_rest=rest.load,
             ),
         ),
-        planners={DEFAULT_FORMAT: DeltaPlanner()},
-        writers={DEFAULT_FORMAT: DeltaWriter()},
+        planners={DEFAULT_FORMAT: DeltaPlanner(), ICEBERG: IcebergPlanner()},
+        writers={DEFAULT_FORMAT: DeltaWriter(), ICEBERG: IcebergWriter()},
         tokens=options.tokens,
         audit_folder=options.audit_folder,
         files=DeltaFileSource(lambda location: open_storage(location, allowed_roots=roots)),

@@ -162,9 +162,10 @@ class IcebergSnapshot:
     @cached_property
     def manifests(self) -> tuple[Manifest, ...]:
         """Raises `IcebergFileNotFound`, `MalformedIcebergFile`, `LogPathNotAllowed`."""
-        return () if self.info is None else self._listed(self.info)
+        return () if self.info is None else self.manifests_of(self.info)
 
-    def _listed(self, info: SnapshotInfo) -> tuple[Manifest, ...]:
+    def manifests_of(self, info: SnapshotInfo) -> tuple[Manifest, ...]:
+        """Of another snapshot of the table. Raises as `manifests`."""
         if info.key_id is not None:
             raise IcebergFeatureNotSupported(self.label, "encryption")
         if info.manifest_list is None:
@@ -328,7 +329,7 @@ class IcebergSnapshot:
 
     def metadata_table(self, name: str) -> MetadataTable | None:
         source = TableMetadataSource(
-            self.metadata, self.info, f"{self.metadata.location}/{self.metadata_name}", self._listed, self._entries
+            self.metadata, self.info, f"{self.metadata.location}/{self.metadata_name}", self.manifests_of, self._entries
         )
         return metadata_table(source, name)
 
