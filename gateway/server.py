@@ -31,6 +31,7 @@ from gateway.config_catalogs import open_rest_catalogs
 from gateway.config_storage import open_credentials
 from gateway.hs2.server import ThriftServer, ThriftSettings
 from gateway.http.app import HttpOptions, create_app
+from gateway.http.console_page import load_console
 from gateway.http.hosts import KnownHosts
 from gateway.http.links import LinkSigner
 from gateway.http.row_links import RowLinkMaker
@@ -163,6 +164,7 @@ class Server:
             tokens=tokens,
             auditor=auditor,
             oauth=issuer.endpoints if issuer else None,
+            console=load_console(),
         )
         app = create_app(self._lifecycle, authenticator, options)
         links = RowLinkMaker(

@@ -82,6 +82,7 @@ from engine.statements.shows import (
     FindSchemas,
     FindTables,
     ListColumns,
+    ListFiles,
     ListForeignKeys,
     ListFunctions,
     ListPrimaryKeys,
@@ -178,7 +179,7 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
 
 def _answered(bound: BoundStatement, statement: AnsweredStatement) -> Needs:
     match statement:
-        case DescribeDetail() | DescribeHistory() | ShowPartitions():
+        case DescribeDetail() | DescribeHistory() | ShowPartitions() | ListFiles() | DescribeTable(version=int()):
             return _reads(bound.relations)
         case ShowCreateTable():
             views = [each.entry for each in bound.named if isinstance(each, BoundView)]

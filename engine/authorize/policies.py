@@ -1,5 +1,5 @@
-"""What no statement may do with a table that has a row filter or column masks, whoever asks; and what is not told of a
-table that a principal reads through a view alone.
+"""What no statement may do with a table that has a row filter or column masks, for any principal; and what is not told
+of a table that a principal reads through a view alone.
 
 Queries read it through its policies, and so does all that takes its rows from a query; rows may be added to it. DELETE,
 UPDATE and MERGE change the rows that a query would find (`engine.plan.reads.policed_target`), unless a rule of the
@@ -37,13 +37,13 @@ from engine.statements.explains import ExplainWrite
 from engine.statements.maintenance import AnalyzeTable, GenerateManifest, Optimize, Reorg, RepairTable, Vacuum
 from engine.statements.merges import Merge
 from engine.statements.queries import Explain
-from engine.statements.shows import DescribeDetail, DescribeHistory, ShowPartitions
+from engine.statements.shows import DescribeDetail, DescribeHistory, ListFiles, ShowPartitions
 from engine.statements.tables import CloneTable
 from engine.statements.variables import RoadStatement, SingleStatement
 from engine.statements.writes import Insert, TruncateTable, Update
 
 _ON_PLACE = Privilege.READ_FILES
-_TELLS_OF_SOURCES = (Explain, ExplainWrite, CloneTable, DescribeDetail, DescribeHistory, ShowPartitions)
+_TELLS_OF_SOURCES = (Explain, ExplainWrite, CloneTable, DescribeDetail, DescribeHistory, ListFiles, ShowPartitions)
 _TELLS_OF_TARGET = (TruncateTable, ExplainWrite, GenerateManifest, AnalyzeTable, CopyInto)
 _NAMES = {
     Explain: "EXPLAIN",
@@ -52,6 +52,7 @@ _NAMES = {
     CopyInto: "COPY INTO",
     DescribeDetail: "DESCRIBE DETAIL",
     DescribeHistory: "DESCRIBE HISTORY",
+    ListFiles: "A list of files",
     ShowPartitions: "SHOW PARTITIONS",
     TruncateTable: "TRUNCATE TABLE",
     GenerateManifest: "GENERATE",

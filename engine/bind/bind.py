@@ -52,6 +52,7 @@ from engine.statements.maintenance import (
 from engine.statements.merges import Merge
 from engine.statements.policies import AlterColumnMask, AlterRowFilter, PolicyCall
 from engine.statements.queries import (
+    AsOfVersion,
     DescribeQuery,
     Explain,
     Query,
@@ -85,6 +86,7 @@ from engine.statements.shows import (
     FindSchemas,
     FindTables,
     ListColumns,
+    ListFiles,
     ListForeignKeys,
     ListFunctions,
     ListPrimaryKeys,
@@ -269,13 +271,22 @@ def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation,
     """The tables and views of which the statement tells something."""
     match statement:
         case (
+            DescribeTable(table_parts=parts, version=int(version)) | ListFiles(table_parts=parts, version=int(version))
+        ):
+            return (binder.relation(parts, AsOfVersion(version), binder.state.current),)
+        case (
             DescribeTable(table_parts=parts)
             | ShowColumns(table_parts=parts)
             | ShowTblProperties(table_parts=parts)
             | ShowCreateTable(table_parts=parts)
         ):
             return (binder.described(parts),)
-        case DescribeDetail(table_parts=parts) | DescribeHistory(table_parts=parts) | ShowPartitions(table_parts=parts):
+        case (
+            DescribeDetail(table_parts=parts)
+            | DescribeHistory(table_parts=parts)
+            | ShowPartitions(table_parts=parts)
+            | ListFiles(table_parts=parts)
+        ):
             return (binder.table(parts),)
         case ListTables(catalog=catalog, schema_pattern=schemas, table_pattern=names):
             return binder.commented(catalog, jdbc_matcher(schemas), jdbc_matcher(names))

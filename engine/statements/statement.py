@@ -41,6 +41,7 @@ from engine.statements.shows import (
     FindSchemas,
     FindTables,
     ListColumns,
+    ListFiles,
     ListForeignKeys,
     ListFunctions,
     ListPrimaryKeys,
@@ -93,6 +94,7 @@ AnsweredStatement = (
     | ListSchemas
     | ListTables
     | ListColumns
+    | ListFiles
     | ListFunctions
     | ListPrimaryKeys
     | ListForeignKeys

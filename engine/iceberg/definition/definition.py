@@ -17,9 +17,8 @@ from engine.iceberg.spec.partitions import PartitionSpec
 from engine.iceberg.spec.sort_orders import SortOrder
 from engine.iceberg.spec.types import IcebergSchema
 from engine.table.details import TableDetails
-from engine.table.identity import IdentityColumn
 from engine.table.operations import TableOperation
-from engine.table.rules import Capability, Constraint
+from engine.table.rules import Capability, NoRules
 from engine.types.schema import StructType
 
 _CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS})
@@ -28,7 +27,7 @@ _UNSUPPORTED = frozenset({TableOperation.CDF_READ, TableOperation.CHECKPOINT, Ta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IcebergDefinition:
+class IcebergDefinition(NoRules):
     """A table's definition and its rules. `name` is what messages call it.
 
     `iceberg_schema` are the columns that statements see: those of a past snapshot have their own. `before` is the
@@ -75,22 +74,6 @@ class IcebergDefinition:
         return ()
 
     @property
-    def constraints(self) -> tuple[Constraint, ...]:
-        return ()
-
-    @property
-    def generations(self) -> Mapping[str, str]:
-        return {}
-
-    @property
-    def identities(self) -> tuple[IdentityColumn, ...]:
-        return ()
-
-    @property
-    def is_append_only(self) -> bool:
-        return False
-
-    @property
     def stored_schema(self) -> StructType:
         return stored_schema(self.iceberg_schema.struct)
 
@@ -101,10 +84,6 @@ class IcebergDefinition:
     @property
     def target_file_size(self) -> int | None:
         return target_file_size(self.properties)
-
-    @property
-    def optimizes_writes(self) -> bool | None:
-        return None
 
 
 def definition_of(metadata: TableMetadata, schema: IcebergSchema, name: str) -> IcebergDefinition:
