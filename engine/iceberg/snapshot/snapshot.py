@@ -39,7 +39,7 @@ from engine.iceberg.spec.errors import (
 )
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
-from engine.iceberg.writing.new_files import scanned_files
+from engine.iceberg.writing.new_files import partitions_of, scanned_files
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
@@ -357,6 +357,9 @@ class IcebergRowFiles:
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
         return lambda files: pa.repeat(True, files.num_rows)
+
+    def partitions(self, files: Any) -> list[str]:
+        return partitions_of(files)
 
     def live_rows(self, files: pa.Table) -> pa.Array:
         deleted = pc.fill_null(pc.struct_field(files["deletion_vector"], "cardinality"), 0)
