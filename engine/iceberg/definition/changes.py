@@ -172,7 +172,7 @@ class _Draft:
             iceberg_schema=schema,
             last_column_id=numbering.last,
             schema=table_schema(struct, old.name),
-            table_details=details_of(old.properties, old.format_version),
+            table_details=details_of(old.properties, old.format_version, old.spec, schema),
         )
 
     def with_columns(self, columns: StructType) -> _Draft:

@@ -187,6 +187,17 @@ def ensure_distinct(table: str, schema: IcebergSchema, spec: PartitionSpec) -> N
             raise IcebergPartitioningRefused(table, field.name, "the name is that of a column or of another field")
 
 
+def partition_terms(spec: PartitionSpec, schema: IcebergSchema) -> tuple[PartitionTerm, ...]:
+    """The spec as a statement would say it, as far as one can."""
+    found = []
+    for field in spec.fields:
+        path = source_path(schema, field.source_id)
+        if path is not None and field.transform.kind not in (TransformKind.VOID, TransformKind.UNKNOWN):
+            width = field.transform.width or None
+            found.append(PartitionTerm(column=path, transform=field.transform.kind.value, width=width, name=field.name))
+    return tuple(found)
+
+
 def source_path(schema: IcebergSchema, source_id: int) -> Path | None:
     """Where the column of a partition field is: a column, or a field in structs; None where there is none."""
     return _path_in(schema.struct, source_id)
