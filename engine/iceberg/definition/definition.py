@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.iceberg.definition.column_types import stored_schema, table_schema
-from engine.iceberg.definition.partitioning import source_path
+from engine.iceberg.definition.partitioning import partition_terms, source_path
 from engine.iceberg.definition.properties import COMMENT, ensure_writable, target_file_size
 from engine.iceberg.manifests.manifest import PARTITION_PREFIX
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergOperationNotSupported
@@ -135,13 +135,17 @@ def definition_of(metadata: TableMetadata, schema: IcebergSchema, name: str) -> 
         last_column_id=metadata.last_column_id,
         last_partition_id=metadata.last_partition_id,
         before=metadata,
-        table_details=details_of(metadata.properties, metadata.format_version),
+        table_details=details_of(metadata.properties, metadata.format_version, metadata.spec, schema),
         schema=table_schema(schema.struct, name),
     )
 
 
-def details_of(properties: Mapping[str, str], format_version: int) -> TableDetails:
+def details_of(
+    properties: Mapping[str, str], format_version: int, spec: PartitionSpec, schema: IcebergSchema
+) -> TableDetails:
     """What these say of a table."""
     return TableDetails(
-        description=properties.get(COMMENT), properties={**properties, "format-version": str(format_version)}
+        description=properties.get(COMMENT),
+        properties={**properties, "format-version": str(format_version)},
+        partition_terms=partition_terms(spec, schema),
     )

@@ -40,7 +40,7 @@ from engine.iceberg.spec.errors import (
 )
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
-from engine.iceberg.writing.new_files import scanned_files
+from engine.iceberg.writing.new_files import partitions_of, scanned_files
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
@@ -369,6 +369,9 @@ class IcebergRowFiles:
 
     def readable(self, files: pa.Table) -> pa.Table:
         return files
+
+    def partitions(self, files: Any) -> list[str]:
+        return partitions_of(files)
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
         """Of files that are entries of manifests too (`IcebergSnapshot.added_files`)."""
