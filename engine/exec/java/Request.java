@@ -163,12 +163,16 @@ final class Request {
     final String commitVersion;
     final String rowIdColumn;
     final String commitVersionColumn;
+    /** Of these columns in files, or null. */
+    final long[] fieldIds;
 
     RowTracking(JsonNode node) {
       baseRowId = node.get("base_row_id").textValue();
       commitVersion = node.get("default_row_commit_version").textValue();
       rowIdColumn = node.get("row_id_column").textValue();
       commitVersionColumn = node.get("row_commit_version_column").textValue();
+      JsonNode ids = node.get("field_ids");
+      fieldIds = ids.isNull() ? null : new long[] {ids.get(0).longValue(), ids.get(1).longValue()};
     }
 
     private StructType addTo(StructType constants) {
