@@ -172,7 +172,11 @@ final class Request {
       rowIdColumn = node.get("row_id_column").textValue();
       commitVersionColumn = node.get("row_commit_version_column").textValue();
       JsonNode ids = node.get("field_ids");
-      fieldIds = ids.isNull() ? null : new long[] {ids.get(0).longValue(), ids.get(1).longValue()};
+      fieldIds = ids.isNull() ? null : new long[] {item(ids, 0), item(ids, 1)};
+    }
+
+    private static long item(JsonNode list, int position) {
+      return ((JsonNode) list.get(position)).longValue();
     }
 
     private StructType addTo(StructType constants) {
