@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -51,6 +51,12 @@ class RowFiles(Protocol):
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
         """A condition on rows as one on files. `time_zone` as for `TableSnapshot.columns`."""
+        ...
+
+    def partitions(self, files: Any) -> list[str] | None:
+        """For each file a text that the files of its partition have in common; None in formats whose files tell their
+        partitions by `partition_values`.
+        """
         ...
 
     def live_rows(self, files: pa.Table) -> Array:

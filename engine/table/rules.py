@@ -33,6 +33,17 @@ class Capability(Enum):
     ADDED_DEFAULTS = "gives the rows that are there the default of a column that is added"
 
 
+@dataclass(frozen=True, slots=True)
+class PartitionSource:
+    """A partition value that is made from the column, or field in structs, at `path`, as files have it: by a transform,
+    and its number where it has one.
+    """
+
+    path: tuple[str, ...]
+    transform: str
+    width: int = 0
+
+
 class TableRules(Protocol):
     """Of one version of a table."""
 
@@ -53,6 +64,13 @@ class TableRules(Protocol):
     @property
     def partition_keys(self) -> tuple[str, ...]:
         """What the partition columns are called where the values of files are kept, in their order."""
+        ...
+
+    @property
+    def partition_sources(self) -> tuple[PartitionSource, ...]:
+        """For each of `partition_keys` what its values are made from, where files have the columns too; none where the
+        values are those of `partition_columns`, which files do not have.
+        """
         ...
 
     @property

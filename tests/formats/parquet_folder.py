@@ -36,7 +36,7 @@ from engine.table.history import HISTORY_SCHEMA
 from engine.table.identity import IdentityColumn
 from engine.table.operations import CommitDescription, NumberedWrite, TableOperation
 from engine.table.row_files import FilePredicate, MarkedFiles
-from engine.table.rules import Capability, Constraint, TableRules
+from engine.table.rules import Capability, Constraint, PartitionSource, TableRules
 from engine.table.scan import NO_FILES, Scan
 from engine.table.snapshot import TableSnapshot
 from engine.table.transaction import DataFile, NewFiles
@@ -86,6 +86,10 @@ class FolderDefinition:
     @property
     def partition_keys(self) -> tuple[str, ...]:
         return self.partition_columns
+
+    @property
+    def partition_sources(self) -> tuple[PartitionSource, ...]:
+        return ()
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
@@ -271,6 +275,9 @@ class FolderRowFiles:
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
         return lambda files: pa.repeat(True, files.num_rows)
+
+    def partitions(self, files: Any) -> None:
+        return None
 
     def live_rows(self, files: pa.Table) -> pa.Array:
         return files["rows"]

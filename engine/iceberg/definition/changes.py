@@ -59,8 +59,8 @@ from engine.table.definition_changes import (
     SortBy,
     UnsetProperty,
 )
-from engine.table.partition_terms import PartitionTerm
 from engine.types.column_paths import Path
+from engine.types.partition_terms import PartitionTerm
 from engine.types.schema import StructField, StructType
 from engine.types.schema_changes import (
     add_field,

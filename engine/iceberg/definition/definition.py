@@ -10,16 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.iceberg.definition.column_types import stored_schema, table_schema
+from engine.iceberg.definition.partitioning import source_path
 from engine.iceberg.definition.properties import COMMENT, ensure_writable, target_file_size
-from engine.iceberg.spec.errors import IcebergOperationNotSupported
+from engine.iceberg.manifests.manifest import PARTITION_PREFIX
+from engine.iceberg.spec.errors import IcebergFeatureNotSupported, IcebergOperationNotSupported
 from engine.iceberg.spec.metadata import TableMetadata
-from engine.iceberg.spec.partitions import PartitionSpec
+from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.sort_orders import SortOrder
-from engine.iceberg.spec.types import IcebergSchema
+from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, type_name, walk
 from engine.table.details import TableDetails
 from engine.table.identity import IdentityColumn
 from engine.table.operations import TableOperation
-from engine.table.rules import Capability, Constraint
+from engine.table.rules import Capability, Constraint, PartitionSource
 from engine.types.schema import StructType
 
 _CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS})
@@ -31,6 +33,8 @@ _MODES: Mapping[Capability, str] = {
 }
 """The properties that say whether rows are marked; without them files are written again."""
 MERGE_ON_READ = "merge-on-read"
+_UNWRITTEN = frozenset({Kind.UUID, Kind.FIXED, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
+"""Spark writes them as other types than Iceberg's files have."""
 _UNSUPPORTED = frozenset({TableOperation.CDF_READ, TableOperation.CHECKPOINT, TableOperation.VACUUM})
 
 
@@ -72,8 +76,24 @@ class IcebergDefinition:
         """Raises `IcebergOperationNotSupported`, and `IcebergFeatureNotSupported` for what no writer may ignore."""
         if operation in _UNSUPPORTED:
             raise IcebergOperationNotSupported(self.name, operation.value.capitalize())
-        if operation is not TableOperation.READ:
-            ensure_writable(self.name, self.properties, self.spec, self.order)
+        if operation is TableOperation.READ:
+            return
+        ensure_writable(self.name, self.properties, self.spec, self.order)
+        if operation is not TableOperation.METADATA:
+            self._ensure_rows_writable()
+
+    def _ensure_rows_writable(self) -> None:
+        """Raises `IcebergFeatureNotSupported`."""
+        for path, each in walk(self.iceberg_schema.struct):
+            if isinstance(each.type, SimpleType) and each.type.kind in _UNWRITTEN:
+                what = f"the column {'.'.join(path)} of the type {type_name(each.type)}, which is only read,"
+                raise IcebergFeatureNotSupported(self.name, what)
+        clash = sorted({*self.partition_keys} & {*self.schema.names})
+        if clash:
+            raise IcebergFeatureNotSupported(self.name, f"a column {clash[0]}, as partitions are called,")
+        lost = [each.name for each in self._divided if source_path(self.iceberg_schema, each.source_id) is None]
+        if lost:
+            raise IcebergFeatureNotSupported(self.name, f"the partition field {lost[0]} of a column that is gone")
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
@@ -82,7 +102,21 @@ class IcebergDefinition:
 
     @property
     def partition_keys(self) -> tuple[str, ...]:
-        return ()
+        """Folders below the table's are called by these."""
+        return tuple(f"{PARTITION_PREFIX}{each.field_id}" for each in self._divided)
+
+    @property
+    def partition_sources(self) -> tuple[PartitionSource, ...]:
+        found = []
+        for each in self._divided:
+            path = source_path(self.iceberg_schema, each.source_id)
+            assert path is not None, "the spec of a table that is written has its columns"
+            found.append(PartitionSource(path, each.transform.kind.value, each.transform.width))
+        return tuple(found)
+
+    @property
+    def _divided(self) -> tuple[PartitionField, ...]:
+        return tuple(each for each in self.spec.fields if each.transform.kind is not TransformKind.VOID)
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:

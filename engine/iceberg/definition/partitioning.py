@@ -16,8 +16,8 @@ from engine.iceberg.spec.errors import IcebergPartitioningRefused
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, Transform, TransformKind
 from engine.iceberg.spec.sort_orders import UNSORTED, SortField, SortOrder
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType
-from engine.table.partition_terms import PartitionTerm, SortTerm
 from engine.types.column_paths import Path, format_name
+from engine.types.partition_terms import PartitionTerm, SortTerm
 
 _NAMES: Mapping[str, TransformKind] = {
     "identity": TransformKind.IDENTITY,

@@ -40,7 +40,7 @@ from engine.iceberg.spec.errors import (
 )
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
-from engine.iceberg.writing.new_files import scanned_files, without_partition_values
+from engine.iceberg.writing.new_files import partitions_of, scanned_files, without_partition_values
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
@@ -411,6 +411,9 @@ class IcebergRowFiles:
             return pa.array(IcebergPruning(columns, knowledge).prune(predicate))
 
         return may_hold
+
+    def partitions(self, files: Any) -> list[str]:
+        return partitions_of(files)
 
     def live_rows(self, files: pa.Table) -> Array:
         """Null for files to which equality deletes may apply."""
