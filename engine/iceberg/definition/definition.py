@@ -25,6 +25,13 @@ from engine.types.schema import StructType
 
 _CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS})
 """A format version that has no defaults refuses them where they are set."""
+_MODES: Mapping[Capability, str] = {
+    Capability.DELETED_ROW_MARKS: "write.delete.mode",
+    Capability.UPDATED_ROW_MARKS: "write.update.mode",
+    Capability.MERGED_ROW_MARKS: "write.merge.mode",
+}
+"""The properties that say whether rows are marked; without them files are written again."""
+MERGE_ON_READ = "merge-on-read"
 _UNWRITTEN = frozenset({Kind.UUID, Kind.FIXED, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
 """Spark writes them as other types than Iceberg's files have."""
 _UNSUPPORTED = frozenset({TableOperation.CDF_READ, TableOperation.CHECKPOINT, TableOperation.VACUUM})
@@ -59,6 +66,9 @@ class IcebergDefinition(NoRules):
         return self.table_details
 
     def has(self, capability: Capability) -> bool:
+        mode = _MODES.get(capability)
+        if mode is not None:
+            return self.format_version > 1 and self.properties.get(mode, "").lower() == MERGE_ON_READ
         return capability in _CAPABILITIES
 
     def ensure_supported(self, operation: TableOperation) -> None:

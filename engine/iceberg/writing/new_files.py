@@ -88,20 +88,31 @@ def scanned_files(paths: Any, entries: pa.Table, deleted: pa.Array | None = None
     """Entries with the columns that every `Scan.files` has, and deletion vectors. `paths` as for scans."""
     count = entries.num_rows
     partition = {name: entries[name] for name in entries.column_names if is_partition_column(name)}
-    empty = pa.MapArray.from_arrays(
-        pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
-    )
     return pa.table(
         {
             "path": paths,
             "size": entries["file_size_in_bytes"],
             "modification_time": pa.array(np.zeros(count, np.int64)),
-            "partition_values": empty,
+            "partition_values": _no_values(count),
             "record_count": entries["record_count"],
             "deletion_vector": pa.nulls(count, DELETION_VECTOR) if deleted is None else deleted,
+            "base_row_id": entries["first_row_id"],
+            "default_row_commit_version": entries["sequence_number"],
             **partition,
         }
     ).combine_chunks()
+
+
+def without_partition_values(files: pa.Table) -> pa.Table:
+    """Files of a scan as `scanned_files` makes them."""
+    at = files.schema.get_field_index("partition_values")
+    return files.set_column(at, files.schema.field(at), _no_values(files.num_rows))
+
+
+def _no_values(count: int) -> pa.Array:
+    return pa.MapArray.from_arrays(
+        pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
+    )
 
 
 def is_partition_column(name: str) -> bool:
