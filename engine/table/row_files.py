@@ -1,8 +1,9 @@
 """What statements that change rows ask of the files of a table, and of its format.
 
 Rows are known by their file and their index in it. A file is written again without the rows that go, or, where the
-table has the capability `ROW_MARKS`, stays and gets marks of these rows beside it: Delta's deletion vectors, or what
-another format has in their place. `files` are rows of `TableSnapshot.files`, or what a commit of another writer added.
+table has a capability such as `DELETED_ROW_MARKS`, stays and gets marks of these rows beside it: Delta's deletion
+vectors, or what another format has in their place. `files` are rows of `TableSnapshot.files`, or what a commit of
+another writer added.
 """
 
 from __future__ import annotations

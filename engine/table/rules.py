@@ -24,7 +24,9 @@ class Capability(Enum):
     """What a table can do beyond what every table can, by its format and its settings."""
 
     CHANGE_FEED = "records which rows a commit deleted, changed and inserted"
-    ROW_MARKS = "marks rows that go beside their files, which stay"
+    DELETED_ROW_MARKS = "marks rows that are deleted or replaced beside their files, which stay"
+    UPDATED_ROW_MARKS = "the same of rows that an UPDATE changes"
+    MERGED_ROW_MARKS = "the same of rows that a MERGE changes or deletes"
     ROW_IDS = "gives rows ids, which they keep wherever they are moved to"
     TYPE_WIDENING = "gives columns wider types while rows are written"
     COLUMN_DEFAULTS = "has columns with defaults"

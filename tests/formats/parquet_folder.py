@@ -244,7 +244,7 @@ class FolderSnapshot:
     def pruning(self, time_zone: tzinfo | None = None) -> FilePruning:
         return FilePruning(self.columns(time_zone), self.num_files, lambda name: self.partition_texts().column(name))
 
-    def counted_files(self) -> CountedFiles:
+    def counted_files(self, columns: Collection[str]) -> CountedFiles:
         statistics = pa.table({"num_records": self.files["rows"], "tight_bounds": pa.nulls(self.num_files, pa.bool_())})
         return CountedFiles(files=self.files, statistics=statistics)
 

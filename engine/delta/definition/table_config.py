@@ -170,7 +170,7 @@ class TableConfig:
         match capability:
             case Capability.CHANGE_FEED:
                 return self.is_enabled("changeDataFeed")
-            case Capability.ROW_MARKS:
+            case Capability.DELETED_ROW_MARKS | Capability.UPDATED_ROW_MARKS | Capability.MERGED_ROW_MARKS:
                 return self.is_enabled("deletionVectors")
             case Capability.ROW_IDS:
                 return self.is_enabled("rowTracking")

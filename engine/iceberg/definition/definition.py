@@ -28,6 +28,13 @@ _CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS
 """A format version that has no defaults refuses them where they are set."""
 _UNWRITTEN = frozenset({Kind.UUID, Kind.FIXED, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
 """Spark writes them as other types than Iceberg's files have."""
+_MODES: Mapping[Capability, str] = {
+    Capability.DELETED_ROW_MARKS: "write.delete.mode",
+    Capability.UPDATED_ROW_MARKS: "write.update.mode",
+    Capability.MERGED_ROW_MARKS: "write.merge.mode",
+}
+"""The properties that say whether rows are marked; without them files are written again."""
+MERGE_ON_READ = "merge-on-read"
 _UNSUPPORTED = frozenset({TableOperation.CDF_READ, TableOperation.CHECKPOINT, TableOperation.VACUUM})
 
 
@@ -60,6 +67,9 @@ class IcebergDefinition:
         return self.table_details
 
     def has(self, capability: Capability) -> bool:
+        mode = _MODES.get(capability)
+        if mode is not None:
+            return self.format_version > 1 and self.properties.get(mode, "").lower() == MERGE_ON_READ
         return capability in _CAPABILITIES
 
     def ensure_supported(self, operation: TableOperation) -> None:

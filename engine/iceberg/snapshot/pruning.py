@@ -24,7 +24,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.iceberg.manifests.manifest import PARTITION_PREFIX, SPEC_ID, metric
+from engine.iceberg.manifests.manifest import PARTITION_PREFIX, SPEC_ID
+from engine.iceberg.manifests.metrics import metric
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
 from engine.iceberg.spec.transforms import apply, bounds_of
 from engine.iceberg.spec.types import IcebergField, IcebergSchema, Kind, SimpleType, StructOfType

@@ -9,13 +9,14 @@ Source: Iceberg table specification, "Snapshots", "Scan Planning".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,15 +24,15 @@ from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
 from engine.iceberg.manifests.decoded import Decoded
-from engine.iceberg.manifests.manifest import metric
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
-from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, vectors
+from engine.iceberg.manifests.metrics import METRICS, metric
+from engine.iceberg.snapshot.deletes import DeleteReader, equality_deletes, own_marks, rows_of, vectors
 from engine.iceberg.snapshot.footers import NAME_MAPPING, parse_name_mapping, read_footers
 from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_files, removed_entries
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
-from engine.iceberg.snapshot.scans import ScanSource, build_scan, needs_footers
+from engine.iceberg.snapshot.scans import ScanSource, build_scan, needs_footers, with_partition_values
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
     IcebergFileNotFound,
@@ -39,7 +40,8 @@ from engine.iceberg.spec.errors import (
 )
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
-from engine.iceberg.writing.new_files import partitions_of, scanned_files
+from engine.iceberg.writing.new_files import partitions_of, scanned_files, without_partition_values
+from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
 from engine.pruning.pruning import FilePruning
@@ -53,10 +55,18 @@ from engine.table.metadata_table import MetadataTable
 from engine.table.operations import TableOperation
 from engine.table.row_files import FilePredicate, RowFiles
 from engine.table.rules import Constraint, TableRules
-from engine.table.scan import ComposedScan, Scan
+from engine.table.scan import ComposedScan, RowTracking, Scan
+from engine.types.arrow_types import Array, RecordBatch
 from engine.types.schema import StructType
 
 FORMAT = "iceberg"
+ROW_LINEAGE = RowTracking(
+    row_id_column="_row_id",
+    row_commit_version_column="_last_updated_sequence_number",
+    field_ids=(2_147_483_540, 2_147_483_539),
+)
+"""What files have of rows that they took over, from v3 on."""
+_LINEAGE_VERSION = 3
 NO_VERSION = 0
 """Of a table that has no snapshot."""
 _PARQUET = "parquet"
@@ -227,11 +237,17 @@ class IcebergSnapshot:
         """About what the snapshot holds in memory, beside what was decoded."""
         live, files = self.__dict__.get("live_files"), self.__dict__.get("files")  # where they were asked for
         tables = [*([] if live is None else [live.data, live.deletes]), *([] if files is None else [files])]
-        return sum(int(table.nbytes) for table in tables)
+        # Metrics are those of the decoded manifests, and counted there.
+        own = [table.select([name for name in table.column_names if name not in METRICS]) for table in tables]
+        return sum(int(table.nbytes) for table in own)
 
     @cached_property
     def _equality(self) -> pa.Table:
         return equality_deletes(self.live_files.deletes, self.label)
+
+    @property
+    def has_equality_deletes(self) -> bool:
+        return bool(self._equality.num_rows)
 
     def scan(self, relation: str, label: str) -> Scan | ComposedScan:
         """Raises, by name, for files that this release does not read."""
@@ -243,19 +259,37 @@ class IcebergSnapshot:
             names = None if mapping is None else parse_name_mapping(mapping)
             footers = read_footers(self.storage, self.files["path"].to_pylist(), names, self.decoded)
         equality = self._equality
-        source = ScanSource(
+        source = replace(
+            self.scan_source(self.files, data),
+            equality=equality,
+            equality_files=self._as_scanned(equality),
+            footers=footers,
+        )
+        found = build_scan(source, relation, label)
+        return replace(found, row_tracking=self._row_tracking) if isinstance(found, Scan) else found
+
+    def scan_source(self, files: pa.Table, data: pa.Table) -> ScanSource:
+        """Of these data files, without equality deletes and footers."""
+        none = self._equality.slice(0, 0)
+        return ScanSource(
             root=self.storage.root,
             schema=self.iceberg_schema,
             schemas=self.metadata.schemas,
             specs=self.metadata.specs,
-            files=self.files,
+            files=files,
             data=data,
-            equality=equality,
-            equality_files=self._as_scanned(equality),
-            footers=footers,
+            equality=none,
+            equality_files=self._as_scanned(none),
+            footers=None,
             allowed_roots=self.storage.confinement.places,
         )
-        return build_scan(source, relation, label)
+
+    @property
+    def _row_tracking(self) -> RowTracking | None:
+        """None for tables without row ids: of older versions, or upgraded and not written since."""
+        if self.metadata.format_version < _LINEAGE_VERSION or self.live_files.data["first_row_id"].null_count:
+            return None
+        return ROW_LINEAGE
 
     def _ensure_parquet(self, data: pa.Table, label: str) -> None:
         other = pc.not_equal(pc.utf8_lower(data["file_format"]), _PARQUET)
@@ -277,16 +311,16 @@ class IcebergSnapshot:
     def partition_texts(self) -> pa.Table:
         return pa.table({"": pa.nulls(self.num_files)}).select([])
 
-    def counted_files(self) -> CountedFiles:
+    def counted_files(self, columns: Collection[str]) -> CountedFiles:
         """With equality deletes nobody knows how many rows of a file are left. Nested columns have no bounds here."""
         data = self.live_files.data
         counts, tight = data["record_count"], pa.nulls(data.num_rows, pa.bool_())
         if self._equality.num_rows:
             counts, tight = pa.nulls(data.num_rows, pa.int64()), pa.repeat(False, data.num_rows)
-        columns = [
+        asked = [
             column
             for column in self.iceberg_schema.fields
-            if isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
+            if column.name in columns and isinstance(column.type, SimpleType) and arrow_of(column.type) is not None
         ]
         return CountedFiles(
             files=self.files,
@@ -294,10 +328,10 @@ class IcebergSnapshot:
                 {
                     "num_records": counts,
                     "tight_bounds": tight,
-                    "min_values": _bounds(data, columns, "lower_bounds"),
-                    "max_values": _bounds(data, columns, "upper_bounds"),
+                    "min_values": _bounds(data, asked, "lower_bounds"),
+                    "max_values": _bounds(data, asked, "upper_bounds"),
                     "null_count": _struct(
-                        {column.name: metric(data, "null_value_counts", column.id) for column in columns}, data.num_rows
+                        {column.name: metric(data, "null_value_counts", column.id) for column in asked}, data.num_rows
                     ),
                 }
             ),
@@ -342,7 +376,9 @@ class IcebergSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class IcebergRowFiles:
-    """Files of a table from which rows are taken, for statements that change another one."""
+    """See :class:`engine.table.row_files.RowFiles`. Files are rows of `IcebergSnapshot.files`, or what `_as_scanned`
+    makes of the entries that a commit of another writer added.
+    """
 
     snapshot: IcebergSnapshot
 
@@ -353,23 +389,57 @@ class IcebergRowFiles:
         return replace(found, files=files)
 
     def readable(self, files: pa.Table) -> pa.Table:
-        return files
+        """With the values of partitions that are those of columns."""
+        plain = without_partition_values(files)
+        return with_partition_values(self.snapshot.scan_source(plain, self._entries(files)))
+
+    def _entries(self, files: pa.Table) -> pa.Table:
+        """What manifests say of files: those of another writer's commit have it with them."""
+        if "file_path" in files.column_names:
+            return files
+        places = pc.index_in(files["path"], value_set=self.snapshot.files["path"].combine_chunks())
+        return self.snapshot.live_files.data.take(places)
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
-        return lambda files: pa.repeat(True, files.num_rows)
+        """Of files that are entries of manifests too (`IcebergSnapshot.added_files`)."""
+        columns = self.snapshot.columns(time_zone)
+
+        def may_hold(batch: RecordBatch) -> Array:
+            knowledge = FileKnowledge(
+                pa.Table.from_batches([batch]), self.snapshot.iceberg_schema, self.snapshot.metadata.specs
+            )
+            return pa.array(IcebergPruning(columns, knowledge).prune(predicate))
+
+        return may_hold
 
     def partitions(self, files: Any) -> list[str]:
         return partitions_of(files)
 
-    def live_rows(self, files: pa.Table) -> pa.Array:
+    def live_rows(self, files: pa.Table) -> Array:
+        """Null for files to which equality deletes may apply."""
         deleted = pc.fill_null(pc.struct_field(files["deletion_vector"], "cardinality"), 0)
-        return pc.subtract(files["record_count"], deleted)
+        counts = pc.subtract(files["record_count"], deleted)
+        return pa.nulls(files.num_rows, pa.int64()) if self.snapshot.has_equality_deletes else counts
 
-    def deleted_rows(self, files: pa.Table) -> NoReturn:
-        raise IcebergOperationNotSupported(self.snapshot.label, "Changing or removing rows of")
+    def deleted_rows(self, files: pa.Table) -> list[Rows]:
+        """Raises as `rows_of`."""
+        return [rows_of(self.snapshot.storage, vector) for vector in files["deletion_vector"].to_pylist()]
 
-    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> NoReturn:
-        raise IcebergOperationNotSupported(self.snapshot.label, "Changing or removing rows of")
+    def mark(self, files: pa.Table, rows: Sequence[Rows]) -> IcebergMarkedFiles:
+        snapshot, live = self.snapshot, self.snapshot.live_files
+        data = self._entries(files)
+        replaced = own_marks(data, live.deletes)
+        together = [np.union1d(*each) for each in zip(self.deleted_rows(files), rows, strict=True)]
+        writer = MarkWriter(snapshot.storage, snapshot.metadata.location, snapshot.metadata.format_version)
+        added, written = writer.write(data, together)
+        return IcebergMarkedFiles(
+            files=files,
+            num_updated=files.num_rows - files["deletion_vector"].null_count,
+            rows=dict(zip(files["path"].to_pylist(), rows, strict=True)),
+            written=written,
+            added=added,
+            removed=replaced,
+        )
 
 
 def _bounds(data: pa.Table, columns: Any, name: str) -> pa.Array:

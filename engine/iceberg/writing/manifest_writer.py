@@ -35,8 +35,7 @@ UNASSIGNED = -1
 """The sequence number of a manifest that is in no list yet."""
 _BLOCK_BYTES_V1 = 64 << 20
 """What v1 demands to be there and nobody reads."""
-_LISTS = ("column_sizes", "value_counts", "null_value_counts", "nan_value_counts", "lower_bounds", "upper_bounds")
-_NULL_WHERE_EMPTY = (*_LISTS, "split_offsets", "equality_ids")
+_NULL_WHERE_EMPTY = ("split_offsets", "equality_ids")
 
 
 def write_manifests(

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.iceberg.manifests.manifest import DATA, ENTRIES, PARTITION_PREFIX, SPEC_ID
+from engine.iceberg.manifests.metrics import encoded
 from engine.iceberg.spec.partitions import PartitionSpec
 from engine.iceberg.spec.types import IcebergSchema
 from engine.iceberg.writing.footer_metrics import Leaf, ParquetMetrics, leaves_of, metrics_of
@@ -87,18 +88,17 @@ def scanned_files(paths: Any, entries: pa.Table, deleted: pa.Array | None = None
     """Entries with the columns that every `Scan.files` has, and deletion vectors. `paths` as for scans."""
     count = entries.num_rows
     partition = {name: entries[name] for name in entries.column_names if is_partition_column(name)}
-    empty = pa.MapArray.from_arrays(
-        pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
-    )
     return pa.table(
         {
             "path": paths,
             "size": entries["file_size_in_bytes"],
             "modification_time": pa.array(np.zeros(count, np.int64)),
-            "partition_values": empty,
+            "partition_values": _no_values(count),
             "record_count": entries["record_count"],
             "deletion_vector": pa.nulls(count, DELETION_VECTOR) if deleted is None else deleted,
             **partition,
+            "base_row_id": entries["first_row_id"],
+            "default_row_commit_version": entries["sequence_number"],
         }
     ).combine_chunks()
 
@@ -116,6 +116,18 @@ def partitions_of(files: Any) -> list[str]:
         "/".join(f"{name}={value!r}" for name, value in zip(names, values, strict=True) if value is not None)
         for values in zip(*columns, strict=True)
     ]
+
+
+def without_partition_values(files: pa.Table) -> pa.Table:
+    """Files of a scan as `scanned_files` makes them."""
+    at = files.schema.get_field_index("partition_values")
+    return files.set_column(at, files.schema.field(at), _no_values(files.num_rows))
+
+
+def _no_values(count: int) -> pa.Array:
+    return pa.MapArray.from_arrays(
+        pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
+    )
 
 
 def describe_files(storage: Storage, table: FileSchema, files: Iterable[DataFile]) -> IcebergNewFiles:
@@ -164,17 +176,22 @@ def _entries(files: Sequence[DataFile], metrics: Sequence[ParquetMetrics], table
         "file_size_in_bytes": [file.size for file in files],
         "sort_order_id": [table.sort_order_id] * count,
         "split_offsets": [each.split_offsets for each in metrics],
-        "column_sizes": [list(each.column_sizes.items()) for each in metrics],
-        "value_counts": [list(each.value_counts.items()) for each in metrics],
-        "null_value_counts": [list(each.null_value_counts.items()) for each in metrics],
-        "lower_bounds": [list(each.lower_bounds.items()) for each in metrics],
-        "upper_bounds": [list(each.upper_bounds.items()) for each in metrics],
+        "column_sizes": [encoded_map(each.column_sizes) for each in metrics],
+        "value_counts": [encoded_map(each.value_counts) for each in metrics],
+        "null_value_counts": [encoded_map(each.null_value_counts) for each in metrics],
+        "lower_bounds": [encoded_map(each.lower_bounds) for each in metrics],
+        "upper_bounds": [encoded_map(each.upper_bounds) for each in metrics],
     }
     entries = entries_of(columns, count).append_column(SPEC_ID, pa.array([table.spec.spec_id] * count, pa.int32()))
     values = partition_columns([file.partition_values for file in files], table.spec, table.schema)
     for name, column in values.items():
         entries = entries.append_column(name, column)
     return entries
+
+
+def encoded_map(metric: Mapping[int, int | bytes]) -> bytes | None:
+    """A map of metrics as entries have it."""
+    return encoded([{"key": key, "value": value} for key, value in metric.items()])
 
 
 def entries_of(columns: Mapping[str, Any], count: int) -> pa.Table:
