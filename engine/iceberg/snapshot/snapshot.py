@@ -77,7 +77,7 @@ class IcebergSnapshot:
     """Immutable; safe to share between threads.
 
     `metadata_name` is the file of the metadata, relative to the table's folder. `info` is the snapshot that is read,
-    None for a table without rows; `iceberg_schema` are its columns.
+    None for a table without rows; `iceberg_schema` are its columns. `address` is that of a table of a REST catalog.
     """
 
     storage: Storage
@@ -86,6 +86,7 @@ class IcebergSnapshot:
     info: SnapshotInfo | None
     iceberg_schema: IcebergSchema
     decoded: Decoded
+    address: str | None = None
 
     format = FORMAT
     checks: tuple[Constraint, ...] = ()
@@ -369,6 +370,8 @@ class IcebergSnapshot:
         return None
 
     def is_gone(self) -> bool:
+        if self.address is not None:  # the catalog says so when it is asked again
+            return False
         try:
             return not self.storage.exists(self.metadata_name)
         except OSError:
