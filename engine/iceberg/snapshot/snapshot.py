@@ -406,6 +406,9 @@ class IcebergRowFiles:
         places = pc.index_in(files["path"], value_set=self.snapshot.files["path"].combine_chunks())
         return self.snapshot.live_files.data.take(places)
 
+    def partitions(self, files: Any) -> list[str]:
+        return partitions_of(files)
+
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
         """Of files that are entries of manifests too (`IcebergSnapshot.added_files`)."""
         columns = self.snapshot.columns(time_zone)
@@ -417,9 +420,6 @@ class IcebergRowFiles:
             return pa.array(IcebergPruning(columns, knowledge).prune(predicate))
 
         return may_hold
-
-    def partitions(self, files: Any) -> list[str]:
-        return partitions_of(files)
 
     def live_rows(self, files: pa.Table) -> Array:
         """Null for files to which equality deletes may apply."""
