@@ -13,8 +13,8 @@ class TableDetails:
     """What DESCRIBE and SHOW tell of a table besides its columns; None where the format does not record it.
 
     Times are in milliseconds since the epoch, `clustering_columns` paths of logical names. `partition_terms` are what
-    files are divided by in formats without partition columns. `versions` are those of reader and writer in a format that
-    has them, `features` names that its protocol lists.
+    files are divided by in formats without partition columns. `versions` are those of reader and writer in a format
+    that has them, `features` names that its protocol lists.
     """
 
     id: str | None = None

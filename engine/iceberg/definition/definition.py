@@ -25,6 +25,8 @@ from engine.types.schema import StructType
 
 _CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS})
 """A format version that has no defaults refuses them where they are set."""
+_UNWRITTEN = frozenset({Kind.UUID, Kind.FIXED, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
+"""Spark writes them as other types than Iceberg's files have."""
 _MODES: Mapping[Capability, str] = {
     Capability.DELETED_ROW_MARKS: "write.delete.mode",
     Capability.UPDATED_ROW_MARKS: "write.update.mode",
@@ -32,8 +34,6 @@ _MODES: Mapping[Capability, str] = {
 }
 """The properties that say whether rows are marked; without them files are written again."""
 MERGE_ON_READ = "merge-on-read"
-_UNWRITTEN = frozenset({Kind.UUID, Kind.FIXED, Kind.TIME, Kind.TIMESTAMP_NS, Kind.TIMESTAMPTZ_NS})
-"""Spark writes them as other types than Iceberg's files have."""
 _UNSUPPORTED = frozenset({TableOperation.CDF_READ, TableOperation.CHECKPOINT, TableOperation.VACUUM})
 
 

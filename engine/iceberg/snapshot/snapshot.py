@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from engine.iceberg.definition.changes import change_definition, redefine_table
 from engine.iceberg.definition.column_types import table_schema
 from engine.iceberg.definition.definition import IcebergDefinition, definition_of
+from engine.iceberg.definition.properties import COMMENT
 from engine.iceberg.manifests.decoded import Decoded
 from engine.iceberg.manifests.manifest_list import Manifest, decode_manifest_list, named_manifest
 from engine.iceberg.manifests.metrics import METRICS, metric
@@ -133,7 +134,8 @@ class IcebergSnapshot:
         )
 
     def creating_properties(self, label: str) -> list[tuple[str, str]]:
-        return sorted((key, value) for key, value in self.details.properties.items() if value is not None)
+        found = self.details.properties.items()
+        return sorted((key, value) for key, value in found if value is not None and key != COMMENT)
 
     @cached_property
     def definition(self) -> IcebergDefinition:

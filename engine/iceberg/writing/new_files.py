@@ -96,23 +96,11 @@ def scanned_files(paths: Any, entries: pa.Table, deleted: pa.Array | None = None
             "partition_values": _no_values(count),
             "record_count": entries["record_count"],
             "deletion_vector": pa.nulls(count, DELETION_VECTOR) if deleted is None else deleted,
+            **partition,
             "base_row_id": entries["first_row_id"],
             "default_row_commit_version": entries["sequence_number"],
-            **partition,
         }
     ).combine_chunks()
-
-
-def without_partition_values(files: pa.Table) -> pa.Table:
-    """Files of a scan as `scanned_files` makes them."""
-    at = files.schema.get_field_index("partition_values")
-    return files.set_column(at, files.schema.field(at), _no_values(files.num_rows))
-
-
-def _no_values(count: int) -> pa.Array:
-    return pa.MapArray.from_arrays(
-        pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
-    )
 
 
 def is_partition_column(name: str) -> bool:
@@ -128,6 +116,18 @@ def partitions_of(files: Any) -> list[str]:
         "/".join(f"{name}={value!r}" for name, value in zip(names, values, strict=True) if value is not None)
         for values in zip(*columns, strict=True)
     ]
+
+
+def without_partition_values(files: pa.Table) -> pa.Table:
+    """Files of a scan as `scanned_files` makes them."""
+    at = files.schema.get_field_index("partition_values")
+    return files.set_column(at, files.schema.field(at), _no_values(files.num_rows))
+
+
+def _no_values(count: int) -> pa.Array:
+    return pa.MapArray.from_arrays(
+        pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
+    )
 
 
 def describe_files(storage: Storage, table: FileSchema, files: Iterable[DataFile]) -> IcebergNewFiles:
