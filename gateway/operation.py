@@ -31,7 +31,7 @@ from engine.errors.statement_errors import StatementCancelled, StatementTimedOut
 from engine.runtime.accesses import StatementAccess
 from engine.runtime.context import StatementContext
 from engine.runtime.identity import Identity
-from engine.runtime.profile import Profile
+from engine.runtime.profile import Profile, Stage
 from engine.runtime.results import ResultStream
 from engine.runtime.statement_class import StatementClass
 from gateway.errors import OperationClosed, ResultNotReady
@@ -106,6 +106,8 @@ class Operation:
         """Where it waits for its turn, and what it may take then; see `StatementContext`."""
         self.trace: Trace | None = None
         """Where it is recorded what the statement does."""
+        self.is_call = False
+        """Whether it is a call of a protocol or of the browser's, rather than a statement that somebody wrote."""
         self._context = StatementContext(
             identity=identity,
             cancel=self.cancel_token,
@@ -115,6 +117,7 @@ class Operation:
             on_rows=self._note_rows if streams and not whole else None,
             on_authorized=self._note_access,
         )
+        self.profile.enter(Stage.QUEUE)
         self._may_answer_rows: bool | None = None
         self._run, self._whole = run, whole
         self._state = OperationState.PENDING
@@ -174,6 +177,12 @@ class Operation:
         buffer = self._buffer
         return buffer.bytes_held if buffer else 0
 
+    @property
+    def rows_held(self) -> int:
+        """Rows of the result that were pulled so far."""
+        buffer = self._buffer
+        return buffer.rows_held if buffer else 0
+
     def log_lines(self, *, from_start: bool = False) -> tuple[str, ...]:
         """The log of the run so far: the lines that came since the last call, or all of them."""
         lines = self._context.profile.log_lines
@@ -207,6 +216,7 @@ class Operation:
         self._thread = threading.get_ident()
         if not self._move(OperationState.RUNNING):
             return
+        self.profile.enter(Stage.PARSE)
         try:
             stream, buffer = self._open()
         except SqlError as error:
@@ -335,6 +345,7 @@ class Operation:
         if stream.row_counts is not None:
             self.profile.log(", ".join(f"{name}: {count}" for name, count in stream.row_counts.named.items()))
         if self._whole:
+            self.profile.enter(Stage.STREAM)
             try:
                 buffer.count(self.cancel_token)
             except BaseException:
@@ -403,6 +414,7 @@ class Operation:
                     self.ended_ms = time.time_ns() // 1_000_000
                     state = to.name.lower().replace("_", " ")
                     self.profile.log(f"{state} after {(self.ended_ms - self.created_ms) / 1000:.3f} s")
+                    self.profile.enter(None)
                 if self._timer:
                     self._timer.cancel()
             self._changed.notify_all()

@@ -73,6 +73,10 @@ class ResultBuffer:
         rows = pa.Table.from_batches(kept, self.schema)
         return Page(offset, rows, self._rows > offset + rows.num_rows or not self.is_exhausted)
 
+    @property
+    def rows_held(self) -> int:
+        return self._rows
+
     def exceeds(self, bytes_max: int) -> bool:
         """Whether what there is of the result is larger, which pulls so many bytes of it."""
         with self._lock:

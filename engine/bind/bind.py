@@ -10,13 +10,18 @@ from typing import assert_never
 
 from catalog.entries import SecurableEntry
 from catalog.names import (
+    DEFAULT_SCHEMA,
+    ICEBERG,
     PATH_SCHEMA,
+    CatalogName,
     Matcher,
+    SchemaName,
     any_matcher,
     fold,
     jdbc_matcher,
     like_matcher,
     matches_all,
+    path_of,
 )
 from engine.bind.binder import Binder
 from engine.bind.bound import (
@@ -29,7 +34,7 @@ from engine.bind.bound import (
 from engine.bind.securables import bind_function, bind_location, bind_securable
 from engine.bind.sight import free_path_owners
 from engine.bind.source_files import bind_files
-from engine.bind.time_travel import Unevaluated, ValueNeeded
+from engine.bind.time_travel import Unevaluated, ValueNeeded, read_time
 from engine.statements.alters import AlterTable, DropConstraint, SetLocation
 from engine.statements.catalog import (
     Commentable,
@@ -51,7 +56,9 @@ from engine.statements.maintenance import (
 )
 from engine.statements.merges import Merge
 from engine.statements.policies import AlterColumnMask, AlterRowFilter, PolicyCall
+from engine.statements.procedures import Call, RegisterTable
 from engine.statements.queries import (
+    AsOfVersion,
     DescribeQuery,
     Explain,
     Query,
@@ -85,6 +92,7 @@ from engine.statements.shows import (
     FindSchemas,
     FindTables,
     ListColumns,
+    ListFiles,
     ListForeignKeys,
     ListFunctions,
     ListPrimaryKeys,
@@ -115,6 +123,9 @@ from engine.statements.variables import (
 )
 from engine.statements.writes import Delete, Insert, Update
 
+_IN_CATALOG_MAX = 2
+"""Parts of a name without the catalog's."""
+
 
 def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevaluated:
     """Resolve what `statement` names, or say of which expressions `binder` has to know the values first.
@@ -122,11 +133,14 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
     Raises the catalog's and the log's errors, by name.
     """
     statement, functions = binder.functions.in_statement(statement, binder.state.current)
+    time_ms = None
     try:
         if isinstance(statement, AnsweredStatement):
             target, relations = None, _shown(statement, binder)
         else:
             target, relations = _named(statement, binder)
+        if isinstance(statement, Call) and statement.time is not None:
+            time_ms = read_time(statement.time, binder.values)
     except ValueNeeded as needed:
         return Unevaluated(needed.expressions)
     return BoundStatement(
@@ -137,6 +151,7 @@ def bind(statement: SingleStatement, binder: Binder) -> BoundStatement | Unevalu
         target=target,
         functions=functions,
         securable=_securable(statement, binder),
+        time_ms=time_ms,
     )
 
 
@@ -224,6 +239,10 @@ def _named(
             return binder.new_table(parts, None), ()
         case DropTable(table_parts=parts, if_exists=if_exists):
             return binder.dropped(parts, if_exists), ()
+        case Call(table_parts=parts, catalog=catalog):
+            return binder.table(_in_catalog(parts, catalog, current)), ()
+        case RegisterTable(table_parts=parts, catalog=catalog, metadata_file=file):
+            return binder.new_table(_in_catalog(parts, catalog, current), file, ICEBERG), ()
         case DeclareVariables() | DropVariable():
             return None, ()
         case CommentOn() | DropView() | CreateSchema() | DropSchema() | CreateCatalog() | DropCatalog():
@@ -244,6 +263,16 @@ def _probed(table: BoundTable, call: PolicyCall, binder: Binder) -> tuple[BoundR
         *(table for _ in range(own)),
         *binder.policy_relations(replace(call.probe, relations=call.probe.relations[own:])),
     )
+
+
+def _in_catalog(parts: tuple[str, ...], catalog: str | None, current: SchemaName) -> tuple[str, ...]:
+    """The name of a table as a procedure of a catalog is given it."""
+    if catalog is None or path_of(parts) is not None or len(parts) > _IN_CATALOG_MAX:
+        return parts
+    if len(parts) == _IN_CATALOG_MAX:
+        return (catalog, *parts)
+    is_current = CatalogName(catalog) == current.catalog_name
+    return (catalog, current.schema if is_current else DEFAULT_SCHEMA, *parts)
 
 
 def _named_so(name: str | None) -> Matcher:
@@ -269,13 +298,22 @@ def _shown(statement: AnsweredStatement, binder: Binder) -> tuple[BoundRelation,
     """The tables and views of which the statement tells something."""
     match statement:
         case (
+            DescribeTable(table_parts=parts, version=int(version)) | ListFiles(table_parts=parts, version=int(version))
+        ):
+            return (binder.relation(parts, AsOfVersion(version), binder.state.current),)
+        case (
             DescribeTable(table_parts=parts)
             | ShowColumns(table_parts=parts)
             | ShowTblProperties(table_parts=parts)
             | ShowCreateTable(table_parts=parts)
         ):
             return (binder.described(parts),)
-        case DescribeDetail(table_parts=parts) | DescribeHistory(table_parts=parts) | ShowPartitions(table_parts=parts):
+        case (
+            DescribeDetail(table_parts=parts)
+            | DescribeHistory(table_parts=parts)
+            | ShowPartitions(table_parts=parts)
+            | ListFiles(table_parts=parts)
+        ):
             return (binder.table(parts),)
         case ListTables(catalog=catalog, schema_pattern=schemas, table_pattern=names):
             return binder.commented(catalog, jdbc_matcher(schemas), jdbc_matcher(names))

@@ -1,6 +1,7 @@
 """Iceberg as one of the formats of `engine.table`.
 
-A table is a folder with metadata, or a metadata file: that is the table as the file says, whatever was committed since.
+A table is a folder with metadata, or a metadata file (the table as the file says, whatever was committed since), or one
+of a REST catalog, which gives out its metadata.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import NoReturn
 
+from catalog.rest.client import RestTable
+from catalog.rest.names import is_rest
+from catalog.roots import canonical_location
 from engine.iceberg.commit.file_store import FileMetadataStore, clock_ms
 from engine.iceberg.commit.metadata_files import folder_of, is_metadata_file, newest_metadata
 from engine.iceberg.definition.changes import define_table
@@ -22,7 +26,7 @@ from engine.iceberg.spec.errors import (
     IcebergSnapshotNotFound,
     IcebergTableNotFound,
 )
-from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata, parse_metadata
+from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata, parse_metadata, read_metadata
 from engine.iceberg.transaction.transaction import IcebergTransaction
 from engine.iceberg.writing.new_files import FileSchema, IcebergNewFiles, describe_files
 from engine.storage.storage import FileStatus, Storage
@@ -41,12 +45,19 @@ _SNAPSHOTS_MAX = 200
 class IcebergFormat:
     """`open` gives the folder at a location. `cache_bytes` bounds what is kept between statements: half is for what was
     decoded of immutable files, half for snapshots, of which the most recently used one is always kept.
+    `load_rest` asks a REST catalog for the table at an address of one.
     """
 
     name = FORMAT
 
-    def __init__(self, open: Callable[[str], Storage], cache_bytes: int, clock: Callable[[], int] = clock_ms) -> None:
-        self._open, self._clock = open, clock
+    def __init__(
+        self,
+        open: Callable[[str], Storage],
+        cache_bytes: int,
+        clock: Callable[[], int] = clock_ms,
+        load_rest: Callable[[str], RestTable | None] = lambda location: None,
+    ) -> None:
+        self._open, self._clock, self._load_rest = open, clock, load_rest
         self._decoded = Decoded(cache_bytes // 2)
         self._lock = Lock()
         self._snapshots: OrderedDict[tuple[object, ...], IcebergSnapshot] = OrderedDict()
@@ -93,6 +104,8 @@ class IcebergFormat:
         return self._snapshot(storage, file, status, metadata, info.snapshot_id, schema)
 
     def _metadata(self, location: str) -> tuple[Storage, str, TableMetadata, FileStatus]:
+        if is_rest(location):
+            return self._rest_metadata(location)
         if is_metadata_file(location):
             storage, name = self._open(folder_of(location)), location
         else:
@@ -111,6 +124,22 @@ class IcebergFormat:
                 raise IcebergTableNotFound(location) from error
             raise IcebergFileNotFound(storage.root, name) from error
         return storage, name, metadata, status
+
+    def _rest_metadata(self, location: str) -> tuple[Storage, str, TableMetadata, FileStatus]:
+        """As a catalog describes it: no metadata file is read. Raises `PathNotAllowed` for tables out of our roots."""
+        found = self._load_rest(location)
+        if found is None:
+            raise IcebergTableNotFound(location)
+        name = found.metadata_location or location
+        name = name.removeprefix(f"{str(found.metadata.get('location')).rstrip('/')}/")
+        key = ("rest metadata", location, name, found.etag, found.metadata.get("last-updated-ms"))
+        metadata = self._decoded.get(
+            key,
+            lambda: read_metadata(found.metadata, name, location),
+            lambda parsed: 20_000 + 3000 * len(parsed.snapshots),
+        )
+        storage = self._open(canonical_location(metadata.location))
+        return storage, name, metadata, FileStatus(name=str(found.etag), size=0, modified_ms=metadata.last_updated_ms)
 
     def _snapshot(
         self,

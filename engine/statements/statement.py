@@ -27,6 +27,7 @@ from engine.statements.maintenance import (
 )
 from engine.statements.merges import Merge
 from engine.statements.policies import PolicyStatement
+from engine.statements.procedures import Call, RegisterTable
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.rights import RightQuestion, RightStatement
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
@@ -41,6 +42,7 @@ from engine.statements.shows import (
     FindSchemas,
     FindTables,
     ListColumns,
+    ListFiles,
     ListForeignKeys,
     ListFunctions,
     ListPrimaryKeys,
@@ -93,6 +95,7 @@ AnsweredStatement = (
     | ListSchemas
     | ListTables
     | ListColumns
+    | ListFiles
     | ListFunctions
     | ListPrimaryKeys
     | ListForeignKeys
@@ -127,10 +130,12 @@ QuerylessStatement = (
     | DropView
     | DropFunction
     | CommentOn
+    | Call
+    | RegisterTable
 )
 """Statements without a query whose columns would have to be known before they are planned."""
 
-FormatStatement = AlterTable | CreateTableLike | CloneTable | ConvertTable | MaintenanceStatement
+FormatStatement = AlterTable | CreateTableLike | CloneTable | ConvertTable | MaintenanceStatement | Call | RegisterTable
 """Statements that the format of the table may plan by itself (`engine.formats.planning`)."""
 
 WriteStatement = (
@@ -160,6 +165,8 @@ WriteStatement = (
     | CreateFunction
     | DropFunction
     | MaintenanceStatement
+    | Call
+    | RegisterTable
 )
 
 OneStatement = Statement | WriteStatement

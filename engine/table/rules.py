@@ -108,3 +108,49 @@ class TableRules(Protocol):
     def optimizes_writes(self) -> bool | None:
         """Whether rows are shuffled so that fewer and larger files are written; None where nothing is said."""
         ...
+
+
+class NoRules:
+    """The rules of a format that has none: no constraints, generated columns, identities, or settings of writes."""
+
+    __slots__ = ()
+    schema: StructType
+
+    def has(self, capability: Capability) -> bool:
+        return False
+
+    @property
+    def partition_sources(self) -> tuple[PartitionSource, ...]:
+        return ()
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        return ()
+
+    @property
+    def generations(self) -> Mapping[str, str]:
+        return {}
+
+    @property
+    def identities(self) -> tuple[IdentityColumn, ...]:
+        return ()
+
+    @property
+    def is_append_only(self) -> bool:
+        return False
+
+    @property
+    def stored_schema(self) -> StructType:
+        return self.schema
+
+    @property
+    def compression(self) -> str | None:
+        return None
+
+    @property
+    def target_file_size(self) -> int | None:
+        return None
+
+    @property
+    def optimizes_writes(self) -> bool | None:
+        return None

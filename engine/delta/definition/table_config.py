@@ -86,7 +86,7 @@ class TableConfig:
     def of(cls, table: str, protocol: Protocol, metadata: Metadata, clustering: DomainMetadata | None = None) -> Self:
         """Raises `MalformedLogEntry` and `UnsupportedDataType` for what cannot be understood at all."""
         written = parse_schema(metadata.schema_string)
-        features, facts = protocol_features(protocol), metadata_facts(metadata.configuration, written)
+        features, facts = protocol_features(protocol), metadata_facts(metadata.configuration, metadata.schema_string)
         return cls(
             table=table,
             protocol=protocol,
@@ -262,7 +262,7 @@ def choose_protocol(
     suffices. Raises `FeaturesRequireManualEnablement` for a feature that an existing table gets only by name; one that
     was `lacking` before stays so while the protocol lists no features.
     """
-    demanded = demanded_features(metadata_facts(metadata.configuration, parse_schema(metadata.schema_string)))
+    demanded = demanded_features(metadata_facts(metadata.configuration, metadata.schema_string))
     if current is None:
         return weakest_protocol(DEFAULT_FEATURES | demanded | explicit)
     present = protocol_features(current)

@@ -19,9 +19,8 @@ from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, Transf
 from engine.iceberg.spec.sort_orders import SortOrder
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, type_name, walk
 from engine.table.details import TableDetails
-from engine.table.identity import IdentityColumn
 from engine.table.operations import TableOperation
-from engine.table.rules import Capability, Constraint, PartitionSource
+from engine.table.rules import Capability, NoRules, PartitionSource
 from engine.types.schema import StructType
 
 _CAPABILITIES = frozenset({Capability.COLUMN_DEFAULTS, Capability.ADDED_DEFAULTS})
@@ -39,7 +38,7 @@ _UNSUPPORTED = frozenset({TableOperation.CDF_READ, TableOperation.CHECKPOINT, Ta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IcebergDefinition:
+class IcebergDefinition(NoRules):
     """A table's definition and its rules. `name` is what messages call it.
 
     `iceberg_schema` are the columns that statements see: those of a past snapshot have their own. `before` is the
@@ -119,22 +118,6 @@ class IcebergDefinition:
         return tuple(each for each in self.spec.fields if each.transform.kind is not TransformKind.VOID)
 
     @property
-    def constraints(self) -> tuple[Constraint, ...]:
-        return ()
-
-    @property
-    def generations(self) -> Mapping[str, str]:
-        return {}
-
-    @property
-    def identities(self) -> tuple[IdentityColumn, ...]:
-        return ()
-
-    @property
-    def is_append_only(self) -> bool:
-        return False
-
-    @property
     def stored_schema(self) -> StructType:
         return stored_schema(self.iceberg_schema.struct)
 
@@ -145,10 +128,6 @@ class IcebergDefinition:
     @property
     def target_file_size(self) -> int | None:
         return target_file_size(self.properties)
-
-    @property
-    def optimizes_writes(self) -> bool | None:
-        return None
 
 
 def definition_of(metadata: TableMetadata, schema: IcebergSchema, name: str) -> IcebergDefinition:

@@ -24,7 +24,7 @@ from engine.iceberg.snapshot.partition_values import json_value
 from engine.iceberg.spec.metadata import MAIN, SnapshotInfo, TableMetadata
 from engine.iceberg.spec.partitions import PartitionField, TransformKind
 from engine.iceberg.spec.types import IcebergSchema, Kind, SimpleType, StructOfType, walk
-from engine.table.metadata_table import MetadataTable
+from engine.table.snapshot import MetadataTable
 from engine.types.schema import ArrayType, DataType, MapType, PrimitiveType, StructField, StructType
 
 Row: TypeAlias = Mapping[str, Any]

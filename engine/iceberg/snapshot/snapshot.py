@@ -51,11 +51,11 @@ from engine.storage.storage import Storage
 from engine.table.definition_changes import DefinitionChange
 from engine.table.details import TableDetails
 from engine.table.history import HISTORY_SCHEMA
-from engine.table.metadata_table import MetadataTable
 from engine.table.operations import TableOperation
 from engine.table.row_files import FilePredicate, RowFiles
 from engine.table.rules import Constraint, TableRules
 from engine.table.scan import ComposedScan, RowTracking, Scan
+from engine.table.snapshot import MetadataTable
 from engine.types.arrow_types import Array, RecordBatch
 from engine.types.schema import StructType
 
@@ -169,9 +169,10 @@ class IcebergSnapshot:
     @cached_property
     def manifests(self) -> tuple[Manifest, ...]:
         """Raises `IcebergFileNotFound`, `MalformedIcebergFile`, `LogPathNotAllowed`."""
-        return () if self.info is None else self._listed(self.info)
+        return () if self.info is None else self.manifests_of(self.info)
 
-    def _listed(self, info: SnapshotInfo) -> tuple[Manifest, ...]:
+    def manifests_of(self, info: SnapshotInfo) -> tuple[Manifest, ...]:
+        """Of another snapshot of the table. Raises as `manifests`."""
         if info.key_id is not None:
             raise IcebergFeatureNotSupported(self.label, "encryption")
         if info.manifest_list is None:
@@ -353,7 +354,7 @@ class IcebergSnapshot:
 
     def metadata_table(self, name: str) -> MetadataTable | None:
         source = TableMetadataSource(
-            self.metadata, self.info, f"{self.metadata.location}/{self.metadata_name}", self._listed, self._entries
+            self.metadata, self.info, f"{self.metadata.location}/{self.metadata_name}", self.manifests_of, self._entries
         )
         return metadata_table(source, name)
 

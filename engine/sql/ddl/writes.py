@@ -36,6 +36,7 @@ from engine.sql.ddl.object_ddl import (
     parse_drop_view,
     parse_truncate_table,
 )
+from engine.sql.ddl.procedures import parse_call
 from engine.sql.ddl.right_ddl import (
     parse_alter_group,
     parse_create_group,
@@ -66,6 +67,7 @@ _WRITES: Mapping[tuple[str, ...], Callable[[Cursor], WriteStatement]] = MappingP
         **{("ALTER", *kind.value.split()): partial(parse_alter_object, kind=kind) for kind in _OWNED},
         ("ALTER", "DATABASE"): partial(parse_alter_object, kind=Kind.SCHEMA),
         ("ALTER", "GROUP"): parse_alter_group,
+        ("CALL",): parse_call,
         ("COMMENT", "ON"): parse_comment_on,
         ("CONVERT", "TO", "DELTA"): parse_convert,
         ("COPY", "INTO"): parse_copy_into,
