@@ -39,7 +39,8 @@ def _new(lake: Path, name: str, version: int, mode: str, **properties: str) -> H
 
 
 def _newest(lake: Path, name: str) -> Path:
-    return max((lake / name / "metadata").glob("v*.metadata.json"), key=lambda path: int(path.name[1:].split(".")[0]))
+    files = lake.glob(f"**/{name}/metadata/v*.metadata.json")
+    return max(files, key=lambda path: int(path.name[1:].split(".")[0]))
 
 
 def read_by_all(session: LakeSession, lake: Path, name: str) -> list[tuple[Any, ...]]:
