@@ -334,6 +334,8 @@ class BoundStatement:
     """Those that its queries call, without those in views."""
     securable: SecurableEntry | None = None
     """What a statement about privileges names; None where it names nothing, or what is gone (IF EXISTS)."""
+    time_ms: int | None = None
+    """The time among the arguments of a procedure, in milliseconds since the epoch."""
     condition: Condition | None = None
     """What a change of the catalog looks at again. Set by `authorize`, where privileges count."""
 

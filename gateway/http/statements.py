@@ -150,7 +150,9 @@ class StatementApi:
         return self.open_session()
 
     def close_session(self, session_id: str) -> Body:
-        self.end(partial(self.registry().end_session, parse_handle(session_id), self.identity()))
+        registry, identity = self.registry(), self.identity()
+        session = registry.session(parse_handle(session_id), identity)
+        self.end(partial(registry.close_session, session.id, identity))
         return {}
 
     def open(self, asked: SessionRequest, seconds: float, *, may_lack_schema: bool = False) -> Session:

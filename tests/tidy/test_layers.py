@@ -24,6 +24,7 @@ ROOMS = (
     ("engine.delta.commit", "engine.iceberg.transaction"),
     ("engine.delta.conversion",),
     ("engine.delta.feed", "engine.delta.maintenance", "engine.statements"),
+    ("engine.iceberg.maintenance",),
     ("engine.delta", "engine.iceberg", "engine.sample"),
     ("engine.sql.query",),
     ("engine.sql.ddl",),
@@ -36,8 +37,8 @@ ROOMS = (
     ("engine.formats", "engine.write.dml"),
     ("engine.plan.ddl",),
     ("engine.answers", "engine.plan.writes"),
-    ("engine.delta.planning",),
-    ("engine.delta.writing",),
+    ("engine.delta.planning", "engine.iceberg.planning"),
+    ("engine.delta.writing", "engine.iceberg.procedures"),
     ("engine.execute", "engine.plan"),
     ("engine",),
 )

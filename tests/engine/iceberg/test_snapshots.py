@@ -236,6 +236,8 @@ PARTITIONED: list[tuple[str, str, Any, list[Any], Predicate, list[int]]] = [
         compare("c", ">", 11 * 86_400_000_000 + 5_000, PrimitiveType.TIMESTAMP_NTZ),
         [1],
     ),
+    ("hour", "timestamptz", "int", [1, 2], compare("c", "<", 7_000_000_000, PrimitiveType.TIMESTAMP), [0]),
+    ("identity", "boolean", "boolean", [True, False], compare("c", "=", True), [0]),
     ("year", "date", "int", [50, 52], compare("c", "<", 19000 - 366, PrimitiveType.DATE), [0]),
     ("void", "long", "long", [None, None], compare("c", ">", 1), [0, 1]),
     ("unheard of", "long", "string", ["x", "y"], compare("c", ">", 1), [0, 1]),
