@@ -60,6 +60,23 @@ from engine.statements.maintenance import (
 )
 from engine.statements.merges import Merge
 from engine.statements.policies import AlterColumnMask, AlterRowFilter, NewPolicy
+from engine.statements.procedures import (
+    AddFiles,
+    AncestorsOf,
+    Call,
+    CherrypickSnapshot,
+    ExpireSnapshots,
+    FastForward,
+    PublishChanges,
+    RegisterTable,
+    RemoveOrphanFiles,
+    RewriteDataFiles,
+    RewriteManifests,
+    RewritePositionDeleteFiles,
+    RollbackToSnapshot,
+    RollbackToTimestamp,
+    SetCurrentSnapshot,
+)
 from engine.statements.queries import DescribeQuery, Explain, Query
 from engine.statements.rights import (
     DescribePolicy,
@@ -69,6 +86,7 @@ from engine.statements.rights import (
     ShowLocations,
     ShowPolicies,
     ShowUsers,
+    TokenStatement,
 )
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -102,7 +120,6 @@ from engine.statements.shows import (
 )
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.tokens import TokenStatement
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Delete, Insert, TruncateTable, Update
 
@@ -155,6 +172,12 @@ def needs_of(bound: BoundStatement) -> Iterator[AnyNeed]:
             yield from _on_target(bound, Privilege.MANAGE)
         case Optimize() | Reorg() | Vacuum() | GenerateManifest() | AnalyzeTable():
             yield from _on_target(bound, Privilege.MODIFY)
+        case Call():
+            yield from _called(bound, statement)
+        case RegisterTable():
+            assert isinstance(bound.target, FreeName | TakenName)
+            named = bound.target.name if isinstance(bound.target, FreeName) else bound.target.entry.name
+            yield from _new_table(bound, named.parts)
         case CreateSchema() | DropSchema() | CreateCatalog() | DropCatalog():
             yield from _containers(bound, statement)
         case CreateView():
@@ -251,6 +274,26 @@ def _altered(bound: BoundStatement, statement: AlterTable) -> Needs:
             yield from _on_target(bound, Privilege.MANAGE)
         case _:
             yield from _on_target(bound, Privilege.MODIFY)
+
+
+def _called(bound: BoundStatement, statement: Call) -> Needs:
+    """As the statement of other tables that does the same: RESTORE, OPTIMIZE, VACUUM, an INSERT that replaces rows."""
+    match statement.procedure:
+        case AncestorsOf():
+            yield from _on_target(bound, Privilege.SELECT)
+        case RollbackToSnapshot() | RollbackToTimestamp() | SetCurrentSnapshot():
+            yield from _on_target(bound, Privilege.MANAGE)
+        case CherrypickSnapshot() | PublishChanges() | FastForward():
+            yield from (*_on_target(bound, Privilege.MODIFY), *_on_target(bound, Privilege.SELECT))
+        case AddFiles(source_table=source):
+            yield from _on_target(bound, Privilege.MODIFY)
+            yield from (_on_owner(owner, Privilege.SELECT, None) for owner in _places(bound, source))
+        case ExpireSnapshots() | RemoveOrphanFiles():
+            yield from _on_target(bound, Privilege.MODIFY)
+        case RewriteDataFiles() | RewriteManifests() | RewritePositionDeleteFiles():
+            yield from _on_target(bound, Privilege.MODIFY)
+        case _:
+            assert_never(statement.procedure)
 
 
 def _new_table(bound: BoundStatement, parts: tuple[str, ...]) -> Needs:

@@ -1,5 +1,5 @@
-"""What no statement may do with a table that has a row filter or column masks, whoever asks; and what is not told of a
-table that a principal reads through a view alone.
+"""What no statement may do with a table that has a row filter or column masks, for any principal; and what is not told
+of a table that a principal reads through a view alone.
 
 Queries read it through its policies, and so does all that takes its rows from a query; rows may be added to it. DELETE,
 UPDATE and MERGE change the rows that a query would find (`engine.plan.reads.policed_target`), unless a rule of the
@@ -36,6 +36,14 @@ from engine.statements.copies import CopyInto
 from engine.statements.explains import ExplainWrite
 from engine.statements.maintenance import AnalyzeTable, GenerateManifest, Optimize, Reorg, RepairTable, Vacuum
 from engine.statements.merges import Merge
+from engine.statements.procedures import (
+    Call,
+    ExpireSnapshots,
+    RemoveOrphanFiles,
+    RewriteDataFiles,
+    RewriteManifests,
+    RewritePositionDeleteFiles,
+)
 from engine.statements.queries import Explain
 from engine.statements.shows import DescribeDetail, DescribeHistory, ListFiles, ShowPartitions
 from engine.statements.tables import CloneTable
@@ -70,7 +78,7 @@ def hides_work(bound: BoundStatement) -> bool:
 
 def answers_work(statement: RoadStatement) -> bool:
     """Whether all that the statement answers is what it did."""
-    return isinstance(statement, Optimize | Reorg | RepairTable | Vacuum)
+    return isinstance(statement, Optimize | Reorg | RepairTable | Vacuum | Call)
 
 
 def _is_hidden(bound: BoundStatement, table: BoundTable) -> bool:
@@ -109,10 +117,25 @@ def ensure_hides(bound: BoundStatement) -> None:
         raise PolicyForbidsStatement(f"{name} DRY RUN", target.label)
     if isinstance(statement, Optimize) and statement.condition is not None:
         raise PolicyForbidsStatement("OPTIMIZE WHERE", target.label)
+    if isinstance(statement, Call) and _tells(statement):
+        raise PolicyForbidsStatement(f"CALL {statement.name}", target.label)
     if isinstance(statement, AlterTable):
         for change in statement.changes:
             if isinstance(change, AddConstraint) or (isinstance(change, AlterColumn) and change.nullable is False):
                 raise PolicyForbidsStatement("A constraint that stored rows are checked for", target.label)
+
+
+def _tells(call: Call) -> bool:
+    """Whether a procedure tells of files or the history, or takes rows away or brings them back; others rearrange."""
+    match call.procedure:
+        case ExpireSnapshots() | RewriteManifests():
+            return False
+        case RemoveOrphanFiles(dry_run=dry_run):
+            return dry_run
+        case RewriteDataFiles(where=where) | RewritePositionDeleteFiles(where=where):
+            return where is not None
+        case _:
+            return True
 
 
 def _called(relation: BoundRelation) -> str:

@@ -25,7 +25,9 @@ from engine.delta.planning.plans import (
 from engine.delta.planning.repairs import plan_analyze, plan_manifest, plan_repair
 from engine.delta.planning.restore import plan_restore
 from engine.delta.planning.vacuum import plan_vacuum
+from engine.errors.statement_errors import StatementNotSupported
 from engine.formats.planning import RowPlan
+from engine.plan.ddl.table_ddl import free_name
 from engine.plans.format_plan import FormatPlan
 from engine.plans.plan import Plan
 from engine.statements.alters import AlterTable
@@ -39,6 +41,7 @@ from engine.statements.maintenance import (
     RestoreTable,
     Vacuum,
 )
+from engine.statements.procedures import Call, RegisterTable
 from engine.statements.statement import FormatStatement
 from engine.statements.tables import CloneTable, CreateTableLike
 from engine.table.formats import DEFAULT_FORMAT
@@ -79,6 +82,11 @@ def _planned(bound: BoundStatement, statement: FormatStatement) -> DeltaPlan | P
             return plan_optimize(bound, optimize)
         case Reorg() as reorg:
             return plan_reorg(bound, reorg)
+        case Call(name=name):
+            raise StatementNotSupported(f"CALL {name} of a Delta table")
+        case RegisterTable():  # the name is taken
+            free_name(bound, if_not_exists=False)
+            return None
         case _:
             assert_never(statement)
 

@@ -24,15 +24,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from engine.iceberg.snapshot.column_types import (
+from engine.iceberg.definition.column_types import (
     file_field,
     has_sql_default,
     quoted,
     scanned_field,
     shown_sql,
 )
+from engine.iceberg.manifests.manifest import SPEC_ID
 from engine.iceberg.snapshot.footers import FileColumns
-from engine.iceberg.snapshot.live_files import PARTITION, SPEC_ID
+from engine.iceberg.snapshot.live_files import PARTITION
 from engine.iceberg.snapshot.partition_values import constant_texts, is_constant, partition_sql, partition_texts
 from engine.iceberg.spec.errors import IcebergFeatureNotSupported, MalformedIcebergFile
 from engine.iceberg.spec.partitions import PartitionField, PartitionSpec, TransformKind
@@ -105,6 +106,12 @@ def needs_footers(schema: IcebergSchema, has_mapping: bool) -> bool:
 def build_scan(source: ScanSource, relation: str, label: str) -> Scan | ComposedScan:
     """Raises `IcebergFeatureNotSupported`, `MalformedIcebergFile`."""
     return _Builder(source, relation, label).build()
+
+
+def with_partition_values(source: ScanSource) -> pa.Table:
+    """The files of a source as the scan of a table with one group has them."""
+    groups = list(_groups(source))
+    return _Builder(source, "", "")._with_partition(source.files, groups[0])[0] if len(groups) == 1 else source.files
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from __future__ import annotations
 import re
 
 from engine.iceberg.spec.errors import AmbiguousIcebergMetadata, IcebergTableNotFound
-from engine.storage.storage import Storage
+from engine.storage.storage import METADATA_FOLDER, Storage
 
-METADATA_FOLDER = "metadata"
 METADATA_SUFFIX = ".metadata.json"
-_HINT = f"{METADATA_FOLDER}/version-hint.text"
-_SPELLINGS = ("v{}.metadata.json", "v{}.gz.metadata.json", "v{}.metadata.json.gz")
+HINT = f"{METADATA_FOLDER}/version-hint.text"
+_PLAIN, _COMPRESSED = "v{}.metadata.json", "v{}.gz.metadata.json"
+_SPELLINGS = (_PLAIN, _COMPRESSED, "v{}.metadata.json.gz")
 _VERSIONED = re.compile(r"v(\d{1,18})(?:\.gz\.metadata\.json|\.metadata\.json(?:\.gz)?)")
 _METASTORE = re.compile(r"(\d{1,18})-.*(?:\.gz)?\.metadata\.json(?:\.gz)?")
 _ANY = re.compile(r".*\.metadata\.json(?:\.gz)?")
@@ -46,7 +46,7 @@ def newest_metadata(storage: Storage) -> str:
     """
     hint = _hint(storage)
     if hint is not None and hint.isdecimal():
-        found = _version(storage, int(hint))
+        found = find_version(storage, int(hint))
         if found is not None:
             return _last(storage, int(hint), found)
     elif hint is not None:
@@ -56,20 +56,37 @@ def newest_metadata(storage: Storage) -> str:
     return f"{METADATA_FOLDER}/{_listed(storage)}"
 
 
+def version_of(name: str) -> int | None:
+    """The version of a file-system table that a metadata file is; None for a name of another kind."""
+    match = _VERSIONED.fullmatch(name.removeprefix(f"{METADATA_FOLDER}/"))
+    return int(match[1]) if match else None
+
+
+def metadata_times(storage: Storage) -> list[int]:
+    """When the versions of a table were written, in ms since the epoch."""
+    return [file.modified_ms for file in storage.list_files(METADATA_FOLDER) if version_of(file.name) is not None]
+
+
+def name_of(version: int, *, compressed: bool) -> str:
+    """The file of a version, relative to the table's folder."""
+    return f"{METADATA_FOLDER}/{(_COMPRESSED if compressed else _PLAIN).format(version)}"
+
+
 def _hint(storage: Storage) -> str | None:
     try:
-        return storage.read_range(_HINT, 0, _HINT_BYTES_MAX).decode("utf-8", "replace").strip() or None
+        return storage.read_range(HINT, 0, _HINT_BYTES_MAX).decode("utf-8", "replace").strip() or None
     except FileNotFoundError:
         return None
 
 
-def _version(storage: Storage, version: int) -> str | None:
+def find_version(storage: Storage, version: int) -> str | None:
+    """The file of a version, however it is spelled."""
     names = (f"{METADATA_FOLDER}/{spelling.format(version)}" for spelling in _SPELLINGS)
     return next((name for name in names if storage.exists(name)), None)
 
 
 def _last(storage: Storage, version: int, found: str) -> str:
-    while (after := _version(storage, version + 1)) is not None:
+    while (after := find_version(storage, version + 1)) is not None:
         version, found = version + 1, after
     return found
 

@@ -14,7 +14,8 @@ Source: Iceberg table specification, "Primitive Types", "Default values", "Colum
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import time
 from typing import Any, assert_never
 from uuid import UUID
@@ -28,6 +29,7 @@ from engine.iceberg.spec.types import (
     MapOfType,
     SimpleType,
     StructOfType,
+    children,
     type_name,
     walk,
 )
@@ -71,6 +73,10 @@ _SQL_NAMES: Mapping[Kind, str] = {
 }
 _IN_NO_FILE = "\0"
 _FILLED_BY_SQL = frozenset([Kind.BINARY, Kind.FIXED, Kind.UUID, Kind.TIME])
+CURRENT_DEFAULT = "CURRENT_DEFAULT"
+"""Spark's key for the SQL of the value of new rows."""
+NESTED_IDS = "gateway.nested.ids"
+"""The key in the metadata of a stored column for the ids of elements, keys and values in it, by their paths."""
 _EXISTS_DEFAULT = "EXISTS_DEFAULT"
 """Spark's key in the metadata of a column for the value that rows of older files have."""
 _TOO_EXACT = "A timestamp of an Iceberg table has nanoseconds, which Spark has no type for."
@@ -104,7 +110,51 @@ def _table_field(field: IcebergField, table: str) -> StructField:
 
 def table_schema(struct: StructOfType, table: str) -> StructType:
     """The columns as the table shows them. Raises `IcebergFeatureNotSupported`."""
-    return StructType(tuple(_table_field(field, table) for field in struct.fields))
+    return StructType(tuple(_table_column(field, table) for field in struct.fields))
+
+
+def _table_column(field: IcebergField, table: str) -> StructField:
+    column = _table_field(field, table)
+    if field.write_default is None:
+        return column
+    default = default_text(field.type, field.write_default)
+    return replace(column, metadata={**column.metadata, CURRENT_DEFAULT: default})
+
+
+def stored_schema(struct: StructOfType) -> StructType:
+    """The columns as new files have them: by their names, with the ids of all fields, also inside of lists and maps."""
+    return StructType(tuple(_stored_field(field) for field in struct.fields))
+
+
+def _stored_field(field: IcebergField) -> StructField:
+    metadata: dict[str, Any] = {FIELD_ID: field.id}
+    inner = dict(_inner_ids(field.type, ""))
+    if inner:
+        metadata[NESTED_IDS] = inner
+    return StructField(field.name, _stored_type(field.type), not field.required, metadata)
+
+
+def _stored_type(type_: IcebergType) -> DataType:
+    match type_:
+        case SimpleType():
+            return file_type(type_)
+        case ListType(element):
+            return ArrayType(_stored_type(element.type), not element.required)
+        case MapOfType(key, value):
+            return MapType(_stored_type(key.type), _stored_type(value.type), not value.required)
+        case StructOfType(fields):
+            return StructType(tuple(_stored_field(field) for field in fields))
+        case _:
+            assert_never(type_)
+
+
+def _inner_ids(type_: IcebergType, path: str) -> Iterator[tuple[str, int]]:
+    """The ids of elements, keys and values below a column, by their paths; fields of structs have their own."""
+    if isinstance(type_, ListType | MapOfType):
+        for part in children(type_):
+            inner = f"{path}.{part.name}" if path else part.name
+            yield inner, part.id
+            yield from _inner_ids(part.type, inner)
 
 
 def file_type(type_: IcebergType, names: Mapping[int, str] | None = None) -> DataType:
@@ -278,6 +328,22 @@ def _default_sql(type_: IcebergType, value: Any) -> str:
             return f"struct({', '.join(pairs)})"
         case _:
             assert_never(type_)
+
+
+def default_text(type_: IcebergType, value: Any) -> str:
+    """A default as somebody would write it. Raises `MalformedIcebergFile`."""
+    if not isinstance(type_, SimpleType):
+        return default_sql(type_, value)
+    default_sql(type_, value)  # for its error
+    match type_.kind:
+        case Kind.BOOLEAN | Kind.INT | Kind.LONG:
+            return str(value).lower()
+        case Kind.STRING if "'" not in value and "\\" not in value:
+            return f"'{value}'"
+        case Kind.DATE:
+            return f"DATE'{value}'"
+        case _:
+            return default_sql(type_, value)
 
 
 def _time_text(text: str) -> str:
