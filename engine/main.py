@@ -38,6 +38,7 @@ from engine.delta.snapshot.snapshot_cache import SnapshotCache
 from engine.delta.source_files import DeltaFileSource
 from engine.delta.writing.writer import DeltaWriter
 from engine.exec.session import ExecSession, SparkDriver, SparkOptions
+from engine.iceberg.commit.metadata_files import metadata_times
 from engine.iceberg.iceberg_format import IcebergFormat
 from engine.iceberg.planning.planner import IcebergPlanner
 from engine.iceberg.procedures.writer import IcebergWriter
@@ -64,7 +65,7 @@ from engine.statements.variables import (
     Script,
     may_answer_rows,
 )
-from engine.storage.storage import open_storage
+from engine.storage.storage import Storage, open_storage
 from engine.table.formats import DEFAULT_FORMAT, formats_of
 from engine.write.folder_marks import is_abandoned
 
@@ -124,12 +125,17 @@ def remove_leftovers(options: EngineOptions, catalog: Catalog) -> None:
             count += remove_catalog_leftovers(folder, older_than_s)
         if options.lake_folder and is_local(folder := configured_location(options.lake_folder)):
             count += remove_lake_leftovers(
-                folder, older_than_s, lambda marked: is_abandoned(marked, catalog, older_than_s, commit_times)
+                folder, older_than_s, lambda marked: is_abandoned(marked, catalog, older_than_s, version_times)
             )
     except Exception:  # whatever it is, statements do not depend on it
         logger.warning("leftovers of killed servers stay for now", exc_info=True)
     if count:
         logger.info("removed %d temporary files and dropped tables that killed servers left", count)
+
+
+def version_times(storage: Storage) -> list[int]:
+    """When the versions of a table of whatever format were written, in ms since the epoch."""
+    return [*commit_times(storage), *metadata_times(storage)]
 
 
 def open_sources(options: EngineOptions) -> EngineSources:

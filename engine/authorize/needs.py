@@ -86,6 +86,7 @@ from engine.statements.rights import (
     ShowLocations,
     ShowPolicies,
     ShowUsers,
+    TokenStatement,
 )
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -119,7 +120,6 @@ from engine.statements.shows import (
 )
 from engine.statements.statement import AnsweredStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.tokens import TokenStatement
 from engine.statements.variables import DeclareVariables, DropVariable, EvaluateQuery, SetVariables
 from engine.statements.writes import Delete, Insert, TruncateTable, Update
 

@@ -78,7 +78,9 @@ from engine.statements.rights import (
     ShowGroups,
     ShowLocations,
     ShowPolicies,
+    ShowTokens,
     ShowUsers,
+    TokenStatement,
 )
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
@@ -112,7 +114,6 @@ from engine.statements.shows import (
 )
 from engine.statements.statement import AnsweredStatement, TableStatement, WriteStatement
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.tokens import ShowTokens, TokenStatement
 from engine.statements.variables import (
     DeclareVariables,
     DropVariable,
@@ -194,12 +195,8 @@ def _named(
             return None, binder.relations(query.relations, current)
         case Explain(inner=query) | DescribeQuery(inner=query) | CreateView(query=query):
             return None, binder.relations(query.relations, current)
-        case CreateTable(table_parts=parts, location=location, provider=provider, query=written, mode=mode):
-            replaced = binder.replaced_table(parts, location, mode, provider)
-            target = replaced or binder.new_table(parts, location, provider)
-            if written is None:
-                return target, binder.parents(parts, statement.all_keys)
-            return target, binder.relations(written.relations, current)
+        case CreateTable() | CreateTableLike() | CloneTable():
+            return _made(statement, binder)
         case Insert(table_parts=parts, source=source):
             return binder.table(parts), binder.relations(source.relations, current)
         case ExplainWrite(inner=inner):
@@ -225,11 +222,6 @@ def _named(
             return binder.table(parts), binder.relations(named, current)
         case RestoreTable(table_parts=parts, to=to):
             return binder.table(parts), (binder.restored(parts, to),)
-        case CreateTableLike(table_parts=parts, location=location, provider=provider, source_parts=source_parts):
-            return binder.new_table(parts, location, provider), (binder.table(source_parts),)
-        case CloneTable(table_parts=parts, location=location, mode=mode):
-            cloned = binder.relation(statement.source_parts, statement.time_travel, current)
-            return binder.replaced_table(parts, location, mode) or binder.new_table(parts, location), (cloned,)
         case CopyInto(table_parts=parts):
             target = binder.table(parts)
             return target, (_files(statement, target, binder),)
@@ -247,6 +239,27 @@ def _named(
             return None, ()
         case CommentOn() | DropView() | CreateSchema() | DropSchema() | CreateCatalog() | DropCatalog():
             return None, ()
+        case _:
+            assert_never(statement)
+
+
+def _made(
+    statement: CreateTable | CreateTableLike | CloneTable, binder: Binder
+) -> tuple[Target | None, tuple[BoundRelation, ...]]:
+    """A table that is made or replaced, and what it is made of."""
+    current = binder.state.current
+    match statement:
+        case CreateTable(table_parts=parts, location=location, provider=provider, query=written, mode=mode):
+            replaced = binder.replaced_table(parts, location, mode, provider)
+            target = replaced or binder.new_table(parts, location, provider)
+            if written is None:
+                return target, binder.parents(parts, statement.all_keys)
+            return target, binder.relations(written.relations, current)
+        case CreateTableLike(table_parts=parts, location=location, provider=provider, source_parts=source_parts):
+            return binder.new_table(parts, location, provider), (binder.table(source_parts),)
+        case CloneTable(table_parts=parts, location=location, mode=mode):
+            cloned = binder.relation(statement.source_parts, statement.time_travel, current)
+            return binder.replaced_table(parts, location, mode) or binder.new_table(parts, location), (cloned,)
         case _:
             assert_never(statement)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.statements.keys import AddKey, DropKey
 from engine.statements.tables import Check, ColumnDef, Position, Properties
-from engine.table.partition_terms import PartitionTerm, SortTerm
+from engine.types.partition_terms import PartitionTerm, SortTerm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

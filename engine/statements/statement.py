@@ -29,7 +29,7 @@ from engine.statements.merges import Merge
 from engine.statements.policies import PolicyStatement
 from engine.statements.procedures import Call, RegisterTable
 from engine.statements.queries import DescribeQuery, Explain, Query
-from engine.statements.rights import RightQuestion, RightStatement
+from engine.statements.rights import CreateToken, RevokeToken, RightQuestion, RightStatement, ShowTokens
 from engine.statements.session import ResetSetting, SetSetting, ShowSettings, UseCatalog, UseSchema
 from engine.statements.shows import (
     DescribeDetail,
@@ -61,7 +61,6 @@ from engine.statements.shows import (
     ShowViews,
 )
 from engine.statements.tables import CloneTable, CreateTable, CreateTableLike, DropTable
-from engine.statements.tokens import CreateToken, RevokeToken, ShowTokens
 from engine.statements.writes import Delete, Insert, MultiInsert, TruncateTable, Update
 
 AnsweredStatement = (

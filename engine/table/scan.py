@@ -76,10 +76,13 @@ class Choice(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowTracking:
-    """Physical names of the columns in which files may keep ids and commit versions of the rows that they took over."""
+    """Physical names of the columns in which files may keep ids and commit versions of the rows that they took over,
+    and the ids of these columns in Parquet files where they have some.
+    """
 
     row_id_column: str | None
     row_commit_version_column: str | None
+    field_ids: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -236,6 +236,9 @@ class FolderRowFiles:
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
         return lambda files: pa.repeat(True, files.num_rows)
 
+    def partitions(self, files: Any) -> None:
+        return None
+
     def live_rows(self, files: pa.Table) -> pa.Array:
         return files["rows"]
 

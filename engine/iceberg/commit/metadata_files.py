@@ -16,9 +16,8 @@ from __future__ import annotations
 import re
 
 from engine.iceberg.spec.errors import AmbiguousIcebergMetadata, IcebergTableNotFound
-from engine.storage.storage import Storage
+from engine.storage.storage import METADATA_FOLDER, Storage
 
-METADATA_FOLDER = "metadata"
 METADATA_SUFFIX = ".metadata.json"
 HINT = f"{METADATA_FOLDER}/version-hint.text"
 _PLAIN, _COMPRESSED = "v{}.metadata.json", "v{}.gz.metadata.json"
@@ -61,6 +60,11 @@ def version_of(name: str) -> int | None:
     """The version of a file-system table that a metadata file is; None for a name of another kind."""
     match = _VERSIONED.fullmatch(name.removeprefix(f"{METADATA_FOLDER}/"))
     return int(match[1]) if match else None
+
+
+def metadata_times(storage: Storage) -> list[int]:
+    """When the versions of a table were written, in ms since the epoch."""
+    return [file.modified_ms for file in storage.list_files(METADATA_FOLDER) if version_of(file.name) is not None]
 
 
 def name_of(version: int, *, compressed: bool) -> str:

@@ -108,6 +108,12 @@ def build_scan(source: ScanSource, relation: str, label: str) -> Scan | Composed
     return _Builder(source, relation, label).build()
 
 
+def with_partition_values(source: ScanSource) -> pa.Table:
+    """The files of a source as the scan of a table with one group has them."""
+    groups = list(_groups(source))
+    return _Builder(source, "", "")._with_partition(source.files, groups[0])[0] if len(groups) == 1 else source.files
+
+
 @dataclass(frozen=True, slots=True)
 class _Builder:
     source: ScanSource

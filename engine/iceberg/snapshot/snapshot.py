@@ -32,7 +32,7 @@ from engine.iceberg.snapshot.live_files import LiveFiles, live_entries, live_fil
 from engine.iceberg.snapshot.metadata_tables import TableMetadataSource, ancestry, metadata_table
 from engine.iceberg.snapshot.places import Places
 from engine.iceberg.snapshot.pruning import FileKnowledge, IcebergPruning, arrow_of, decode_bounds
-from engine.iceberg.snapshot.scans import ScanSource, build_scan, needs_footers
+from engine.iceberg.snapshot.scans import ScanSource, build_scan, needs_footers, with_partition_values
 from engine.iceberg.spec.errors import (
     IcebergFeatureNotSupported,
     IcebergFileNotFound,
@@ -40,7 +40,7 @@ from engine.iceberg.spec.errors import (
 )
 from engine.iceberg.spec.metadata import SnapshotInfo, TableMetadata
 from engine.iceberg.spec.types import IcebergSchema, SimpleType
-from engine.iceberg.writing.new_files import scanned_files
+from engine.iceberg.writing.new_files import partitions_of, scanned_files, without_partition_values
 from engine.iceberg.writing.row_marks import IcebergMarkedFiles, MarkWriter
 from engine.pruning.metadata_answers import CountedFiles
 from engine.pruning.predicates import Predicate
@@ -54,12 +54,19 @@ from engine.table.history import HISTORY_SCHEMA
 from engine.table.operations import TableOperation
 from engine.table.row_files import FilePredicate, RowFiles
 from engine.table.rules import Constraint, TableRules
-from engine.table.scan import ComposedScan, Scan
+from engine.table.scan import ComposedScan, RowTracking, Scan
 from engine.table.snapshot import MetadataTable
 from engine.types.arrow_types import Array, RecordBatch
 from engine.types.schema import StructType
 
 FORMAT = "iceberg"
+ROW_LINEAGE = RowTracking(
+    row_id_column="_row_id",
+    row_commit_version_column="_last_updated_sequence_number",
+    field_ids=(2_147_483_540, 2_147_483_539),
+)
+"""What files have of rows that they took over, from v3 on."""
+_LINEAGE_VERSION = 3
 NO_VERSION = 0
 """Of a table that has no snapshot."""
 _PARQUET = "parquet"
@@ -253,19 +260,37 @@ class IcebergSnapshot:
             names = None if mapping is None else parse_name_mapping(mapping)
             footers = read_footers(self.storage, self.files["path"].to_pylist(), names, self.decoded)
         equality = self._equality
-        source = ScanSource(
+        source = replace(
+            self.scan_source(self.files, data),
+            equality=equality,
+            equality_files=self._as_scanned(equality),
+            footers=footers,
+        )
+        found = build_scan(source, relation, label)
+        return replace(found, row_tracking=self._row_tracking) if isinstance(found, Scan) else found
+
+    def scan_source(self, files: pa.Table, data: pa.Table) -> ScanSource:
+        """Of these data files, without equality deletes and footers."""
+        none = self._equality.slice(0, 0)
+        return ScanSource(
             root=self.storage.root,
             schema=self.iceberg_schema,
             schemas=self.metadata.schemas,
             specs=self.metadata.specs,
-            files=self.files,
+            files=files,
             data=data,
-            equality=equality,
-            equality_files=self._as_scanned(equality),
-            footers=footers,
+            equality=none,
+            equality_files=self._as_scanned(none),
+            footers=None,
             allowed_roots=self.storage.confinement.places,
         )
-        return build_scan(source, relation, label)
+
+    @property
+    def _row_tracking(self) -> RowTracking | None:
+        """None for tables without row ids: of older versions, or upgraded and not written since."""
+        if self.metadata.format_version < _LINEAGE_VERSION or self.live_files.data["first_row_id"].null_count:
+            return None
+        return ROW_LINEAGE
 
     def _ensure_parquet(self, data: pa.Table, label: str) -> None:
         other = pc.not_equal(pc.utf8_lower(data["file_format"]), _PARQUET)
@@ -365,7 +390,16 @@ class IcebergRowFiles:
         return replace(found, files=files)
 
     def readable(self, files: pa.Table) -> pa.Table:
-        return files
+        """With the values of partitions that are those of columns."""
+        plain = without_partition_values(files)
+        return with_partition_values(self.snapshot.scan_source(plain, self._entries(files)))
+
+    def _entries(self, files: pa.Table) -> pa.Table:
+        """What manifests say of files: those of another writer's commit have it with them."""
+        if "file_path" in files.column_names:
+            return files
+        places = pc.index_in(files["path"], value_set=self.snapshot.files["path"].combine_chunks())
+        return self.snapshot.live_files.data.take(places)
 
     def predicate(self, predicate: Predicate, time_zone: tzinfo | None) -> FilePredicate:
         """Of files that are entries of manifests too (`IcebergSnapshot.added_files`)."""
@@ -379,6 +413,9 @@ class IcebergRowFiles:
 
         return may_hold
 
+    def partitions(self, files: Any) -> list[str]:
+        return partitions_of(files)
+
     def live_rows(self, files: pa.Table) -> Array:
         """Null for files to which equality deletes may apply."""
         deleted = pc.fill_null(pc.struct_field(files["deletion_vector"], "cardinality"), 0)
@@ -391,8 +428,7 @@ class IcebergRowFiles:
 
     def mark(self, files: pa.Table, rows: Sequence[Rows]) -> IcebergMarkedFiles:
         snapshot, live = self.snapshot, self.snapshot.live_files
-        places = pc.index_in(files["path"], value_set=snapshot.files["path"].combine_chunks())
-        data = live.data.take(places)
+        data = self._entries(files)
         replaced = own_marks(data, live.deletes)
         together = [np.union1d(*each) for each in zip(self.deleted_rows(files), rows, strict=True)]
         writer = MarkWriter(snapshot.storage, snapshot.metadata.location, snapshot.metadata.format_version)

@@ -49,6 +49,7 @@ from engine.iceberg.transaction.errors import IcebergCommitAttemptsExceeded, Ice
 from engine.iceberg.transaction.validation import Dependence, ensure_no_conflict
 from engine.iceberg.writing.manifest_list_writer import NewSnapshot, WrittenList, write_manifest_list
 from engine.iceberg.writing.new_files import IcebergNewFiles, scanned_files
+from engine.iceberg.writing.row_marks import IcebergMarkedFiles
 from engine.iceberg.writing.staged_manifests import StagedManifests
 from engine.iceberg.writing.written_table import WrittenTable
 from engine.storage.deletion_vectors import Rows
@@ -58,6 +59,8 @@ from engine.table.operations import CommitDescription, NumberedWrite
 from engine.table.row_files import FilePredicate, MarkedFiles
 from engine.table.transaction import NewFiles
 
+_SNAPSHOT_LEVEL = "snapshot"
+"""An isolation level under which rows that others have added meanwhile do not count."""
 _SNAPSHOT_ID_MAX = (1 << 63) - 1
 
 
@@ -96,11 +99,15 @@ class IcebergTransaction:
         self.store, self.snapshot, self.description = store, snapshot, description
         self.table, self.branch = table, branch
         self.snapshot_id = new_snapshot_id()
-        self.dependence = Dependence()
+        level = f"write.{description.name.lower()}.isolation-level"
+        properties = snapshot.metadata.properties if snapshot is not None else {}
+        self.dependence = Dependence(is_serializable=properties.get(level, "").lower() != _SNAPSHOT_LEVEL)
         self._definition: IcebergDefinition | None = None
         self._added: list[IcebergNewFiles] = []
         self._entries: list[pa.Table] = []
         self._removed: list[pa.Table] = []
+        self._replaced: list[pa.Table] = []
+        """Deletes that others take the place of."""
         self._is_closed = False
 
     # --- What it depends on ---
@@ -136,8 +143,14 @@ class IcebergTransaction:
         self.dependence = self.dependence.on_files(entries["file_path"].to_pylist())
 
     def add_marked(self, marked: MarkedFiles) -> None:
-        """As `TableTransaction.add_marked`."""
-        raise AssertionError("it has no such capability")
+        """As `TableTransaction.add_marked`: the files stay, and deletes of theirs come and go."""
+        assert isinstance(marked, IcebergMarkedFiles)
+        staying = self._named(marked.files["path"])["file_path"].combine_chunks()
+        self._removed = [
+            each.filter(pc.invert(pc.is_in(each["file_path"], value_set=staying))) for each in self._removed
+        ]
+        self._entries.append(marked.added)
+        self._replaced.append(marked.removed)
 
     def add_change_files(self, new: NewFiles) -> None:
         """As `TableTransaction.add_change_files`."""
@@ -222,7 +235,7 @@ class IcebergTransaction:
     @property
     def files(self) -> tuple[list[pa.Table], list[pa.Table]]:
         """The entries that come, and those that go."""
-        return [*(new.entries for new in self._added), *self._entries], self._removed
+        return [*(new.entries for new in self._added), *self._entries], [*self._removed, *self._replaced]
 
     @property
     def definition(self) -> IcebergDefinition | None:

@@ -5,6 +5,7 @@ Source: Iceberg table specification, "Data File Fields".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engine.iceberg.manifests.manifest import DATA, ENTRIES, SPEC_ID
+from engine.iceberg.manifests.manifest import DATA, ENTRIES, PARTITION_PREFIX, SPEC_ID
 from engine.iceberg.manifests.metrics import encoded
 from engine.iceberg.spec.partitions import PartitionSpec
 from engine.iceberg.spec.types import IcebergSchema
@@ -29,6 +30,7 @@ from engine.table.transaction import DataFile
 
 PARQUET = "PARQUET"
 _READERS_MAX = 8
+_PARTITION_VALUE = re.compile(f"{PARTITION_PREFIX}[0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,19 +87,47 @@ class IcebergNewFiles:
 def scanned_files(paths: Any, entries: pa.Table, deleted: pa.Array | None = None) -> pa.Table:
     """Entries with the columns that every `Scan.files` has, and deletion vectors. `paths` as for scans."""
     count = entries.num_rows
-    empty = pa.MapArray.from_arrays(
-        pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
-    )
+    partition = {name: entries[name] for name in entries.column_names if is_partition_column(name)}
     return pa.table(
         {
             "path": paths,
             "size": entries["file_size_in_bytes"],
             "modification_time": pa.array(np.zeros(count, np.int64)),
-            "partition_values": empty,
+            "partition_values": _no_values(count),
             "record_count": entries["record_count"],
             "deletion_vector": pa.nulls(count, DELETION_VECTOR) if deleted is None else deleted,
+            **partition,
+            "base_row_id": entries["first_row_id"],
+            "default_row_commit_version": entries["sequence_number"],
         }
     ).combine_chunks()
+
+
+def is_partition_column(name: str) -> bool:
+    """Whether a column of entries is a part of their files' partition: the spec, or the value of one of its fields."""
+    return name == SPEC_ID or _PARTITION_VALUE.fullmatch(name) is not None
+
+
+def partitions_of(files: Any) -> list[str]:
+    """The partition of each file as a text: its spec, and the values of the spec's fields that are not null."""
+    names = sorted(name for name in files.schema.names if is_partition_column(name))
+    columns = [files.column(name).to_pylist() for name in names]
+    return [
+        "/".join(f"{name}={value!r}" for name, value in zip(names, values, strict=True) if value is not None)
+        for values in zip(*columns, strict=True)
+    ]
+
+
+def without_partition_values(files: pa.Table) -> pa.Table:
+    """Files of a scan as `scanned_files` makes them."""
+    at = files.schema.get_field_index("partition_values")
+    return files.set_column(at, files.schema.field(at), _no_values(files.num_rows))
+
+
+def _no_values(count: int) -> pa.Array:
+    return pa.MapArray.from_arrays(
+        pa.array(np.zeros(count + 1), pa.int32()), pa.array([], pa.string()), pa.array([], pa.string())
+    )
 
 
 def describe_files(storage: Storage, table: FileSchema, files: Iterable[DataFile]) -> IcebergNewFiles:

@@ -53,7 +53,7 @@ from engine.statements.keys import AddKey, DropKey
 from engine.statements.policies import PolicyStatement
 from engine.statements.rights import AlterOwner, AlterTags, SecurableName
 from engine.statements.tables import Check, ColumnDef
-from engine.table.partition_terms import PartitionTerm
+from engine.types.partition_terms import PartitionTerm
 
 _ColumnChange: TypeAlias = SyncIdentity | AlterColumn | RenameColumn
 

@@ -41,17 +41,18 @@ from engine.sql.ddl.right_ddl import (
     parse_alter_group,
     parse_create_group,
     parse_create_location,
+    parse_create_token,
     parse_deny,
     parse_drop_group,
     parse_drop_location,
     parse_grant,
     parse_revoke,
+    parse_revoke_token,
     parse_role,
 )
 from engine.sql.ddl.row_changes import parse_delete, parse_update
 from engine.sql.ddl.table_ddl import parse_create_table
 from engine.sql.ddl.tag_ddl import parse_alter_object, parse_create_policy, parse_drop_policy
-from engine.sql.ddl.token_ddl import parse_create_token, parse_revoke_token
 from engine.sql.dialect.cursor import Cursor
 from engine.statements.merges import Merge
 from engine.statements.queries import Span

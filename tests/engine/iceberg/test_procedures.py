@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from engine.main import EngineOptions, open_sources
 from tests.engine.bare_lake import BareLake
 from tests.engine.iceberg.handmade import HandmadeTable
 
