@@ -71,7 +71,7 @@ from gateway.hs2.result_form import (
 )
 from gateway.hs2.rowset import encode_with_results
 from gateway.hs2.variables import parse_configuration, substitute
-from gateway.operation import Operation, OperationState
+from gateway.operation import Operation, OperationState, ResultUse
 from gateway.origin import Origin
 from gateway.registry import Registry
 from gateway.result_buffer import Page
@@ -245,8 +245,9 @@ class Service:
             parameters=parse_parameters(request.parameters or ()),
             timeout_s=_timeout_s(request.queryTimeout),
             row_limit=limit if limit and limit > 0 else None,
-            streams=client.is_connected or settings.version >= FIRST_SPARK_VERSION,
-            tells_counts=client.reads_counts,
+            use=ResultUse(
+                streams=client.is_connected or settings.version >= FIRST_SPARK_VERSION, tells_counts=client.reads_counts
+            ),
         )
         self._forms[operation] = asked_form(settings.version, request)
         if not request.runAsync:
