@@ -119,6 +119,7 @@ OPERATIONS: tuple[Described, ...] = (
     _post(f"{_TOKEN}/delete", "TokenId", "Empty", "Revoke a token."),
     _get("/healthz", "Status", "Whether the process lives.", is_open=True),
     _get("/readyz", "Status", "Whether the server takes statements; 503 where not.", is_open=True),
+    _get("/metrics", "text/plain", "Counts for Prometheus."),
     _get("/", _HTML, "The console.", is_open=True),
     _get("/connect", _HTML, "How to connect other programs.", is_open=True),
     _get("/console/{name}", "text/javascript", "A part of the console.", is_open=True, others=("text/css",)),
