@@ -72,6 +72,7 @@ _WINDOW: dict[str, Schema] = {
     "order": _ORDER,
     "columns": _COLUMNS,
     "form": _FORM,
+    "cut": {"type": "integer", "minimum": 1, "maximum": 2**62, "description": "Characters of a cell."},
 }
 _FILTER: dict[str, Schema] = {
     "max_results": _PAGE_SIZE,

@@ -98,7 +98,7 @@ def test_the_statement_at_the_cursor_runs_and_sessions_last(page: Page) -> None:
     page.keyboard.insert_text("DECLARE VARIABLE x INT DEFAULT 41;\nSELECT x + 1 AS answer;")
     page.keyboard.press("Control+Home")
     page.keyboard.press(RUN)
-    expect(page.locator(".summary")).to_contain_text("0 rows ·")
+    expect(page.locator(".summary")).to_contain_text(re.compile(r"\d m?s$"))
     page.keyboard.press("Control+End")
     page.keyboard.press(RUN)
     cell(page, "42")
